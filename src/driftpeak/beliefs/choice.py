@@ -1,0 +1,113 @@
+"""Which form of belief to compute with: feature space or function space.
+
+The posterior is the same (to the tolerance of the features, 1e-10 of the prior variance); only the
+cost differs. With n points, r features and at most c observations in memory, a step takes about
+
+| rules | feature space | function space |
+| --- | --- | --- |
+| Keep, Restart, Drift | 2 n r + 6 r^2 | 2 n c, times 4 |
+| Window | 4 n r + 8 r^2 | 2 n c^2 + c^3 |
+| Discount, Weights, Injection | 4 n r^2 + r^3 | 2 n c^2 + c^3 |
+
+multiplications; "auto" takes the smaller. The 4 is measured: function space reads memory of its own
+in every trial, where trials in feature space share one matrix product.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from driftpeak.beliefs.function_space import Dense, Triangular
+from driftpeak.beliefs.kalman import Kalman
+from driftpeak.beliefs.posterior import Belief
+from driftpeak.beliefs.reweighted import Remembering, Scaling
+from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.features import Features
+from driftpeak.forgetting import Forgetting, Times, Window
+from driftpeak.priors import Prior
+
+Form = Literal["auto", "feature-space", "function-space"]
+FORMS = ("auto", "feature-space", "function-space")
+
+
+def check_form(form: str) -> None:
+    """Raise DriftpeakError unless `form` is one of `FORMS`."""
+    if form not in FORMS:
+        raise DriftpeakError(
+            f"form must be one of {', '.join(FORMS)}; got {form!r}.{nearest(form, FORMS)}"
+        )
+
+
+def make_belief(
+    prior: Prior,
+    forgetting: Forgetting,
+    times: Times | int,
+    *,
+    form: Form = "auto",
+    features: Features | None = None,
+) -> Belief[Any]:
+    """A belief about the function, ready for observations at `times`.
+
+    Arguments:
+        prior: what is believed at the start.
+        forgetting: how much an old observation is worth.
+        times: when observations will come, non-decreasing; or their number, for one at each of the
+            times 1, 2, ... The belief reserves room for what `forgetting` still needs of them.
+        form: "auto", "feature-space" or "function-space"; see the module's table.
+        features: a factor of the covariance to use instead of the default; implies feature space.
+
+    Raises:
+        DriftpeakError: times that decrease or are none, an unknown form, features for another
+            number of points.
+    """
+    times = check_times(times)
+    check_form(form)
+    capacity = forgetting.memory(times)
+    if features is not None:
+        if len(features.matrix) != len(prior):
+            raise DriftpeakError(
+                f"features are for {len(features.matrix)} points, the prior has {len(prior)}"
+            )
+    elif form == "feature-space":
+        features = prior.features
+    elif form == "auto":
+        features = prior.features_within(_break_even_rank(forgetting, len(prior), capacity))
+    if features is None:
+        if forgetting.reweighting == "never" and not isinstance(forgetting, Window):
+            return Triangular(prior, forgetting, capacity)
+        return Dense(prior, forgetting, capacity)
+    if forgetting.reweighting == "scaling":
+        return Scaling(prior, forgetting, features)
+    if forgetting.reweighting == "general":
+        return Remembering(prior, forgetting, features, capacity)
+    return Kalman(prior, forgetting, features)
+
+
+def check_times(times: Times | int) -> Times:
+    """Times as a float64 array; an integer T means 1, 2, ..., T.
+
+    Raises:
+        DriftpeakError: none at all, not finite, or decreasing.
+    """
+    steps = np.arange(1.0, times + 1) if isinstance(times, int | np.integer) else times
+    array = np.asarray(steps, dtype=np.float64)
+    if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
+        raise DriftpeakError("times must be a non-empty list of finite numbers, or how many")
+    if (np.diff(array) < 0).any():
+        place = int(np.flatnonzero(np.diff(array) < 0)[0])
+        raise DriftpeakError(
+            f"times must not decrease; {array[place]:g} is followed by {array[place + 1]:g}"
+        )
+    return array
+
+
+def _break_even_rank(forgetting: Forgetting, points: int, capacity: int) -> int:
+    """The largest rank at which feature space is no dearer than function space."""
+    n, c, r = float(points), float(capacity), np.arange(1.0, points + 1)
+    if forgetting.reweighting != "never":
+        feature_space, function_space = 4 * n * r**2 + r**3, 2 * n * c**2 + c**3
+    elif isinstance(forgetting, Window):
+        feature_space, function_space = 4 * n * r + 8 * r**2, 2 * n * c**2 + c**3
+    else:
+        feature_space, function_space = 2 * n * r + 6 * r**2, 4 * 2 * n * c
+    return int((feature_space <= function_space).sum())

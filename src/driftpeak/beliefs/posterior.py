@@ -1,0 +1,84 @@
+"""What every belief can do, and what it says when asked."""
+
+from abc import abstractmethod
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from driftpeak.features import Features
+from driftpeak.priors import Prior
+
+Scalar = Any  # a real number; an array of one inside JAX
+State = TypeVar("State")
+
+
+class Posterior(NamedTuple):
+    """The marginal posterior of the function at one time, over the n points of the domain."""
+
+    mean: Float[Array, " n"]
+    variance: Float[Array, " n"]
+    information: Float[Array, ""]
+    """Information gained by the observations in memory, in nats: 1/2 log |S + K| / |S|."""
+    observations: Int[Array, ""]
+    """The number of observations in memory."""
+
+    @property
+    def deviation(self) -> Float[Array, " n"]:
+        """Posterior standard deviation; rounding may leave a variance a hair below zero."""
+        return jnp.sqrt(jnp.maximum(self.variance, 0.0))
+
+
+class Belief(eqx.Module, Generic[State]):
+    """GP regression under a forgetting rule, one observation at a time.
+
+    A belief is configuration; `init` makes its state, and every method is pure. Times must not
+    decrease from one call to the next.
+    """
+
+    @property
+    @abstractmethod
+    def points(self) -> int:
+        """The number of points of the domain, n."""
+
+    @abstractmethod
+    def init(self) -> State:
+        """The state before any observation."""
+
+    @abstractmethod
+    def posterior(self, state: State, time: Scalar) -> Posterior:
+        """What is believed of the function at `time`."""
+
+    @abstractmethod
+    def update(self, state: State, arm: Scalar, reward: Scalar, time: Scalar) -> State:
+        """The state after observing `reward` at point number `arm` at `time`."""
+
+    @abstractmethod
+    def sample(self, state: State, time: Scalar, key: PRNGKeyArray) -> Float[Array, " n"]:
+        """One draw of the whole function at `time` from the joint posterior."""
+
+    def refresh(self, state: State) -> State:
+        """The same state with accumulated rounding errors removed; call it now and then."""
+        return state
+
+
+class FeaturePrior(eqx.Module):
+    """The arrays of a prior that a feature-space belief needs."""
+
+    features: Any  # (n, r)
+    variance: Any  # (n,), exact: what the features miss stays in it
+    mean: Any  # (n,)
+    noise_variance: Any
+
+    def __init__(self, prior: Prior, features: Features) -> None:
+        self.features = features.matrix
+        self.variance = prior.variance
+        self.mean = prior.mean
+        self.noise_variance = np.float64(prior.noise_variance)
+
+
+def fade(c: Scalar, now: Any, prior: Any) -> Any:
+    """Second moments after a time of correlation c: what is lost returns to the prior."""
+    return c**2 * now + (1 - c**2) * prior

@@ -1,0 +1,107 @@
+"""Finite sets of candidate points: `Arms` (listed one by one) and `Grid` (a regular lattice)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from driftpeak.errors import DriftpeakError, at_least_integer, finite_array
+
+Points = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Arms:
+    """A list of candidates, with coordinates or without.
+
+    Arguments:
+        points: coordinates, shape `(n, d)` or `(n,)` for one dimension; or an integer n for n arms
+            that have no coordinates (their covariance then comes from `driftpeak.kernels.Table`).
+        names: n distinct names; default "0", "1", ...
+
+    Raises:
+        DriftpeakError: fewer than two arms, coordinates that are not finite, names that are not
+            distinct or not as many as the arms.
+    """
+
+    points: Points
+    names: tuple[str, ...]
+    has_coordinates: bool
+
+    def __init__(
+        self, points: int | Sequence[Any] | Points, names: Sequence[str] | None = None
+    ) -> None:
+        if isinstance(points, int | np.integer):
+            count = at_least_integer("number of arms", points, 2)
+            coordinates = np.arange(count, dtype=np.float64)[:, None]
+        else:
+            coordinates = np.asarray(points, dtype=np.float64)
+            coordinates = coordinates[:, None] if coordinates.ndim == 1 else coordinates
+            coordinates = finite_array("points", coordinates, 2)
+            if len(coordinates) < 2:
+                raise DriftpeakError(f"a domain needs at least 2 arms; got {len(coordinates)}")
+        labels = tuple(map(str, range(len(coordinates)) if names is None else names))
+        if len(labels) != len(coordinates):
+            raise DriftpeakError(f"{len(coordinates)} arms need as many names; got {len(labels)}")
+        if len(set(labels)) != len(labels):
+            twice = next(name for name in labels if labels.count(name) > 1)
+            raise DriftpeakError(f"arm names must be distinct; {twice!r} occurs more than once")
+        object.__setattr__(self, "points", coordinates)
+        object.__setattr__(self, "names", labels)
+        object.__setattr__(self, "has_coordinates", not isinstance(points, int | np.integer))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        dimension = f", dimension={self.points.shape[1]}" if self.has_coordinates else ""
+        return f"Arms({len(self)}{dimension})"
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A regular lattice over a box; the last dimension varies fastest.
+
+    Arguments:
+        *ranges: one `(low, high)` pair per dimension, both ends included.
+        size: points per dimension, one integer for all or one for each.
+
+    Raises:
+        DriftpeakError: no range, low >= high, or a size below 2.
+    """
+
+    ranges: tuple[tuple[float, float], ...]
+    shape: tuple[int, ...]
+    points: Points = field(repr=False)
+    has_coordinates: bool = field(default=True, repr=False)
+
+    def __init__(self, *ranges: Sequence[float], size: int | Sequence[int]) -> None:
+        if not ranges:
+            raise DriftpeakError("a grid needs a (low, high) range per dimension, as in [0, 1]")
+        for pair in ranges:
+            if len(pair) != 2 or not (np.isfinite(pair).all() and pair[0] < pair[1]):
+                raise DriftpeakError(f"a grid's range must be (low, high), low < high; got {pair}")
+        sizes = [size] * len(ranges) if isinstance(size, int | np.integer) else list(size)
+        if len(sizes) != len(ranges):
+            raise DriftpeakError(f"{len(ranges)} ranges need as many sizes; got {len(sizes)}")
+        shape = tuple(at_least_integer("size", count, 2) for count in sizes)
+        axes = [
+            np.linspace(low, high, count) for (low, high), count in zip(ranges, shape, strict=True)
+        ]
+        lattice = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        object.__setattr__(self, "ranges", tuple((float(a), float(b)) for a, b in ranges))
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "points", lattice.reshape(-1, len(shape)))
+        object.__setattr__(self, "has_coordinates", True)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Each point's coordinates as text."""
+        return tuple(", ".join(f"{value:.4g}" for value in point) for point in self.points)
+
+
+Domain = Arms | Grid

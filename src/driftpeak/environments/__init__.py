@@ -1,0 +1,8 @@
+"""Environments: functions that move."""
+
+from driftpeak.environments.markov import MarkovDrift
+from driftpeak.environments.protocol import Environment
+from driftpeak.environments.rkhs import AbruptSwitches, SlowChange
+from driftpeak.environments.table import Table
+
+__all__ = ["AbruptSwitches", "Environment", "MarkovDrift", "SlowChange", "Table"]

@@ -1,0 +1,40 @@
+"""What an environment is: a function over the domain for every step of a run.
+
+environment = environment.prepare(times)    # on the host, once per run
+state = environment.init(key)
+state, values = environment.step(state, time)   # f at `time`, over all n points
+"""
+
+from abc import abstractmethod
+from typing import Any, Generic, TypeVar
+
+import equinox as eqx
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from driftpeak.forgetting import Times
+
+Scalar = Any  # a real number; an array of one inside JAX
+State = TypeVar("State")
+
+
+class Environment(eqx.Module, Generic[State]):
+    """A moving function, and the noise through which it is seen."""
+
+    noise_variance: eqx.AbstractVar[Any]
+    """Variance of the Gaussian noise that `simulate` adds to every reward."""
+
+    def prepare(self, times: Times) -> "Environment[Any]":
+        """The environment made ready for steps at `times`.
+
+        Raises:
+            DriftpeakError: it has nothing to say at these times.
+        """
+        return self
+
+    @abstractmethod
+    def init(self, key: PRNGKeyArray) -> State:
+        """The state before the first step; `key` is all the randomness there will be."""
+
+    @abstractmethod
+    def step(self, state: State, time: Scalar) -> tuple[State, Float[Array, " n"]]:
+        """The function's values at `time`; called once for every step, in order."""

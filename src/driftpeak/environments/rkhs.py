@@ -1,0 +1,105 @@
+r"""Functions of an RKHS that change abruptly or slowly (B16, D22, IT25).
+
+Each piece is \(f = \sum_{i \le M} \alpha_i k(\cdot, x_i)\), with \(\alpha_i\) uniform on [-1, 1]
+and supports \(x_i\) drawn from the points of the domain.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from driftpeak.environments.protocol import Environment, Scalar
+from driftpeak.errors import DriftpeakError, at_least_integer, finite_array
+from driftpeak.priors import Prior
+
+
+class Pieces(NamedTuple):
+    """The functions that a run moves through."""
+
+    values: Float[Array, "pieces n"]
+
+
+class Piecewise(Environment[Pieces]):
+    """Random RKHS functions, one per piece. Base class: subclasses say which holds when."""
+
+    gram: Any
+    mean: Any
+    noise_variance: Any
+    supports: int = eqx.field(static=True)
+    pieces: int = eqx.field(static=True)
+
+    def _configure(self, prior: Prior, pieces: int, supports: int) -> None:
+        self.gram = prior.gram
+        self.mean = prior.mean
+        self.noise_variance = np.float64(prior.noise_variance)
+        self.supports = at_least_integer("supports", supports, 1)
+        self.pieces = pieces
+
+    def init(self, key: PRNGKeyArray) -> Pieces:
+        which, how = jax.random.split(key)
+        shape = (self.pieces, self.supports)
+        supports = jax.random.randint(which, shape, 0, len(self.gram))
+        coefficients = jax.random.uniform(how, shape, dtype=float, minval=-1, maxval=1)
+        values = jnp.einsum("ps,psn->pn", coefficients, jnp.asarray(self.gram)[supports])
+        return Pieces(self.mean + values)
+
+
+class AbruptSwitches(Piecewise):
+    """A new function after each of the `changes`: the first holds for times up to `changes[0]`.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        changes: increasing times; D22 has 100 and 200 (of 500), IT25 T/5 and 2T/5.
+        supports: M, 20 in D22, 10 in IT25.
+
+    Raises:
+        DriftpeakError: changes that do not increase, supports below 1.
+    """
+
+    changes: Any
+
+    def __init__(self, prior: Prior, *, changes: Any, supports: int = 20) -> None:
+        self.changes = finite_array("changes", changes, 1)
+        if (np.diff(self.changes) <= 0).any():
+            raise DriftpeakError(f"changes must increase; got {list(self.changes)}")
+        self._configure(prior, len(self.changes) + 1, supports)
+
+    def step(self, state: Pieces, time: Scalar) -> tuple[Pieces, Float[Array, " n"]]:
+        return state, state.values[jnp.sum(time > self.changes)]
+
+
+class SlowChange(Piecewise):
+    r"""From one function to the next in a straight line (D22 section 7).
+
+    \(f_t = f_a + (f_b - f_a) t/T\), or the same along several segments.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        horizon: the time T at which the last function is reached; it stays from then on.
+        segments: straight lines, 1 in D22's section 7, 2 in its appendix E.
+        supports: M.
+
+    Raises:
+        DriftpeakError: horizon, segments or supports below 1.
+    """
+
+    horizon: Any
+
+    def __init__(
+        self, prior: Prior, *, horizon: float, segments: int = 1, supports: int = 20
+    ) -> None:
+        if not horizon >= 1:
+            raise DriftpeakError(f"horizon must be at least 1; got {horizon}")
+        self.horizon = np.float64(horizon)
+        self._configure(prior, at_least_integer("segments", segments, 1) + 1, supports)
+
+    def step(self, state: Pieces, time: Scalar) -> tuple[Pieces, Float[Array, " n"]]:
+        segments = self.pieces - 1
+        position = jnp.clip(time / self.horizon, 0.0, 1.0) * segments
+        start = jnp.minimum(jnp.floor(position), segments - 1).astype(int)
+        share = position - start
+        return state, (1 - share) * state.values[start] + share * state.values[start + 1]

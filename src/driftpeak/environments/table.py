@@ -1,0 +1,50 @@
+"""Rewards read from a table: real data, one row per step and one column per arm."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from driftpeak.environments.protocol import Environment, Scalar
+from driftpeak.errors import DriftpeakError, at_least, finite_array
+from driftpeak.forgetting import Times
+
+
+class Table(Environment[Int[Array, ""]]):
+    """Row s of `rewards`, shape `(steps, arms)`, is the function at the s-th step.
+
+    Arguments:
+        rewards: what each arm would have given at each step.
+        noise_variance: of noise to add; 0 by default, since measured data have theirs already.
+
+    Raises:
+        DriftpeakError: values that are not finite, fewer than two arms, a negative noise variance,
+            a run longer than the table.
+    """
+
+    rewards: Any
+    noise_variance: Any
+
+    def __init__(self, rewards: Any, *, noise_variance: float = 0.0) -> None:
+        self.rewards = finite_array("rewards", rewards, 2)
+        if self.rewards.shape[0] < 1 or self.rewards.shape[1] < 2:
+            raise DriftpeakError(
+                f"rewards must have at least 1 step and 2 arms; got shape {self.rewards.shape}"
+            )
+        self.noise_variance = np.float64(at_least("noise_variance", noise_variance, 0))
+
+    def prepare(self, times: Times) -> "Table":
+        if len(times) > len(self.rewards):
+            raise DriftpeakError(
+                f"the table has {len(self.rewards)} steps, the run {len(times)}; shorten the run"
+            )
+        return self
+
+    def init(self, key: PRNGKeyArray) -> Int[Array, ""]:
+        return jnp.zeros((), int)
+
+    def step(
+        self, state: Int[Array, ""], time: Scalar
+    ) -> tuple[Int[Array, ""], Float[Array, " n"]]:
+        return state + 1, jnp.asarray(self.rewards)[state]

@@ -1,0 +1,133 @@
+"""The error meant for the user, and the argument checks that raise it."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import textwrap
+from collections.abc import Iterable
+from numbers import Integral, Real
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "DriftpeakError",
+    "at_least",
+    "at_least_integer",
+    "finite_array",
+    "nearest",
+    "positive",
+    "unit_interval",
+]
+
+
+class DriftpeakError(ValueError):
+    """A mistake in the input, told in one line.
+
+    The message names the culprit, what is accepted and, where it is not obvious, the remedy.
+    """
+
+
+def positive(name: str, value: object) -> float:
+    """Return `value` as a float.
+
+    Raises:
+        DriftpeakError: if it is not a finite number above 0.
+    """
+    accepted = "be a finite number above 0"
+    number = _finite(name, value, accepted)
+    if number <= 0:
+        raise _rejected(name, value, accepted)
+    return number
+
+
+def unit_interval(
+    name: str, value: object, *, low_open: bool = False, high_open: bool = False
+) -> float:
+    """Return `value` as a float.
+
+    Raises:
+        DriftpeakError: if it is not a number between 0 and 1; `low_open` and `high_open` exclude
+            0 and 1 themselves.
+    """
+    accepted = f"lie in {'(' if low_open else '['}0, 1{')' if high_open else ']'}"
+    number = _finite(name, value, accepted)
+    if not 0 <= number <= 1 or (low_open and number == 0) or (high_open and number == 1):
+        raise _rejected(name, value, accepted)
+    return number
+
+
+def at_least(name: str, value: object, minimum: float) -> float:
+    """Return `value` as a float.
+
+    Raises:
+        DriftpeakError: if it is not a finite number of at least `minimum`.
+    """
+    accepted = f"be a finite number of at least {minimum}"
+    number = _finite(name, value, accepted)
+    if number < minimum:
+        raise _rejected(name, value, accepted)
+    return number
+
+
+def at_least_integer(name: str, value: object, minimum: int) -> int:
+    """Return `value` as an int; a float is refused even if it is whole.
+
+    Raises:
+        DriftpeakError: if it is not an integer of at least `minimum`.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
+        raise _rejected(name, value, f"be an integer of at least {minimum}")
+    return int(value)
+
+
+def finite_array(name: str, value: object, ndim: int) -> npt.NDArray[np.float64]:
+    """Return `value` as a float64 array, without a copy where it is one already.
+
+    Raises:
+        DriftpeakError: if it does not hold finite numbers only, or has not `ndim` dimensions.
+    """
+    accepted = f"{name} must be a {ndim}-dimensional array of finite numbers"
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        raise DriftpeakError(f"{accepted}; got no array (do its rows differ in length?)") from None
+    # Converting at once would let strings, booleans and None through as numbers.
+    if array.dtype.kind not in "iuf":
+        raise DriftpeakError(f"{accepted}; got elements of type {array.dtype}")
+    if array.ndim != ndim:
+        raise DriftpeakError(f"{accepted}; got shape {array.shape}")
+    array = array.astype(np.float64, copy=False)
+    finite = np.isfinite(array)
+    if not finite.all():
+        place = tuple(int(i) for i in np.argwhere(~finite)[0])
+        where = f" at index [{', '.join(map(str, place))}]" if place else ""
+        raise DriftpeakError(f"{accepted}; got {array[place]}{where}")
+    return array
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the choice most like `word`, or "" if none is like it."""
+    by_folded = {choice.casefold(): choice for choice in choices}
+    matches = difflib.get_close_matches(word.casefold(), by_folded, n=1)
+    return f" Did you mean {by_folded[matches[0]]!r}?" if matches else ""
+
+
+def _finite(name: str, value: object, accepted: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise _rejected(name, value, accepted)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise _rejected(name, number, accepted)
+    return number
+
+
+def _rejected(name: str, value: object, accepted: str) -> DriftpeakError:
+    # str() shows a numpy number plainly, repr() keeps the quotes that tell '1' from 1.
+    shown = str(value) if isinstance(value, Real) else repr(value)
+    shown = textwrap.shorten(shown, 60, placeholder="...")
+    return DriftpeakError(f"{name} must {accepted}; got {shown}")

@@ -1,0 +1,155 @@
+r"""Finite-rank factors \(\Phi \Phi^\top \approx K\) of a covariance over a finite domain.
+
+With r features, a belief is a vector of r means and an r x r covariance, whatever the number of
+observations. Pivoted Cholesky is the default: it stops as soon as the stated tolerance is reached,
+and its error is known. The eigenvectors give the smallest rank for a given total error; quadrature
+and random Fourier features are those the theory papers analyse.
+"""
+
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from driftpeak.domains import Domain
+from driftpeak.errors import DriftpeakError, at_least_integer, positive
+from driftpeak.kernels import SE, Kernel
+
+Matrix = np.ndarray[Any, np.dtype[np.float64]]
+
+TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    r"""A feature matrix, shape `(n, r)`, and a bound on its error.
+
+    `error` bounds the largest entry of \(|K - \Phi\Phi^\top|\), in units of the covariance; it is
+    None where only a probabilistic bound exists (random features).
+    """
+
+    matrix: Matrix = field(repr=False)
+    error: float | None
+    method: str
+
+    @property
+    def rank(self) -> int:
+        """The number of features, r."""
+        return self.matrix.shape[1]
+
+
+def pivoted_cholesky(
+    kernel: Kernel,
+    domain: Domain,
+    *,
+    tolerance: float = TOLERANCE,
+    rank: int | None = None,
+) -> Features:
+    """Pivoted Cholesky: take the point of largest residual variance until none is left.
+
+    Arguments:
+        tolerance: stop once every residual variance is at most `tolerance` times the largest prior
+            variance. No entry of the covariance is then off by more (Cauchy-Schwarz).
+        rank: stop at this rank even if the tolerance is not reached; `error` says where it stopped.
+
+    Raises:
+        DriftpeakError: tolerance or rank not positive.
+    """
+    tolerance = positive("tolerance", tolerance)
+    most = len(domain) if rank is None else min(at_least_integer("rank", rank, 1), len(domain))
+    residual = kernel.diagonal(domain)
+    target = tolerance * residual.max()
+    factor = np.zeros((most, len(domain)))
+    count = 0
+    while count < most and residual.max() > target:
+        pivot = int(residual.argmax())
+        row = kernel.rows(domain, [pivot])[0] - factor[:count, pivot] @ factor[:count]
+        factor[count] = row / np.sqrt(residual[pivot])
+        residual = np.maximum(residual - factor[count] ** 2, 0.0)
+        residual[pivot] = 0.0
+        count += 1
+    # a covariance of zero still needs one (zero) feature: arrays of rank 0 help nobody
+    return Features(factor[: max(count, 1)].T.copy(), float(residual.max()), "pivoted Cholesky")
+
+
+def eigen(kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE) -> Features:
+    """Scaled eigenvectors, largest first: the best approximation of its rank in every norm.
+
+    Keeps the eigenvalues above `tolerance` times the largest prior variance.
+
+    Raises:
+        DriftpeakError: tolerance not positive.
+    """
+    tolerance = positive("tolerance", tolerance)
+    gram = kernel.rows(domain)
+    values, vectors = np.linalg.eigh(gram)
+    keep = np.flatnonzero(values > tolerance * gram.diagonal().max())[::-1]
+    keep = keep if len(keep) else np.array([len(values) - 1])
+    matrix = vectors[:, keep] * np.sqrt(np.maximum(values[keep], 0.0))
+    error = np.abs(gram.diagonal() - (matrix**2).sum(axis=1)).max()
+    return Features(matrix, float(error), "eigen")
+
+
+def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Features:
+    r"""Quadrature Fourier features of the SE kernel (D22 section 5; Mutny and Krause 2018).
+
+    With the roots \(\rho_i\) of the Hermite polynomial \(H_m\), m = `degree`, cosines and sines of
+    frequency \(\sqrt 2 \rho / l\) weighted by the normalised Gauss-Hermite weights
+    \(\prod_j 2^{m-1} m! / (m^2 H_{m-1}(\rho_j)^2)\), which sum to one; D22 prints m where m^2 is
+    right. There are \(2 m^d\) features. The error falls superexponentially once
+    m exceeds about (diameter / l)^2; `error` is measured on the domain, not bounded.
+
+    Raises:
+        DriftpeakError: degree below 1, more than a million features, or a domain without
+            coordinates.
+    """
+    kernel = SE(lengthscale)
+    kernel.check(domain)
+    degree = at_least_integer("degree", degree, 1)
+    dimension = domain.points.shape[1]
+    if 2 * degree**dimension > 1_000_000:
+        raise DriftpeakError(
+            f"degree {degree} in {dimension} dimensions makes 2 x {degree}^{dimension} features; "
+            "at most 1,000,000"
+        )
+    roots, weights = special.roots_hermite(degree)
+    weights = weights / weights.sum()
+    frequencies = np.sqrt(2) * np.array(list(product(roots, repeat=dimension)))
+    amplitude = np.sqrt(np.prod(list(product(weights, repeat=dimension)), axis=1))
+    # centred: the error grows with the distance from the origin of the cosines
+    centred = domain.points - (domain.points.max(axis=0) + domain.points.min(axis=0)) / 2
+    matrix = _cosines_and_sines(centred, frequencies / np.asarray(kernel.lengthscale), amplitude)
+    error = np.abs(kernel.rows(domain) - matrix @ matrix.T).max()
+    return Features(matrix, float(error), "quadrature Fourier")
+
+
+def random_fourier(
+    kernel: Kernel, domain: Domain, *, count: int, seed: int = 0, variance: float = 1.0
+) -> Features:
+    """Random Fourier features (Rahimi and Recht 2007): `count` cosines and as many sines.
+
+    Arguments:
+        kernel: SE, Matern, rational quadratic, or a product of these: it must be stationary.
+        count: number of random frequencies; the error of an entry has standard deviation at most
+            `variance / sqrt(count)`.
+        seed: of the frequencies.
+        variance: the kernel's variance k(x, x), 1 unless it was scaled.
+
+    Raises:
+        DriftpeakError: count below 1, or a kernel without a spectral density to draw from.
+    """
+    kernel.check(domain)
+    count = at_least_integer("count", count, 1)
+    generator = np.random.default_rng(seed)
+    frequencies = kernel.frequencies(generator, count, domain.points.shape[1])
+    amplitude = np.full(count, np.sqrt(positive("variance", variance) / count))
+    return Features(
+        _cosines_and_sines(domain.points, frequencies, amplitude), None, "random Fourier"
+    )
+
+
+def _cosines_and_sines(points: Matrix, frequencies: Matrix, amplitude: Matrix) -> Matrix:
+    phase = points @ frequencies.T
+    return np.concatenate([amplitude * np.cos(phase), amplitude * np.sin(phase)], axis=1)

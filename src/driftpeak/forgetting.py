@@ -1,0 +1,247 @@
+r"""Forgetting rules: how much is an old observation worth?
+
+Every policy of the GP-UCB family is ordinary GP regression in which an observation of age a
+
+- has its noise variance inflated to \(\lambda h(a)\): `Keep`, `Restart`, `Window`, `Discount`,
+  `Weights`, `Injection`; or
+- has its correlation with the present reduced: `Drift`.
+
+A rule answers four questions and knows nothing of how beliefs are computed. Times are real numbers
+in any unit; they need not be regular, and must not decrease.
+
+Ages. D22 and M25 count the age from the *newest observation*, which has age 0
+(`reference="newest"`, the default). With irregular times, where a long silence should count too,
+take `reference="now"`: the age is then counted from the moment of the decision. Restart and Drift
+always count to now.
+"""
+
+from typing import Any, ClassVar, Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from driftpeak.errors import DriftpeakError, at_least, at_least_integer, finite_array, unit_interval
+
+Scalar = Any  # a real number; an array of one inside JAX
+Times = np.ndarray[Any, np.dtype[np.float64]]
+Reference = Literal["newest", "now"]
+Reweighting = Literal["never", "scaling", "general"]
+
+
+class Forgetting(eqx.Module):
+    """What a belief asks of a forgetting rule. The defaults are those of a rule that keeps all."""
+
+    reweighting: ClassVar[Reweighting] = "never"
+    """How `weight` changes with age: "never", "scaling" (all by one factor), or "general"."""
+
+    def memory(self, times: Times) -> int:
+        """The most observations worth anything at once, if they are made at `times`."""
+        return len(times)
+
+    def same_epoch(self, last: Scalar, now: Scalar) -> Bool[Array, "..."]:
+        """Whether anything learned at time `last` is still believed at `now`."""
+        return jnp.broadcast_to(True, jnp.broadcast_shapes(jnp.shape(last), jnp.shape(now)))
+
+    def correlation(self, elapsed: Scalar) -> Float[Array, "..."]:
+        """Prior correlation of the function's values at two times `elapsed` >= 0 apart."""
+        return jnp.ones_like(elapsed)
+
+    def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
+        """The worth 1/h in [0, 1] of an observation stamped `stamp`, seen from `present`."""
+        return jnp.ones_like(stamp)
+
+    def stamp(self, time: Scalar, index: Scalar) -> Float[Array, ""]:
+        """What `weight` must know of the `index`-th observation (from 0), made at `time`."""
+        return jnp.asarray(time, dtype=float)
+
+    def present(self, newest: Scalar, time: Scalar) -> Float[Array, ""]:
+        """The stamp to count from at decision time `time`; `newest` is the last observation's."""
+        return jnp.asarray(newest, dtype=float)
+
+
+class Keep(Forgetting):
+    """Forget nothing: h = 1 (GP-UCB, IGP-UCB)."""
+
+
+class Restart(Forgetting):
+    """Forget everything every `period` units of time: h = 1 in the current block, else infinity.
+
+    Blocks begin at `start`, `start + period`, ...: with steps counted from 1 the default is
+    R-GP-UCB's reset at t mod N = 1 (B16 Alg. 1; ZS21 Alg. 1).
+
+    Raises:
+        DriftpeakError: period below 1.
+    """
+
+    period: Scalar
+    start: Scalar
+
+    def __init__(self, period: float, start: float = 1.0) -> None:
+        self.period = np.float64(at_least("period", period, 1))
+        self.start = np.float64(start)
+
+    def block(self, time: Scalar) -> Float[Array, "..."]:
+        """The number of the block that `time` falls into."""
+        return jnp.floor((time - self.start) / self.period)
+
+    def memory(self, times: Times) -> int:
+        blocks = np.floor((np.asarray(times) - self.start) / self.period)
+        return int(np.unique(blocks, return_counts=True)[1].max(initial=1))
+
+    def same_epoch(self, last: Scalar, now: Scalar) -> Bool[Array, "..."]:
+        return self.block(last) == self.block(now)
+
+    def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
+        return jnp.asarray(self.same_epoch(stamp, present), dtype=float)
+
+    def present(self, newest: Scalar, time: Scalar) -> Float[Array, ""]:
+        return jnp.asarray(time, dtype=float)
+
+
+class Window(Forgetting):
+    """Remember the `length` newest observations: h = 1 for them, else infinity (ZS21 Alg. 2).
+
+    Raises:
+        DriftpeakError: length not an integer, or below 1.
+    """
+
+    length: int = eqx.field(static=True)
+
+    def __init__(self, length: int) -> None:
+        self.length = at_least_integer("window", length, 1)
+
+    def memory(self, times: Times) -> int:
+        return min(self.length, len(times))
+
+
+class Drift(Forgetting):
+    r"""B16's Markov drift: \(f_{t+1} = \sqrt{1-\epsilon} f_t + \sqrt\epsilon\, g_{t+1}\).
+
+    The prior covariance becomes \(k(x, x') (1-\epsilon)^{|t-s|/2}\) (B16 section 2); the noise
+    stays.
+
+    Raises:
+        DriftpeakError: drift outside [0, 1].
+    """
+
+    drift: Scalar
+
+    def __init__(self, drift: float) -> None:
+        self.drift = np.float64(unit_interval("drift", drift))
+
+    def correlation(self, elapsed: Scalar) -> Float[Array, "..."]:
+        return jnp.asarray((1 - self.drift) ** (elapsed / 2), dtype=float)
+
+
+class Discount(Forgetting):
+    r"""Exponential discount: \(h(a) = \gamma^{-a}\), weights \(w_t = \gamma^{-t}\) (D22 section 5).
+
+    Raises:
+        DriftpeakError: discount outside (0, 1].
+    """
+
+    reweighting: ClassVar[Reweighting] = "scaling"
+    discount: Scalar
+    reference: Reference = eqx.field(static=True)
+
+    def __init__(self, discount: float, reference: Reference = "newest") -> None:
+        self.discount = np.float64(unit_interval("discount", discount, low_open=True))
+        self.reference = _check_reference(reference)
+
+    def memory(self, times: Times) -> int:
+        if self.discount == 1:
+            return len(times)
+        # a weight under 1e-16 of the newest changes no digit of the posterior
+        longest = np.log(1e-16) / np.log(self.discount)
+        ordered = np.asarray(times, dtype=np.float64)
+        oldest = np.searchsorted(ordered, ordered - longest)
+        return int((np.arange(len(ordered)) - oldest + 1).max(initial=1))
+
+    def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
+        return jnp.asarray(self.discount ** (present - stamp), dtype=float)
+
+    def present(self, newest: Scalar, time: Scalar) -> Float[Array, ""]:
+        return jnp.asarray(newest if self.reference == "newest" else time, dtype=float)
+
+
+class Weights(Forgetting):
+    r"""Any non-decreasing positive weights: \(h = w_t / w_s\) (D22 section 3).
+
+    Weights belong to observations by their number, not their time. Only their logarithms are kept:
+    weights such as \(\gamma^{-t}\) overflow.
+
+    Arguments:
+        weights: one per observation to come.
+        log_weights: their logarithms, where the weights themselves would overflow.
+
+    Raises:
+        DriftpeakError: not exactly one of the two given, weights that are not positive, or that
+            decrease; when prepared for more observations than there are weights.
+    """
+
+    reweighting: ClassVar[Reweighting] = "scaling"
+    log_weights: Any
+
+    def __init__(self, weights: Any = None, *, log_weights: Any = None) -> None:
+        if (weights is None) == (log_weights is None):
+            raise DriftpeakError("give either weights or log_weights")
+        if log_weights is None:
+            positive = finite_array("weights", weights, 1)
+            if not (positive > 0).all():
+                raise DriftpeakError(f"weights must be positive; got {positive.min():g}")
+            log_weights = np.log(positive)
+        logarithms = finite_array("log_weights", log_weights, 1)
+        if len(logarithms) == 0 or (np.diff(logarithms) < 0).any():
+            raise DriftpeakError("weights must not decrease: the newest observation counts most")
+        self.log_weights = logarithms
+
+    def memory(self, times: Times) -> int:
+        if len(times) > len(self.log_weights):
+            raise DriftpeakError(
+                f"{len(times)} observations need as many weights; got {len(self.log_weights)}"
+            )
+        return len(times)
+
+    def stamp(self, time: Scalar, index: Scalar) -> Float[Array, ""]:
+        return jnp.asarray(self.log_weights)[index]
+
+    def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
+        return jnp.exp(stamp - present)
+
+
+class Injection(Forgetting):
+    r"""Uncertainty injection: \(h(a) = 1 + c\,a^\alpha\) (M25 (8)).
+
+    `slope` c = 1 is M25; `exponent` alpha = 1 with another slope is Brunzema et al. 2022. M25's
+    \(0^0 = 1\) makes h = 2 throughout at alpha = 0.
+
+    Raises:
+        DriftpeakError: exponent or slope negative.
+    """
+
+    reweighting: ClassVar[Reweighting] = "general"
+    exponent: Scalar
+    slope: Scalar
+    reference: Reference = eqx.field(static=True)
+
+    def __init__(
+        self, exponent: float, slope: float = 1.0, reference: Reference = "newest"
+    ) -> None:
+        self.exponent = np.float64(at_least("exponent", exponent, 0))
+        self.slope = np.float64(at_least("slope", slope, 0))
+        self.reference = _check_reference(reference)
+
+    def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
+        age = jnp.maximum(present - stamp, 0.0)
+        return jnp.asarray(1 / (1 + self.slope * age**self.exponent), dtype=float)
+
+    def present(self, newest: Scalar, time: Scalar) -> Float[Array, ""]:
+        return jnp.asarray(newest if self.reference == "newest" else time, dtype=float)
+
+
+def _check_reference(reference: Reference) -> Reference:
+    if reference not in ("newest", "now"):
+        raise DriftpeakError(f"reference must be 'newest' or 'now'; got {reference!r}")
+    return reference

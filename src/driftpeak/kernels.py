@@ -1,0 +1,386 @@
+r"""Covariance functions, as small pytrees that add and multiply.
+
+A kernel answers two questions: `kernel(x, y)`, the covariance between two sets of points, and
+`kernel.rows(domain, indices)`, rows of the Gram matrix of a finite domain. Distances are Euclidean
+and scaled per dimension, \(r^2 = \sum_j (x_j - y_j)^2 / l_j^2\), summed from the differences
+themselves: the shortcut through one matrix product leaves errors of 1e-8 in r near zero, where a
+Matern kernel has its kink.
+"""
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy import special
+
+from driftpeak.domains import Domain
+from driftpeak.errors import DriftpeakError, finite_array, positive
+from driftpeak.precision import double_precision
+
+Points = Float[Array, "n d"]
+Others = Float[Array, "m d"]
+Gram = Float[Array, "n m"]
+Scale = Any  # a positive number or one per dimension; a traced array when it is being learned
+
+
+def _positive_scale(name: str, value: Scale) -> Scale:
+    """Check `value` unless it is already inside a JAX computation."""
+    if isinstance(value, jax.Array):
+        return value
+    scale = np.asarray(value, dtype=np.float64)
+    if scale.ndim > 1 or scale.size == 0 or not (np.isfinite(scale) & (scale > 0)).all():
+        raise DriftpeakError(
+            f"{name} must be a positive number, or one for each dimension; got {value}"
+        )
+    return scale
+
+
+class Kernel(eqx.Module):
+    """A covariance function. `+` and `*` of kernels, and `number * kernel`, are kernels."""
+
+    @abstractmethod
+    def __call__(self, x: Points, y: Others) -> Gram:
+        """The covariance between the rows of `x` and those of `y`."""
+
+    @abstractmethod
+    def check(self, domain: Domain) -> None:
+        """Raise DriftpeakError if the kernel cannot be evaluated on `domain`."""
+
+    @double_precision
+    def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
+        """Rows of the Gram matrix of `domain`, shape `(len(indices), n)`; all by default."""
+        points = jnp.asarray(domain.points)
+        chosen = points if indices is None else points[jnp.asarray(indices)]
+        return np.asarray(_evaluate(self, chosen, points))
+
+    @double_precision
+    def diagonal(self, domain: Domain) -> np.ndarray:
+        """The prior variance of every point of `domain`, shape `(n,)`."""
+        return np.asarray(_evaluate_diagonal(self, jnp.asarray(domain.points)))
+
+    def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
+        """Draws from the normalised spectral density, shape `(count, dimension)`, in rad/unit.
+
+        Raises:
+            DriftpeakError: the kernel is not stationary or its density is not implemented.
+        """
+        raise DriftpeakError(f"{type(self).__name__} has no spectral density to draw from")
+
+    def __add__(self, other: "Kernel") -> "Kernel":
+        return Sum(self, other)
+
+    def __mul__(self, other: "Kernel | float") -> "Kernel":
+        return Product(self, other) if isinstance(other, Kernel) else Scaled(self, other)
+
+    __rmul__ = __mul__
+
+
+@jax.jit
+def _evaluate(kernel: Kernel, x: Points, y: Others) -> Gram:
+    return kernel(x, y)
+
+
+@jax.jit
+def _evaluate_diagonal(kernel: Kernel, x: Points) -> Float[Array, " n"]:
+    return jax.vmap(lambda point: kernel(point[None], point[None])[0, 0])(x)
+
+
+class Stationary(Kernel):
+    """A function of the scaled distance alone, with variance 1. Base class."""
+
+    lengthscale: Scale
+
+    def __init__(self, lengthscale: Scale = 1.0) -> None:
+        self.lengthscale = _positive_scale("lengthscale", lengthscale)
+
+    @abstractmethod
+    def of_squared_distance(self, squared: Gram) -> Gram:
+        """The covariance at squared scaled distance `squared`."""
+
+    def __call__(self, x: Points, y: Others) -> Gram:
+        return self.of_squared_distance(squared_distance(x, y, self.lengthscale))
+
+    def check(self, domain: Domain) -> None:
+        _check_coordinates(self, domain)
+        _check_dimensions(self, self.lengthscale, domain)
+
+
+class SE(Stationary):
+    r"""Squared exponential, \(k = \exp(-r^2/2)\) (B16 (1))."""
+
+    def of_squared_distance(self, squared: Gram) -> Gram:
+        return jnp.exp(-0.5 * squared)
+
+    def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
+        return generator.standard_normal((count, dimension)) / np.asarray(self.lengthscale)
+
+
+class Matern(Stationary):
+    r"""Matern (B16 (2)).
+
+    \(k = \frac{2^{1-\nu}}{\Gamma(\nu)} z^\nu K_\nu(z)\) with \(z = \sqrt{2\nu}\,r\).
+
+    Closed forms for `nu` = 1/2, 3/2 and 5/2. Any other positive `nu` is evaluated on the host with
+    SciPy's Bessel function, so on finite domains only, and not inside a JAX transformation.
+    """
+
+    nu: float = eqx.field(static=True)
+
+    def __init__(self, nu: float, lengthscale: Scale = 1.0) -> None:
+        super().__init__(lengthscale)
+        self.nu = positive("nu", nu)
+
+    def of_squared_distance(self, squared: Gram) -> Gram:
+        # sqrt has no derivative at 0; the inner `where` keeps its gradient finite there
+        zero = squared == 0
+        z = jnp.sqrt(2 * self.nu * jnp.where(zero, 1.0, squared))
+        z = jnp.where(zero, 0.0, z)
+        if self.nu == 0.5:
+            return jnp.exp(-z)
+        if self.nu == 1.5:
+            return (1 + z) * jnp.exp(-z)
+        if self.nu == 2.5:
+            return (1 + z + z**2 / 3) * jnp.exp(-z)
+        raise DriftpeakError(
+            f"Matern with nu={self.nu} has no closed form: use it on a finite domain, through "
+            "`rows`, or take nu = 0.5, 1.5 or 2.5"
+        )
+
+    def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
+        if self.nu in (0.5, 1.5, 2.5):
+            return super().rows(domain, indices)
+        scaled = domain.points / np.asarray(self.lengthscale)
+        chosen = scaled if indices is None else scaled[np.asarray(indices)]
+        squared = sum(
+            (chosen[:, None, j] - scaled[None, :, j]) ** 2 for j in range(scaled.shape[1])
+        )
+        z = np.sqrt(2 * self.nu * np.asarray(squared))
+        with np.errstate(invalid="ignore", over="ignore"):  # z = 0 and z beyond the last double
+            logarithm = (
+                (1 - self.nu) * math.log(2)
+                - special.gammaln(self.nu)
+                + special.xlogy(self.nu, z)
+                + np.log(special.kve(self.nu, z))
+                - z
+            )
+        return np.where(z == 0, 1.0, np.exp(np.where(z == 0, 0.0, logarithm)))
+
+    def diagonal(self, domain: Domain) -> np.ndarray:
+        return np.ones(len(domain))
+
+    def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
+        normal = generator.standard_normal((count, dimension)) / np.asarray(self.lengthscale)
+        chi_squared = generator.chisquare(2 * self.nu, (count, 1))
+        return normal * np.sqrt(2 * self.nu / chi_squared)
+
+
+class RationalQuadratic(Stationary):
+    r"""Rational quadratic, \(k = (1 + r^2 / (2a))^{-a}\) with `mixture` a: SE over many scales."""
+
+    mixture: Scale
+
+    def __init__(self, mixture: float = 1.0, lengthscale: Scale = 1.0) -> None:
+        super().__init__(lengthscale)
+        self.mixture = _positive_scale("mixture", mixture)
+
+    def of_squared_distance(self, squared: Gram) -> Gram:
+        return jnp.exp(-self.mixture * jnp.log1p(squared / (2 * self.mixture)))
+
+    def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
+        mixture = float(np.asarray(self.mixture))
+        precision = generator.gamma(mixture, 1 / mixture, (count, 1))
+        normal = generator.standard_normal((count, dimension)) / np.asarray(self.lengthscale)
+        return normal * np.sqrt(precision)
+
+
+class Periodic(Kernel):
+    r"""Periodic (MacKay), \(k = \exp(-2 \sum_j \sin^2(\pi (x_j - y_j)/p_j) / l_j^2)\)."""
+
+    period: Scale
+    lengthscale: Scale
+
+    def __init__(self, period: Scale = 1.0, lengthscale: Scale = 1.0) -> None:
+        self.period = _positive_scale("period", period)
+        self.lengthscale = _positive_scale("lengthscale", lengthscale)
+
+    def __call__(self, x: Points, y: Others) -> Gram:
+        scales = jnp.broadcast_to(self.lengthscale, x.shape[1:])
+        x, y = jnp.pi * _divide(x, self.period), jnp.pi * _divide(y, self.period)
+        sines = (jnp.sin(x[:, None, j] - y[None, :, j]) / scales[j] for j in range(x.shape[1]))
+        return jnp.exp(-2 * sum(sine**2 for sine in sines))
+
+    def check(self, domain: Domain) -> None:
+        _check_coordinates(self, domain)
+        _check_dimensions(self, self.lengthscale, domain)
+        _check_dimensions(self, self.period, domain, "period")
+
+
+class Linear(Kernel):
+    r"""Linear, \(k = c + \sum_j x_j y_j / l_j^2\) with `offset` c >= 0, the constant's variance."""
+
+    offset: Scale
+    lengthscale: Scale
+
+    def __init__(self, offset: float = 0.0, lengthscale: Scale = 1.0) -> None:
+        if not isinstance(offset, jax.Array) and not (math.isfinite(offset) and offset >= 0):
+            raise DriftpeakError(f"offset must be at least 0; got {offset}")
+        self.offset = offset if isinstance(offset, jax.Array) else np.asarray(offset, np.float64)
+        self.lengthscale = _positive_scale("lengthscale", lengthscale)
+
+    def __call__(self, x: Points, y: Others) -> Gram:
+        return self.offset + _divide(x, self.lengthscale) @ _divide(y, self.lengthscale).T
+
+    def check(self, domain: Domain) -> None:
+        _check_coordinates(self, domain)
+        _check_dimensions(self, self.lengthscale, domain)
+
+
+class Table(Kernel):
+    """A covariance matrix given outright, for instance an empirical one: row i is arm i.
+
+    Raises:
+        DriftpeakError: the matrix is not square, finite, symmetric or positive semi-definite (both
+            to 1e-8 of its largest entry: a covariance computed from data is symmetric to rounding).
+    """
+
+    matrix: Any
+
+    def __init__(self, matrix: Any) -> None:
+        table = finite_array("covariance", matrix, 2)
+        if table.shape[0] != table.shape[1]:
+            raise DriftpeakError(f"a covariance must be square; got shape {table.shape}")
+        scale = float(np.abs(table).max(initial=0.0))
+        gap = np.abs(table - table.T)
+        if gap.max(initial=0.0) > 1e-8 * scale:
+            i, j = np.unravel_index(int(gap.argmax()), gap.shape)
+            raise DriftpeakError(
+                f"a covariance must be symmetric; entries ({i}, {j}) and ({j}, {i}) are "
+                f"{table[i, j]:g} and {table[j, i]:g}"
+            )
+        table = (table + table.T) / 2
+        smallest = float(np.linalg.eigvalsh(table)[0])
+        if smallest < -1e-8 * scale:
+            raise DriftpeakError(
+                "a covariance must be positive semi-definite (no eigenvalue below 0); "
+                f"the smallest is {smallest:g}"
+            )
+        self.matrix = table
+
+    def __call__(self, x: Points, y: Others) -> Gram:
+        raise DriftpeakError("a covariance table knows its own arms only: use `rows`")
+
+    def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
+        matrix = np.asarray(self.matrix)
+        return matrix if indices is None else matrix[np.asarray(indices)]
+
+    def diagonal(self, domain: Domain) -> np.ndarray:
+        return np.diagonal(np.asarray(self.matrix)).copy()
+
+    def check(self, domain: Domain) -> None:
+        if len(domain) != len(self.matrix):
+            raise DriftpeakError(
+                f"the covariance table is for {len(self.matrix)} arms, the domain has {len(domain)}"
+            )
+
+
+class Combined(Kernel):
+    """Two kernels joined entry by entry. Base class of `Sum` and `Product`."""
+
+    left: Kernel
+    right: Kernel
+
+    def check(self, domain: Domain) -> None:
+        self.left.check(domain)
+        self.right.check(domain)
+
+
+class Sum(Combined):
+    """k1 + k2: the sum of two independent functions."""
+
+    def __call__(self, x: Points, y: Others) -> Gram:
+        return self.left(x, y) + self.right(x, y)
+
+    def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
+        return self.left.rows(domain, indices) + self.right.rows(domain, indices)
+
+    def diagonal(self, domain: Domain) -> np.ndarray:
+        return self.left.diagonal(domain) + self.right.diagonal(domain)
+
+
+class Product(Combined):
+    """k1 k2: alike only where both say so."""
+
+    def __call__(self, x: Points, y: Others) -> Gram:
+        return self.left(x, y) * self.right(x, y)
+
+    def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
+        return self.left.rows(domain, indices) * self.right.rows(domain, indices)
+
+    def diagonal(self, domain: Domain) -> np.ndarray:
+        return self.left.diagonal(domain) * self.right.diagonal(domain)
+
+    def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
+        return self.left.frequencies(generator, count, dimension) + self.right.frequencies(
+            generator, count, dimension
+        )
+
+
+class Scaled(Kernel):
+    """variance * k."""
+
+    kernel: Kernel
+    variance: Scale
+
+    def __init__(self, kernel: Kernel, variance: float) -> None:
+        self.kernel = kernel
+        self.variance = _positive_scale("a kernel's factor (its variance)", variance)
+
+    def __call__(self, x: Points, y: Others) -> Gram:
+        return self.variance * self.kernel(x, y)
+
+    def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
+        return np.asarray(self.variance) * self.kernel.rows(domain, indices)
+
+    def diagonal(self, domain: Domain) -> np.ndarray:
+        return np.asarray(self.variance) * self.kernel.diagonal(domain)
+
+    def check(self, domain: Domain) -> None:
+        self.kernel.check(domain)
+
+    def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
+        return self.kernel.frequencies(generator, count, dimension)
+
+
+def squared_distance(x: Points, y: Others, lengthscale: Scale) -> Gram:
+    """Squared Euclidean distance with each dimension divided by its lengthscale."""
+    x, y = _divide(x, lengthscale), _divide(y, lengthscale)
+    differences = ((x[:, None, j] - y[None, :, j]) ** 2 for j in range(x.shape[1]))
+    return sum(differences, jnp.zeros((len(x), len(y)), x.dtype))
+
+
+def _divide(points: Points, scale: Scale) -> Points:
+    """Points in units of `scale`, one for all dimensions or one for each."""
+    return points / jnp.broadcast_to(scale, points.shape[1:])[None, :]
+
+
+def _check_coordinates(kernel: Kernel, domain: Domain) -> None:
+    if not domain.has_coordinates:
+        raise DriftpeakError(
+            f"{type(kernel).__name__} needs arms with coordinates; for arms without, give their "
+            "covariance as driftpeak.kernels.Table(matrix)"
+        )
+
+
+def _check_dimensions(
+    kernel: Kernel, scale: Scale, domain: Domain, name: str = "lengthscale"
+) -> None:
+    dimension = domain.points.shape[1]
+    if np.ndim(scale) == 1 and len(scale) not in (1, dimension):
+        raise DriftpeakError(
+            f"{type(kernel).__name__} has {len(scale)} {name}s, the domain {dimension} dimensions"
+        )

@@ -1,0 +1,21 @@
+"""Policies: rules that decide where to sample next."""
+
+from driftpeak.policies.baselines import BestFixedArm, Clairvoyant, UniformRandom
+from driftpeak.policies.belief_policy import BeliefPolicy
+from driftpeak.policies.protocol import Policy
+from driftpeak.policies.ucb import GPUCB, IGPUCB, RGPUCB, SWGPUCB, TVGPUCB, UIGPUCB, WGPUCB
+
+__all__ = [
+    "GPUCB",
+    "IGPUCB",
+    "RGPUCB",
+    "SWGPUCB",
+    "TVGPUCB",
+    "UIGPUCB",
+    "WGPUCB",
+    "BeliefPolicy",
+    "BestFixedArm",
+    "Clairvoyant",
+    "Policy",
+    "UniformRandom",
+]

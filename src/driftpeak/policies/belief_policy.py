@@ -1,0 +1,148 @@
+"""A belief under a forgetting rule, and a way to act on it: all of the GP-UCB family."""
+
+from abc import abstractmethod
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from driftpeak.beliefs import Belief, Form, check_form, check_times, make_belief
+from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.features import Features
+from driftpeak.forgetting import Forgetting, Times
+from driftpeak.policies.protocol import Policy, Query, Scalar
+from driftpeak.priors import Prior
+from driftpeak.widths import ScaledLog, Width
+
+AcquisitionName = Literal["ucb", "thompson"]
+ACQUISITIONS = ("ucb", "thompson")
+
+
+class Acquisition(eqx.Module):
+    """How to turn a belief into a score for every point; the largest is sampled."""
+
+    @abstractmethod
+    def __call__(
+        self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray
+    ) -> Float[Array, " n"]:
+        """The scores at decision number `step` (from 1)."""
+
+
+class UpperConfidenceBound(Acquisition):
+    """mean + width * deviation."""
+
+    width: Width
+
+    def __call__(
+        self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray
+    ) -> Float[Array, " n"]:
+        posterior = belief.posterior(state, time)
+        return posterior.mean + self.width(step, posterior) * posterior.deviation
+
+
+class ThompsonSampling(Acquisition):
+    """One function drawn from the posterior (Thompson 1933; Chowdhury and Gopalan 2017)."""
+
+    def __call__(
+        self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray
+    ) -> Float[Array, " n"]:
+        return belief.sample(state, time, key)
+
+
+class BeliefState(NamedTuple):
+    """The belief's state, the number of decisions made, and the source of randomness."""
+
+    belief: Any
+    step: Int[Array, ""]
+    key: PRNGKeyArray
+
+
+class BeliefPolicy(Policy[BeliefState]):
+    """Sample where the acquisition, given the belief, is largest (the first such point).
+
+    Made by the constructors in `driftpeak.policies.ucb`; `prepare` fixes its sizes and turns it
+    into the `PreparedBeliefPolicy` that acts.
+    """
+
+    prior: Prior
+    forgetting: Forgetting
+    width: Width
+    acquisition: AcquisitionName
+    form: Form
+    features: Features | None
+
+    def __init__(
+        self,
+        prior: Prior,
+        forgetting: Forgetting,
+        *,
+        width: Width | None = None,
+        acquisition: AcquisitionName = "ucb",
+        form: Form = "auto",
+        features: Features | None = None,
+    ) -> None:
+        if acquisition not in ACQUISITIONS:
+            raise DriftpeakError(
+                f"acquisition must be one of {', '.join(ACQUISITIONS)}; got {acquisition!r}."
+                + nearest(str(acquisition), ACQUISITIONS)
+            )
+        check_form(form)
+        self.prior = prior
+        self.forgetting = forgetting
+        self.width = ScaledLog() if width is None else width
+        self.acquisition = acquisition
+        self.form = form
+        self.features = features
+
+    @property
+    def points(self) -> int:
+        return len(self.prior)
+
+    def prepare(self, times: Times | int) -> "PreparedBeliefPolicy":
+        times = check_times(times)
+        constant = self.forgetting.reweighting == "never"
+        self.width.check(self.forgetting.memory(times) if constant else len(times))
+        belief = make_belief(
+            self.prior, self.forgetting, times, form=self.form, features=self.features
+        )
+        thompson = self.acquisition == "thompson"
+        return PreparedBeliefPolicy(
+            belief, ThompsonSampling() if thompson else UpperConfidenceBound(self.width)
+        )
+
+    def init(self, key: PRNGKeyArray) -> BeliefState:
+        raise DriftpeakError("call policy.prepare(times) first: it fixes the sizes of the state")
+
+    def ask(self, state: BeliefState, time: Scalar) -> tuple[BeliefState, Query]:
+        raise DriftpeakError("call policy.prepare(times) first, and ask what it returns")
+
+    def tell(self, state: BeliefState, query: Query, reward: Scalar, time: Scalar) -> BeliefState:
+        raise DriftpeakError("call policy.prepare(times) first, and tell what it returns")
+
+
+class PreparedBeliefPolicy(Policy[BeliefState]):
+    """A belief of fixed size and an acquisition: what runs."""
+
+    belief: Belief[Any]
+    acquisition: Acquisition
+
+    @property
+    def points(self) -> int:
+        return self.belief.points
+
+    def init(self, key: PRNGKeyArray) -> BeliefState:
+        return BeliefState(self.belief.init(), jnp.zeros((), int), key)
+
+    def ask(self, state: BeliefState, time: Scalar) -> tuple[BeliefState, Query]:
+        step = state.step + 1
+        key = jax.random.fold_in(state.key, step)
+        scores = self.acquisition(self.belief, state.belief, time, step, key)
+        return state._replace(step=step), jnp.argmax(scores)
+
+    def tell(self, state: BeliefState, query: Query, reward: Scalar, time: Scalar) -> BeliefState:
+        return state._replace(belief=self.belief.update(state.belief, query, reward, time))
+
+    def refresh(self, state: BeliefState) -> BeliefState:
+        return state._replace(belief=self.belief.refresh(state.belief))

@@ -1,0 +1,64 @@
+"""What a policy is: configuration, a separate state, and three pure functions.
+
+    policy = policy.prepare(times)              # on the host, once per run
+    state = policy.init(key)
+    state, query = policy.ask(state, time)      # which point to sample now?
+    state = policy.tell(state, query, reward, time)
+
+The same object runs inside a compiled loop over steps and trials (`simulate`) and step by step.
+Everything but `prepare` must be traceable by JAX: static shapes, no Python control flow on values.
+"""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import equinox as eqx
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from driftpeak.forgetting import Times
+
+Scalar = Any  # a real number; an array of one inside JAX
+State = TypeVar("State")
+Query = Int[Array, ""]
+Foresight = Literal["none", "present", "all"]
+
+
+class Policy(eqx.Module, Generic[State]):
+    """A rule that decides where to sample next."""
+
+    foresight: ClassVar[Foresight] = "none"
+    """What `inform` shows before a decision: nothing; the true function at that step; or, once
+    before the run, the true function at every step. For yardsticks, not for real policies."""
+
+    @property
+    @abstractmethod
+    def points(self) -> int:
+        """How many points the policy chooses from."""
+
+    def prepare(self, times: Times | int) -> "Policy[Any]":
+        """The policy made ready to be asked at `times` (or at 1, ..., T): sizes fixed, checks done.
+
+        Raises:
+            DriftpeakError: the configuration does not fit the run.
+        """
+        return self
+
+    @abstractmethod
+    def init(self, key: PRNGKeyArray) -> State:
+        """The state before the first decision; `key` is all the randomness there will be."""
+
+    @abstractmethod
+    def ask(self, state: State, time: Scalar) -> tuple[State, Query]:
+        """The number of the point to sample at `time`."""
+
+    @abstractmethod
+    def tell(self, state: State, query: Query, reward: Scalar, time: Scalar) -> State:
+        """Learn the reward that `query` brought at `time`."""
+
+    def refresh(self, state: State) -> State:
+        """The same state with accumulated rounding errors removed; called now and then."""
+        return state
+
+    def inform(self, state: State, values: Float[Array, " n"]) -> State:
+        """Be shown the true function; see `foresight`."""
+        return state

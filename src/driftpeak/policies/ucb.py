@@ -1,0 +1,114 @@
+r"""The GP-UCB family: each policy is a forgetting rule and a width.
+
+All take the same options:
+
+- `width`: the exploration width, `widths.ScaledLog(0.8, 4)` by default (B16 section 5);
+- `acquisition`: "ucb", or "thompson" to act on one draw from the same belief instead;
+- `form`: "auto", "feature-space" or "function-space" (see `driftpeak.beliefs.choice`);
+- `features`: a factor of the covariance to use instead of pivoted Cholesky.
+
+All raise DriftpeakError for a parameter outside its range.
+"""
+
+import math
+from typing import Any, TypedDict, Unpack
+
+from driftpeak.beliefs import Form
+from driftpeak.errors import at_least_integer
+from driftpeak.features import Features
+from driftpeak.forgetting import Discount, Drift, Injection, Keep, Restart, Weights, Window
+from driftpeak.information import RealisedGain
+from driftpeak.policies.belief_policy import AcquisitionName, BeliefPolicy
+from driftpeak.priors import Prior
+from driftpeak.widths import IGP, Width
+
+
+class Options(TypedDict, total=False):
+    """What every policy of the family accepts."""
+
+    width: Width | None
+    acquisition: AcquisitionName
+    form: Form
+    features: Features | None
+
+
+def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
+    """GP-UCB: forget nothing (Srinivas et al. 2010; B16 section 2). The static baseline."""
+    return BeliefPolicy(prior, Keep(), **options)
+
+
+def IGPUCB(
+    prior: Prior,
+    *,
+    norm_bound: float = 1.0,
+    noise_scale: float | None = None,
+    delta: float = 0.1,
+    horizon: int | None = None,
+    **options: Unpack[Options],
+) -> BeliefPolicy:
+    r"""IGP-UCB: forget nothing, with the width of Chowdhury and Gopalan 2017.
+
+    Arguments:
+        norm_bound: B, a bound on the RKHS norm.
+        noise_scale: R, sub-Gaussian constant of the noise; default the prior's noise deviation.
+        delta: failure probability.
+        horizon: T. Given, the regulariser becomes \(\lambda = 1 + 2/T\) as the analysis asks;
+            without it the prior's noise variance stays.
+    """
+    scale = math.sqrt(prior.noise_variance) if noise_scale is None else noise_scale
+    options.setdefault("width", IGP(norm_bound, scale, delta, RealisedGain()))
+    if horizon is not None:
+        prior = prior.with_noise_variance(1 + 2 / at_least_integer("horizon", horizon, 1))
+    return BeliefPolicy(prior, Keep(), **options)
+
+
+def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> BeliefPolicy:
+    """R-GP-UCB: start again every `period` steps.
+
+    The Bayesian version (B16 Alg. 1) takes the default width; the frequentist one (ZS21 Alg. 1)
+    `widths.Confidence(...)`. Both restart before steps 1, 1 + period, ...
+    """
+    return BeliefPolicy(prior, Restart(period), **options)
+
+
+def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefPolicy:
+    """SW-GP-UCB: remember the `window` newest observations (ZS21 Alg. 2).
+
+    ZS21's width is `widths.SlidingConfidence(...)`.
+    """
+    return BeliefPolicy(prior, Window(window), **options)
+
+
+def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> BeliefPolicy:
+    """TV-GP-UCB: the prior itself drifts, by `drift` in [0, 1] per unit of time (B16 Alg. 2)."""
+    return BeliefPolicy(prior, Drift(drift), **options)
+
+
+def WGPUCB(
+    prior: Prior,
+    *,
+    discount: float | None = None,
+    weights: Any = None,
+    log_weights: Any = None,
+    **options: Unpack[Options],
+) -> BeliefPolicy:
+    """WGP-UCB: old observations weigh less (D22 Alg. 1).
+
+    Arguments:
+        discount: in (0, 1]; an observation of age a weighs `discount ** a`.
+        weights, log_weights: instead, any non-decreasing weights, one per observation to come.
+
+    D22's width is `widths.Confidence(...)`.
+    """
+    rule = Weights(weights, log_weights=log_weights) if discount is None else Discount(discount)
+    return BeliefPolicy(prior, rule, **options)
+
+
+def UIGPUCB(
+    prior: Prior, *, exponent: float, slope: float = 1.0, **options: Unpack[Options]
+) -> BeliefPolicy:
+    """UI-GP-UCB: the noise of an observation of age a grows as 1 + slope a^exponent (M25 (8)).
+
+    M25's width is `widths.Heteroscedastic(...)`.
+    """
+    return BeliefPolicy(prior, Injection(exponent, slope), **options)

@@ -1,0 +1,83 @@
+"""A prior: what is believed of the function before the first observation."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from driftpeak.domains import Domain
+from driftpeak.errors import DriftpeakError, finite_array, positive
+from driftpeak.features import TOLERANCE, Features, pivoted_cholesky
+from driftpeak.kernels import Kernel
+
+Vector = np.ndarray[Any, np.dtype[np.float64]]
+Matrix = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A Gaussian process on a finite domain, seen through independent Gaussian noise.
+
+    Arguments:
+        domain: the candidate points, n of them.
+        kernel: their covariance.
+        noise_variance: variance of the noise on one observation, in squared units of the reward;
+            lambda in the frequentist papers, sigma^2 in the Bayesian ones. Positive.
+        mean: the prior mean, one number or one per point.
+
+    Raises:
+        DriftpeakError: a noise variance that is not positive, a mean of the wrong length, or a
+            kernel that cannot be evaluated on the domain.
+    """
+
+    domain: Domain
+    kernel: Kernel
+    noise_variance: float
+    mean: Vector = field(repr=False)
+
+    def __init__(
+        self, domain: Domain, kernel: Kernel, noise_variance: float, mean: Any = 0.0
+    ) -> None:
+        kernel.check(domain)
+        vector = np.asarray(mean, dtype=np.float64)
+        vector = finite_array("mean", np.full(len(domain), vector) if vector.ndim == 0 else mean, 1)
+        if len(vector) != len(domain):
+            raise DriftpeakError(
+                f"mean must be one number or {len(domain)}, one per point; got {len(vector)}"
+            )
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "kernel", kernel)
+        object.__setattr__(self, "noise_variance", positive("noise_variance", noise_variance))
+        object.__setattr__(self, "mean", vector)
+
+    def __len__(self) -> int:
+        return len(self.domain)
+
+    @cached_property
+    def variance(self) -> Vector:
+        """Prior variance of every point, shape `(n,)`."""
+        return self.kernel.diagonal(self.domain)
+
+    @cached_property
+    def gram(self) -> Matrix:
+        """Covariance of every pair of points, shape `(n, n)`."""
+        return self.kernel.rows(self.domain)
+
+    @cached_property
+    def features(self) -> Features:
+        """A factor of the covariance that is exact to 1e-10 of the largest prior variance."""
+        return pivoted_cholesky(self.kernel, self.domain)
+
+    def features_within(self, rank: int) -> Features | None:
+        """`features`, unless they need more than `rank` columns; then None, found out cheaply."""
+        if "features" not in self.__dict__:
+            attempt = pivoted_cholesky(self.kernel, self.domain, rank=max(rank, 1))
+            if attempt.error is None or attempt.error > TOLERANCE * self.variance.max():
+                return None
+            self.__dict__["features"] = attempt  # where cached_property keeps it
+        return self.features if self.features.rank <= rank else None
+
+    def with_noise_variance(self, noise_variance: float) -> "Prior":
+        """The same prior seen through another noise."""
+        return Prior(self.domain, self.kernel, noise_variance, self.mean)

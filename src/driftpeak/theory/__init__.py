@@ -1,0 +1,1 @@
+"""Schedules, rates and bounds from the papers."""

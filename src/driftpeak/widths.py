@@ -1,0 +1,267 @@
+r"""Exploration widths: the multiplier of the posterior standard deviation in an upper bound.
+
+The policies choose \(x_t = \arg\max_x \mu(x) + w_t\,\sigma(x)\), steps t counted from 1. The papers
+call either \(w_t\) (ZS21, D22, M25) or its square (B16, IT25) beta; here `width` is always the
+multiplier itself.
+"""
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from driftpeak.beliefs import Posterior
+from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
+from driftpeak.information import Gain, RealisedGain
+
+Scalar = Any  # a real number; an array of one inside JAX
+
+
+class Width(eqx.Module):
+    """An exploration width."""
+
+    @abstractmethod
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        """The width at decision number `step` (from 1), given what is believed."""
+
+    def check(self, most: int) -> None:
+        """Raise DriftpeakError unless the width is defined for `most` observations in memory."""
+
+
+class ScaledLog(Width):
+    r"""\(\sqrt{c_1 \log(c_2 t)}\), and 0 while \(c_2 t < 1\) (B16 section 5).
+
+    B16 takes c1 = 0.8, c2 = 4 for synthetic data, 0.8, 0.4 for sensors and 0.2, 0.4 for traffic.
+
+    Raises:
+        DriftpeakError: c1 negative or c2 not positive.
+    """
+
+    c1: Scalar
+    c2: Scalar
+
+    def __init__(self, c1: float = 0.8, c2: float = 4.0) -> None:
+        self.c1 = np.float64(at_least("c1", c1, 0))
+        self.c2 = np.float64(positive("c2", c2))
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        return jnp.sqrt(self.c1 * jnp.log(jnp.maximum(self.c2 * step, 1.0)))
+
+
+class Constant(Width):
+    """The same width at every step.
+
+    Raises:
+        DriftpeakError: a negative value.
+    """
+
+    value: Scalar
+
+    def __init__(self, value: float) -> None:
+        self.value = np.float64(at_least("width", value, 0))
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        return jnp.asarray(self.value, dtype=float)
+
+
+class FiniteDomain(Width):
+    r"""\(\sqrt{2 \log(n \pi^2 t^2 / (6 \delta))}\) for n points (Srinivas et al. 2010, Theorem 1).
+
+    Raises:
+        DriftpeakError: points below 2, delta outside (0, 1).
+    """
+
+    points: Scalar
+    delta: Scalar
+
+    def __init__(self, points: int, delta: float = 0.1) -> None:
+        self.points = np.float64(at_least_integer("points", points, 2))
+        self.delta = _failure_probability(delta)
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        return jnp.sqrt(2 * jnp.log(self.points * jnp.pi**2 * step**2 / (6 * self.delta)))
+
+
+class Bayesian(Width):
+    r"""\(\sqrt{\beta_t}\) with B16 (16) for resetting or (19) for drift, on \([0, r]^d\).
+
+    \(\beta = 2\log\frac{u}{\delta} + 2 d \log(r d b t^2 \sqrt{\log\frac{v}{\delta}})\); (16), for
+    R-GP-UCB, has \(u = 2\pi^2t^2/3\) and \(v = 2 d a \pi^2 t^2/3\); (19), for TV-GP-UCB,
+    \(u = \pi^2t^2/2\) and \(v = d a \pi^2 t^2/2\). The constants a and b bound the derivatives of
+    the sample paths (B16 (10)).
+
+    Arguments:
+        dimension: d.
+        extent: side r of the domain.
+        a, b: constants of B16 (10).
+        resetting: (16) if true, (19) if false.
+        horizon: T, for the constant width the theorems state; by default t itself takes its place.
+
+    Raises:
+        DriftpeakError: a constant that is not positive, delta outside (0, 1).
+    """
+
+    dimension: Scalar
+    extent: Scalar
+    a: Scalar
+    b: Scalar
+    delta: Scalar
+    horizon: Scalar | None
+    resetting: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        dimension: int,
+        *,
+        resetting: bool,
+        extent: float = 1.0,
+        a: float = 1.0,
+        b: float = 1.0,
+        delta: float = 0.1,
+        horizon: int | None = None,
+    ) -> None:
+        self.dimension = np.float64(at_least_integer("dimension", dimension, 1))
+        self.extent = np.float64(positive("extent", extent))
+        self.a, self.b = np.float64(positive("a", a)), np.float64(positive("b", b))
+        self.delta = _failure_probability(delta)
+        self.horizon = None if horizon is None else np.float64(positive("horizon", horizon))
+        self.resetting = resetting
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        t, d = jnp.asarray(step if self.horizon is None else self.horizon, float), self.dimension
+        u = (2 / 3 if self.resetting else 1 / 2) * jnp.pi**2 * t**2
+        # b t^2 may be small enough for the logarithm to be negative: the bound is then trivial
+        inner = jnp.log(jnp.maximum(d * self.a * u / self.delta, 1.0))
+        spread = self.extent * d * self.b * t**2 * jnp.sqrt(inner)
+        beta = 2 * jnp.log(u / self.delta) + 2 * d * jnp.log(jnp.maximum(spread, 1.0))
+        return jnp.sqrt(jnp.maximum(beta, 0.0))
+
+
+class FrequentistWidth(Width):
+    """What the RKHS widths share: B, R, delta, and a choice of information gain. Base class.
+
+    Arguments:
+        norm_bound: B, a bound on the RKHS norm of every f_t.
+        noise_scale: R, the sub-Gaussian constant of the noise.
+        delta: failure probability.
+        gain: which information gain to use; the realised one by default.
+
+    Raises:
+        DriftpeakError: norm_bound or noise_scale negative, delta outside (0, 1).
+    """
+
+    norm_bound: Scalar
+    noise_scale: Scalar
+    delta: Scalar
+    gain: Gain
+
+    def __init__(
+        self,
+        norm_bound: float = 1.0,
+        noise_scale: float = 1.0,
+        delta: float = 0.1,
+        gain: Gain | None = None,
+    ) -> None:
+        self.norm_bound = np.float64(at_least("norm_bound", norm_bound, 0))
+        self.noise_scale = np.float64(at_least("noise_scale", noise_scale, 0))
+        self.delta = _failure_probability(delta)
+        self.gain = RealisedGain() if gain is None else gain
+
+    def check(self, most: int) -> None:
+        self.gain.check(most)
+
+
+class IGP(FrequentistWidth):
+    r"""\(B + R \sqrt{2(\gamma_{t-1} + 1 + \log(1/\delta))}\), meant for \(\lambda = 1 + 2/T\).
+
+    Chowdhury and Gopalan 2017, Theorem 2; ZS21's algorithm boxes.
+    """
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        inside = self.gain(posterior) + 1 - jnp.log(self.delta)
+        return self.norm_bound + self.noise_scale * jnp.sqrt(2 * inside)
+
+
+class Confidence(FrequentistWidth):
+    r"""\(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma + 2\log(1/\delta)}\) (ZS21 Lemma 1; D22 Thm 2).
+
+    For ZS21's R-GP-UCB the gain is that of the current block. For D22's WGP-UCB it is the
+    double-weighted gain (D22 (5); Algorithm 1 prints the plain one), given as a `TabulatedGain`;
+    the realised single-weighted gain of the belief bounds it from above, since weights are at most
+    one, so the default is valid too, and a little wider.
+
+    `noise_variance` is lambda, the prior's.
+    """
+
+    noise_variance: Scalar
+
+    def __init__(
+        self,
+        norm_bound: float = 1.0,
+        noise_scale: float = 1.0,
+        delta: float = 0.1,
+        gain: Gain | None = None,
+        *,
+        noise_variance: float,
+    ) -> None:
+        super().__init__(norm_bound, noise_scale, delta, gain)
+        self.noise_variance = np.float64(positive("noise_variance", noise_variance))
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        inside = 2 * self.gain(posterior) - 2 * jnp.log(self.delta)
+        return self.norm_bound + self.noise_scale * jnp.sqrt(inside / self.noise_variance)
+
+
+class SlidingConfidence(Confidence):
+    r"""\(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma_{\min(t,w)} + 2\log(T/\delta)}\) (ZS21 Lemma 2).
+
+    `horizon` is T: what leaves the window costs the width a factor T in the logarithm.
+    """
+
+    horizon: Scalar
+
+    def __init__(
+        self,
+        norm_bound: float = 1.0,
+        noise_scale: float = 1.0,
+        delta: float = 0.1,
+        gain: Gain | None = None,
+        *,
+        noise_variance: float,
+        horizon: int,
+    ) -> None:
+        super().__init__(norm_bound, noise_scale, delta, gain, noise_variance=noise_variance)
+        self.horizon = np.float64(at_least("horizon", horizon, 1))
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        inside = 2 * self.gain(posterior) + 2 * jnp.log(self.horizon / self.delta)
+        return self.norm_bound + self.noise_scale * jnp.sqrt(inside / self.noise_variance)
+
+
+class Heteroscedastic(Width):
+    r"""\(B + \sqrt{2 \log(2 |S + K|^{1/2} / (\delta |S|^{1/2}))}\) (M25 (12)).
+
+    After Kirschner and Krause 2018. The ratio of determinants is the exponential of the belief's
+    realised information, \(\frac12 \log |S + K| / |S|\).
+
+    Raises:
+        DriftpeakError: norm_bound negative, delta outside (0, 1).
+    """
+
+    norm_bound: Scalar
+    delta: Scalar
+
+    def __init__(self, norm_bound: float = 1.0, delta: float = 0.1) -> None:
+        self.norm_bound = np.float64(at_least("norm_bound", norm_bound, 0))
+        self.delta = _failure_probability(delta)
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        inside = jnp.log(2 / self.delta) + posterior.information
+        return self.norm_bound + jnp.sqrt(2 * inside)
+
+
+def _failure_probability(delta: float) -> np.float64:
+    return np.float64(unit_interval("delta", delta, low_open=True, high_open=True))
