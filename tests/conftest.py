@@ -1,8 +1,9 @@
-"""Tests compute in double precision, refuse silent broadcasting of ranks, and repeat exactly."""
+"""Tests compute in double precision and refuse silent broadcasting between ranks."""
 
 from collections.abc import Iterator
 
 import jax
+import jaxtyping
 import pytest
 from hypothesis import settings
 
@@ -14,3 +15,9 @@ settings.load_profile("driftpeak")
 def double_precision() -> Iterator[None]:
     with jax.enable_x64(True), jax.numpy_rank_promotion("raise"):
         yield
+
+
+@pytest.fixture
+def without_type_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let wrongly typed arguments reach the messages that users see; the checks are for us."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)

@@ -33,6 +33,14 @@ def inflation(rule, parameter, times, now):
 
 def posterior(gram, noise_variance, prior_mean, rule, parameter, arms, rewards, times, now):
     """Mean, variance and information (1/2 log |S + K|/|S|) at time `now`."""
+    mean, covariance, information = joint_posterior(
+        gram, noise_variance, prior_mean, rule, parameter, arms, rewards, times, now
+    )
+    return mean, covariance.diagonal(), information
+
+
+def joint_posterior(gram, noise_variance, prior_mean, rule, parameter, arms, rewards, times, now):
+    """The same with the whole covariance matrix."""
     h = inflation(rule, parameter, times, now)
     alive = np.isfinite(h)
     arms, rewards, times, h = arms[alive], rewards[alive], times[alive], h[alive]
@@ -45,4 +53,4 @@ def posterior(gram, noise_variance, prior_mean, rule, parameter, arms, rewards, 
     mean = prior_mean + cross.T @ solve[:, -1]
     covariance = gram - cross.T @ solve[:, :-1]
     information = 0.5 * (np.linalg.slogdet(among + noise)[1] - np.log(np.diag(noise)).sum())
-    return mean, covariance.diagonal(), information
+    return mean, covariance, information

@@ -1,5 +1,7 @@
 """Follow the peak of a function that keeps moving: time-varying Gaussian-process bandits."""
 
+from importlib.metadata import version
+
 from driftpeak import environments, features, forgetting, kernels, widths
 from driftpeak.beliefs import Posterior, make_belief
 from driftpeak.domains import Arms, Grid
@@ -28,6 +30,8 @@ from driftpeak.policies import (
 )
 from driftpeak.priors import Prior
 from driftpeak.simulate import simulate
+
+__version__ = version("driftpeak")
 
 __all__ = [
     "GPUCB",

@@ -36,11 +36,15 @@ class Arms:
             count = at_least_integer("number of arms", points, 2)
             coordinates = np.arange(count, dtype=np.float64)[:, None]
         else:
-            coordinates = np.asarray(points, dtype=np.float64)
-            coordinates = coordinates[:, None] if coordinates.ndim == 1 else coordinates
-            coordinates = finite_array("points", coordinates, 2)
+            try:
+                given = np.asarray(points)
+            except ValueError:
+                raise DriftpeakError("points must have the same number of coordinates") from None
+            coordinates = finite_array("points", given[:, None] if given.ndim == 1 else given, 2)
             if len(coordinates) < 2:
                 raise DriftpeakError(f"a domain needs at least 2 arms; got {len(coordinates)}")
+            if coordinates.shape[1] == 0:
+                raise DriftpeakError("points need at least 1 coordinate; got none")
         labels = tuple(map(str, range(len(coordinates)) if names is None else names))
         if len(labels) != len(coordinates):
             raise DriftpeakError(f"{len(coordinates)} arms need as many names; got {len(labels)}")
@@ -80,9 +84,14 @@ class Grid:
         if not ranges:
             raise DriftpeakError("a grid needs a (low, high) range per dimension, as in [0, 1]")
         for pair in ranges:
-            if len(pair) != 2 or not (np.isfinite(pair).all() and pair[0] < pair[1]):
+            ends = np.asarray(pair)
+            if (
+                ends.shape != (2,)
+                or ends.dtype.kind not in "iuf"
+                or not -np.inf < ends[0] < ends[1] < np.inf
+            ):
                 raise DriftpeakError(f"a grid's range must be (low, high), low < high; got {pair}")
-        sizes = [size] * len(ranges) if isinstance(size, int | np.integer) else list(size)
+        sizes = list(size) if isinstance(size, Sequence | np.ndarray) else [size] * len(ranges)
         if len(sizes) != len(ranges):
             raise DriftpeakError(f"{len(ranges)} ranges need as many sizes; got {len(sizes)}")
         shape = tuple(at_least_integer("size", count, 2) for count in sizes)

@@ -15,6 +15,7 @@ __all__ = [
     "DriftpeakError",
     "at_least",
     "at_least_integer",
+    "finite",
     "finite_array",
     "nearest",
     "positive",
@@ -27,6 +28,15 @@ class DriftpeakError(ValueError):
 
     The message names the culprit, what is accepted and, where it is not obvious, the remedy.
     """
+
+
+def finite(name: str, value: object) -> float:
+    """Return `value` as a float.
+
+    Raises:
+        DriftpeakError: if it is not a finite number.
+    """
+    return _finite(name, value, "be a finite number")
 
 
 def positive(name: str, value: object) -> float:

@@ -26,8 +26,9 @@ TOLERANCE = 1e-10
 class Features:
     r"""A feature matrix, shape `(n, r)`, and a bound on its error.
 
-    `error` bounds the largest entry of \(|K - \Phi\Phi^\top|\), in units of the covariance; it is
-    None where only a probabilistic bound exists (random features).
+    `error` bounds the largest entry of \(|K - \Phi\Phi^\top|\), in units of the covariance, up to
+    rounding (about 1e-16 r of the largest prior variance); it is None where only a probabilistic
+    bound exists (random features).
     """
 
     matrix: Matrix = field(repr=False)
@@ -125,17 +126,14 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
     return Features(matrix, float(error), "quadrature Fourier")
 
 
-def random_fourier(
-    kernel: Kernel, domain: Domain, *, count: int, seed: int = 0, variance: float = 1.0
-) -> Features:
+def random_fourier(kernel: Kernel, domain: Domain, *, count: int, seed: int = 0) -> Features:
     """Random Fourier features (Rahimi and Recht 2007): `count` cosines and as many sines.
 
     Arguments:
         kernel: SE, Matern, rational quadratic, or a product of these: it must be stationary.
         count: number of random frequencies; the error of an entry has standard deviation at most
-            `variance / sqrt(count)`.
+            k(x, x) / sqrt(count).
         seed: of the frequencies.
-        variance: the kernel's variance k(x, x), 1 unless it was scaled.
 
     Raises:
         DriftpeakError: count below 1, or a kernel without a spectral density to draw from.
@@ -144,7 +142,7 @@ def random_fourier(
     count = at_least_integer("count", count, 1)
     generator = np.random.default_rng(seed)
     frequencies = kernel.frequencies(generator, count, domain.points.shape[1])
-    amplitude = np.full(count, np.sqrt(positive("variance", variance) / count))
+    amplitude = np.full(count, np.sqrt(kernel.diagonal(domain)[0] / count))
     return Features(
         _cosines_and_sines(domain.points, frequencies, amplitude), None, "random Fourier"
     )

@@ -22,7 +22,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from driftpeak.errors import DriftpeakError, at_least, at_least_integer, finite_array, unit_interval
+from driftpeak.errors import (
+    DriftpeakError,
+    at_least,
+    at_least_integer,
+    finite,
+    finite_array,
+    unit_interval,
+)
 
 Scalar = Any  # a real number; an array of one inside JAX
 Times = np.ndarray[Any, np.dtype[np.float64]]
@@ -72,7 +79,7 @@ class Restart(Forgetting):
     R-GP-UCB's reset at t mod N = 1 (B16 Alg. 1; ZS21 Alg. 1).
 
     Raises:
-        DriftpeakError: period below 1.
+        DriftpeakError: period below 1, or a start that is not finite.
     """
 
     period: Scalar
@@ -80,7 +87,7 @@ class Restart(Forgetting):
 
     def __init__(self, period: float, start: float = 1.0) -> None:
         self.period = np.float64(at_least("period", period, 1))
-        self.start = np.float64(start)
+        self.start = np.float64(finite("start", start))
 
     def block(self, time: Scalar) -> Float[Array, "..."]:
         """The number of the block that `time` falls into."""

@@ -27,11 +27,16 @@ def information_gain(prior: Prior, arms: Any) -> float:
     """The information that one observation at each of `arms` (point numbers) gives, in nats.
 
     Raises:
-        DriftpeakError: a point number outside the domain.
+        DriftpeakError: not a list of point numbers, or one outside the domain.
     """
-    chosen = np.asarray(arms, dtype=np.int64)
-    if chosen.size and not ((chosen >= 0) & (chosen < len(prior))).all():
-        raise DriftpeakError(f"arms must lie in 0..{len(prior) - 1}; got {chosen.tolist()}")
+    chosen = np.asarray(arms)
+    if chosen.size == 0:
+        return 0.0
+    whole = chosen.ndim == 1 and chosen.dtype.kind in "iu"
+    if not whole or not ((chosen >= 0) & (chosen < len(prior))).all():
+        raise DriftpeakError(
+            f"arms must be a list of integers in 0..{len(prior) - 1}; got {chosen.tolist()}"
+        )
     gram = prior.gram[np.ix_(chosen, chosen)]
     matrix = np.eye(len(chosen)) + gram / prior.noise_variance
     return float(0.5 * np.linalg.slogdet(matrix)[1])

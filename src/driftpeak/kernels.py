@@ -26,18 +26,24 @@ Points = Float[Array, "n d"]
 Others = Float[Array, "m d"]
 Gram = Float[Array, "n m"]
 Scale = Any  # a positive number or one per dimension; a traced array when it is being learned
+FAR = 1e4  # where every Matern kernel is 0 in double precision: a cap, so that no inf * 0 arises
 
 
-def _positive_scale(name: str, value: Scale) -> Scale:
-    """Check `value` unless it is already inside a JAX computation."""
-    if isinstance(value, jax.Array):
+def _checked(name: str, value: Scale, *, per_dimension: bool = True, zero: bool = False) -> Scale:
+    """Check that `value` is positive (or 0, if `zero`), unless JAX is tracing it."""
+    if isinstance(value, jax.core.Tracer):
         return value
-    scale = np.asarray(value, dtype=np.float64)
-    if scale.ndim > 1 or scale.size == 0 or not (np.isfinite(scale) & (scale > 0)).all():
-        raise DriftpeakError(
-            f"{name} must be a positive number, or one for each dimension; got {value}"
-        )
-    return scale
+    accepted = "a finite number of at least 0" if zero else "a finite number above 0"
+    accepted += ", or one for each dimension" if per_dimension else ""
+    refusal = DriftpeakError(f"{name} must be {accepted}; got {value}")
+    try:
+        scale = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        raise refusal from None
+    numbers = scale.dtype.kind in "iuf" and scale.size > 0 and scale.ndim <= per_dimension
+    if not numbers or not (np.isfinite(scale) & ((scale >= 0) if zero else (scale > 0))).all():
+        raise refusal
+    return scale.astype(np.float64)
 
 
 class Kernel(eqx.Module):
@@ -54,9 +60,9 @@ class Kernel(eqx.Module):
     @double_precision
     def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
         """Rows of the Gram matrix of `domain`, shape `(len(indices), n)`; all by default."""
-        points = jnp.asarray(domain.points)
-        chosen = points if indices is None else points[jnp.asarray(indices)]
-        return np.asarray(_evaluate(self, chosen, points))
+        # indexed by NumPy, which refuses an index that JAX would clip
+        chosen = domain.points if indices is None else domain.points[np.asarray(indices)]
+        return np.asarray(_evaluate(self, jnp.asarray(chosen), jnp.asarray(domain.points)))
 
     @double_precision
     def diagonal(self, domain: Domain) -> np.ndarray:
@@ -72,7 +78,7 @@ class Kernel(eqx.Module):
         raise DriftpeakError(f"{type(self).__name__} has no spectral density to draw from")
 
     def __add__(self, other: "Kernel") -> "Kernel":
-        return Sum(self, other)
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: "Kernel | float") -> "Kernel":
         return Product(self, other) if isinstance(other, Kernel) else Scaled(self, other)
@@ -96,7 +102,7 @@ class Stationary(Kernel):
     lengthscale: Scale
 
     def __init__(self, lengthscale: Scale = 1.0) -> None:
-        self.lengthscale = _positive_scale("lengthscale", lengthscale)
+        self.lengthscale = _checked("lengthscale", lengthscale)
 
     @abstractmethod
     def of_squared_distance(self, squared: Gram) -> Gram:
@@ -125,8 +131,9 @@ class Matern(Stationary):
 
     \(k = \frac{2^{1-\nu}}{\Gamma(\nu)} z^\nu K_\nu(z)\) with \(z = \sqrt{2\nu}\,r\).
 
-    Closed forms for `nu` = 1/2, 3/2 and 5/2. Any other positive `nu` is evaluated on the host with
-    SciPy's Bessel function, so on finite domains only, and not inside a JAX transformation.
+    Closed forms for `nu` = 1/2, 3/2 and 5/2. Any other positive `nu` up to 100 is evaluated on the
+    host with SciPy's Bessel function, so on finite domains only, and not inside a JAX
+    transformation.
     """
 
     nu: float = eqx.field(static=True)
@@ -134,12 +141,14 @@ class Matern(Stationary):
     def __init__(self, nu: float, lengthscale: Scale = 1.0) -> None:
         super().__init__(lengthscale)
         self.nu = positive("nu", nu)
+        if self.nu > 100:
+            raise DriftpeakError(f"nu must be at most 100 (its limit at infinity is SE); got {nu}")
 
     def of_squared_distance(self, squared: Gram) -> Gram:
         # sqrt has no derivative at 0; the inner `where` keeps its gradient finite there
         zero = squared == 0
         z = jnp.sqrt(2 * self.nu * jnp.where(zero, 1.0, squared))
-        z = jnp.where(zero, 0.0, z)
+        z = jnp.where(zero, 0.0, jnp.minimum(z, FAR))
         if self.nu == 0.5:
             return jnp.exp(-z)
         if self.nu == 1.5:
@@ -156,19 +165,24 @@ class Matern(Stationary):
             return super().rows(domain, indices)
         scaled = domain.points / np.asarray(self.lengthscale)
         chosen = scaled if indices is None else scaled[np.asarray(indices)]
-        squared = sum(
-            (chosen[:, None, j] - scaled[None, :, j]) ** 2 for j in range(scaled.shape[1])
-        )
-        z = np.sqrt(2 * self.nu * np.asarray(squared))
-        with np.errstate(invalid="ignore", over="ignore"):  # z = 0 and z beyond the last double
-            logarithm = (
-                (1 - self.nu) * math.log(2)
-                - special.gammaln(self.nu)
-                + special.xlogy(self.nu, z)
-                + np.log(special.kve(self.nu, z))
-                - z
+        with np.errstate(over="ignore"):
+            squared = sum(
+                (chosen[:, None, j] - scaled[None, :, j]) ** 2 for j in range(scaled.shape[1])
             )
-        return np.where(z == 0, 1.0, np.exp(np.where(z == 0, 0.0, logarithm)))
+            z = np.minimum(np.sqrt(2 * self.nu * np.asarray(squared)), FAR)
+        bessel = special.kve(self.nu, z)
+        # near 0, where K_nu overflows, the series 1 - z^2 / (4 (nu - 1)) + ...; overflow is only
+        # reached for nu > 1.8, and for nu <= 100 only where the series is exact to 1e-12
+        overflown = np.isinf(bessel)
+        logarithm = (
+            (1 - self.nu) * math.log(2)
+            - special.gammaln(self.nu)
+            + special.xlogy(self.nu, np.where(overflown, 1.0, z))
+            + np.log(np.where(overflown, 1.0, bessel))
+            - z
+        )
+        series = -(z**2) / (4 * max(self.nu - 1, 0.5))
+        return np.exp(np.minimum(np.where(overflown, series, logarithm), 0.0))
 
     def diagonal(self, domain: Domain) -> np.ndarray:
         return np.ones(len(domain))
@@ -186,7 +200,7 @@ class RationalQuadratic(Stationary):
 
     def __init__(self, mixture: float = 1.0, lengthscale: Scale = 1.0) -> None:
         super().__init__(lengthscale)
-        self.mixture = _positive_scale("mixture", mixture)
+        self.mixture = _checked("mixture", mixture, per_dimension=False)
 
     def of_squared_distance(self, squared: Gram) -> Gram:
         return jnp.exp(-self.mixture * jnp.log1p(squared / (2 * self.mixture)))
@@ -205,8 +219,8 @@ class Periodic(Kernel):
     lengthscale: Scale
 
     def __init__(self, period: Scale = 1.0, lengthscale: Scale = 1.0) -> None:
-        self.period = _positive_scale("period", period)
-        self.lengthscale = _positive_scale("lengthscale", lengthscale)
+        self.period = _checked("period", period)
+        self.lengthscale = _checked("lengthscale", lengthscale)
 
     def __call__(self, x: Points, y: Others) -> Gram:
         scales = jnp.broadcast_to(self.lengthscale, x.shape[1:])
@@ -227,10 +241,8 @@ class Linear(Kernel):
     lengthscale: Scale
 
     def __init__(self, offset: float = 0.0, lengthscale: Scale = 1.0) -> None:
-        if not isinstance(offset, jax.Array) and not (math.isfinite(offset) and offset >= 0):
-            raise DriftpeakError(f"offset must be at least 0; got {offset}")
-        self.offset = offset if isinstance(offset, jax.Array) else np.asarray(offset, np.float64)
-        self.lengthscale = _positive_scale("lengthscale", lengthscale)
+        self.offset = _checked("offset", offset, per_dimension=False, zero=True)
+        self.lengthscale = _checked("lengthscale", lengthscale)
 
     def __call__(self, x: Points, y: Others) -> Gram:
         return self.offset + _divide(x, self.lengthscale) @ _divide(y, self.lengthscale).T
@@ -252,7 +264,7 @@ class Table(Kernel):
 
     def __init__(self, matrix: Any) -> None:
         table = finite_array("covariance", matrix, 2)
-        if table.shape[0] != table.shape[1]:
+        if table.shape[0] != table.shape[1] or table.size == 0:
             raise DriftpeakError(f"a covariance must be square; got shape {table.shape}")
         scale = float(np.abs(table).max(initial=0.0))
         gap = np.abs(table - table.T)
@@ -338,7 +350,7 @@ class Scaled(Kernel):
 
     def __init__(self, kernel: Kernel, variance: float) -> None:
         self.kernel = kernel
-        self.variance = _positive_scale("a kernel's factor (its variance)", variance)
+        self.variance = _checked("a kernel's factor (its variance)", variance, per_dimension=False)
 
     def __call__(self, x: Points, y: Others) -> Gram:
         return self.variance * self.kernel(x, y)

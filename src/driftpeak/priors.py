@@ -40,8 +40,8 @@ class Prior:
         self, domain: Domain, kernel: Kernel, noise_variance: float, mean: Any = 0.0
     ) -> None:
         kernel.check(domain)
-        vector = np.asarray(mean, dtype=np.float64)
-        vector = finite_array("mean", np.full(len(domain), vector) if vector.ndim == 0 else mean, 1)
+        single = np.isscalar(mean) or getattr(mean, "shape", None) == ()
+        vector = finite_array("mean", np.full(len(domain), mean) if single else mean, 1)
         if len(vector) != len(domain):
             raise DriftpeakError(
                 f"mean must be one number or {len(domain)}, one per point; got {len(vector)}"

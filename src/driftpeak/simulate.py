@@ -2,7 +2,7 @@
 
 import math
 import time as clock
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from driftpeak.forgetting import Times
 from driftpeak.policies import Policy
 from driftpeak.precision import double_precision
 from driftpeak.progress import Advance, progress_bar
+from driftpeak.threads import single_threaded_lapack
 
 MEMORY_BUDGET = 2**30
 BLOCK = 1024  # steps in one compiled call, at most
@@ -56,7 +57,8 @@ def simulate(
     Returns:
         A dataset with dimensions `policy, trial, step` and variables `action` (point number),
         `reward` (as observed), `regret` (instantaneous, of the noiseless function),
-        `side_queries`; and, per policy, `seconds` (running) and `compile_seconds`.
+        `side_queries`; and, per policy, `seconds` (running), `compile_seconds` and `foresight`
+        ("none" for all but yardsticks).
 
     Raises:
         DriftpeakError: no policy, numbers out of range, a policy for another number of points than
@@ -73,9 +75,10 @@ def simulate(
     players = {name: _to_device(policy.prepare(times)) for name, policy in policies.items()}
     points = _check_points(world, players)
     plan = _plan(world, players, points, len(times), trials, memory_budget)
-    record = _Record(list(policies), trials, len(times))
+    foresight = [player.foresight for player in players.values()]
+    record = _Record(list(policies), foresight, trials, len(times))
     work = plan.groups * plan.blocks * len(players)
-    with progress_bar("simulating", work, show=progress) as advance:
+    with single_threaded_lapack(), progress_bar("simulating", work, show=progress) as advance:
         for group in range(plan.groups):
             _play_group(world, players, times, seed, plan, group, record, advance)
     return record.dataset(times, seed)
@@ -157,6 +160,7 @@ def _play_group(
     for block in range(plan.blocks):
         clock_times = jnp.asarray(padded[block])
         world_state, values, best = _advance(world, world_state, clock_times)
+        _check_finite(best, numbers[block], len(times))
         for index, (name, player) in enumerate(players.items()):
             arguments = (
                 states[name],
@@ -196,10 +200,15 @@ def _advance(
 
     def step(state: Any, time: Any) -> tuple[Any, Any]:
         state, values = jax.vmap(world.step, in_axes=(0, None))(state, time)
-        return state, (values, values.max(axis=-1))
+        return state, (values, _maximum(values))
 
     state, (values, best) = jax.lax.scan(step, state, times)
     return state, values, best
+
+
+def _maximum(values: Any) -> Any:
+    """The largest value of every trial; NaN where any value is NaN or infinite."""
+    return jnp.where(jnp.isfinite(values).all(axis=-1), values.max(axis=-1), jnp.nan)
 
 
 @partial(jax.jit, donate_argnums=1)
@@ -292,12 +301,24 @@ def _check_points(world: Environment[Any], players: Mapping[str, Policy[Any]]) -
     return points
 
 
+def _check_finite(best: Any, numbers: np.ndarray, steps: int) -> None:
+    """Stop before a reward that is NaN or infinite reaches a belief."""
+    finite = np.isfinite(np.asarray(best)).all(axis=1)[: max(0, steps - numbers[0])]
+    if not finite.all():
+        step = int(numbers[0] + np.argmin(finite)) + 1
+        raise DriftpeakError(
+            f"the environment's function is NaN or infinite somewhere at step {step}; "
+            "every value must be a finite number"
+        )
+
+
 class _Record:
     """Collects outcomes into arrays of shape `(policy, trial, step)`."""
 
-    def __init__(self, names: list[str], trials: int, steps: int) -> None:
+    def __init__(self, names: list[str], foresight: Sequence[str], trials: int, steps: int) -> None:
         shape = (len(names), trials, steps)
         self.names = names
+        self.foresight = foresight
         self.action = np.zeros(shape, np.int32)
         self.reward = np.zeros(shape)
         self.regret = np.zeros(shape)
@@ -336,6 +357,7 @@ class _Record:
             },
             coords={
                 "policy": self.names,
+                "foresight": ("policy", list(self.foresight)),
                 "trial": np.arange(self.action.shape[1]),
                 "step": np.arange(1, self.action.shape[2] + 1),
                 "time": ("step", times),

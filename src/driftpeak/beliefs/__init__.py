@@ -1,12 +1,13 @@
 """GP regression under a forgetting rule: one posterior, computed in the cheapest of four ways."""
 
-from driftpeak.beliefs.choice import Form, check_form, check_times, make_belief
+from driftpeak.beliefs.choice import FORMS, Form, check_form, check_times, make_belief
 from driftpeak.beliefs.function_space import Dense, Triangular
 from driftpeak.beliefs.kalman import Kalman
 from driftpeak.beliefs.posterior import Belief, Posterior
 from driftpeak.beliefs.reweighted import Remembering, Scaling
 
 __all__ = [
+    "FORMS",
     "Belief",
     "Dense",
     "Form",

@@ -90,9 +90,11 @@ def check_times(times: Times | int) -> Times:
         DriftpeakError: none at all, not finite, or decreasing.
     """
     steps = np.arange(1.0, times + 1) if isinstance(times, int | np.integer) else times
-    array = np.asarray(steps, dtype=np.float64)
-    if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
+    array = np.asarray(steps)
+    numbers = array.ndim == 1 and len(array) > 0 and array.dtype.kind in "iuf"
+    if not numbers or not np.isfinite(array).all():
         raise DriftpeakError("times must be a non-empty list of finite numbers, or how many")
+    array = array.astype(np.float64)
     if (np.diff(array) < 0).any():
         place = int(np.flatnonzero(np.diff(array) < 0)[0])
         raise DriftpeakError(

@@ -118,7 +118,7 @@ class Triangular(Belief[TriangularState]):
     def sample(self, state: TriangularState, time: Scalar, key: PRNGKeyArray) -> Vector:
         posterior = self.posterior(state, time)
         rows = self._correlation(state, time)[:, None] * state.rows
-        return _draw(posterior.mean, self.prior.gram - rows.T @ rows, key)
+        return _draw(posterior.mean, self.prior.gram - rows.T @ rows, self.prior, key)
 
     def refresh(self, state: TriangularState) -> TriangularState:
         rows = self._correlation(state, state.time)[:, None] * state.rows
@@ -171,13 +171,20 @@ class Dense(Belief[History]):
             mean=self.prior.mean + residuals @ whitened,
             variance=self.prior.variance - jnp.sum(whitened**2, axis=0),
             information=information,
-            observations=(state.weights(time, self.forgetting) > 0).sum(),
+            observations=self._counted(state, time),
         )
 
     def sample(self, state: History, time: Scalar, key: PRNGKeyArray) -> Vector:
         whitened, residuals, _ = self._whiten(state, time)
         mean = self.prior.mean + residuals @ whitened
-        return _draw(mean, self.prior.gram - whitened.T @ whitened, key)
+        return _draw(mean, self.prior.gram - whitened.T @ whitened, self.prior, key)
+
+    def _counted(self, state: History, time: Scalar) -> Int[Array, ""]:
+        # What a discount has made worthless still counts, though the ring may have dropped it:
+        # the number, and any width that depends on it, is then the same in every form.
+        if self.forgetting.reweighting == "scaling":
+            return state.told
+        return (state.weights(time, self.forgetting) > 0).sum()
 
     def _whiten(
         self, state: History, time: Scalar
@@ -199,7 +206,10 @@ class Dense(Belief[History]):
         return solved[:, :-1], solved[:, -1], jnp.log(lower.diagonal()).sum()
 
 
-def _draw(mean: Vector, covariance: Float[Array, "n n"], key: PRNGKeyArray) -> Vector:
-    jitter = JITTER * jnp.maximum(covariance.diagonal().max(), 1e-300)
+def _draw(
+    mean: Vector, covariance: Float[Array, "n n"], prior: FunctionPrior, key: PRNGKeyArray
+) -> Vector:
+    # The covariance is a difference: its rounding errors are those of the prior's magnitude.
+    jitter = JITTER * jnp.maximum(jnp.max(prior.variance), 1e-300)
     lower = jnp.linalg.cholesky(covariance + jitter * jnp.eye(len(mean)))
     return mean + lower @ jax.random.normal(key, mean.shape, dtype=float)

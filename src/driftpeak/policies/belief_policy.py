@@ -12,7 +12,7 @@ from driftpeak.beliefs import Belief, Form, check_form, check_times, make_belief
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting, Times
-from driftpeak.policies.protocol import Policy, Query, Scalar
+from driftpeak.policies.protocol import Policy, Query, Scalar, checked_reward
 from driftpeak.priors import Prior
 from driftpeak.widths import ScaledLog, Width
 
@@ -142,7 +142,8 @@ class PreparedBeliefPolicy(Policy[BeliefState]):
         return state._replace(step=step), jnp.argmax(scores)
 
     def tell(self, state: BeliefState, query: Query, reward: Scalar, time: Scalar) -> BeliefState:
-        return state._replace(belief=self.belief.update(state.belief, query, reward, time))
+        belief = self.belief.update(state.belief, query, checked_reward(reward), time)
+        return state._replace(belief=belief)
 
     def refresh(self, state: BeliefState) -> BeliefState:
         return state._replace(belief=self.belief.refresh(state.belief))

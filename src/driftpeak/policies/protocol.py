@@ -13,8 +13,11 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import equinox as eqx
+import jax
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import Times
 
 Scalar = Any  # a real number; an array of one inside JAX
@@ -53,7 +56,11 @@ class Policy(eqx.Module, Generic[State]):
 
     @abstractmethod
     def tell(self, state: State, query: Query, reward: Scalar, time: Scalar) -> State:
-        """Learn the reward that `query` brought at `time`."""
+        """Learn the reward that `query` brought at `time`.
+
+        Raises:
+            DriftpeakError: a reward that is NaN or infinite; what is believed stays as it was.
+        """
 
     def refresh(self, state: State) -> State:
         """The same state with accumulated rounding errors removed; called now and then."""
@@ -62,3 +69,14 @@ class Policy(eqx.Module, Generic[State]):
     def inform(self, state: State, values: Float[Array, " n"]) -> State:
         """Be shown the true function; see `foresight`."""
         return state
+
+
+def checked_reward(reward: Scalar) -> Scalar:
+    """`reward`, refused if it is NaN or infinite; inside a compiled program the caller has checked.
+
+    Raises:
+        DriftpeakError: a reward that is not a finite number.
+    """
+    if not isinstance(reward, jax.core.Tracer) and not np.isfinite(reward):
+        raise DriftpeakError(f"a reward must be a finite number; got {reward}")
+    return reward

@@ -1,0 +1,55 @@
+# Works on a fresh clone with Python 3.11 or newer and make; `make help` lists the targets.
+# Another interpreter gets its own environment: make test PYTHON=python3.13 VENV=.venv313
+
+PYTHON ?= python3
+VENV   ?= .venv
+JOBS   ?= 2
+
+BIN   := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check format docs bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
+
+# One environment serves every target. It is renewed only when what it is made from has changed.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "driftpeak needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.13" >&2; exit 1; }
+	@echo "Setting up $(VENV) (once, takes a minute or two) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[test,check,docs]'
+	@touch $@
+
+demo: $(READY)  ## set up if needed, then show the library at work
+	@$(BIN)/driftpeak demo
+
+# A document's blocks share one namespace, so a file must stay with one worker: loadfile.
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+test: $(READY)  ## quick tests, and the examples in README.md and docs/
+	@$(PYTEST) -m "not slow" tests README.md docs
+
+test-slow: $(READY)  ## the tests that take minutes
+	@$(PYTEST) -m slow tests
+
+check: $(READY)  ## formatting, lint and types
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+
+format: $(READY)  ## format, and repair what lint can repair
+	@$(BIN)/ruff check --fix --exit-zero
+	@$(BIN)/ruff format
+
+docs: $(READY)  ## HTML pages in docs/_build
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+
+bench: $(READY)  ## measure the speed
+	@$(BIN)/python -m benchmarks
+
+clean:  ## remove caches and built pages (environments and results stay)
+	@rm -rf docs/_build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +

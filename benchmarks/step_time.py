@@ -1,0 +1,77 @@
+"""A step in feature space costs the same at t = 100,000 as at t = 1,000.
+
+One compiled block of steps, on a 20 x 20 grid, is played from the state at either age, in turns;
+the figure is the median over the pairs of the ratio of their times.
+"""
+
+import time
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+import driftpeak as dp
+from driftpeak.precision import double_precision
+
+EARLY, LATE, BLOCK, PAIRS, REFRESH = 1_000, 100_000, 500, 25, 4_000
+RULES = ("keep", "restart", "window", "drift", "discount")
+TARGETS = {f"{rule}: late / early": "<= 1.1" for rule in RULES}
+
+
+@double_precision
+def run() -> dict[str, float]:
+    """Per rule: microseconds per step when young, and how many times that when old."""
+    prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+    policies = {
+        "keep": dp.GPUCB(prior, form="feature-space"),
+        "restart": dp.RGPUCB(prior, period=50, form="feature-space"),
+        "window": dp.SWGPUCB(prior, window=50, form="feature-space"),
+        "drift": dp.TVGPUCB(prior, drift=0.01, form="feature-space"),
+        "discount": dp.WGPUCB(prior, discount=0.98, form="feature-space"),
+    }
+    figures: dict[str, float] = {"features": prior.features.rank}
+    for name in RULES:
+        early, late = _ages(policies[name].prepare(LATE + BLOCK), prior)
+        seconds = np.array([[_seconds(early), _seconds(late)] for _ in range(PAIRS)])
+        figures[f"{name}: early (us per step)"] = 1e6 * float(np.median(seconds[:, 0])) / BLOCK
+        ratios = seconds[:, 1] / seconds[:, 0]
+        figures[f"{name}: late / early"] = float(np.median(ratios))
+        figures[f"  middle half of the ratios ({name})"] = "{:.3f} to {:.3f}".format(
+            *np.quantile(ratios, [0.25, 0.75])
+        )
+    return figures
+
+
+def _ages(policy: Any, prior: dp.Prior) -> list[Any]:
+    """A block of steps to play from t = EARLY, and one from t = LATE."""
+    policy = jax.device_put(policy)
+    generator = np.random.default_rng(0)
+    values = prior.features.matrix @ generator.normal(size=prior.features.rank)
+    noise = 0.1 * generator.normal(size=BLOCK)
+    refresh = jax.jit(type(policy).refresh)
+    state, blocks = policy.init(jax.random.key(0)), []
+    for start in range(0, LATE + 1, BLOCK):
+        block = partial(_play, policy, state, values, noise, np.arange(1.0, BLOCK + 1) + start)
+        if start in (EARLY, LATE):
+            blocks.append(block)
+        state = block()
+        if start % REFRESH == 0:
+            state = refresh(policy, state)
+    return blocks
+
+
+@jax.jit
+def _play(policy: Any, state: Any, values: Any, noise: Any, times: Any) -> Any:
+    def step(state: Any, inputs: Any) -> tuple[Any, None]:
+        error, time = inputs
+        state, query = policy.ask(state, time)
+        return policy.tell(state, query, values[query] + error, time), None
+
+    return jax.lax.scan(step, state, (noise, times))[0]
+
+
+def _seconds(block: Any) -> float:
+    started = time.perf_counter()
+    jax.block_until_ready(block())
+    return time.perf_counter() - started

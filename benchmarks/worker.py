@@ -1,0 +1,28 @@
+"""One benchmark in this process: `python -m benchmarks.worker NAME` prints its figures as JSON."""
+
+import importlib
+import json
+import resource
+import sys
+import time
+
+OPTIONAL = ("torch", "gpytorch", "botorch")  # packages a benchmark may lack
+
+
+def main(name: str) -> dict[str, object]:
+    """What `name` measured, with the time its imports took and the most memory it held."""
+    started = time.perf_counter()
+    try:
+        benchmark = importlib.import_module(f"benchmarks.{name}")
+    except ModuleNotFoundError as missing:
+        if missing.name in OPTIONAL:
+            return {"skipped": f"needs {missing.name}"}
+        raise
+    figures = {"import (s)": time.perf_counter() - started, **benchmark.run()}
+    unit = 2**30 if sys.platform == "darwin" else 2**20  # Linux counts in KiB
+    figures["peak memory (GiB)"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return {"figures": figures, "targets": getattr(benchmark, "TARGETS", {})}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1])))

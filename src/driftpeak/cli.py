@@ -1,0 +1,312 @@
+"""The command line: `driftpeak demo | replay | compare`. Thin: parse, call, print."""
+
+import dataclasses
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from driftpeak.errors import DriftpeakError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# The rest of the package is imported where it is used: `--help` and mistakes answer at once.
+
+app = typer.Typer(
+    help="Follow the peak of a function that keeps moving.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+POLICY_HELP = (
+    "A policy, NAME[:key=value,...]; repeat for more. Names: random, gp-ucb, igp-ucb, "
+    "r-gp-ucb:period=15, sw-gp-ucb:window=50, tv-gp-ucb:drift=0.03, w-gp-ucb:discount=0.9, "
+    "ui-gp-ucb:exponent=1, best-fixed-arm, clairvoyant. Every gp policy also takes "
+    "acquisition=thompson and form=feature-space or function-space."
+)
+WIDTH_HELP = (
+    "Exploration width, NAME[:key=value,...]: scaled-log:c1=0.8,c2=4, constant:value=1, "
+    "finite-domain:delta=0.1, igp, confidence, sliding-confidence, heteroscedastic."
+)
+Policies = Annotated[list[str] | None, typer.Option("--policy", help=POLICY_HELP)]
+Width = Annotated[str, typer.Option(help=WIDTH_HELP)]
+Output = Annotated[Path | None, typer.Option(help="Directory for results, summary and pictures.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace whatever is in --output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")]
+Trials = Annotated[int, typer.Option(help="Independent repetitions.")]
+Seed = Annotated[int, typer.Option(help="Of everything random.")]
+
+
+def main() -> None:
+    """Entry point: a mistake in the input is one line on the error output, and exit code 2."""
+    try:
+        app()
+    except DriftpeakError as error:
+        print(f"driftpeak: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option(help="Directory for the picture and the numbers.")] = Path(
+        "driftpeak-demo"
+    ),
+    trials: Trials = 20,
+    seed: Seed = 0,
+    overwrite: Overwrite = False,
+) -> None:
+    """A first look: four policies on 2,500 points of a drifting function (B16, section 5.1)."""
+    import driftpeak as dp
+    from driftpeak.theory.schedules import markov_restart_period
+
+    _prepare_output(output, "demo", overwrite)
+    drift, steps, kernel = 0.01, 200, dp.SE(lengthscale=0.2)
+    prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=50), kernel, noise_variance=0.01)
+    period = markov_restart_period(kernel, drift=drift, horizon=steps, dimension=2)
+    _note(f"2,500 points, SE kernel, drift {drift:g}, {steps} steps, {trials} trials.")
+    runs = dp.simulate(
+        {
+            "random": dp.UniformRandom(prior),
+            "GP-UCB": dp.GPUCB(prior),
+            f"R-GP-UCB (period {period})": dp.RGPUCB(prior, period=period),
+            f"TV-GP-UCB (drift {drift:g})": dp.TVGPUCB(prior, drift=drift),
+        },
+        dp.MarkovDrift(prior, drift=drift),
+        steps=steps,
+        trials=trials,
+        seed=seed,
+    )
+    title = f"A function that drifts: SE kernel, drift {drift:g}, {trials} trials"
+    _report("demo", runs, {"drift": drift}, output, as_json=False, title=title, table_data=False)
+
+
+@app.command()
+def replay(
+    data: Annotated[Path, typer.Argument(help="CSV, plain or .gz: time x arms, with a header.")],
+    time_column: Annotated[
+        str | None, typer.Option(help="Column that holds the times; by default found by its name.")
+    ] = None,
+    train: Annotated[
+        float, typer.Option(help="Share of the rows that the prior comes from.")
+    ] = 0.6,
+    policy: Policies = None,
+    noise_variance: Annotated[
+        float | None,
+        typer.Option(help="In squared units of the data; default 5 % of the arms' variance."),
+    ] = None,
+    mean: Annotated[str, typer.Option(help="Prior mean: per-arm, common or zero.")] = "per-arm",
+    width: Width = "scaled-log:c1=0.8,c2=0.4",
+    missing: Annotated[
+        str, typer.Option(help="What to do about blanks: error, drop-arm or interpolate.")
+    ] = "error",
+    trials: Annotated[int, typer.Option(help="Repetitions, for policies that act at random.")] = 20,
+    seed: Seed = 0,
+    output: Output = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Which policy would have followed the peak of recorded data best?
+
+    The first rows give the empirical covariance and mean; the policies play the rest.
+    """
+    from driftpeak.data import read_table
+    from driftpeak.named import DEFAULT_POLICIES
+    from driftpeak.replay import replay as play
+
+    _prepare_output(output, "replay", overwrite)
+    table = read_table(data, time_column=time_column, missing=missing)  # type: ignore[arg-type]
+    runs = play(
+        table,
+        policy or DEFAULT_POLICIES,
+        train=train,
+        noise_variance=noise_variance,
+        mean=mean,  # type: ignore[arg-type]
+        width=width,
+        trials=trials,
+        seed=seed,
+    )
+    for note in table.notes:
+        _note(note)
+    rows = runs.attrs["train_rows"]
+    _note(
+        f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
+        f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}."
+    )
+    settings = {
+        "data": str(data),
+        "arms": len(table.arms),
+        "train": train,
+        "train_rows": rows,
+        "played_rows": runs.sizes["step"],
+        "time_column": table.time_name,
+        "noise_variance": runs.attrs["noise_variance"],
+        "mean": mean,
+        "width": width,
+        "missing": missing,
+        "notes": list(table.notes),
+    }
+    title = f"{data.name}, rows {rows + 1} to {rows + runs.sizes['step']}"
+    _report("replay", runs, settings, output, as_json=as_json, title=title, table_data=True)
+
+
+@app.command()
+def compare(
+    environment: Annotated[
+        str, typer.Option(help="How the function moves: markov, abrupt or slow.")
+    ] = "markov",
+    kernel: Annotated[str, typer.Option(help="se or matern.")] = "se",
+    nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5,
+    lengthscale: Annotated[float, typer.Option(help="In units of the unit cube.")] = 0.2,
+    dimension: Annotated[int, typer.Option(help="Of the unit cube.")] = 1,
+    size: Annotated[int, typer.Option(help="Grid points per dimension.")] = 100,
+    noise_variance: Annotated[float, typer.Option(help="Of one observation.")] = 0.01,
+    drift: Annotated[float, typer.Option(help="Of the markov environment.")] = 0.01,
+    steps: Annotated[int, typer.Option(help="Length of a trial.")] = 500,
+    policy: Policies = None,
+    width: Width = "scaled-log:c1=0.8,c2=4",
+    trials: Trials = 50,
+    seed: Seed = 0,
+    output: Output = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Play policies on a synthetic environment, all on the same worlds and noise.
+
+    Without --policy: the policies of `replay`, with the memory that theory gives for the drift.
+    """
+    import driftpeak as dp
+    from driftpeak.named import make_policies
+    from driftpeak.synthetic import default_policies, make_environment, make_prior
+
+    _prepare_output(output, "compare", overwrite)
+    prior = make_prior(kernel, nu, lengthscale, dimension, size, noise_variance)
+    world = make_environment(environment, prior, drift, steps)
+    texts = policy or default_policies(prior, drift, steps)
+    policies = make_policies(texts, prior, steps, width=width)
+    runs = dp.simulate(policies, world, steps=steps, trials=trials, seed=seed)
+    settings: dict[str, Any] = {
+        "environment": environment,
+        "kernel": kernel if kernel == "se" else f"{kernel}, nu={nu:g}",
+        "lengthscale": lengthscale,
+        "dimension": dimension,
+        "size": size,
+        "noise_variance": noise_variance,
+        "drift": drift if environment == "markov" else None,
+        "width": width,
+        "policies": list(texts),
+    }
+    runs = runs.assign_attrs({key: str(value) for key, value in settings.items()})
+    title = f"{environment} environment, {kernel} kernel, {trials} trials"
+    _report("compare", runs, settings, output, as_json=as_json, title=title, table_data=False)
+
+
+def _prepare_output(output: Path | None, command: str, overwrite: bool) -> None:
+    from driftpeak.output import check_output
+
+    if output is not None:
+        check_output(output, command, overwrite=overwrite)
+    elif overwrite:
+        raise DriftpeakError("--overwrite needs --output DIR")
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _report(
+    command: str,
+    runs: "xr.Dataset",
+    settings: dict[str, Any],
+    output: Path | None,
+    *,
+    as_json: bool,
+    title: str,
+    table_data: bool,
+) -> None:
+    """Print the results, and write them if there is somewhere to."""
+    from driftpeak import __version__
+    from driftpeak.output import write_results
+    from driftpeak.results import judge, summarise
+
+    independent = not table_data
+    results = summarise(runs, independent_trials=independent)
+    real = [str(n) for n in runs["policy"].values[runs["foresight"].values == "none"]]
+    verdict = judge(runs, real, independent_trials=independent) if real else None
+    summary = {
+        "command": command,
+        "driftpeak_version": __version__,
+        "settings": settings,
+        "steps": runs.sizes["step"],
+        "trials": runs.sizes["trial"],
+        "seed": runs.attrs["seed"],
+        "best": verdict.best if verdict else None,
+        "policies": {name: _plain(dataclasses.asdict(row)) for name, row in results.items()},
+    }
+    if as_json:
+        print(json.dumps(summary, indent=2, allow_nan=False))
+    else:
+        _print_table(results, table_data)
+        if verdict:
+            print(_in_words(verdict))
+    if output is not None:
+        from driftpeak.plots import regret_figure, track_figure
+
+        pictures: dict[str, Any] = {
+            "regret.png": lambda: regret_figure(runs, title=title, independent_trials=independent)
+        }
+        if table_data:
+            pictures["track.png"] = lambda: track_figure(runs, title=title)
+        write_results(output, runs, summary, pictures)
+        _note(f"Written to {output}/: results.nc, summary.json, {', '.join(pictures)}.")
+    elif not as_json:
+        _note("Nothing written: --output DIR keeps results.nc, summary.json and pictures.")
+
+
+def _plain(row: dict[str, float]) -> dict[str, float | None]:
+    """JSON has no NaN: a standard error that does not exist is null."""
+    return {key: value if math.isfinite(value) else None for key, value in row.items()}
+
+
+def _in_words(verdict: Any) -> str:
+    if verdict.runner_up is None:
+        return f"{verdict.best} was the only policy."
+    gap = f"{verdict.difference:.3g} +- {verdict.difference_stderr:.2g}"
+    if verdict.clear:
+        return (
+            f"{verdict.best} followed the peak best: {gap} less regret per step than "
+            f"{verdict.runner_up}."
+        )
+    return (
+        f"{verdict.best} followed the peak best, but hardly better than {verdict.runner_up}: "
+        f"{gap} less regret per step is within two standard errors."
+    )
+
+
+def _print_table(results: dict[str, Any], table_data: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("policy")
+    columns = ("mean regret", "+- s.e.", "cumulative", "on best arm", "side queries", "seconds")
+    asked = any(row.side_queries for row in results.values())
+    shown = [name for name in columns if asked or name != "side queries"]
+    for name in shown:
+        table.add_column(name, justify="right")
+    for name, row in results.items():
+        cells = {
+            "mean regret": f"{row.mean_regret:.4g}",
+            "+- s.e.": "" if math.isnan(row.stderr) else f"{row.stderr:.2g}",
+            "cumulative": f"{row.cumulative_regret:.4g}",
+            "on best arm": f"{100 * row.on_best:.1f} %",
+            "side queries": f"{row.side_queries:.4g}",
+            "seconds": f"{row.seconds:.2f}",
+        }
+        table.add_row(name, *(cells[column] for column in shown))
+    Console().print(table)

@@ -1,0 +1,186 @@
+"""Policies and widths by name, as on the command line: `NAME[:key=value,...]`.
+
+`tv-gp-ucb:drift=0.03` is `TVGPUCB(prior, drift=0.03)`. Parameters left out take the defaults below.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from driftpeak import widths
+from driftpeak.beliefs import FORMS
+from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.policies import (
+    GPUCB,
+    IGPUCB,
+    RGPUCB,
+    SWGPUCB,
+    TVGPUCB,
+    UIGPUCB,
+    WGPUCB,
+    BestFixedArm,
+    Clairvoyant,
+    Policy,
+    UniformRandom,
+)
+from driftpeak.policies.belief_policy import ACQUISITIONS
+from driftpeak.priors import Prior
+from driftpeak.widths import Width
+
+Parameters = Mapping[str, Any]
+"""Default values by key; a type stands for a parameter without a default."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How to make what a name stands for."""
+
+    make: Callable[..., Any]
+    parameters: Parameters
+    is_belief: bool = True  # takes a width, an acquisition and a form
+
+
+OPTIONS: Parameters = {"acquisition": ACQUISITIONS[0], "form": FORMS[0]}
+
+POLICIES: dict[str, Entry] = {
+    "random": Entry(UniformRandom, {}, is_belief=False),
+    "best-fixed-arm": Entry(BestFixedArm, {}, is_belief=False),
+    "clairvoyant": Entry(Clairvoyant, {}, is_belief=False),
+    "gp-ucb": Entry(GPUCB, {}),
+    "igp-ucb": Entry(
+        IGPUCB, {"norm_bound": 1.0, "noise_scale": float, "delta": 0.1, "horizon": int}
+    ),
+    "r-gp-ucb": Entry(RGPUCB, {"period": 15.0}),
+    "sw-gp-ucb": Entry(SWGPUCB, {"window": 50}),
+    "tv-gp-ucb": Entry(TVGPUCB, {"drift": 0.03}),
+    "w-gp-ucb": Entry(WGPUCB, {"discount": 0.9}),
+    "ui-gp-ucb": Entry(UIGPUCB, {"exponent": 1.0, "slope": 1.0}),
+}
+
+DEFAULT_POLICIES = ("random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb")
+
+_RKHS: Parameters = {"norm_bound": 1.0, "noise_scale": 1.0, "delta": 0.1}
+
+# made from the parameters and, by name, what the run knows: points, noise_variance, horizon
+WIDTHS: dict[str, Callable[..., Width]] = {
+    "scaled-log": lambda run, **given: widths.ScaledLog(**given),
+    "constant": lambda run, **given: widths.Constant(**given),
+    "finite-domain": lambda run, **given: widths.FiniteDomain(run.points, **given),
+    "igp": lambda run, **given: widths.IGP(**given),
+    "confidence": lambda run, **given: widths.Confidence(
+        **given, noise_variance=run.noise_variance
+    ),
+    "sliding-confidence": lambda run, **given: widths.SlidingConfidence(
+        **given, noise_variance=run.noise_variance, horizon=run.horizon
+    ),
+    "heteroscedastic": lambda run, **given: widths.Heteroscedastic(**given),
+}
+WIDTH_PARAMETERS: dict[str, Parameters] = {
+    "scaled-log": {"c1": 0.8, "c2": 4.0},
+    "constant": {"value": 1.0},
+    "finite-domain": {"delta": 0.1},
+    "igp": _RKHS,
+    "confidence": _RKHS,
+    "sliding-confidence": _RKHS,
+    "heteroscedastic": {"norm_bound": 1.0, "delta": 0.1},
+}
+
+
+@dataclass(frozen=True)
+class _Run:
+    points: int
+    noise_variance: float
+    horizon: int
+
+
+def make_policies(
+    texts: Sequence[str], prior: Prior, steps: int, *, width: str = "scaled-log"
+) -> dict[str, Policy[Any]]:
+    """The policies that `texts` describe, each under its name, or under its whole text if the
+    name alone is not unique.
+
+    Raises:
+        DriftpeakError: an unknown name or key, a value of the wrong kind or out of range, a text
+            that occurs twice.
+    """
+    names = [text.split(":")[0] for text in texts]
+    labels = [
+        name if names.count(name) == 1 else text for name, text in zip(names, texts, strict=True)
+    ]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise DriftpeakError(f"policy {label!r} is given more than once")
+    chosen = make_width(width, prior, steps)
+    return {
+        label: make_policy(text, prior, chosen) for label, text in zip(labels, texts, strict=True)
+    }
+
+
+def make_policy(text: str, prior: Prior, width: Width | None = None) -> Policy[Any]:
+    """The policy that `text` describes.
+
+    Arguments:
+        text: `NAME[:key=value,...]`.
+        prior: what it believes at the start.
+        width: for the policies that have no width of their own.
+
+    Raises:
+        DriftpeakError: as for `make_policies`.
+    """
+    name, given = _parse("policy", text, {key: entry.parameters for key, entry in POLICIES.items()})
+    entry = POLICIES[name]
+    if entry.is_belief and name != "igp-ucb":
+        given = {"width": width, **given}
+    return _with_culprit(text, lambda: entry.make(prior, **given))
+
+
+def make_width(text: str, prior: Prior, steps: int) -> Width:
+    """The width that `text` describes, for a run of `steps` decisions.
+
+    Raises:
+        DriftpeakError: as for `make_policies`.
+    """
+    name, given = _parse("width", text, WIDTH_PARAMETERS)
+    run = _Run(len(prior), prior.noise_variance, steps)
+    return _with_culprit(text, lambda: WIDTHS[name](run, **given))
+
+
+def _with_culprit(text: str, make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except DriftpeakError as error:
+        raise DriftpeakError(f"{text}: {error}") from None
+
+
+def _parse(
+    what: str, text: str, parameters: Mapping[str, Parameters]
+) -> tuple[str, dict[str, Any]]:
+    name, _, rest = text.partition(":")
+    if name not in parameters:
+        raise DriftpeakError(
+            f"unknown {what} {name!r}; known: {', '.join(parameters)}."
+            + nearest(name, list(parameters))
+        )
+    known: dict[str, Any] = dict(parameters[name])
+    if what == "policy" and POLICIES[name].is_belief:
+        known |= OPTIONS
+    given = {key: value for key, value in known.items() if not isinstance(value, type)}
+    for pair in filter(None, rest.split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals or key not in known:
+            accepted = ", ".join(f"{name}=..." for name in known) or "none"
+            raise DriftpeakError(
+                f"{text}: {pair!r} is not a parameter of {name}; accepted: {accepted}."
+                + nearest(key, list(known))
+            )
+        kind = known[key] if isinstance(known[key], type) else type(known[key])
+        given[key] = _convert(f"{text}: {key}", value, kind)
+    return name, given
+
+
+def _convert(name: str, value: str, kind: type) -> Any:
+    try:
+        return kind(value)
+    except ValueError:
+        wanted = {int: "an integer", float: "a number"}[kind]
+        raise DriftpeakError(f"{name} must be {wanted}; got {value!r}") from None

@@ -1,0 +1,147 @@
+"""Pictures of runs. Colours are Okabe and Ito's, which the colour-blind can tell apart."""
+
+from collections.abc import Sequence
+from itertools import cycle, islice
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
+STYLES = ("-", "--", "-.", ":")
+BAND = 0.2
+
+
+def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool) -> Figure:
+    """Regret per step so far, R_t / t, of every policy (B16's figures); lowest ends lowest.
+
+    With independent trials, bands of one standard error over them.
+    """
+    figure = _figure(8.0, 4.8)
+    axes = figure.add_subplot()
+    average = runs["regret"].cumsum("step") / runs["step"]
+    ends = average.mean("trial").isel(step=-1)
+    order = [str(name) for name in runs["policy"].values[np.argsort(ends.values)[::-1]]]
+    looks = dict(zip(map(str, runs["policy"].values), _looks(), strict=False))
+    for name in order:
+        curves = average.sel(policy=name).values
+        mean, (colour, style) = curves.mean(axis=0), looks[name]
+        label = f"{name}  {mean[-1]:.3g}"
+        axes.plot(runs["step"], mean, color=colour, linestyle=style, linewidth=1.8, label=label)
+        if independent_trials and len(curves) > 1:
+            error = curves.std(axis=0, ddof=1) / np.sqrt(len(curves))
+            axes.fill_between(
+                runs["step"], mean - error, mean + error, color=colour, alpha=BAND, linewidth=0
+            )
+    axes.set(xlabel="step t", ylabel="average regret so far, $R_t / t$", title=title)
+    axes.set_xlim(1, runs.sizes["step"])
+    # the first few steps are all exploration and would flatten everything after them
+    settled = average.mean("trial").isel(step=slice(min(10, runs.sizes["step"] // 4), None))
+    axes.set_ylim(0, 1.08 * float(settled.max()) or 1.0)
+    _tidy(axes)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title="policy, at end")
+    return figure
+
+
+def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "reward") -> Figure:
+    """The peak's value through time and, one panel each, the value at every policy's choice.
+
+    Shows the first trial. What lies between the two lines is the regret.
+    """
+    names = [str(name) for name in runs["policy"].values]
+    order = sorted(names, key=lambda name: float(runs["regret"].sel(policy=name).mean()))
+    looks = dict(zip(names, _looks(), strict=False))
+    figure = _figure(9.0, 1.2 + 1.25 * len(order))
+    panels = figure.subplots(len(order), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    x, xlabel = time_axis(runs)
+    rewards = runs["rewards"].values
+    peak = rewards.max(axis=1)
+    for axes, name in zip(panels, order, strict=True):
+        colour = looks[name][0]
+        run = runs.sel(policy=name).isel(trial=0)
+        chosen = rewards[np.arange(len(rewards)), run["action"].values]
+        axes.fill_between(x, chosen, peak, color=colour, alpha=BAND, linewidth=0)
+        axes.plot(x, peak, color="black", linewidth=1.0)
+        axes.plot(x, chosen, color=colour, linewidth=1.2)
+        regret = float(runs["regret"].sel(policy=name).mean())
+        axes.set_title(f"{name}: mean regret {regret:.3g}", loc="left", fontsize=9, color=colour)
+        _tidy(axes)
+    panels[0].text(
+        1.0, 1.05, "black: the peak", transform=panels[0].transAxes, ha="right", fontsize=9
+    )
+    panels[-1].set_xlabel(xlabel)
+    figure.supylabel(ylabel)
+    figure.suptitle(title)
+    if np.issubdtype(np.asarray(x).dtype, np.datetime64):
+        figure.autofmt_xdate()
+    return figure
+
+
+def map_figure(
+    values: Any, positions: Any, tracks: dict[str, Sequence[int]], *, title: str = ""
+) -> Figure:
+    """A function on a line as a map, time to the right, with its peak and each policy's choices.
+
+    Arguments:
+        values: shape `(steps, n)`.
+        positions: of the n points, increasing.
+        tracks: each policy's choices, point numbers, by name; one panel each.
+    """
+    values, positions = np.asarray(values), np.asarray(positions)
+    figure = _figure(4.6 * len(tracks), 4.2)
+    panels = figure.subplots(1, len(tracks), sharey=True, squeeze=False)[0]
+    steps = np.arange(1, len(values) + 1)
+    peak = positions[values.argmax(axis=1)]
+    for axes, (name, chosen) in zip(panels, tracks.items(), strict=True):
+        image = axes.pcolormesh(steps, positions, values.T, cmap="cividis", rasterized=True)
+        axes.plot(steps, peak, ".", color="white", markersize=2.5, label="peak")
+        axes.plot(
+            steps,
+            positions[np.asarray(chosen)],
+            ".",
+            color=COLOURS[1],
+            markersize=4,
+            label="sampled",
+        )
+        axes.set(xlabel="step t", title=name)
+    panels[0].set_ylabel("x")
+    figure.colorbar(image, ax=list(panels), label="$f_t(x)$", pad=0.02)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=3
+    )
+    figure.suptitle(title)
+    return figure
+
+
+def time_axis(runs: xr.Dataset) -> tuple[Any, str]:
+    """Where to draw the steps: at their labels if all are dates or numbers, else at 1, 2, ..."""
+    if "label" in runs.coords:
+        labels = [str(label) for label in runs["label"].values]
+        try:
+            return np.array(labels, dtype="datetime64[s]"), "time"
+        except ValueError:
+            pass
+        try:
+            return np.array(labels, dtype=float), "time"
+        except ValueError:
+            pass
+    return runs["step"].values, "step t"
+
+
+def _looks() -> list[tuple[str, str]]:
+    """Colour and line style of the first, second, ... policy; no two alike among 32."""
+    colours = cycle(COLOURS)
+    return [(colour, style) for style in STYLES for colour in islice(colours, len(COLOURS))]
+
+
+def _figure(width: float, height: float) -> Figure:
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _tidy(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)

@@ -1,0 +1,93 @@
+"""What a run says in numbers: one row per policy, and who followed the peak best."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+Matrix = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class PolicyResult:
+    """One policy's figures.
+
+    `mean_regret` and `cumulative_regret` are averages over trials, `stderr` the standard error of
+    `mean_regret`, `on_best` the share of steps spent on a best arm, `seconds` the run time of all
+    trials without compilation.
+    """
+
+    mean_regret: float
+    cumulative_regret: float
+    stderr: float
+    on_best: float
+    side_queries: float
+    seconds: float
+    compile_seconds: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The policy of lowest mean regret, the next best, and how much lies between them."""
+
+    best: str
+    runner_up: str | None
+    difference: float  # of mean regret, runner-up minus best
+    difference_stderr: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the difference exceeds two standard errors."""
+        return self.runner_up is None or self.difference > 2 * self.difference_stderr
+
+
+def standard_error(values: Matrix, *, independent_trials: bool) -> float:
+    """Standard error of the mean of `values`, shape `(trial, step)`.
+
+    With independent trials, from their spread. On one table of real data all trials share the same
+    history: then from the spread of the means of about sqrt(T) consecutive blocks of steps (batch
+    means), which allows for regrets that resemble their neighbours. NaN where there is one value.
+    """
+    if independent_trials:
+        means = values.mean(axis=1)
+    else:
+        series = values.mean(axis=0)
+        blocks = max(2, min(len(series), round(np.sqrt(len(series)))))
+        means = np.array([block.mean() for block in np.array_split(series, blocks)])
+    if len(means) < 2:
+        return float("nan")
+    return float(means.std(ddof=1) / np.sqrt(len(means)))
+
+
+def summarise(runs: xr.Dataset, *, independent_trials: bool) -> dict[str, PolicyResult]:
+    """Every policy's figures, best first."""
+    results = {}
+    for name in map(str, runs["policy"].values):
+        run = runs.sel(policy=name)
+        regret = run["regret"].values
+        results[name] = PolicyResult(
+            mean_regret=float(regret.mean()),
+            cumulative_regret=float(regret.sum(axis=1).mean()),
+            stderr=standard_error(regret, independent_trials=independent_trials),
+            on_best=float((regret <= 0).mean()),
+            side_queries=float(run["side_queries"].sum("step").mean()),
+            seconds=float(run["seconds"]),
+            compile_seconds=float(run["compile_seconds"]),
+        )
+    return dict(sorted(results.items(), key=lambda item: item[1].mean_regret))
+
+
+def judge(runs: xr.Dataset, candidates: list[str], *, independent_trials: bool) -> Verdict:
+    """Who followed the peak best among `candidates`, by a paired comparison."""
+    regrets = {name: runs["regret"].sel(policy=name).values for name in candidates}
+    ranked = sorted(regrets, key=lambda name: regrets[name].mean())
+    if len(ranked) < 2:
+        return Verdict(ranked[0], None, float("nan"), float("nan"))
+    difference = regrets[ranked[1]] - regrets[ranked[0]]
+    return Verdict(
+        ranked[0],
+        ranked[1],
+        float(difference.mean()),
+        standard_error(difference, independent_trials=independent_trials),
+    )

@@ -1,0 +1,72 @@
+"""Synthetic settings by name, for `driftpeak compare`."""
+
+from typing import Any
+
+from driftpeak.domains import Grid
+from driftpeak.environments import AbruptSwitches, Environment, MarkovDrift, SlowChange
+from driftpeak.errors import DriftpeakError, at_least_integer, nearest
+from driftpeak.kernels import SE, Kernel, Matern
+from driftpeak.priors import Prior
+from driftpeak.theory.schedules import markov_restart_period
+
+ENVIRONMENTS = ("markov", "abrupt", "slow")
+KERNELS = ("se", "matern")
+MOST_POINTS = 10_000
+
+
+def make_prior(
+    kernel: str, nu: float, lengthscale: float, dimension: int, size: int, noise_variance: float
+) -> Prior:
+    """A prior on a grid over the unit cube.
+
+    Raises:
+        DriftpeakError: an unknown kernel, a number out of range, more than 10,000 points.
+    """
+    if kernel not in KERNELS:
+        raise DriftpeakError(
+            f"kernel must be one of {', '.join(KERNELS)}; got {kernel!r}.{nearest(kernel, KERNELS)}"
+        )
+    dimension = at_least_integer("dimension", dimension, 1)
+    size = at_least_integer("size", size, 2)
+    if size**dimension > MOST_POINTS:
+        raise DriftpeakError(
+            f"size {size} in {dimension} dimensions makes {size**dimension:,} points; "
+            f"at most {MOST_POINTS:,}"
+        )
+    made: Kernel = SE(lengthscale) if kernel == "se" else Matern(nu, lengthscale)
+    return Prior(Grid(*[[0, 1]] * dimension, size=size), made, noise_variance)
+
+
+def make_environment(name: str, prior: Prior, drift: float, steps: int) -> Environment[Any]:
+    """Markov drift; D22's switches, after 1/5 and 2/5 of the steps; or D22's slow change.
+
+    Raises:
+        DriftpeakError: an unknown name, drift outside [0, 1].
+    """
+    if name == "markov":
+        return MarkovDrift(prior, drift=drift)
+    if name == "abrupt":
+        return AbruptSwitches(prior, changes=[steps / 5, 2 * steps / 5])
+    if name == "slow":
+        return SlowChange(prior, horizon=steps)
+    raise DriftpeakError(
+        f"environment must be one of {', '.join(ENVIRONMENTS)}; got {name!r}."
+        + nearest(name, ENVIRONMENTS)
+    )
+
+
+def default_policies(prior: Prior, drift: float, steps: int) -> list[str]:
+    """The GP-UCB family with the same memory: B16's restart period N for the drift.
+
+    A window of N observations and a discount of 1 - 1/N forget about as fast.
+    """
+    dimension = prior.domain.points.shape[1]
+    period = markov_restart_period(prior.kernel, drift=drift, horizon=steps, dimension=dimension)
+    return [
+        "random",
+        "gp-ucb",
+        f"r-gp-ucb:period={period}",
+        f"sw-gp-ucb:window={period}",
+        f"tv-gp-ucb:drift={drift:g}",
+        f"w-gp-ucb:discount={1 - 1 / max(period, 2):.4g}",
+    ]

@@ -1,0 +1,18 @@
+"""One thread for LAPACK, while beliefs factor many small matrices."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import scipy.linalg  # noqa: F401  JAX calls LAPACK through it: it must be loaded to be limited
+from threadpoolctl import threadpool_limits
+
+
+@contextmanager
+def single_threaded_lapack() -> Iterator[None]:
+    """Limit LAPACK to one thread inside the block.
+
+    On the CPU, JAX calls SciPy's OpenBLAS, which divides even a 46 x 46 factorisation among all
+    cores and then waits for them: ten times slower, measured on two cores.
+    """
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
