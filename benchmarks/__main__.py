@@ -35,7 +35,7 @@ def main() -> int:
     console = Console()
     if options.list:
         for name in names:
-            console.print(f"[bold]{name}[/bold]  {_title(name)}", highlight=False)
+            console.print(f"[bold]{name}[/bold]  {_title(name)}", highlight=False, soft_wrap=True)
         return 0
     report: dict[str, Any] = {"date": _now(), "hardware": hardware(), "benchmarks": {}}
     console.print(", ".join(report["hardware"].values()), highlight=False, soft_wrap=True)

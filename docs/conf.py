@@ -1,5 +1,6 @@
 """Sphinx settings: Markdown pages by MyST, the reference from the docstrings."""
 
+import re
 from importlib.metadata import version as installed_version
 
 project = "driftpeak"
@@ -24,3 +25,13 @@ napoleon_numpy_docstring = False
 
 html_theme = "furo"
 html_title = "driftpeak"
+
+
+def setup(app):
+    """Docstrings write formulas as \\( ... \\), which reads well in plain text too."""
+
+    def to_math_role(app, what, name, obj, options, lines):
+        text = "\n".join(lines)
+        lines[:] = re.sub(r"\\\((.+?)\\\)", r":math:`\1`", text, flags=re.S).split("\n")
+
+    app.connect("autodoc-process-docstring", to_math_role)

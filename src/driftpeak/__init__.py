@@ -29,7 +29,7 @@ from driftpeak.policies import (
     UniformRandom,
 )
 from driftpeak.priors import Prior
-from driftpeak.simulate import simulate
+from driftpeak.simulation import simulate, true_functions
 
 __version__ = version("driftpeak")
 
@@ -69,5 +69,6 @@ __all__ = [
     "kernels",
     "make_belief",
     "simulate",
+    "true_functions",
     "widths",
 ]

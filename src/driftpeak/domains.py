@@ -30,7 +30,9 @@ class Arms:
     has_coordinates: bool
 
     def __init__(
-        self, points: int | Sequence[Any] | Points, names: Sequence[str] | None = None
+        self,
+        points: int | np.integer[Any] | Sequence[Any] | np.ndarray[Any, np.dtype[Any]],
+        names: Sequence[str] | None = None,
     ) -> None:
         if isinstance(points, int | np.integer):
             count = at_least_integer("number of arms", points, 2)
@@ -80,7 +82,9 @@ class Grid:
     points: Points = field(repr=False)
     has_coordinates: bool = field(default=True, repr=False)
 
-    def __init__(self, *ranges: Sequence[float], size: int | Sequence[int]) -> None:
+    def __init__(
+        self, *ranges: Sequence[float], size: int | np.integer[Any] | Sequence[int]
+    ) -> None:
         if not ranges:
             raise DriftpeakError("a grid needs a (low, high) range per dimension, as in [0, 1]")
         for pair in ranges:

@@ -15,6 +15,7 @@ take `reference="now"`: the age is then counted from the moment of the decision.
 always count to now.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import equinox as eqx
@@ -33,6 +34,8 @@ from driftpeak.errors import (
 
 Scalar = Any  # a real number; an array of one inside JAX
 Times = np.ndarray[Any, np.dtype[np.float64]]
+TimesLike = int | Sequence[float] | np.ndarray[Any, Any]
+"""Non-decreasing times, or an integer T for 1, 2, ..., T."""
 Reference = Literal["newest", "now"]
 Reweighting = Literal["never", "scaling", "general"]
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
@@ -75,7 +76,11 @@ def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "reward") -
     figure.supylabel(ylabel)
     figure.suptitle(title)
     if np.issubdtype(np.asarray(x).dtype, np.datetime64):
-        figure.autofmt_xdate()
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        panels[-1].xaxis.set_major_locator(locator)
+        panels[-1].xaxis.set_major_formatter(
+            ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+        )
     return figure
 
 
@@ -96,21 +101,19 @@ def map_figure(
     peak = positions[values.argmax(axis=1)]
     for axes, (name, chosen) in zip(panels, tracks.items(), strict=True):
         image = axes.pcolormesh(steps, positions, values.T, cmap="cividis", rasterized=True)
-        axes.plot(steps, peak, ".", color="white", markersize=2.5, label="peak")
+        # white with a dark rim: visible on the map and in the legend
+        rim = {"markerfacecolor": "white", "markeredgecolor": "black", "markeredgewidth": 0.5}
+        axes.plot(steps, peak, "o", markersize=3.2, label="peak", clip_on=False, **rim)
+        sampled = positions[np.asarray(chosen)]
         axes.plot(
-            steps,
-            positions[np.asarray(chosen)],
-            ".",
-            color=COLOURS[1],
-            markersize=4,
-            label="sampled",
+            steps, sampled, ".", color=COLOURS[1], markersize=4.5, label="sampled", clip_on=False
         )
         axes.set(xlabel="step t", title=name)
     panels[0].set_ylabel("x")
     figure.colorbar(image, ax=list(panels), label="$f_t(x)$", pad=0.02)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=3
+        handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=2
     )
     figure.suptitle(title)
     return figure

@@ -26,7 +26,8 @@ def progress_bar(title: str, total: int, *, show: bool | None = None) -> Iterato
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Bar(*columns, console=console, transient=console.is_terminal) as bar:
         task = bar.add_task(title, total=total)
 
         def advance(what: str) -> None:

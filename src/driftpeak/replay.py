@@ -14,7 +14,7 @@ from driftpeak.environments import Table
 from driftpeak.errors import DriftpeakError, positive, unit_interval
 from driftpeak.named import DEFAULT_POLICIES, make_policies
 from driftpeak.priors import Prior
-from driftpeak.simulate import simulate
+from driftpeak.simulation import simulate
 
 Mean = Literal["per-arm", "common", "zero"]
 MEANS = ("per-arm", "common", "zero")

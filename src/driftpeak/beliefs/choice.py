@@ -23,7 +23,7 @@ from driftpeak.beliefs.posterior import Belief
 from driftpeak.beliefs.reweighted import Remembering, Scaling
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
-from driftpeak.forgetting import Forgetting, Times, Window
+from driftpeak.forgetting import Forgetting, Times, TimesLike, Window
 from driftpeak.priors import Prior
 
 Form = Literal["auto", "feature-space", "function-space"]
@@ -41,7 +41,7 @@ def check_form(form: str) -> None:
 def make_belief(
     prior: Prior,
     forgetting: Forgetting,
-    times: Times | int,
+    times: TimesLike,
     *,
     form: Form = "auto",
     features: Features | None = None,
@@ -83,7 +83,7 @@ def make_belief(
     return Kalman(prior, forgetting, features)
 
 
-def check_times(times: Times | int) -> Times:
+def check_times(times: TimesLike) -> Times:
     """Times as a float64 array; an integer T means 1, 2, ..., T.
 
     Raises:

@@ -21,7 +21,7 @@ class Posterior(NamedTuple):
     mean: Float[Array, " n"]
     variance: Float[Array, " n"]
     information: Float[Array, ""]
-    """Information gained by the observations in memory, in nats: 1/2 log |S + K| / |S|."""
+    """Information gained by the observations in memory, in nats: 1/2 log det(I + S^-1 K)."""
     observations: Int[Array, ""]
     """The number of observations in memory."""
 

@@ -45,7 +45,7 @@ class Piecewise(Environment[Pieces]):
         supports = jax.random.randint(which, shape, 0, len(self.gram))
         coefficients = jax.random.uniform(how, shape, dtype=float, minval=-1, maxval=1)
         values = jnp.einsum("ps,psn->pn", coefficients, jnp.asarray(self.gram)[supports])
-        return Pieces(self.mean + values)
+        return Pieces(values + jnp.asarray(self.mean)[None, :])
 
 
 class AbruptSwitches(Piecewise):

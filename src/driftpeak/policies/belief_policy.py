@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak.beliefs import Belief, Form, check_form, check_times, make_belief
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
-from driftpeak.forgetting import Forgetting, Times
+from driftpeak.forgetting import Forgetting, TimesLike
 from driftpeak.policies.protocol import Policy, Query, Scalar, checked_reward
 from driftpeak.priors import Prior
 from driftpeak.widths import ScaledLog, Width
@@ -100,7 +100,7 @@ class BeliefPolicy(Policy[BeliefState]):
     def points(self) -> int:
         return len(self.prior)
 
-    def prepare(self, times: Times | int) -> "PreparedBeliefPolicy":
+    def prepare(self, times: TimesLike) -> "PreparedBeliefPolicy":
         times = check_times(times)
         constant = self.forgetting.reweighting == "never"
         self.width.check(self.forgetting.memory(times) if constant else len(times))

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak.errors import DriftpeakError
-from driftpeak.forgetting import Times
+from driftpeak.forgetting import TimesLike
 
 Scalar = Any  # a real number; an array of one inside JAX
 State = TypeVar("State")
@@ -38,7 +38,7 @@ class Policy(eqx.Module, Generic[State]):
     def points(self) -> int:
         """How many points the policy chooses from."""
 
-    def prepare(self, times: Times | int) -> "Policy[Any]":
+    def prepare(self, times: TimesLike) -> "Policy[Any]":
         """The policy made ready to be asked at `times` (or at 1, ..., T): sizes fixed, checks done.
 
         Raises:

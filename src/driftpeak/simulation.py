@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from driftpeak.beliefs import check_times
 from driftpeak.environments import Environment
 from driftpeak.errors import DriftpeakError, at_least_integer
-from driftpeak.forgetting import Times
+from driftpeak.forgetting import Times, TimesLike
 from driftpeak.policies import Policy
 from driftpeak.precision import double_precision
 from driftpeak.progress import Advance, progress_bar
@@ -32,7 +32,7 @@ def simulate(
     environment: Environment[Any],
     *,
     steps: int | None = None,
-    times: Times | None = None,
+    times: TimesLike | None = None,
     trials: int = 1,
     seed: int = 0,
     memory_budget: int = MEMORY_BUDGET,
@@ -66,9 +66,7 @@ def simulate(
     """
     if not policies:
         raise DriftpeakError("give at least one policy")
-    if (steps is None) == (times is None):
-        raise DriftpeakError("give either steps or times")
-    times = check_times(at_least_integer("steps", steps, 1) if times is None else times)
+    times = _times(steps, times)
     trials = at_least_integer("trials", trials, 1)
     seed = at_least_integer("seed", seed, 0)
     world = _to_device(environment.prepare(times))
@@ -82,6 +80,37 @@ def simulate(
         for group in range(plan.groups):
             _play_group(world, players, times, seed, plan, group, record, advance)
     return record.dataset(times, seed)
+
+
+@double_precision
+def true_functions(
+    environment: Environment[Any],
+    *,
+    steps: int | None = None,
+    times: TimesLike | None = None,
+    trials: int = 1,
+    seed: int = 0,
+) -> np.ndarray:
+    """The functions that `simulate`, with the same arguments, plays against.
+
+    Returns:
+        Shape `(trial, step, point)`; all of it in memory.
+
+    Raises:
+        DriftpeakError: numbers out of range.
+    """
+    times = _times(steps, times)
+    trials, seed = at_least_integer("trials", trials, 1), at_least_integer("seed", seed, 0)
+    world = _to_device(environment.prepare(times))
+    state = jax.vmap(world.init)(_keys(seed, np.arange(trials)).world)
+    values = _advance(world, state, jnp.asarray(times))[1]
+    return np.ascontiguousarray(np.asarray(values).swapaxes(0, 1))
+
+
+def _times(steps: int | None, times: TimesLike | None) -> Times:
+    if (steps is None) == (times is None):
+        raise DriftpeakError("give either steps or times")
+    return check_times(at_least_integer("steps", steps, 1) if times is None else times)
 
 
 class _Plan(NamedTuple):
@@ -141,22 +170,22 @@ def _play_group(
     trials = np.arange(group * plan.trials, (group + 1) * plan.trials)
     numbers = np.arange(plan.blocks * plan.steps).reshape(plan.blocks, plan.steps)
     padded = times[np.minimum(numbers, len(times) - 1)]
-    world_keys, noise_keys, _ = _keys(seed, trials)
-    # the same keys for every policy, but made anew: the states are donated to what updates them
+    noise_keys = _keys(seed, trials).noise
+    # states are donated to what updates them, so each gets a copy of the keys of its own
     states = {
-        name: jax.vmap(player.init)(_keys(seed, trials)[2]) for name, player in players.items()
+        name: jax.vmap(player.init)(_keys(seed, trials).policy) for name, player in players.items()
     }
 
     foreseeing = [name for name, player in players.items() if player.foresight == "all"]
     if foreseeing:
-        world_state = jax.vmap(world.init)(world_keys)
+        world_state = jax.vmap(world.init)(_keys(seed, trials).world)
         for block in range(plan.blocks):
             here = numbers[block] < len(times)
             world_state, values, _ = _advance(world, world_state, jnp.asarray(padded[block]))
             for name in foreseeing:
                 states[name] = _foretell(players[name], states[name], values, jnp.asarray(here))
 
-    world_state = jax.vmap(world.init)(world_keys)
+    world_state = jax.vmap(world.init)(_keys(seed, trials).world)
     for block in range(plan.blocks):
         clock_times = jnp.asarray(padded[block])
         world_state, values, best = _advance(world, world_state, clock_times)
@@ -183,13 +212,18 @@ def _play_group(
             advance(name)
 
 
+class _Keys(NamedTuple):
+    """Each trial's sources of randomness."""
+
+    world: Any
+    noise: Any
+    policy: Any  # the same for all policies
+
+
 @jax.jit
-def _keys(seed: Any, trials: Any) -> tuple[Any, Any, Any]:
-    """Each trial's sources of randomness: its world's, its noise's, its policies'."""
-    root = jax.random.key(seed)
-    worlds, noises, policies = jax.random.split(root, 3)
+def _keys(seed: Any, trials: Any) -> _Keys:
     each = jax.vmap(jax.random.fold_in, in_axes=(None, 0))
-    return each(worlds, trials), each(noises, trials), each(policies, trials)
+    return _Keys(*(each(key, trials) for key in jax.random.split(jax.random.key(seed), 3)))
 
 
 @partial(jax.jit, donate_argnums=1)

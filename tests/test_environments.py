@@ -1,0 +1,84 @@
+"""Environments are what the papers say: covariances, switches, straight lines, rows."""
+
+import numpy as np
+import pytest
+
+import driftpeak as dp
+
+PRIOR = dp.Prior(dp.Grid([0, 1], size=6), 2.0 * dp.SE(0.3), noise_variance=0.04, mean=1.5)
+
+
+def test_markov_drift_has_the_stated_covariance_in_space_and_time():
+    """cov(f_s(x), f_t(x')) = k(x, x') (1-e)^(|t-s|/2), mean m, from 20,000 independent worlds.
+
+    An entry's standard error is at most sqrt(2) * 2 / sqrt(20,000) = 0.02; 0.1 is five of them:
+    over the 18 x 18 entries a false alarm has a chance of 2e-4.
+    """
+    times, drift = np.array([1.0, 2.5, 6.0]), 0.2
+    world = dp.MarkovDrift(PRIOR, drift=drift)
+    draws = dp.true_functions(world, times=times, trials=20_000, seed=1).reshape(20_000, -1)
+    in_time = (1 - drift) ** (np.abs(times[:, None] - times[None, :]) / 2)
+    np.testing.assert_allclose(draws.mean(axis=0), 1.5, atol=0.07)
+    np.testing.assert_allclose(np.cov(draws.T), np.kron(in_time, PRIOR.gram), atol=0.1)
+
+
+@pytest.mark.parametrize(("drift", "same"), [(0.0, True), (1.0, False)])
+def test_markov_drift_extremes(drift, same):
+    functions = dp.true_functions(dp.MarkovDrift(PRIOR, drift=drift), steps=3)[0]
+    assert np.allclose(functions[0], functions[2]) == same
+
+
+def test_abrupt_switches_happen_after_the_stated_times():
+    """f_1 holds for t <= 100, f_2 for t <= 200, f_3 from then on (D22 section 7)."""
+    world = dp.AbruptSwitches(PRIOR, changes=[100, 200])
+    functions = dp.true_functions(world, steps=300, seed=2)[0]
+    changed = np.flatnonzero(np.abs(np.diff(functions, axis=0)).max(axis=1) > 0) + 1
+    np.testing.assert_array_equal(changed, [100, 200])
+
+
+def test_rkhs_functions_are_sums_of_kernels_with_uniform_coefficients():
+    """Each is mean + K a: a has the chosen number of entries at most, each within [-1, 1] a draw;
+    over many worlds the function at x has variance M/3 mean_i k(x, x_i)^2."""
+    world = dp.AbruptSwitches(PRIOR, changes=[5], supports=4)
+    values = dp.true_functions(world, steps=1, trials=20_000, seed=3)[:, 0]
+    np.testing.assert_allclose(values.mean(axis=0), 1.5, atol=0.1)
+    expected = 4 / 3 * (PRIOR.gram**2).mean(axis=0)
+    np.testing.assert_allclose(values.var(axis=0), expected, rtol=0.06)
+
+
+@pytest.mark.parametrize("segments", [1, 2])
+def test_slow_change_moves_in_straight_lines(segments):
+    """f_t = f_a + (f_b - f_a) t/T on each segment; it stands still after the horizon."""
+    world = dp.SlowChange(PRIOR, horizon=40, segments=segments)
+    functions = dp.true_functions(world, steps=50, seed=4)[0]
+    bends = np.abs(np.diff(functions, n=2, axis=0)).max(axis=1)
+    corners = np.flatnonzero(bends > 1e-12) + 2  # the step at which the direction changes
+    np.testing.assert_array_equal(corners, [20, 40] if segments == 2 else [40])
+    np.testing.assert_allclose(functions[39:], functions[39] * np.ones((11, 1)))
+
+
+def test_a_table_is_read_row_by_row_without_noise():
+    rewards = np.arange(12.0).reshape(4, 3)
+    prior = dp.Prior(dp.Arms(3), dp.kernels.Table(np.eye(3)), 0.1)
+    world = dp.environments.Table(rewards)
+    runs = dp.simulate({"random": dp.UniformRandom(prior)}, world, steps=4, trials=2)
+    chosen = runs["action"].values[0]
+    np.testing.assert_array_equal(runs["reward"].values[0], rewards[np.arange(4), chosen])
+    np.testing.assert_array_equal(runs["regret"].values[0], 2 - chosen)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: dp.MarkovDrift(PRIOR, drift=-0.1), r"drift must lie in \[0, 1\]; got -0.1"),
+        (lambda: dp.AbruptSwitches(PRIOR, changes=[5, 5]), "changes must increase"),
+        (lambda: dp.AbruptSwitches(PRIOR, changes=[5], supports=0), "supports must be"),
+        (lambda: dp.SlowChange(PRIOR, horizon=0), "horizon must be at least 1; got 0"),
+        (lambda: dp.environments.Table(np.ones((3, 1))), "at least 1 step and 2 arms"),
+        (lambda: dp.environments.Table([[1.0, np.nan]]), "rewards must be .*nan at index"),
+        (lambda: dp.environments.Table(np.eye(2), noise_variance=-1), "noise_variance"),
+    ],
+)
+def test_bad_parameters_are_named(make, message):
+    with pytest.raises(dp.DriftpeakError, match=message):
+        make()

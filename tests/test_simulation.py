@@ -1,0 +1,178 @@
+"""The simulator: fair, reproducible, bounded in memory, and careful about what it is given."""
+
+import jax
+import numpy as np
+import pytest
+import xarray as xr
+
+import driftpeak as dp
+from driftpeak import simulation
+
+PRIOR = dp.Prior(dp.Grid([0, 1], size=30), dp.SE(0.2), noise_variance=0.25)
+WORLD = dp.MarkovDrift(PRIOR, drift=0.05)
+POLICIES = {"TV": dp.TVGPUCB(PRIOR, drift=0.05), "random": dp.UniformRandom(PRIOR)}
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return dp.simulate(POLICIES, WORLD, steps=40, trials=6, seed=3)
+
+
+def test_the_result_is_described(runs):
+    assert runs["action"].dims == ("policy", "trial", "step")
+    assert dict(runs.sizes) == {"policy": 2, "trial": 6, "step": 40}
+    assert list(runs["policy"].values) == ["TV", "random"]
+    assert all(isinstance(array.values, np.ndarray) for array in runs.data_vars.values())
+    assert runs["reward"].dtype == runs["regret"].dtype == np.float64
+    assert (runs["seconds"] > 0).all()
+    assert (runs["side_queries"] == 0).all()
+    np.testing.assert_array_equal(runs["time"], np.arange(1, 41))
+
+
+def test_regret_is_the_gap_to_the_maximum_of_the_true_function(runs):
+    functions = dp.true_functions(WORLD, steps=40, trials=6, seed=3)
+    for policy in range(2):
+        chosen = np.take_along_axis(functions, runs["action"].values[policy][..., None], 2)[..., 0]
+        np.testing.assert_allclose(runs["regret"][policy], functions.max(axis=2) - chosen)
+
+
+def test_noise_is_the_same_for_all_policies_and_has_the_stated_variance(runs):
+    """Reward minus function, step by step; 240 draws of variance 0.25 have a sample variance
+    within 0.25 +- 0.1 but for one seed in 10,000."""
+    functions = dp.true_functions(WORLD, steps=40, trials=6, seed=3)
+    noises = []
+    for policy in range(2):
+        chosen = np.take_along_axis(functions, runs["action"].values[policy][..., None], 2)[..., 0]
+        noises.append(runs["reward"].values[policy] - chosen)
+    np.testing.assert_allclose(noises[0], noises[1], atol=1e-12)
+    assert abs(noises[0].var() - 0.25) < 0.1
+    assert abs(noises[0].mean()) < 0.13
+
+
+def test_equal_seeds_give_equal_results_and_others_do_not(runs):
+    again = dp.simulate(POLICIES, WORLD, steps=40, trials=6, seed=3)
+    measured = ["seconds", "compile_seconds"]
+    xr.testing.assert_identical(runs.drop_vars(measured), again.drop_vars(measured))
+    other = dp.simulate(POLICIES, WORLD, steps=40, trials=6, seed=4)
+    assert not np.allclose(other["reward"], runs["reward"])
+
+
+def test_a_policy_does_as_well_alone_as_in_company(runs):
+    alone = dp.simulate({"TV": POLICIES["TV"]}, WORLD, steps=40, trials=6, seed=3)
+    np.testing.assert_array_equal(alone["action"][0], runs["action"].sel(policy="TV"))
+
+
+def test_trials_are_the_same_however_many_there_are(runs):
+    fewer = dp.simulate(POLICIES, WORLD, steps=40, trials=4, seed=3)
+    np.testing.assert_array_equal(fewer["action"], runs["action"][:, :4])
+
+
+def test_groups_and_blocks_change_nothing(runs, monkeypatch):
+    """Six trials in groups of two or so, 40 steps in blocks of 7, a refresh on the way."""
+    monkeypatch.setattr(simulation, "BLOCK", 7)
+    monkeypatch.setattr(simulation, "REFRESH", 10)
+    cut = dp.simulate(POLICIES, WORLD, steps=40, trials=6, seed=3, memory_budget=100_000)
+    np.testing.assert_array_equal(cut["action"], runs["action"])
+    np.testing.assert_allclose(cut["regret"], runs["regret"], atol=1e-9)
+
+
+def test_the_plan_keeps_to_its_budget():
+    players = {name: policy.prepare(1000) for name, policy in POLICIES.items()}
+    for budget in (300_000, 10**6, 10**8):
+        plan = simulation._plan(WORLD, players, 30, 1000, 500, budget)
+        states = [
+            jax.eval_shape(part.init, jax.random.key(0)) for part in (WORLD, *players.values())
+        ]
+        state_bytes = 3 * sum(map(simulation._bytes, states))
+        assert plan.trials * (state_bytes + 2 * 8 * 30 * plan.steps) <= budget
+        assert plan.trials * plan.groups >= 500
+        assert plan.steps * plan.blocks >= 1000
+
+
+def test_irregular_times_reach_policies_and_world():
+    times = np.array([0.5, 0.5, 4.0, 100.0])
+    runs = dp.simulate(POLICIES, WORLD, times=times, trials=2)
+    np.testing.assert_array_equal(runs["time"], times)
+    functions = dp.true_functions(WORLD, times=times, trials=2)
+    np.testing.assert_allclose(functions[:, 0], functions[:, 1])  # no time passed, no drift
+
+
+def test_yardsticks():
+    yardsticks = {"best": dp.BestFixedArm(PRIOR), "clairvoyant": dp.Clairvoyant(PRIOR)}
+    runs = dp.simulate(yardsticks | POLICIES, WORLD, steps=50, trials=3, seed=5)
+    functions = dp.true_functions(WORLD, steps=50, trials=3, seed=5)
+    assert (runs["regret"].sel(policy="clairvoyant") == 0).all()
+    best = functions.sum(axis=1).argmax(axis=1)
+    np.testing.assert_array_equal(runs["action"].sel(policy="best"), best[:, None] * np.ones(50))
+    assert list(runs["foresight"].values) == ["all", "present", "none", "none"]
+
+
+def test_the_true_drift_beats_no_drift():
+    """Paired over 30 worlds at drift 0.05; the gap is many standard errors wide."""
+    policies = {"TV": POLICIES["TV"], "GP": dp.GPUCB(PRIOR)}
+    runs = dp.simulate(policies, WORLD, steps=200, trials=30, seed=6)
+    by_trial = runs["regret"].mean("step")
+    gap = by_trial.sel(policy="GP") - by_trial.sel(policy="TV")
+    assert gap.mean() > 4 * gap.std(ddof=1) / np.sqrt(30)
+
+
+def test_the_callers_precision_is_left_alone():
+    with jax.enable_x64(False):
+        runs = dp.simulate(POLICIES, WORLD, steps=3)
+        assert not jax.config.read("jax_enable_x64")
+    assert runs["regret"].dtype == np.float64
+
+
+def test_double_precision_survives_jit_and_solve():
+    """One reported JAX bug combines jit, the precision context and `solve`: a posterior computed
+    where the caller's precision is single must equal the dense one, also after a single-precision
+    call has filled the caches."""
+    with jax.enable_x64(False):
+        matrix = np.eye(3, dtype=np.float32)
+        jax.jit(jax.numpy.linalg.solve)(matrix, matrix)
+        w = dp.simulate({"W": dp.WGPUCB(PRIOR, discount=0.9)}, WORLD, steps=30, seed=8)
+    again = dp.simulate({"W": dp.WGPUCB(PRIOR, discount=0.9)}, WORLD, steps=30, seed=8)
+    np.testing.assert_array_equal(w["reward"], again["reward"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"policies": {}}, "at least one policy"),
+        ({"steps": None}, "either steps or times"),
+        ({"times": [1.0, 2.0]}, "either steps or times"),
+        ({"steps": 0}, "steps must be an integer of at least 1; got 0"),
+        ({"trials": 0}, "trials must be an integer of at least 1; got 0"),
+        ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
+        ({"memory_budget": 1000}, "memory_budget must be at least"),
+        ({"environment": dp.environments.Table(np.eye(30))}, "has 30 steps, the run 40"),
+        (
+            {"environment": dp.environments.Table(np.ones((40, 4)))},
+            "'TV' chooses among 30 points, the environment has 4",
+        ),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    good = {"policies": POLICIES, "environment": WORLD, "steps": 40}
+    with pytest.raises(dp.DriftpeakError, match=message):
+        dp.simulate(**(good | arguments))
+
+
+def test_a_function_that_is_not_finite_is_stopped():
+    class Broken(dp.environments.Environment):
+        noise_variance: float = 0.1
+
+        def init(self, key):
+            return jax.numpy.zeros(())
+
+        def step(self, state, time):
+            values = jax.numpy.arange(30.0)
+            return state, values.at[3].set(jax.numpy.where(time > 12, -jax.numpy.inf, 0.0))
+
+    with pytest.raises(dp.DriftpeakError, match="NaN or infinite somewhere at step 13"):
+        dp.simulate(POLICIES, Broken(), steps=40)
+
+
+def test_a_progress_bar_can_be_asked_for(capsys):
+    dp.simulate(POLICIES, WORLD, steps=40, trials=6, seed=3, progress=True)
+    assert "simulating" in capsys.readouterr().err
