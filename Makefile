@@ -44,8 +44,9 @@ format: $(READY)  ## format, and repair what lint can repair
 	@$(BIN)/ruff check --fix --exit-zero
 	@$(BIN)/ruff format
 
+# -E: a page that is not read again would not repeat its warnings.
 docs: $(READY)  ## HTML pages in docs/_build
-	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+	@$(BIN)/python -m sphinx -E -q -W --keep-going -b html docs docs/_build
 
 bench: $(READY)  ## measure the speed
 	@$(BIN)/python -m benchmarks

@@ -6,7 +6,7 @@ import resource
 import sys
 import time
 
-OPTIONAL = ("torch", "gpytorch", "botorch")  # packages a benchmark may lack
+OPTIONAL = {"botorch": "pip install torch, then driftpeak[botorch]"}  # what may be missing
 
 
 def main(name: str) -> dict[str, object]:
@@ -16,7 +16,7 @@ def main(name: str) -> dict[str, object]:
         benchmark = importlib.import_module(f"benchmarks.{name}")
     except ModuleNotFoundError as missing:
         if missing.name in OPTIONAL:
-            return {"skipped": f"needs {missing.name}"}
+            return {"skipped": f"needs {missing.name} ({OPTIONAL[missing.name]})"}
         raise
     figures = {"import (s)": time.perf_counter() - started, **benchmark.run()}
     unit = 2**30 if sys.platform == "darwin" else 2**20  # Linux counts in KiB

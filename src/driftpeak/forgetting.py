@@ -34,7 +34,7 @@ from driftpeak.errors import (
 
 Scalar = Any  # a real number; an array of one inside JAX
 Times = np.ndarray[Any, np.dtype[np.float64]]
-TimesLike = int | Sequence[float] | np.ndarray[Any, Any]
+TimesLike = int | Sequence[float] | np.ndarray[Any, np.dtype[Any]]
 """Non-decreasing times, or an integer T for 1, 2, ..., T."""
 Reference = Literal["newest", "now"]
 Reweighting = Literal["never", "scaling", "general"]
