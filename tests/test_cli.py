@@ -1,0 +1,223 @@
+"""The commands as a user meets them: what they print and write, and what they say to mistakes."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from PIL import Image
+
+from driftpeak import cli
+
+HEADER = "time,north,east,south\n"
+ROWS = [
+    f"2024-01-{day:02d},{np.sin(day):.3f},{np.cos(day):.3f},{day % 7:d}\n" for day in range(1, 31)
+]
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text(HEADER + "".join(ROWS))
+    return path
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, without_type_checks):
+    """Run the command line in this process: (exit code, standard output, standard error)."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["driftpeak", *map(str, words)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as exit:
+            code = exit.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def refused(result, *fragments):
+    """Exit code 2 and one line on the error output that contains every fragment."""
+    code, out, err = result
+    assert (code, out) == (2, ""), result
+    assert err.count("\n") == 1, err
+    assert "Traceback" not in err
+    for fragment in fragments:
+        assert re.search(fragment, err), (fragment, err)
+    return True
+
+
+def test_replay_writes_everything(run, data, tmp_path):
+    output = tmp_path / "results"
+    code, out, err = run("replay", data, "--output", output, "--policy", "tv-gp-ucb:drift=0.1",
+                         "--policy", "random", "--trials", "3")  # fmt: skip
+    assert code == 0, err
+    assert "followed the peak best" in out
+    assert "tv-gp-ucb" in out
+    assert sorted(path.name for path in output.iterdir()) == [
+        "regret.png", "results.nc", "summary.json", "track.png",
+    ]  # fmt: skip
+    summary = json.loads((output / "summary.json").read_text())
+    assert set(summary["policies"]) == {"tv-gp-ucb", "random"}
+    with xr.open_dataset(output / "results.nc", engine="h5netcdf") as runs:
+        assert dict(runs.sizes) == {"policy": 2, "trial": 3, "step": 12, "arm": 3}
+        for name, row in summary["policies"].items():
+            regret = runs["regret"].sel(policy=name)
+            np.testing.assert_allclose(row["mean_regret"], regret.mean())
+            np.testing.assert_allclose(row["cumulative_regret"], regret.sum("step").mean())
+            assert row["stderr"] > 0
+            assert row["seconds"] > 0
+        assert str(runs["label"].values[0]) == "2024-01-19"
+    for picture in ("regret.png", "track.png"):
+        with Image.open(output / picture) as image:
+            assert min(image.size) > 300
+            assert len(set(image.convert("L").resize((64, 64)).tobytes())) > 10  # not blank
+
+
+def test_replay_as_json_prints_json_alone(run, data):
+    code, out, _ = run("replay", data, "--json", "--policy", "gp-ucb")
+    assert code == 0
+    summary = json.loads(out)
+    assert summary["best"] == "gp-ucb"
+    assert summary["settings"]["train_rows"] == 18
+    assert summary["settings"]["width"] == "scaled-log:c1=0.8,c2=0.4"
+
+
+def test_replay_without_policies_plays_six(run, data):
+    code, out, _ = run("replay", data, "--json", "--trials", "2")
+    assert code == 0
+    assert set(json.loads(out)["policies"]) == {
+        "random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("environment", ["markov", "abrupt", "slow"])
+def test_compare(run, environment, tmp_path):
+    words = ("--environment", environment, "--size", "20", "--steps", "30", "--trials", "2")
+    code, out, err = run("compare", *words, "--policy", "random", "--policy", "gp-ucb", "--json",
+                         "--output", tmp_path / "out")  # fmt: skip
+    assert code == 0, err
+    assert json.loads(out) == json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (tmp_path / "out" / "regret.png").exists()
+
+
+def test_demo_prints_a_table_and_saves_a_picture(run, tmp_path):
+    code, out, err = run("demo", "--trials", "2", "--output", tmp_path / "demo")
+    assert code == 0, err
+    assert "TV-GP-UCB" in out
+    assert (tmp_path / "demo" / "regret.png").exists()
+    assert run("demo", "--trials", "2", "--output", tmp_path / "demo")[0] == 0  # again
+
+
+def test_output_of_another_kind_is_not_touched(run, data, tmp_path):
+    precious = tmp_path / "mine"
+    precious.mkdir()
+    (precious / "thesis.tex").write_text("years of work")
+    words = ("replay", data, "--policy", "random", "--output", precious)
+    assert refused(run(*words), "mine holds something other", "--overwrite")
+    assert (precious / "thesis.tex").read_text() == "years of work"
+    assert run(*words, "--overwrite")[0] == 0
+    assert not (precious / "thesis.tex").exists()
+    assert run(*words)[0] == 0  # results of the same command may be replaced
+    assert refused(
+        run("compare", "--output", precious), "other than results of `driftpeak compare`"
+    )
+    assert refused(run("replay", data, "--output", data), "data.csv is a file")
+
+
+def test_nothing_half_written_is_left(run, data, tmp_path, monkeypatch):
+    def fail(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("driftpeak.plots.regret_figure", fail)
+    words = ("replay", data, "--policy", "random", "--output", tmp_path / "results")
+    code, _, err = run(*words)
+    assert code == 2
+    assert "cannot be written: No space left on device" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv"]
+
+
+def write(tmp_path, text):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "fragments"),
+    [
+        (HEADER + "1,2,3\n" + "".join(ROWS), [r"line 2\b", "4", "3"]),
+        (HEADER + ROWS[0] + "2024-01-02,warm,1,2\n", ["line 3", "north", "warm"]),
+        (HEADER + ROWS[0] + "2024-01-02,,1,2\n" + ROWS[2], ["line 3", "north", "--missing"]),
+        ("time,a\n1,2\n2,3\n", ["at least 2|two"]),
+        ("time,a,b\n1,2,3\n", ["at least 2|two"]),
+        ("time,a,a\n1,2,3\n2,3,4\n", ["'a'|\"a\""]),
+        ("", ["empty"]),
+    ],
+)
+def test_bad_tables_are_refused_in_one_line(run, tmp_path, text, fragments):
+    path = write(tmp_path, text)
+    output = tmp_path / "results"
+    assert refused(run("replay", path, "--output", output), "bad.csv", *fragments)
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "fragments"),
+    [
+        (["--policy", "tv-gpucb"], ["unknown policy 'tv-gpucb'", "Did you mean 'tv-gp-ucb'"]),
+        (["--policy", "tv-gp-ucb:drift=2"], [r"drift must lie in \[0, 1\]; got 2"]),
+        (["--policy", "r-gp-ucb:period=0"], ["period", "at least 1"]),
+        (["--policy", "sw-gp-ucb:window=0"], ["window", "at least 1"]),
+        (["--policy", "w-gp-ucb:discount=1.1"], [r"discount must lie in \(0, 1\]"]),
+        (["--policy", "tv-gp-ucb:dirft=0.1"], ["Did you mean 'drift'"]),
+        (["--noise-variance", "-1"], ["noise_variance must be .*above 0; got -1"]),
+        (["--train", "2"], [r"train must lie in \(0, 1\); got 2"]),
+        (["--mean", "median"], ["mean must be one of per-arm, common, zero; got 'median'"]),
+        (["--missing", "ignore"], ["missing", "drop-arm"]),
+        (["--width", "log"], ["unknown width 'log'"]),
+        (["--time-column", "tme"], ["tme", "Did you mean 'time'"]),
+        (["--trials", "0"], ["trials must be an integer of at least 1"]),
+        (["--overwrite"], ["--overwrite needs --output"]),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(run, data, words, fragments):
+    assert refused(run("replay", data, *words), *fragments)
+
+
+@pytest.mark.parametrize(
+    ("words", "fragments"),
+    [
+        (["--kernel", "rbf"], ["kernel must be one of se, matern"]),
+        (["--environment", "markow"], ["Did you mean 'markov'"]),
+        (["--lengthscale", "0"], ["lengthscale must be .*above 0"]),
+        (["--drift", "-0.5"], [r"drift must lie in \[0, 1\]; got -0.5"]),
+        (["--kernel", "matern", "--nu", "0"], ["nu must be .*above 0"]),
+        (["--dimension", "3"], ["1,000,000 points; at most 10,000"]),
+    ],
+)
+def test_bad_comparisons_are_refused_in_one_line(run, words, fragments):
+    assert refused(run("compare", *words), *fragments)
+
+
+def test_a_missing_file_is_named(run, tmp_path):
+    assert refused(run("replay", tmp_path / "nowhere.csv"), "nowhere.csv")
+
+
+def test_help_and_unknown_options():
+    """In a process of its own: the entry point is installed, mistakes end without a traceback."""
+    command = [Path(sys.executable).with_name("driftpeak"), "replay"]
+    shown = subprocess.run([*command, "--help"], capture_output=True, text=True)
+    assert shown.returncode == 0
+    assert "--noise-variance" in shown.stdout
+    wrong = subprocess.run([*command, "--polcy", "x"], capture_output=True, text=True)
+    assert wrong.returncode == 2
+    assert "Traceback" not in wrong.stderr
+    assert "--polcy" in wrong.stderr
