@@ -119,7 +119,7 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
     weights = weights / weights.sum()
     frequencies = np.sqrt(2) * np.array(list(product(roots, repeat=dimension)))
     amplitude = np.sqrt(np.prod(list(product(weights, repeat=dimension)), axis=1))
-    # centred: the error grows with the distance from the origin of the cosines
+    # centred: large coordinates (Unix seconds) would cost the phases their digits
     centred = domain.points - (domain.points.max(axis=0) + domain.points.min(axis=0)) / 2
     matrix = _cosines_and_sines(centred, frequencies / np.asarray(kernel.lengthscale), amplitude)
     error = np.abs(kernel.rows(domain) - matrix @ matrix.T).max()

@@ -163,7 +163,7 @@ class Discount(Forgetting):
     def memory(self, times: Times) -> int:
         if self.discount == 1:
             return len(times)
-        # a weight under 1e-16 of the newest changes no digit of the posterior
+        # what weighs under 1e-16 of the newest moves the posterior by some 1e-16 / noise variance
         longest = np.log(1e-16) / np.log(self.discount)
         ordered = np.asarray(times, dtype=np.float64)
         oldest = np.searchsorted(ordered, ordered - longest)

@@ -11,7 +11,7 @@ from driftpeak import kernels
 from driftpeak.data import RewardTable
 from driftpeak.domains import Arms
 from driftpeak.environments import Table
-from driftpeak.errors import DriftpeakError, positive, unit_interval
+from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
 from driftpeak.named import DEFAULT_POLICIES, make_policies
 from driftpeak.priors import Prior
 from driftpeak.simulation import simulate
@@ -88,7 +88,8 @@ def replay(
         train: share of the rows, from the first, that the prior comes from (rounded down).
         noise_variance, mean: see `prior_from_history`.
         width: of the policies that have no width of their own; B16's for sensors by default.
-        trials: repetitions; they differ for policies that act at random.
+        trials: repetitions of the policies that act at random. The others are played once, and
+            that one trial is repeated in the result if there are more.
         seed: of the policies' randomness.
         progress: show a progress bar; by default if the error output is a terminal.
 
@@ -109,10 +110,23 @@ def replay(
         )
     history, rewards = table.values[:first], table.values[first:]
     prior = prior_from_history(history, table.arms, noise_variance=noise_variance, mean=mean)
+    trials = at_least_integer("trials", trials, 1)
     made = make_policies(policies, prior, len(rewards), width=width)
-    runs = simulate(
-        made, Table(rewards), steps=len(rewards), trials=trials, seed=seed, progress=progress
-    )
+    # one history: a policy that does not act at random does the same in every trial
+    once = {name: policy for name, policy in made.items() if policy.deterministic}
+    often = {name: policy for name, policy in made.items() if not policy.deterministic}
+    played = [
+        simulate(
+            part, Table(rewards), steps=len(rewards), trials=count, seed=seed, progress=progress
+        )
+        for part, count in ((once, 1), (often, trials))
+        if part
+    ]
+    most = max(part.sizes["trial"] for part in played)
+    repeated = [part.isel(trial=np.arange(most) % part.sizes["trial"]) for part in played]
+    runs = xr.concat(
+        [part.assign_coords(trial=np.arange(most)) for part in repeated], "policy"
+    ).sel(policy=list(made))
     runs = runs.assign_coords(arm=list(table.arms))
     runs["rewards"] = (("step", "arm"), rewards, {"long_name": "reward of every arm"})
     if table.times is not None:

@@ -15,7 +15,7 @@ class PolicyResult:
 
     `mean_regret` and `cumulative_regret` are averages over trials, `stderr` the standard error of
     `mean_regret`, `on_best` the share of steps spent on a best arm, `seconds` the run time of all
-    trials without compilation.
+    trials played, without compilation.
     """
 
     mean_regret: float

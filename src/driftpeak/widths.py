@@ -5,6 +5,7 @@ call either \(w_t\) (ZS21, D22, M25) or its square (B16, IT25) beta; here `width
 multiplier itself.
 """
 
+import math
 from abc import abstractmethod
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from driftpeak.beliefs import Posterior
-from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
+from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
 from driftpeak.information import Gain, RealisedGain
 
 Scalar = Any  # a real number; an array of one inside JAX
@@ -261,6 +262,56 @@ class Heteroscedastic(Width):
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         inside = jnp.log(2 / self.delta) + posterior.information
         return self.norm_bound + jnp.sqrt(2 * inside)
+
+
+class Elimination(Width):
+    r"""The width of phased elimination with restarts (IT25 (8)), the same at every step.
+
+    \(B (\frac{C}{\sqrt\lambda} \sqrt{L} + 1) + \frac{\rho}{\sqrt\lambda} \sqrt{2 L}\) with
+    \(L = \log(4 n Q / \delta)\) for n points and \(Q = \lceil T/H \rceil (1 + \log_2 \log_2 H)\).
+
+    Arguments:
+        points: n.
+        horizon, period: T and the restart interval H in [2, T].
+        noise_variance: lambda.
+        norm_bound: B. noise_scale: rho, the sub-Gaussian constant.
+        constant: C, an absolute constant that the paper does not name.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+
+    value: Scalar
+
+    def __init__(
+        self,
+        points: int,
+        *,
+        horizon: int,
+        period: int,
+        noise_variance: float,
+        norm_bound: float = 1.0,
+        noise_scale: float = 1.0,
+        delta: float = 0.1,
+        constant: float = 1.0,
+    ) -> None:
+        points = at_least_integer("points", points, 2)
+        horizon = at_least_integer("horizon", horizon, 2)
+        period = at_least_integer("period", period, 2)
+        if period > horizon:
+            raise DriftpeakError(f"period must lie in [2, {horizon}], the horizon; got {period}")
+        batches = math.ceil(horizon / period) * (1 + math.log2(math.log2(period)))
+        logarithm = math.log(4 * points * batches / _failure_probability(delta))
+        root = math.sqrt(logarithm / positive("noise_variance", noise_variance))
+        bias = at_least("norm_bound", norm_bound, 0) * (
+            at_least("constant", constant, 0) * root + 1
+        )
+        self.value = np.float64(
+            bias + at_least("noise_scale", noise_scale, 0) * math.sqrt(2) * root
+        )
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        return jnp.asarray(self.value, dtype=float)
 
 
 def _failure_probability(delta: float) -> np.float64:

@@ -1,8 +1,9 @@
 """Which form of belief to compute with: feature space or function space.
 
-The posterior is the same, but for the error of the features: with their default of 1e-10 of the prior
-variance, deviations agree to about that and means to 1e-10 x rewards x prior variance / noise
-variance. Only the cost differs. With n points, r features and at most c observations in memory, a step takes about
+The posterior is the same but for the error of the features: with the default of e = 1e-10 of the
+prior variance, variances agree to about e and means to e times reward times prior variance over
+noise variance. Only the cost differs. With n points, r features and at most c observations in
+memory, a step takes about
 
 | rules | feature space | function space |
 | --- | --- | --- |

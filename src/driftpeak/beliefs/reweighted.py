@@ -1,8 +1,8 @@
 r"""Discount, Weights and Injection in feature space: every old observation is reweighted each step.
 
-All that the posterior needs of the past is each arm's summed precision
-\(p_x = \sum_{s: x_s = x} 1/(\lambda h_s)\) and its precision-weighted reward: the weights'
-precision is \(I + \Phi^\top \mathrm{diag}(p) \Phi\), an r x r factorisation, O(n r^2 + r^3).
+All that the posterior needs of the past are two sums over the observations, of information
+\(\Lambda = \sum_s \phi_s \phi_s^\top / (\lambda h_s)\) and of \(\phi_s y_s / (\lambda h_s)\): the
+weights' posterior precision is \(I + \Lambda\), one r x r factorisation, O(n r^2 + r^3) a step.
 """
 
 from abc import abstractmethod
@@ -24,8 +24,16 @@ Vector = Float[Array, " n"]
 State = TypeVar("State")
 
 
+class Gathered(NamedTuple):
+    """What is known of the r weights at one time."""
+
+    information: Float[Array, "r r"]
+    weighted: Float[Array, " r"]  # sum of features times reward / noise variance
+    observations: Int[Array, ""]
+
+
 class Reweighted(Belief[State]):
-    """The posterior from each arm's precision. Subclasses say how the precisions are gathered."""
+    """The posterior from the gathered sums. Subclasses say how they are gathered."""
 
     prior: FeaturePrior
     forgetting: Forgetting
@@ -35,44 +43,40 @@ class Reweighted(Belief[State]):
         return len(self.prior.variance)
 
     @abstractmethod
-    def gathered(self, state: State, time: Scalar) -> tuple[Vector, Vector, Int[Array, ""]]:
-        """Each arm's precision and precision-weighted reward at `time`; observations in memory."""
+    def gathered(self, state: State, time: Scalar) -> Gathered:
+        """The sums over all observations, as they count at `time`."""
 
     def posterior(self, state: State, time: Scalar) -> Posterior:
-        precision, weighted, count = self.gathered(state, time)
+        gathered = self.gathered(state, time)
         features = jnp.asarray(self.prior.features)
-        inverse, weight_mean = _solve(features, precision, weighted)
+        inverse, weight_mean = _solve(gathered)
         missed = self.prior.variance - jnp.sum(features**2, axis=1)
         return Posterior(
             mean=self.prior.mean + features @ weight_mean,
             variance=missed + jnp.sum((features @ inverse.T) ** 2, axis=1),
             information=-jnp.log(inverse.diagonal()).sum(),
-            observations=count,
+            observations=gathered.observations,
         )
 
     def sample(self, state: State, time: Scalar, key: PRNGKeyArray) -> Vector:
-        precision, weighted, _ = self.gathered(state, time)
-        features = jnp.asarray(self.prior.features)
-        inverse, weight_mean = _solve(features, precision, weighted)
+        inverse, weight_mean = _solve(self.gathered(state, time))
         normal = jax.random.normal(key, weight_mean.shape, dtype=float)
-        return self.prior.mean + features @ (weight_mean + inverse.T @ normal)
+        return self.prior.mean + self.prior.features @ (weight_mean + inverse.T @ normal)
 
 
-def _solve(
-    features: Float[Array, "n r"], precision: Vector, weighted: Vector
-) -> tuple[Float[Array, "r r"], Float[Array, " r"]]:
+def _solve(gathered: Gathered) -> tuple[Float[Array, "r r"], Float[Array, " r"]]:
     """The inverse Cholesky factor of the weights' precision, and the weights' mean."""
-    matrix = features.T @ (precision[:, None] * features) + jnp.eye(features.shape[1])
-    lower = jnp.linalg.cholesky(matrix)
-    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(lower)), lower=True)
-    return inverse, inverse.T @ (inverse @ (features.T @ weighted))
+    identity = jnp.eye(len(gathered.weighted))
+    lower = jnp.linalg.cholesky(gathered.information + identity)
+    inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True)
+    return inverse, inverse.T @ (inverse @ gathered.weighted)
 
 
 class ScalingState(NamedTuple):
-    """Sums over each arm's observations, relative to the newest observation."""
+    """The sums, relative to the newest observation."""
 
-    precision: Vector
-    weighted: Vector
+    information: Float[Array, "r r"]
+    weighted: Float[Array, " r"]
     newest: Float[Array, ""]
     observations: Int[Array, ""]
 
@@ -89,29 +93,33 @@ class Scaling(Reweighted[ScalingState]):
 
     def init(self) -> ScalingState:
         require_double_precision()
-        zeros = jnp.zeros(len(self.prior.variance))
-        return ScalingState(zeros, zeros, jnp.zeros(()), jnp.zeros((), int))
+        rank = self.prior.features.shape[1]
+        return ScalingState(
+            jnp.zeros((rank, rank)), jnp.zeros(rank), jnp.zeros(()), jnp.zeros((), int)
+        )
 
     def update(
         self, state: ScalingState, arm: Scalar, reward: Scalar, time: Scalar
     ) -> ScalingState:
         stamp = self.forgetting.stamp(time, state.observations)
-        factor = jnp.where(state.observations > 0, self.forgetting.weight(state.newest, stamp), 0.0)
-        noise = self.prior.noise_variance
+        factor = self._fade(state, stamp)
+        features = jnp.asarray(self.prior.features)[arm]
         residual = reward - jnp.asarray(self.prior.mean)[arm]
+        noise = self.prior.noise_variance
         return ScalingState(
-            precision=(factor * state.precision).at[arm].add(1 / noise),
-            weighted=(factor * state.weighted).at[arm].add(residual / noise),
+            information=factor * state.information + jnp.outer(features, features / noise),
+            weighted=factor * state.weighted + features * (residual / noise),
             newest=stamp,
             observations=state.observations + 1,
         )
 
-    def gathered(self, state: ScalingState, time: Scalar) -> tuple[Vector, Vector, Scalar]:
-        present = self.forgetting.present(state.newest, time)
-        factor = jnp.where(
-            state.observations > 0, self.forgetting.weight(state.newest, present), 0.0
-        )
-        return factor * state.precision, factor * state.weighted, state.observations
+    def gathered(self, state: ScalingState, time: Scalar) -> Gathered:
+        factor = self._fade(state, self.forgetting.present(state.newest, time))
+        return Gathered(factor * state.information, factor * state.weighted, state.observations)
+
+    def _fade(self, state: ScalingState, present: Scalar) -> Scalar:
+        weight = self.forgetting.weight(state.newest, present)
+        return jnp.where(state.observations > 0, weight, 0.0)
 
 
 class Remembering(Reweighted[History]):
@@ -134,11 +142,12 @@ class Remembering(Reweighted[History]):
         residual = reward - jnp.asarray(self.prior.mean)[arm]
         return state.append(arm, residual, time, self.forgetting)
 
-    def gathered(self, state: History, time: Scalar) -> tuple[Vector, Vector, Scalar]:
+    def gathered(self, state: History, time: Scalar) -> Gathered:
+        # summed by arm first: n arms are fewer than the observations of a long run
         precision = state.weights(time, self.forgetting) / self.prior.noise_variance
-        zeros = jnp.zeros(len(self.prior.variance))
-        return (
-            zeros.at[state.arms].add(precision),
-            zeros.at[state.arms].add(precision * state.residuals),
-            state.held,
+        zeros, features = jnp.zeros(self.points), jnp.asarray(self.prior.features)
+        by_arm = zeros.at[state.arms].add(precision)
+        weighted = zeros.at[state.arms].add(precision * state.residuals)
+        return Gathered(
+            features.T @ (by_arm[:, None] * features), features.T @ weighted, state.held
         )

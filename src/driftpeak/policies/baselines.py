@@ -53,6 +53,10 @@ class Foreseeing(Policy[Float[Array, " n"]]):
     def points(self) -> int:
         return self.size
 
+    @property
+    def deterministic(self) -> bool:
+        return True
+
     def init(self, key: PRNGKeyArray) -> Float[Array, " n"]:
         return jnp.zeros(self.size)
 

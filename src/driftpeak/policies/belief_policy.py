@@ -100,6 +100,10 @@ class BeliefPolicy(Policy[BeliefState]):
     def points(self) -> int:
         return len(self.prior)
 
+    @property
+    def deterministic(self) -> bool:
+        return self.acquisition == "ucb"
+
     def prepare(self, times: TimesLike) -> "PreparedBeliefPolicy":
         times = check_times(times)
         constant = self.forgetting.reweighting == "never"

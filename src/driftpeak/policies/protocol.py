@@ -38,6 +38,11 @@ class Policy(eqx.Module, Generic[State]):
     def points(self) -> int:
         """How many points the policy chooses from."""
 
+    @property
+    def deterministic(self) -> bool:
+        """Whether equal observations always lead to equal queries, whatever the key."""
+        return False
+
     def prepare(self, times: TimesLike) -> "Policy[Any]":
         """The policy made ready to be asked at `times` (or at 1, ..., T): sizes fixed, checks done.
 

@@ -1,0 +1,122 @@
+"""The compiled programs of a simulation: one block of steps, all trials of a group at once."""
+
+import time as clock
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from driftpeak.environments import Environment
+from driftpeak.policies import Policy
+
+
+class Keys(NamedTuple):
+    """Each trial's sources of randomness."""
+
+    world: Any
+    noise: Any
+    policy: Any  # the same for all policies
+
+
+@jax.jit
+def random_keys(seed: Any, trials: Any) -> Keys:
+    """The keys of the trials with these numbers."""
+    each = jax.vmap(jax.random.fold_in, in_axes=(None, 0))
+    return Keys(*(each(key, trials) for key in jax.random.split(jax.random.key(seed), 3)))
+
+
+@partial(jax.jit, donate_argnums=1)
+def advance(
+    world: Environment[Any], state: Any, times: Float[Array, " t"]
+) -> tuple[Any, Float[Array, "t trials n"], Float[Array, "t trials"]]:
+    """The functions of all trials over a block of steps, and their maxima."""
+
+    def step(state: Any, time: Any) -> tuple[Any, Any]:
+        state, values = jax.vmap(world.step, in_axes=(0, None))(state, time)
+        return state, (values, _maximum(values))
+
+    state, (values, best) = jax.lax.scan(step, state, times)
+    return state, values, best
+
+
+def _maximum(values: Any) -> Any:
+    """The largest value of every trial; NaN where any value is NaN or infinite."""
+    return jnp.where(jnp.isfinite(values).all(axis=-1), values.max(axis=-1), jnp.nan)
+
+
+@partial(jax.jit, donate_argnums=1)
+def foretell(policy: Policy[Any], state: Any, values: Any, here: Any) -> Any:
+    """Show a policy the true functions of a block; `here` is false on padding."""
+
+    def step(state: Any, seen: Any) -> tuple[Any, None]:
+        now, counts = seen
+        after = jax.vmap(policy.inform)(state, now)
+        return jax.tree.map(partial(jnp.where, counts), after, state), None
+
+    return jax.lax.scan(step, state, (values, here))[0]
+
+
+class Outcome(NamedTuple):
+    """What one policy did in one block, each of shape `(steps, trials)`."""
+
+    action: Any
+    reward: Any
+    regret: Any
+
+
+def play(
+    state: Any,
+    policy: Policy[Any],
+    values: Any,
+    best: Any,
+    times: Any,
+    numbers: Any,
+    noise_keys: Any,
+    noise_variance: Any,
+) -> tuple[Any, Outcome]:
+    """One policy, one block of steps, all trials of the group."""
+
+    def trial(state: Any, now: Any, top: Any, key: Any, time: Any, number: Any) -> Any:
+        if policy.foresight == "present":
+            state = policy.inform(state, now)
+        state, query = policy.ask(state, time)
+        value = now[query]
+        noise = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
+        reward = value + jnp.sqrt(noise_variance) * noise
+        state = policy.tell(state, query, reward, time)
+        return state, Outcome(query.astype(jnp.int32), reward, top - value)
+
+    def step(state: Any, inputs: Any) -> Any:
+        now, top, time, number = inputs
+        trials = jax.vmap(trial, in_axes=(0, 0, 0, 0, None, None))
+        return trials(state, now, top, noise_keys, time, number)
+
+    return jax.lax.scan(step, state, (values, best, times, numbers))
+
+
+@partial(jax.jit, donate_argnums=0)
+def refresh(state: Any, policy: Policy[Any]) -> Any:
+    return jax.vmap(policy.refresh)(state)
+
+
+_programs: dict[Any, Any] = {}
+
+
+def compiled(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, float]:
+    """The compiled program for these arguments' shapes, and the seconds it took if it is new.
+
+    `jax.jit` keeps such a table too, but compiles inside the first call, where it cannot be timed.
+    """
+    leaves, structure = jax.tree.flatten(arguments)
+    key = (function, structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves))
+    if key in _programs:
+        return _programs[key], 0.0
+    started = clock.perf_counter()
+    program = jax.jit(function, donate_argnums=0).lower(*arguments).compile()
+    if len(_programs) >= 256:
+        _programs.pop(next(iter(_programs)))
+    _programs[key] = program
+    return program, clock.perf_counter() - started

@@ -1,0 +1,64 @@
+"""What happened in a simulation, collected block by block into an xarray dataset."""
+
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+import xarray as xr
+
+from driftpeak.forgetting import Times
+from driftpeak.programs import Outcome
+
+
+class Record:
+    """Collects outcomes into arrays of shape `(policy, trial, step)`."""
+
+    def __init__(self, names: list[str], foresight: Sequence[str], trials: int, steps: int) -> None:
+        shape = (len(names), trials, steps)
+        self.names = names
+        self.foresight = foresight
+        self.action = np.zeros(shape, np.int32)
+        self.reward = np.zeros(shape)
+        self.regret = np.zeros(shape)
+        self.seconds = np.zeros(len(names))
+        self.compile_seconds = np.zeros(len(names))
+
+    def write(
+        self,
+        policy: int,
+        trials: np.ndarray,
+        steps: np.ndarray,
+        outcome: Outcome,
+        seconds: float,
+        compile_seconds: float,
+    ) -> None:
+        rows = slice(trials[0], min(trials[-1] + 1, self.action.shape[1]))
+        columns = slice(steps[0], min(steps[-1] + 1, self.action.shape[2]))
+        height, width = rows.stop - rows.start, columns.stop - columns.start
+        for name, block in outcome._asdict().items():
+            getattr(self, name)[policy, rows, columns] = np.asarray(block).T[:height, :width]
+        self.seconds[policy] += seconds
+        self.compile_seconds[policy] += compile_seconds
+
+    def dataset(self, times: Times, seed: int) -> xr.Dataset:
+
+        dims = ("policy", "trial", "step")
+        units = {"seconds": {"units": "s"}, "compile_seconds": {"units": "s"}}
+        return xr.Dataset(
+            {
+                "action": (dims, self.action, {"long_name": "number of the point sampled"}),
+                "reward": (dims, self.reward, {"long_name": "reward as observed"}),
+                "regret": (dims, self.regret, {"long_name": "instantaneous noiseless regret"}),
+                "side_queries": (dims, np.zeros(self.action.shape, np.int32)),
+                "seconds": ("policy", self.seconds, units["seconds"]),
+                "compile_seconds": ("policy", self.compile_seconds, units["compile_seconds"]),
+            },
+            coords={
+                "policy": self.names,
+                "foresight": ("policy", list(self.foresight)),
+                "trial": np.arange(self.action.shape[1]),
+                "step": np.arange(1, self.action.shape[2] + 1),
+                "time": ("step", times),
+            },
+            attrs={"seed": seed, "jax_version": jax.__version__},
+        )
