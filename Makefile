@@ -29,8 +29,8 @@ demo: $(READY)  ## set up if needed, then show the library at work
 # A document's blocks share one namespace, so a file must stay with one worker: loadfile.
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
-test: $(READY)  ## quick tests, and the examples in README.md and docs/
-	@$(PYTEST) -m "not slow" tests README.md docs
+test: $(READY)  ## quick tests, and the examples of the pages
+	@$(PYTEST) -m "not slow" tests README.md CONTRIBUTING.md docs
 
 test-slow: $(READY)  ## the tests that take minutes
 	@$(PYTEST) -m slow tests

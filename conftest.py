@@ -1,4 +1,4 @@
-"""Runs the Python examples of README.md and docs/*.md as tests: `pytest README.md docs`.
+"""Runs the Python examples of the pages as tests: `pytest README.md CONTRIBUTING.md docs`.
 
 The blocks of one page share their names, from top to bottom. To leave a block out, put the
 comment `<!-- skip: next -->` in front of it.
@@ -14,5 +14,5 @@ from sybil.parsers.myst import PythonCodeBlockParser, SkipParser
 
 pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
-    patterns=["README.md", "docs/*.md"],
+    patterns=["README.md", "CONTRIBUTING.md", "docs/*.md"],
 ).pytest()

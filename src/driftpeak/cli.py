@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 # The rest of the package is imported where it is used: `--help` and mistakes answer at once.
 
 app = typer.Typer(
-    help="Follow the peak of a function that keeps moving.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -50,6 +50,22 @@ def main() -> None:
     except DriftpeakError as error:
         print(f"driftpeak: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(version("driftpeak"))
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Follow the peak of a function that keeps moving."""
 
 
 @app.command()
@@ -230,7 +246,6 @@ def _report(
     table_data: bool,
 ) -> None:
     """Print the results, and write them if there is somewhere to."""
-    from driftpeak import __version__
     from driftpeak.output import write_results
     from driftpeak.results import judge, summarise
 
@@ -240,7 +255,7 @@ def _report(
     verdict = judge(runs, real, independent_trials=independent) if real else None
     summary = {
         "command": command,
-        "driftpeak_version": __version__,
+        "driftpeak_version": version("driftpeak"),
         "settings": settings,
         "steps": runs.sizes["step"],
         "trials": runs.sizes["trial"],
