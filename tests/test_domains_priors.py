@@ -200,3 +200,17 @@ def test_features_within_a_rank(kernel, asked_before):
         assert found.error <= 1e-10 * max(prior.variance.max(), 0)
         np.testing.assert_array_equal(found.matrix, full.matrix)
     assert prior.features is prior.features_within(full.rank)
+
+
+def test_another_noise_variance_keeps_what_was_computed():
+    prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(0.3), noise_variance=0.1)
+    features = prior.features
+    assert prior.with_noise_variance(0.5).features is features
+
+
+def test_later_changes_to_the_callers_arrays_change_nothing():
+    points, mean = np.random.default_rng(0).uniform(size=(4, 2)), np.zeros(4)
+    prior = dp.Prior(dp.Arms(points), dp.SE(0.3), noise_variance=0.1, mean=mean)
+    points[:], mean[:] = 7.0, 7.0
+    assert (prior.domain.points < 1).all()
+    assert (prior.mean == 0).all()

@@ -492,3 +492,10 @@ def test_rows_outside_the_domain_are_refused(kernel):
     """JAX alone would clip the index and answer for another point."""
     with pytest.raises(IndexError, match="9"):
         kernel.rows(IN_THE_PLANE, [9])
+
+
+def test_kernels_can_be_summed_from_a_list():
+    domain = dp.Grid([0, 1], size=5)
+    parts = [dp.SE(0.2), dp.Matern(1.5, 0.4), dp.Linear(1.0)]
+    expected = parts[0].rows(domain) + parts[1].rows(domain) + parts[2].rows(domain)
+    np.testing.assert_allclose(sum(parts).rows(domain), expected)

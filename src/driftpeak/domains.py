@@ -53,7 +53,7 @@ class Arms:
         if len(set(labels)) != len(labels):
             twice = next(name for name in labels if labels.count(name) > 1)
             raise DriftpeakError(f"arm names must be distinct; {twice!r} occurs more than once")
-        object.__setattr__(self, "points", coordinates)
+        object.__setattr__(self, "points", coordinates.copy())
         object.__setattr__(self, "names", labels)
         object.__setattr__(self, "has_coordinates", not isinstance(points, int | np.integer))
 

@@ -80,6 +80,10 @@ class Kernel(eqx.Module):
     def __add__(self, other: "Kernel") -> "Kernel":
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
+    def __radd__(self, other: int) -> "Kernel":
+        # `sum` of a list of kernels starts from 0
+        return self if other == 0 else NotImplemented
+
     def __mul__(self, other: "Kernel | float") -> "Kernel":
         return Product(self, other) if isinstance(other, Kernel) else Scaled(self, other)
 

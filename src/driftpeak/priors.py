@@ -49,7 +49,7 @@ class Prior:
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "kernel", kernel)
         object.__setattr__(self, "noise_variance", positive("noise_variance", noise_variance))
-        object.__setattr__(self, "mean", vector)
+        object.__setattr__(self, "mean", vector.copy())
 
     def __len__(self) -> int:
         return len(self.domain)
@@ -80,4 +80,8 @@ class Prior:
 
     def with_noise_variance(self, noise_variance: float) -> "Prior":
         """The same prior seen through another noise."""
-        return Prior(self.domain, self.kernel, noise_variance, self.mean)
+        prior = Prior(self.domain, self.kernel, noise_variance, self.mean)
+        for name in ("variance", "gram", "features"):  # noise does not enter them
+            if name in self.__dict__:
+                prior.__dict__[name] = self.__dict__[name]
+        return prior

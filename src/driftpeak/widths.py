@@ -128,7 +128,9 @@ class Bayesian(Width):
         self.extent = np.float64(positive("extent", extent))
         self.a, self.b = np.float64(positive("a", a)), np.float64(positive("b", b))
         self.delta = _failure_probability(delta)
-        self.horizon = None if horizon is None else np.float64(positive("horizon", horizon))
+        self.horizon = (
+            None if horizon is None else np.float64(at_least_integer("horizon", horizon, 1))
+        )
         self.resetting = resetting
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
@@ -235,7 +237,7 @@ class SlidingConfidence(Confidence):
         horizon: int,
     ) -> None:
         super().__init__(norm_bound, noise_scale, delta, gain, noise_variance=noise_variance)
-        self.horizon = np.float64(at_least("horizon", horizon, 1))
+        self.horizon = np.float64(at_least_integer("horizon", horizon, 1))
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         inside = 2 * self.gain(posterior) + 2 * jnp.log(self.horizon / self.delta)

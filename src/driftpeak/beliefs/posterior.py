@@ -26,7 +26,7 @@ class Posterior(NamedTuple):
     """The number of observations in memory."""
 
     @property
-    def deviation(self) -> Float[Array, " n"]:
+    def deviation(self) -> Float[Array, "*steps n"]:
         """Posterior standard deviation; rounding may leave a variance a hair below zero."""
         return jnp.sqrt(jnp.maximum(self.variance, 0.0))
 

@@ -27,7 +27,7 @@ class Table(Environment[Int[Array, ""]]):
     noise_variance: Any
 
     def __init__(self, rewards: Any, *, noise_variance: float = 0.0) -> None:
-        self.rewards = finite_array("rewards", rewards, 2)
+        self.rewards = finite_array("rewards", rewards, 2).copy()
         if self.rewards.shape[0] < 1 or self.rewards.shape[1] < 2:
             raise DriftpeakError(
                 f"rewards must have at least 1 step and 2 arms; got shape {self.rewards.shape}"
