@@ -78,7 +78,7 @@ def _show(console: Console, name: str, outcome: dict[str, Any]) -> None:
     reason = outcome.get("skipped") or outcome.get("failed")
     if reason:
         word = "skipped" if "skipped" in outcome else "failed"
-        console.print(f"\n[bold]{name}[/bold]  {word}: {reason}", highlight=False)
+        console.print(f"\n{name}  {word}: {reason}", highlight=False, markup=False)
         return
     table = Table("figure", "value", "target", "met", title=f"{name}: {_title(name)}")
     table.title_justify = "left"

@@ -345,11 +345,11 @@ REFUSED = {
     ),
     "horizon": (
         lambda: widths.SlidingConfidence(noise_variance=1.0, horizon=0),
-        "horizon must be a finite number of at least 1; got 0",
+        "horizon must be an integer of at least 1; got 0",
     ),
     "Bayesian horizon": (
         lambda: widths.Bayesian(2, resetting=True, horizon=0),
-        "horizon must be a finite number above 0; got 0",
+        "horizon must be an integer of at least 1; got 0",
     ),
     "dimension": (
         lambda: widths.Bayesian(0, resetting=True),
