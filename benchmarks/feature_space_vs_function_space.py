@@ -1,0 +1,83 @@
+"""The form of belief that "auto" chooses is the faster one, or costs little more.
+
+Seconds of a step (posterior, argmax, update) of 16 trials in either form, against the formulas of
+`driftpeak.beliefs.choice`, for several numbers of points n, features r and observations c. The
+features are random: only their number matters to the time.
+"""
+
+import time
+from functools import partial
+from itertools import product
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import driftpeak as dp
+from driftpeak.beliefs import choice
+from driftpeak.forgetting import Discount, Drift, Forgetting, Window
+from driftpeak.precision import double_precision
+from driftpeak.threads import single_threaded_lapack
+
+TRIALS, STEPS, REPEATS = 16, 16, 7
+RULES = {"drift": Drift(0.01), "window": Window, "discount": Discount(0.98)}
+POINTS, RANKS, CAPACITIES = (100, 900, 2500), (20, 100, 220), (10, 40, 120)
+TARGETS = {f"{rule}: worst (time of the choice / the best)": "<= 2" for rule in RULES}
+
+
+@double_precision
+def run() -> dict[str, Any]:
+    """Microseconds per step and trial in both forms, what "auto" chooses, and what that costs."""
+    figures: dict[str, Any] = {}
+    for name, rule in RULES.items():
+        losses = []
+        for points, capacity in product(POINTS, CAPACITIES):
+            forgetting = rule(capacity) if rule is Window else rule
+            function = seconds(belief(forgetting, points, capacity=capacity))
+            for rank in (rank for rank in RANKS if rank <= points):
+                feature = seconds(belief(forgetting, points, rank=rank))
+                chosen = choice._break_even_rank(forgetting, points, capacity) >= rank
+                losses.append((feature if chosen else function) / min(feature, function))
+                key = f"{name}, n {points}, c {capacity}, r {rank}: feature, function (us)"
+                note = "" if losses[-1] == 1 else f", auto loses {losses[-1]:.2f}"
+                figures[key] = f"{1e6 * feature:.0f}, {1e6 * function:.0f}{note}"
+        figures[f"{name}: choices that are the faster"] = f"{losses.count(1)} of {len(losses)}"
+        figures[f"{name}: worst (time of the choice / the best)"] = float(max(losses))
+    return figures
+
+
+def belief(rule: Forgetting, points: int, *, rank: int = 0, capacity: int = 1) -> Any:
+    """A belief of the given size: in feature space if `rank` is given."""
+    prior = dp.Prior(dp.Grid([0, 1], size=points), dp.SE(lengthscale=0.2), noise_variance=0.01)
+    if not rank:
+        return dp.make_belief(prior, rule, np.ones(capacity), form="function-space")
+    matrix = np.random.default_rng(0).normal(size=(points, rank))
+    matrix *= 0.99 / np.linalg.norm(matrix, axis=1, keepdims=True)
+    return dp.make_belief(prior, rule, 1, features=dp.features.Features(matrix, None, "random"))
+
+
+def seconds(belief: Any, trials: int = TRIALS) -> float:
+    """Seconds of one step of one trial, in a batch: the least over several repeats."""
+    belief = jax.device_put(belief)
+    states = jax.vmap(lambda _: belief.init())(jnp.arange(trials))
+    spent = []
+    with single_threaded_lapack():
+        play = partial(jax.jit(_play).lower(belief, states).compile(), belief, states)
+        for _ in range(REPEATS + 1):
+            started = time.perf_counter()
+            jax.block_until_ready(play())
+            spent.append(time.perf_counter() - started)
+    return min(spent[1:]) / STEPS / trials
+
+
+def _play(belief: Any, states: Any) -> Any:
+    def step(states: Any, number: Any) -> tuple[Any, None]:
+        def trial(state: Any, offset: Any) -> Any:
+            posterior = belief.posterior(state, number)
+            arm = jnp.argmax(posterior.mean + 2 * posterior.deviation)
+            return belief.update(state, arm, jnp.sin(number + offset), number)
+
+        return jax.vmap(trial)(states, jnp.arange(len(jax.tree.leaves(states)[0]))), None
+
+    return jax.lax.scan(step, states, jnp.arange(1.0, STEPS + 1))[0]
