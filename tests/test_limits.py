@@ -2,6 +2,7 @@
 
 from functools import cache, partial
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -400,3 +401,42 @@ def test_policies_refuse_single_precision_too():
     policy = dp.TVGPUCB(PRIOR, drift=0.1).prepare(5)
     with jax.enable_x64(False), pytest.raises(RuntimeError, match="double precision"):
         policy.init(jax.random.key(0))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_bank_of_drifts_equals_as_many_beliefs(form):
+    """One program vmapped over the drift, against each belief on its own."""
+    prior = dp.Prior(dp.Grid([0, 1], size=12), dp.SE(0.3), noise_variance=0.1)
+    drifts = np.array([0.0, 0.01, 0.3, 1.0])
+    template = dp.make_belief(prior, fg.Drift(0.5), 10, form=form)
+    observations = (np.arange(6) % 12, np.linspace(-1, 1, 6), np.arange(1.0, 7.0))
+
+    def follow_one(drift):
+        belief = eqx.tree_at(lambda b: b.forgetting, template, fg.Drift(drift))
+        state = belief.init()
+        for arm, reward, time in zip(*observations, strict=True):
+            state = belief.update(state, arm, reward, time)
+        return belief.posterior(state, 8.0)
+
+    bank = jax.vmap(follow_one)(drifts)
+    for index, drift in enumerate(drifts):
+        alone = follow_one(drift)
+        np.testing.assert_allclose(bank.mean[index], alone.mean, atol=1e-12)
+        np.testing.assert_allclose(bank.variance[index], alone.variance, atol=1e-12)
+
+
+def test_the_posterior_has_a_gradient_in_the_drift():
+    """Against central differences: what learning the drift by its likelihood will need."""
+    prior = dp.Prior(dp.Grid([0, 1], size=12), dp.SE(0.3), noise_variance=0.1)
+
+    def information(drift):
+        belief = dp.make_belief(prior, fg.Drift(0.5), 10, form="feature-space")
+        belief = eqx.tree_at(lambda b: b.forgetting, belief, fg.Drift(drift))
+        state = belief.init()
+        for step in range(1, 6):
+            state = belief.update(state, step, 1.0, float(step))
+        return belief.posterior(state, 6.0).information
+
+    gradient = jax.grad(information)(0.2)
+    central = (information(0.2 + 1e-5) - information(0.2 - 1e-5)) / 2e-5
+    np.testing.assert_allclose(gradient, central, rtol=1e-6)

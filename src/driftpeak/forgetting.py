@@ -6,7 +6,8 @@ Every policy of the GP-UCB family is ordinary GP regression in which an observat
   `Weights`, `Injection`; or
 - has its correlation with the present reduced: `Drift`.
 
-A rule answers four questions and knows nothing of how beliefs are computed. Times are real numbers
+A rule answers four questions and knows nothing of how beliefs are computed. It is a pytree whose
+numbers are leaves, so a belief can be vmapped over a grid of them. Times are real numbers
 in any unit; they need not be regular, and must not decrease.
 
 Ages. D22 and M25 count the age from the *newest observation*, which has age 0
@@ -15,10 +16,11 @@ take `reference="now"`: the age is then counted from the moment of the decision.
 always count to now.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -88,9 +90,9 @@ class Restart(Forgetting):
     period: Scalar
     start: Scalar
 
-    def __init__(self, period: float, start: float = 1.0) -> None:
-        self.period = np.float64(at_least("period", period, 1))
-        self.start = np.float64(finite("start", start))
+    def __init__(self, period: Scalar, start: Scalar = 1.0) -> None:
+        self.period = _parameter(at_least, "period", period, minimum=1)
+        self.start = _parameter(finite, "start", start)
 
     def block(self, time: Scalar) -> Float[Array, "..."]:
         """The number of the block that `time` falls into."""
@@ -138,8 +140,8 @@ class Drift(Forgetting):
 
     drift: Scalar
 
-    def __init__(self, drift: float) -> None:
-        self.drift = np.float64(unit_interval("drift", drift))
+    def __init__(self, drift: Scalar) -> None:
+        self.drift = _parameter(unit_interval, "drift", drift)
 
     def correlation(self, elapsed: Scalar) -> Float[Array, "..."]:
         return jnp.asarray((1 - self.drift) ** (elapsed / 2), dtype=float)
@@ -156,8 +158,8 @@ class Discount(Forgetting):
     discount: Scalar
     reference: Reference = eqx.field(static=True)
 
-    def __init__(self, discount: float, reference: Reference = "newest") -> None:
-        self.discount = np.float64(unit_interval("discount", discount, low_open=True))
+    def __init__(self, discount: Scalar, reference: Reference = "newest") -> None:
+        self.discount = _parameter(unit_interval, "discount", discount, low_open=True)
         self.reference = _check_reference(reference)
 
     def memory(self, times: Times) -> int:
@@ -237,10 +239,10 @@ class Injection(Forgetting):
     reference: Reference = eqx.field(static=True)
 
     def __init__(
-        self, exponent: float, slope: float = 1.0, reference: Reference = "newest"
+        self, exponent: Scalar, slope: Scalar = 1.0, reference: Reference = "newest"
     ) -> None:
-        self.exponent = np.float64(at_least("exponent", exponent, 0))
-        self.slope = np.float64(at_least("slope", slope, 0))
+        self.exponent = _parameter(at_least, "exponent", exponent, minimum=0)
+        self.slope = _parameter(at_least, "slope", slope, minimum=0)
         self.reference = _check_reference(reference)
 
     def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
@@ -249,6 +251,15 @@ class Injection(Forgetting):
 
     def present(self, newest: Scalar, time: Scalar) -> Float[Array, ""]:
         return jnp.asarray(newest if self.reference == "newest" else time, dtype=float)
+
+
+def _parameter(check: Callable[..., float], name: str, value: Scalar, **limits: Any) -> Scalar:
+    """A checked number; what JAX is tracing (a bank, a gradient) has no value to check."""
+    if isinstance(value, jax.core.Tracer):
+        return value
+    return np.float64(
+        check(name, float(value) if isinstance(value, jax.Array) else value, **limits)
+    )
 
 
 def _check_reference(reference: Reference) -> Reference:
