@@ -22,8 +22,8 @@ COMPARISONS = {"<=": operator.le, ">=": operator.ge}
 
 def main() -> int:
     """Run the benchmarks named on the command line; the exit code is 1 if one of them failed."""
-    names = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("worker", "timing"))
-    names = [name for name in names if not name.startswith("_")]
+    files = [path.stem for path in HERE.glob("*.py")]
+    names = sorted(name for name in files if name != "worker" and not name.startswith("_"))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure driftpeak.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; default all")
     parser.add_argument("--list", action="store_true", help="say what there is, and run nothing")

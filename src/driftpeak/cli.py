@@ -218,7 +218,7 @@ def compare(
         "policies": list(texts),
     }
     runs = runs.assign_attrs({key: str(value) for key, value in settings.items()})
-    title = f"{environment} environment, {kernel} kernel, {trials} trials"
+    title = f"Environment {environment}, kernel {settings['kernel']}, {trials} trials"
     _report("compare", runs, settings, output, as_json=as_json, title=title, table_data=False)
 
 
@@ -308,7 +308,7 @@ def _print_table(results: dict[str, Any], table_data: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("policy")
+    table.add_column("policy", overflow="fold")
     columns = ("mean regret", "+- s.e.", "cumulative", "on best arm", "side queries", "seconds")
     asked = any(row.side_queries for row in results.values())
     shown = [name for name in columns if asked or name != "side queries"]

@@ -20,29 +20,31 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
 
     With independent trials, bands of one standard error over them.
     """
-    figure = _figure(8.0, 4.8)
+    figure = _figure(8.0, 5.2)
     axes = figure.add_subplot()
     average = runs["regret"].cumsum("step") / runs["step"]
     ends = average.mean("trial").isel(step=-1)
     order = [str(name) for name in runs["policy"].values[np.argsort(ends.values)[::-1]]]
     looks = dict(zip(map(str, runs["policy"].values), _looks(), strict=False))
+    banded = independent_trials and runs.sizes["trial"] > 1
+    # the first few steps are all exploration and would flatten everything after them
+    settled, top = min(10, runs.sizes["step"] // 4), 0.0
     for name in order:
         curves = average.sel(policy=name).values
         mean, (colour, style) = curves.mean(axis=0), looks[name]
-        label = f"{name}  {mean[-1]:.3g}"
+        error = curves.std(axis=0, ddof=1) / np.sqrt(len(curves)) if banded else 0 * mean
+        axes.fill_between(
+            runs["step"], mean - error, mean + error, color=colour, alpha=BAND, linewidth=0
+        )
+        label = f"{name}: {mean[-1]:.3g}"
         axes.plot(runs["step"], mean, color=colour, linestyle=style, linewidth=1.8, label=label)
-        if independent_trials and len(curves) > 1:
-            error = curves.std(axis=0, ddof=1) / np.sqrt(len(curves))
-            axes.fill_between(
-                runs["step"], mean - error, mean + error, color=colour, alpha=BAND, linewidth=0
-            )
+        top = max(top, (mean + error)[settled:].max())
     axes.set(xlabel="step t", ylabel="average regret so far, $R_t / t$", title=title)
-    axes.set_xlim(1, runs.sizes["step"])
-    # the first few steps are all exploration and would flatten everything after them
-    settled = average.mean("trial").isel(step=slice(min(10, runs.sizes["step"] // 4), None))
-    axes.set_ylim(0, 1.08 * float(settled.max()) or 1.0)
+    axes.set_xlim(1, max(2, runs.sizes["step"]))
+    axes.set_ylim(0, 1.05 * top or 1.0)
     _tidy(axes)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, title="policy, at end")
+    legend = "policy: value at the end" + ("; bands: one standard error" if banded else "")
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, title=legend)
     return figure
 
 
