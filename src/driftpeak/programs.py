@@ -28,6 +28,12 @@ def random_keys(seed: Any, trials: Any) -> Keys:
     return Keys(*(each(key, trials) for key in jax.random.split(jax.random.key(seed), 3)))
 
 
+@jax.jit
+def start(part: Any, keys: Any) -> Any:
+    """The states of a policy or an environment before the first step, one for each key."""
+    return jax.vmap(part.init)(keys)
+
+
 @partial(jax.jit, donate_argnums=1)
 def advance(
     world: Environment[Any], state: Any, times: Float[Array, " t"]

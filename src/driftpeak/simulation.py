@@ -16,7 +16,7 @@ from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.forgetting import Times, TimesLike
 from driftpeak.policies import Policy
 from driftpeak.precision import double_precision
-from driftpeak.programs import advance, compiled, foretell, play, random_keys, refresh
+from driftpeak.programs import advance, compiled, foretell, play, random_keys, refresh, start
 from driftpeak.progress import Advance, progress_bar
 from driftpeak.record import Record
 from driftpeak.threads import single_threaded_lapack
@@ -102,7 +102,7 @@ def true_functions(
     times = _times(steps, times)
     trials, seed = at_least_integer("trials", trials, 1), at_least_integer("seed", seed, 0)
     world = _to_device(environment.prepare(times))
-    state = jax.vmap(world.init)(random_keys(seed, np.arange(trials)).world)
+    state = start(world, random_keys(seed, np.arange(trials)).world)
     values = advance(world, state, jnp.asarray(times))[1]
     return np.ascontiguousarray(np.asarray(values).swapaxes(0, 1))
 
@@ -130,9 +130,8 @@ def _plan(
     trials: int,
     budget: int,
 ) -> _Plan:
-    key = jax.random.key(0)
     parts: list[Any] = [world, *players.values()]
-    states = [jax.eval_shape(part.init, key) for part in parts]
+    states = [start.eval_shape(part, _one_key()) for part in parts]
     # three times: the state, the next one, and what is computed on the way
     per_trial = 3 * sum(_bytes(state) for state in states)
     per_step = 2 * 8 * points
@@ -149,6 +148,10 @@ def _plan(
     block = (budget // group - per_trial) // per_step
     blocks = math.ceil(steps / min(steps, BLOCK, max(block, 1)))
     return _Plan(group, groups, math.ceil(steps / blocks), blocks)
+
+
+def _one_key() -> Any:
+    return random_keys(0, np.arange(1)).world
 
 
 def _bytes(shapes: Any) -> int:
@@ -173,20 +176,19 @@ def _play_group(
     noise_keys = random_keys(seed, trials).noise
     # states are donated to what updates them, so each gets a copy of the keys of its own
     states = {
-        name: jax.vmap(player.init)(random_keys(seed, trials).policy)
-        for name, player in players.items()
+        name: start(player, random_keys(seed, trials).policy) for name, player in players.items()
     }
 
     foreseeing = [name for name, player in players.items() if player.foresight == "all"]
     if foreseeing:
-        world_state = jax.vmap(world.init)(random_keys(seed, trials).world)
+        world_state = start(world, random_keys(seed, trials).world)
         for block in range(plan.blocks):
             here = numbers[block] < len(times)
             world_state, values, _ = advance(world, world_state, jnp.asarray(padded[block]))
             for name in foreseeing:
                 states[name] = foretell(players[name], states[name], values, jnp.asarray(here))
 
-    world_state = jax.vmap(world.init)(random_keys(seed, trials).world)
+    world_state = start(world, random_keys(seed, trials).world)
     for block in range(plan.blocks):
         clock_times = jnp.asarray(padded[block])
         world_state, values, best = advance(world, world_state, clock_times)
@@ -218,8 +220,9 @@ def _to_device(module: Any) -> Any:
 
 
 def _check_points(world: Environment[Any], players: Mapping[str, Policy[Any]]) -> int:
-    state = jax.eval_shape(world.init, jax.random.key(0))
-    points = int(jax.eval_shape(world.step, state, jnp.zeros(()))[1].size)
+    # asked of the compiled programs, whose shapes JAX remembers from one simulation to the next
+    state = start.eval_shape(world, _one_key())
+    points = advance.eval_shape(world, state, jnp.zeros(1))[1].shape[-1]
     for name, player in players.items():
         if player.points != points:
             raise DriftpeakError(
