@@ -1,0 +1,80 @@
+"""Rare heavy work inside a loop over steps that runs many trials at once.
+
+Under `jax.vmap` a `lax.cond` whose predicate differs between trials becomes a `select`: both
+branches are computed at every step, for every trial. The two functions here stay conditionals.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+
+
+def lockstep(function: Callable[[Any, Any], Any], shared: Any, own: Any) -> Any:
+    """`function(shared, own)`, for a `shared` that is equal in all trials that run together.
+
+    Such is the number of the step: every trial carries it in its state, so JAX takes it for
+    different from trial to trial. Here the first trial's stands for all, and conditionals and loop
+    bounds that depend on `shared` alone are decided once.
+
+    Arguments:
+        function: pure; whatever arrays it needs come as arguments.
+        shared: pytree of arrays. Whoever runs trials with different ones gets wrong results.
+        own: pytree of arrays.
+    """
+
+    @custom_vmap
+    def call(shared: Any, own: Any) -> Any:
+        return function(shared, own)
+
+    @call.def_vmap
+    def rule(size: int, batched: Any, shared: Any, own: Any) -> Any:
+        first = jax.tree.map(lambda differs, x: x[0] if differs else x, batched[0], shared)
+        axes = jax.tree.map(lambda differs: 0 if differs else None, batched[1])
+        mapped = jax.vmap(function, in_axes=(None, axes), axis_size=size)
+        result = mapped(first, own)
+        return result, jax.tree.map(lambda _: True, result)
+
+    return call(shared, own)
+
+
+def on_demand(needed: Any, function: Callable[[Any, Any], Any], current: Any, inputs: Any) -> Any:
+    """`function(current, inputs)` if `needed`, else `current`, at the cost of what is needed.
+
+    For work that few trials need at the same step: they are served one after another, and a step at
+    which none needs it costs one comparison.
+
+    Arguments:
+        needed: whether this trial needs it.
+        function: pure; returns what has the structure of `current`.
+        current: pytree of arrays that the work replaces.
+        inputs: pytree of arrays that it only reads.
+    """
+
+    @custom_vmap
+    def call(needed: Any, current: Any, inputs: Any) -> Any:
+        return jax.lax.cond(needed, function, lambda current, _: current, current, inputs)
+
+    @call.def_vmap
+    def rule(size: int, batched: Any, needed: Any, current: Any, inputs: Any) -> Any:
+        def spread(differs: bool, x: Any) -> Any:
+            return x if differs else jnp.broadcast_to(x, (size, *x.shape))
+
+        everyone = spread(batched[0], needed)
+        states = jax.tree.map(spread, batched[1], current)
+
+        def serve(state: Any, trial: Any) -> tuple[Any, None]:
+            mine = jax.tree.map(lambda x: x[trial], state)
+            read = jax.tree.map(lambda differs, x: x[trial] if differs else x, batched[2], inputs)
+            after = jax.lax.cond(everyone[trial], function, lambda c, _: c, mine, read)
+            return jax.tree.map(lambda x, y: x.at[trial].set(y), state, after), None
+
+        def serve_all(state: Any) -> Any:
+            return jax.lax.scan(serve, state, jnp.arange(size))[0]
+
+        result = jax.lax.cond(everyone.any(), serve_all, lambda state: state, states)
+        return result, jax.tree.map(lambda _: True, result)
+
+    return call(needed, current, inputs)
