@@ -4,9 +4,16 @@ from importlib.metadata import version
 
 from driftpeak import environments, features, forgetting, kernels, widths
 from driftpeak.beliefs import Posterior, make_belief
-from driftpeak.domains import Arms, Grid
-from driftpeak.environments import AbruptSwitches, MarkovDrift, SlowChange
-from driftpeak.errors import DriftpeakError
+from driftpeak.design import balance, optimal_design
+from driftpeak.domains import Arms, Grid, unit_sphere
+from driftpeak.environments import (
+    AbruptSwitches,
+    MarkovDrift,
+    MovingCosine,
+    SignSwitches,
+    SlowChange,
+)
+from driftpeak.errors import DriftpeakError, DriftpeakWarning
 from driftpeak.information import (
     RealisedGain,
     TabulatedGain,
@@ -15,9 +22,14 @@ from driftpeak.information import (
 )
 from driftpeak.kernels import SE, Linear, Matern, Periodic, RationalQuadratic
 from driftpeak.policies import (
+    ADAOPKB,
     GPUCB,
     IGPUCB,
+    OPKB,
+    PE,
     RGPUCB,
+    ROPKB,
+    RPERP,
     SWGPUCB,
     TVGPUCB,
     UIGPUCB,
@@ -25,7 +37,9 @@ from driftpeak.policies import (
     BeliefPolicy,
     BestFixedArm,
     Clairvoyant,
+    Doubling,
     Policy,
+    RExp3,
     UniformRandom,
 )
 from driftpeak.priors import Prior
@@ -34,9 +48,14 @@ from driftpeak.simulation import simulate, true_functions
 __version__ = version("driftpeak")
 
 __all__ = [
+    "ADAOPKB",
     "GPUCB",
     "IGPUCB",
+    "OPKB",
+    "PE",
     "RGPUCB",
+    "ROPKB",
+    "RPERP",
     "SE",
     "SWGPUCB",
     "TVGPUCB",
@@ -47,20 +66,26 @@ __all__ = [
     "BeliefPolicy",
     "BestFixedArm",
     "Clairvoyant",
+    "Doubling",
     "DriftpeakError",
+    "DriftpeakWarning",
     "Grid",
     "Linear",
     "MarkovDrift",
     "Matern",
+    "MovingCosine",
     "Periodic",
     "Policy",
     "Posterior",
     "Prior",
+    "RExp3",
     "RationalQuadratic",
     "RealisedGain",
+    "SignSwitches",
     "SlowChange",
     "TabulatedGain",
     "UniformRandom",
+    "balance",
     "environments",
     "features",
     "forgetting",
@@ -68,7 +93,9 @@ __all__ = [
     "information_gain",
     "kernels",
     "make_belief",
+    "optimal_design",
     "simulate",
     "true_functions",
+    "unit_sphere",
     "widths",
 ]

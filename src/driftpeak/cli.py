@@ -4,13 +4,14 @@ import dataclasses
 import json
 import math
 import sys
+import warnings
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, DriftpeakWarning
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,8 +28,9 @@ app = typer.Typer(
 POLICY_HELP = (
     "A policy, NAME[:key=value,...]; repeat for more. Names: random, gp-ucb, igp-ucb, "
     "r-gp-ucb:period=15, sw-gp-ucb:window=50, tv-gp-ucb:drift=0.03, w-gp-ucb:discount=0.9, "
-    "ui-gp-ucb:exponent=1, best-fixed-arm, clairvoyant. Every gp policy also takes "
-    "acquisition=thompson and form=feature-space or function-space."
+    "ui-gp-ucb:exponent=1, pe, r-perp:period=100, opkb:preset=theory, r-opkb, ada-opkb, rexp3, "
+    "best-fixed-arm, clairvoyant. Every gp policy also takes acquisition=thompson and "
+    "form=feature-space or function-space."
 )
 WIDTH_HELP = (
     "Exploration width, NAME[:key=value,...]: scaled-log:c1=0.8,c2=4, constant:value=1, "
@@ -45,11 +47,25 @@ Seed = Annotated[int, typer.Option(help="Of everything random.")]
 
 def main() -> None:
     """Entry point: a mistake in the input is one line on the error output, and exit code 2."""
+    warnings.showwarning = _show_warning
     try:
         app()
     except DriftpeakError as error:
         print(f"driftpeak: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    """One line without the place in our code, which says nothing to a user."""
+    name = "driftpeak" if issubclass(category, DriftpeakWarning) else category.__name__
+    print(f"{name}: {message}", file=sys.stderr)
 
 
 def _show_version(wanted: bool) -> None:
@@ -174,7 +190,7 @@ def replay(
 @app.command()
 def compare(
     environment: Annotated[
-        str, typer.Option(help="How the function moves: markov, abrupt or slow.")
+        str, typer.Option(help="How the function moves: markov, abrupt, slow, sign or cosine.")
     ] = "markov",
     kernel: Annotated[str, typer.Option(help="se or matern.")] = "se",
     nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5,
@@ -309,9 +325,14 @@ def _print_table(results: dict[str, Any], table_data: bool) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("policy", overflow="fold")
-    columns = ("mean regret", "+- s.e.", "cumulative", "on best arm", "side queries", "seconds")
-    asked = any(row.side_queries for row in results.values())
-    shown = [name for name in columns if asked or name != "side queries"]
+    optional = {"side queries": "side_queries", "restarts": "restarts"}
+    columns = ["mean regret", "+- s.e.", "cumulative", "on best arm", *optional, "seconds"]
+    unused = {
+        name
+        for name, field in optional.items()
+        if not any(getattr(row, field) for row in results.values())
+    }
+    shown = [name for name in columns if name not in unused]
     for name in shown:
         table.add_column(name, justify="right")
     for name, row in results.items():
@@ -321,6 +342,7 @@ def _print_table(results: dict[str, Any], table_data: bool) -> None:
             "cumulative": f"{row.cumulative_regret:.4g}",
             "on best arm": f"{100 * row.on_best:.1f} %",
             "side queries": f"{row.side_queries:.4g}",
+            "restarts": f"{row.restarts:.3g}",
             "seconds": f"{row.seconds:.2f}",
         }
         table.add_row(name, *(cells[column] for column in shown))

@@ -216,7 +216,7 @@ def balance(
     *,
     tolerance: float = 1e-6,
 ) -> Design:
-    r"""The trade-off in H23's OP: \(\min_P \sum_x P(x) \hat\Delta(x) - \frac2\beta \log\det S(P, s)\).
+    r"""H23's OP before mixing: \(\min_P P \hat\Delta - \frac2\beta \log\det S(P, s)\).
 
     Returned is the equivalent maximum of \(\log\det S - \frac\beta2 P\hat\Delta\), so objective and
     gap are in nats.

@@ -118,3 +118,16 @@ class Grid:
 
 
 Domain = Arms | Grid
+
+
+def unit_sphere(count: int, dimension: int, *, seed: int = 0) -> Arms:
+    """`count` points drawn uniformly from the unit sphere in `dimension` dimensions (as in H23).
+
+    Raises:
+        DriftpeakError: count or dimension below 2, a negative seed.
+    """
+    count = at_least_integer("count", count, 2)
+    dimension = at_least_integer("dimension", dimension, 2)
+    generator = np.random.default_rng(at_least_integer("seed", seed, 0))
+    directions = generator.normal(size=(count, dimension))
+    return Arms(directions / np.linalg.norm(directions, axis=1, keepdims=True))

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 __all__ = [
     "DriftpeakError",
+    "DriftpeakWarning",
     "at_least",
     "at_least_integer",
     "finite",
@@ -28,6 +29,10 @@ class DriftpeakError(ValueError):
 
     The message names the culprit, what is accepted and, where it is not obvious, the remedy.
     """
+
+
+class DriftpeakWarning(UserWarning):
+    """Something that need not be wrong, but that the user should know; told in one line."""
 
 
 def finite(name: str, value: object) -> float:

@@ -4,16 +4,21 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from driftpeak import widths
 from driftpeak.beliefs import FORMS
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.policies import (
+    ADAOPKB,
     GPUCB,
     IGPUCB,
+    OPKB,
+    PE,
     RGPUCB,
+    ROPKB,
+    RPERP,
     SWGPUCB,
     TVGPUCB,
     UIGPUCB,
@@ -21,9 +26,11 @@ from driftpeak.policies import (
     BestFixedArm,
     Clairvoyant,
     Policy,
+    RExp3,
     UniformRandom,
 )
 from driftpeak.policies.belief_policy import ACQUISITIONS
+from driftpeak.policies.optimization import Constants
 from driftpeak.priors import Prior
 from driftpeak.widths import Width
 
@@ -38,9 +45,24 @@ class Entry:
     make: Callable[..., Any]
     parameters: Parameters
     is_belief: bool = True  # takes a width, an acquisition and a form
+    has_horizon: bool = False  # planned for so many steps: by default those of the run
 
 
 OPTIONS: Parameters = {"acquisition": ACQUISITIONS[0], "form": FORMS[0]}
+
+_ELIMINATION: Parameters = {
+    "horizon": int,
+    "norm_bound": 3.0,
+    "noise_scale": float,
+    "delta": 0.1,
+    "constant": 1.0,
+}
+_PRESET: Parameters = {
+    "horizon": int,
+    "reward_bound": float,
+    "preset": "tuned",
+    **{field.name: type(field.default) for field in fields(Constants)},
+}
 
 POLICIES: dict[str, Entry] = {
     "random": Entry(UniformRandom, {}, is_belief=False),
@@ -55,6 +77,22 @@ POLICIES: dict[str, Entry] = {
     "tv-gp-ucb": Entry(TVGPUCB, {"drift": 0.03}),
     "w-gp-ucb": Entry(WGPUCB, {"discount": 0.9}),
     "ui-gp-ucb": Entry(UIGPUCB, {"exponent": 1.0, "slope": 1.0}),
+    "pe": Entry(PE, _ELIMINATION, is_belief=False, has_horizon=True),
+    "r-perp": Entry(
+        RPERP,
+        {**_ELIMINATION, "period": int, "variation": float},
+        is_belief=False,
+        has_horizon=True,
+    ),
+    "opkb": Entry(OPKB, {**_PRESET, "period": int}, is_belief=False, has_horizon=True),
+    "r-opkb": Entry(ROPKB, {**_PRESET, "variation": float}, is_belief=False, has_horizon=True),
+    "ada-opkb": Entry(ADAOPKB, _PRESET, is_belief=False, has_horizon=True),
+    "rexp3": Entry(
+        RExp3,
+        {"horizon": int, "variation": float, "reward_bound": float},
+        is_belief=False,
+        has_horizon=True,
+    ),
 }
 
 DEFAULT_POLICIES = ("random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb")
@@ -112,25 +150,33 @@ def make_policies(
             raise DriftpeakError(f"policy {label!r} is given more than once")
     chosen = make_width(width, prior, steps)
     return {
-        label: make_policy(text, prior, chosen) for label, text in zip(labels, texts, strict=True)
+        label: make_policy(text, prior, chosen, steps)
+        for label, text in zip(labels, texts, strict=True)
     }
 
 
-def make_policy(text: str, prior: Prior, width: Width | None = None) -> Policy[Any]:
+def make_policy(
+    text: str, prior: Prior, width: Width | None = None, steps: int | None = None
+) -> Policy[Any]:
     """The policy that `text` describes.
 
     Arguments:
         text: `NAME[:key=value,...]`.
         prior: what it believes at the start.
         width: for the policies that have no width of their own.
+        steps: length of the run, the horizon of the policies that are planned for one.
 
     Raises:
-        DriftpeakError: as for `make_policies`.
+        DriftpeakError: as for `make_policies`, or a policy that needs a horizon and has none.
     """
     name, given = _parse("policy", text, {key: entry.parameters for key, entry in POLICIES.items()})
     entry = POLICIES[name]
     if entry.is_belief and name != "igp-ucb":
         given = {"width": width, **given}
+    if entry.has_horizon and "horizon" not in given:
+        if steps is None:
+            raise DriftpeakError(f"{text}: {name} is planned for so many steps: give horizon=...")
+        given["horizon"] = steps
     return _with_culprit(text, lambda: entry.make(prior, **given))
 
 

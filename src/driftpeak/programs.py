@@ -71,6 +71,7 @@ class Outcome(NamedTuple):
     action: Any
     reward: Any
     regret: Any
+    restarts: Any
 
 
 def play(
@@ -88,12 +89,14 @@ def play(
     def trial(state: Any, now: Any, top: Any, key: Any, time: Any, number: Any) -> Any:
         if policy.foresight == "present":
             state = policy.inform(state, now)
+        restarts = policy.restarts(state)
         state, query = policy.ask(state, time)
         value = now[query]
         noise = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
         reward = value + jnp.sqrt(noise_variance) * noise
         state = policy.tell(state, query, reward, time)
-        return state, Outcome(query.astype(jnp.int32), reward, top - value)
+        restarts = (policy.restarts(state) - restarts).astype(jnp.uint8)
+        return state, Outcome(query.astype(jnp.int32), reward, top - value, restarts)
 
     def step(state: Any, inputs: Any) -> Any:
         now, top, time, number = inputs

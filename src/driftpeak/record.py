@@ -20,6 +20,7 @@ class Record:
         self.action = np.zeros(shape, np.int32)
         self.reward = np.zeros(shape)
         self.regret = np.zeros(shape)
+        self.restarts = np.zeros(shape, np.uint8)
         self.seconds = np.zeros(len(names))
         self.compile_seconds = np.zeros(len(names))
 
@@ -41,7 +42,6 @@ class Record:
         self.compile_seconds[policy] += compile_seconds
 
     def dataset(self, times: Times, seed: int) -> xr.Dataset:
-
         dims = ("policy", "trial", "step")
         units = {"seconds": {"units": "s"}, "compile_seconds": {"units": "s"}}
         return xr.Dataset(
@@ -49,6 +49,7 @@ class Record:
                 "action": (dims, self.action, {"long_name": "number of the point sampled"}),
                 "reward": (dims, self.reward, {"long_name": "reward as observed"}),
                 "regret": (dims, self.regret, {"long_name": "instantaneous noiseless regret"}),
+                "restarts": (dims, self.restarts, {"long_name": "restarts for what was seen"}),
                 "side_queries": (dims, np.zeros(self.action.shape, np.int32)),
                 "seconds": ("policy", self.seconds, units["seconds"]),
                 "compile_seconds": ("policy", self.compile_seconds, units["compile_seconds"]),

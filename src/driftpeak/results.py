@@ -23,6 +23,7 @@ class PolicyResult:
     stderr: float
     on_best: float
     side_queries: float
+    restarts: float
     seconds: float
     compile_seconds: float
 
@@ -72,6 +73,7 @@ def summarise(runs: xr.Dataset, *, independent_trials: bool) -> dict[str, Policy
             stderr=standard_error(regret, independent_trials=independent_trials),
             on_best=float((regret <= 0).mean()),
             side_queries=float(run["side_queries"].sum("step").mean()),
+            restarts=float(run["restarts"].sum("step").mean()),
             seconds=float(run["seconds"]),
             compile_seconds=float(run["compile_seconds"]),
         )

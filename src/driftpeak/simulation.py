@@ -2,6 +2,7 @@
 
 import math
 import time as clock
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import xarray as xr
 
 from driftpeak.beliefs import check_times
 from driftpeak.environments import Environment
-from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
 from driftpeak.forgetting import Times, TimesLike
 from driftpeak.policies import Policy
 from driftpeak.precision import double_precision
@@ -56,13 +57,17 @@ def simulate(
 
     Returns:
         A dataset with dimensions `policy, trial, step` and variables `action` (point number),
-        `reward` (as observed), `regret` (instantaneous, of the noiseless function),
-        `side_queries`; and, per policy, `seconds` (running), `compile_seconds` and `foresight`
-        ("none" for all but yardsticks).
+        `reward` (as observed), `regret` (instantaneous, of the noiseless function), `restarts` (1
+        where the policy started afresh because of what it saw), `side_queries`; and, per policy,
+        `seconds` (running), `compile_seconds` and `foresight` ("none" for all but yardsticks).
 
     Raises:
         DriftpeakError: no policy, numbers out of range, a policy for another number of points than
             the environment's, or a memory budget too small for one trial.
+
+    Warns:
+        DriftpeakWarning: rewards outside the bound that a policy was given; they are used as they
+            are.
     """
     if not policies:
         raise DriftpeakError("give at least one policy")
@@ -79,6 +84,8 @@ def simulate(
     with single_threaded_lapack(), progress_bar("simulating", work, show=progress) as done:
         for group in range(plan.groups):
             _play_group(world, players, times, seed, plan, group, record, done)
+    for index, (name, policy) in enumerate(policies.items()):
+        _warn_of_contradictions(name, policy, record.action[index], record.reward[index])
     return record.dataset(times, seed)
 
 
@@ -213,6 +220,19 @@ def _play_group(
             seconds = clock.perf_counter() - started
             record.write(index, trials, numbers[block], outcome, seconds, compile_seconds)
             done(name)
+
+
+def _warn_of_contradictions(
+    name: str, policy: Policy[Any], actions: np.ndarray, rewards: np.ndarray
+) -> None:
+    count = int(np.sum(policy.out_of_bounds(actions, rewards)))
+    if count:
+        warnings.warn(
+            f"policy {name!r}: {count:,} of {rewards.size:,} rewards lie outside its bound "
+            f"({policy.bounds_in_words}); its guarantees assume none: give a larger bound",
+            DriftpeakWarning,
+            stacklevel=4,  # whoever called simulate
+        )
 
 
 def _to_device(module: Any) -> Any:

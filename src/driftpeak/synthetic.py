@@ -3,13 +3,20 @@
 from typing import Any
 
 from driftpeak.domains import Grid
-from driftpeak.environments import AbruptSwitches, Environment, MarkovDrift, SlowChange
+from driftpeak.environments import (
+    AbruptSwitches,
+    Environment,
+    MarkovDrift,
+    MovingCosine,
+    SignSwitches,
+    SlowChange,
+)
 from driftpeak.errors import DriftpeakError, at_least_integer, nearest
 from driftpeak.kernels import SE, Kernel, Matern
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import markov_restart_period
 
-ENVIRONMENTS = ("markov", "abrupt", "slow")
+ENVIRONMENTS = ("markov", "abrupt", "slow", "sign", "cosine")
 KERNELS = ("se", "matern")
 MOST_POINTS = 10_000
 
@@ -38,7 +45,8 @@ def make_prior(
 
 
 def make_environment(name: str, prior: Prior, drift: float, steps: int) -> Environment[Any]:
-    """Markov drift; D22's switches, after 1/5 and 2/5 of the steps; or D22's slow change.
+    """Markov drift; D22's switches, after 1/5 and 2/5 of the steps; D22's slow change; H23's switch
+    of sign, after 3/10 of the steps; or H23's cosine, its corners at the same shares of the run.
 
     Raises:
         DriftpeakError: an unknown name, drift outside [0, 1].
@@ -49,6 +57,10 @@ def make_environment(name: str, prior: Prior, drift: float, steps: int) -> Envir
         return AbruptSwitches(prior, changes=[steps / 5, 2 * steps / 5])
     if name == "slow":
         return SlowChange(prior, horizon=steps)
+    if name == "sign":
+        return SignSwitches(prior, changes=[0.3 * steps])
+    if name == "cosine":
+        return MovingCosine(prior, times=[share * steps for share in (0.1, 0.3, 0.4, 0.6)])
     raise DriftpeakError(
         f"environment must be one of {', '.join(ENVIRONMENTS)}; got {name!r}."
         + nearest(name, ENVIRONMENTS)

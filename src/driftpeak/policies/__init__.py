@@ -1,14 +1,22 @@
 """Policies: rules that decide where to sample next."""
 
-from driftpeak.policies.baselines import BestFixedArm, Clairvoyant, UniformRandom
+from driftpeak.policies.baselines import BestFixedArm, Clairvoyant, RExp3, UniformRandom
 from driftpeak.policies.belief_policy import BeliefPolicy
+from driftpeak.policies.doubling import Doubling
+from driftpeak.policies.elimination import PE, RPERP
+from driftpeak.policies.optimization import ADAOPKB, OPKB, ROPKB
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import GPUCB, IGPUCB, RGPUCB, SWGPUCB, TVGPUCB, UIGPUCB, WGPUCB
 
 __all__ = [
+    "ADAOPKB",
     "GPUCB",
     "IGPUCB",
+    "OPKB",
+    "PE",
     "RGPUCB",
+    "ROPKB",
+    "RPERP",
     "SWGPUCB",
     "TVGPUCB",
     "UIGPUCB",
@@ -16,6 +24,8 @@ __all__ = [
     "BeliefPolicy",
     "BestFixedArm",
     "Clairvoyant",
+    "Doubling",
     "Policy",
+    "RExp3",
     "UniformRandom",
 ]

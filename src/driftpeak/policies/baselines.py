@@ -1,14 +1,28 @@
 """Yardsticks: what the policies should beat, and what nobody can."""
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak.policies.protocol import Foresight, Policy, Query, Scalar
+from driftpeak.errors import at_least_integer, positive
+from driftpeak.forgetting import TimesLike
+from driftpeak.policies.protocol import (
+    Foresight,
+    Policy,
+    Query,
+    Scalar,
+    check_horizon,
+    checked_reward,
+    default_reward_bound,
+    draw,
+)
 from driftpeak.priors import Prior
+from driftpeak.theory.schedules import rexp3_batch_length
 
 
 class RandomState(NamedTuple):
@@ -83,3 +97,93 @@ class BestFixedArm(Foreseeing):
 
     def inform(self, state: Any, values: Float[Array, " n"]) -> Any:
         return state + values
+
+
+class RExp3State(NamedTuple):
+    """The number of decisions made, the logarithms of the weights, the source of randomness."""
+
+    step: Int[Array, ""]
+    log_weights: Float[Array, " n"]
+    key: PRNGKeyArray
+
+
+class RExp3(Policy[RExp3State]):
+    r"""Exp3, started afresh every so many steps (Besbes, Gur and Zeevi 2014, Theorem 2).
+
+    It knows nothing of the kernel. Points are drawn with probability
+    \(p = (1 - \gamma) w / \sum w + \gamma / n\); a reward z in [0, 1] multiplies the weight of its
+    point by \(\exp(\gamma z / (n p))\); after every \(\Delta = \lceil (n \log n)^{1/3}
+    (T / V_T)^{2/3} \rceil\) steps all weights are one again, and
+    \(\gamma = \min(1, \sqrt{n \log n / ((e - 1) \Delta)})\).
+
+    Arguments:
+        prior: the number of points and the prior mean.
+        horizon: T, the number of decisions; `Doubling` lifts the limit.
+        variation: V_T, the sum over time of the largest change of the function, in units of the
+            reward; if unknown, the range of the rewards stands for it.
+        reward_bound: rewards, noise included, lie between the smallest prior mean less this and the
+            largest plus this; default three deviations of a reward under the prior.
+
+    Raises:
+        DriftpeakError: a number out of range; a run longer than the horizon.
+    """
+
+    low: Any
+    range: Any
+    exploration: Any
+    horizon: int = eqx.field(static=True)
+    batch_length: int = eqx.field(static=True)
+    size: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        prior: Prior,
+        *,
+        horizon: int,
+        variation: float | None = None,
+        reward_bound: float | None = None,
+    ) -> None:
+        bound = default_reward_bound(prior) if reward_bound is None else reward_bound
+        self.low = prior.mean.min() - positive("reward_bound", bound)
+        self.range = prior.mean.max() + bound - self.low
+        self.horizon = at_least_integer("horizon", horizon, 1)
+        self.size = len(prior)
+        scaled = 1.0 if variation is None else positive("variation", variation) / self.range
+        self.batch_length = rexp3_batch_length(self.size, horizon=self.horizon, variation=scaled)
+        share = self.size * math.log(self.size) / ((math.e - 1) * self.batch_length)
+        self.exploration = np.float64(min(1.0, math.sqrt(share)))
+
+    @property
+    def points(self) -> int:
+        return self.size
+
+    def prepare(self, times: TimesLike) -> "RExp3":
+        check_horizon(self.horizon, times)
+        return self
+
+    def init(self, key: PRNGKeyArray) -> RExp3State:
+        return RExp3State(jnp.zeros((), int), jnp.zeros(self.size), key)
+
+    def ask(self, state: RExp3State, time: Scalar) -> tuple[RExp3State, Query]:
+        fresh = state.step % self.batch_length == 0
+        log_weights = jnp.where(fresh, 0.0, state.log_weights)
+        key = jax.random.fold_in(state.key, state.step)
+        query = draw(key, self._probabilities(log_weights))
+        return RExp3State(state.step + 1, log_weights, state.key), query
+
+    def tell(self, state: RExp3State, query: Query, reward: Scalar, time: Scalar) -> RExp3State:
+        scaled = (checked_reward(reward) - self.low) / self.range
+        estimate = scaled / self._probabilities(state.log_weights)[query]
+        gain = self.exploration / self.size * estimate
+        return state._replace(log_weights=state.log_weights.at[query].add(gain))
+
+    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+        return (rewards < self.low) | (rewards > self.low + self.range)
+
+    @property
+    def bounds_in_words(self) -> str:
+        return f"rewards from {self.low:g} to {self.low + self.range:g}"
+
+    def _probabilities(self, log_weights: Float[Array, " n"]) -> Float[Array, " n"]:
+        share = jax.nn.softmax(log_weights)
+        return (1 - self.exploration) * share + self.exploration / self.size

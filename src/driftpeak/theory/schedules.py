@@ -65,3 +65,19 @@ def elimination_period(
     # clipped before it is rounded: a minute variation would make it infinite
     wanted = min((horizon / variation) ** exponent * math.log(horizon) ** logarithms, horizon)
     return max(math.ceil(wanted), 2)
+
+
+def rexp3_batch_length(points: int, *, horizon: int, variation: float) -> int:
+    r"""Steps between the restarts of RExp3 (Besbes, Gur and Zeevi 2014, Theorem 2).
+
+    \(\lceil (n \log n)^{1/3} (T / V_T)^{2/3} \rceil\), at most T; rewards lie in [0, 1].
+
+    Raises:
+        DriftpeakError: points below 2, horizon below 1, variation not positive.
+    """
+    points = at_least_integer("points", points, 2)
+    horizon = at_least_integer("horizon", horizon, 1)
+    wanted = (points * math.log(points)) ** (1 / 3) * (
+        horizon / positive("variation", variation)
+    ) ** (2 / 3)
+    return math.ceil(min(wanted, horizon))

@@ -1,0 +1,476 @@
+r"""Optimisation-based kernel bandits: OPKB, OPKB with restarts and ADA-OPKB (H23; IT25 Theorem 3).
+
+H23 is Hong, Li, Tewari, "An optimization-based algorithm for non-stationary kernel bandits without
+prior knowledge", AISTATS 2023. An epoch is cut into blocks of 1, 2, 4, ... times E steps. Block 0
+draws its queries from the optimal design \(\pi(X)\), block j from
+
+\[P_j = (1 - \mu_j) Q_j + \mu_j \pi(X), \qquad Q_j = (1 - q) P^* + q\,\pi(A),\]
+
+\(P^*\) the balance of estimated regret and exploration (`design.balance`), A the points whose
+estimated gap is at most \(2\alpha\,\gamma/\beta_j\). Rewards are estimated by inverse propensity:
+\(\hat R(x) = \phi(x)^\top S(P_t, \sigma/T)^{-1} \phi(x_t)\,y_t\), averaged over an interval, with
+the distribution \(P_t\) that step t was drawn from. ADA-OPKB now and then replays an earlier
+\(P_m\) for \(2^m E\) steps, and starts a new epoch if what it then sees contradicts what it knew.
+
+Kernel and rewards are scaled as the analysis asks: the largest prior variance is one, and rewards
+less the prior mean, divided by `reward_bound`, lie in [-1, 1].
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from driftpeak.design import Design, design_on, maximise, optimal_design
+from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
+from driftpeak.features import Features, pivoted_cholesky
+from driftpeak.forgetting import TimesLike
+from driftpeak.lanes import on_demand
+from driftpeak.policies.elimination import check_period, default_period
+from driftpeak.policies.protocol import (
+    Policy,
+    Query,
+    Scalar,
+    check_horizon,
+    checked_reward,
+    default_reward_bound,
+    draw,
+)
+from driftpeak.priors import Prior
+
+DESIGN_TOLERANCE = 1e-3
+"""Duality gap at which designs are taken as solved, as a share of the information gain."""
+FEATURE_SHARE = 1e-2
+"""Default features miss at most this share of s = sigma / T of any variance: the estimates' bias
+from it is a tenth of what the regulariser s itself brings."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    r"""The constants of H23; the defaults are those of its analysis (Appendix D.1).
+
+    With \(\alpha = c_4 \sigma / \log(C_0 n / \delta)\), \(C_0 = 8 T \log_2 T\) and the gain
+    \(\gamma = \max_P \log\det(I + \frac{T}{\sigma} \sum_x P(x) \phi(x)\phi(x)^\top)\):
+
+    - block 0 has \(E = \lceil c_3 \gamma \log(C_0 n / \delta) \rceil\) steps;
+    - \(\mu_j = c_1 2^{-j/2}\), \(\beta_j = \frac{c_2}{10 + 4\sqrt\alpha} \gamma\,2^{j/2}\);
+    - a replay of index m contradicts block k where a gap exceeds four times the other by more than
+      \(4 c_0 (40 + 16 \sqrt\alpha) \mu_{\min(m, k)}\);
+    - A holds the gaps up to `threshold` \(\cdot 2 \alpha \gamma / \beta_j\), and q is `mixture`;
+    - replays and tests concern indices of at least `first_index`.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+
+    sigma: float = 1.0
+    delta: float = 0.1
+    c0: float = 1.0
+    c1: float = 0.5
+    c2: float = 1.0
+    c3: float = 4.0
+    c4: float = 0.25
+    threshold: float = 1.0
+    mixture: float = 0.5
+    first_index: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("sigma", "c0", "c2", "c3", "c4"):
+            positive(name, getattr(self, name))
+        unit_interval("delta", self.delta, low_open=True, high_open=True)
+        unit_interval("c1", self.c1, low_open=True)
+        unit_interval("mixture", self.mixture)
+        at_least("threshold", self.threshold, 0)
+        at_least_integer("first_index", self.first_index, 0)
+
+
+THEORY = Constants()
+TUNED = Constants(
+    sigma=100.0,
+    delta=1e-4,
+    c0=0.025,  # 0.005 in H23's program, whose test has c1 = 1/2 where play has 0.1
+    c1=0.1,
+    c2=50.0,
+    c3=0.04,
+    threshold=2.5,
+    mixture=0.2,
+    first_index=4,
+)
+PRESETS = {"tuned": TUNED, "theory": THEORY}
+
+
+class Knowledge(NamedTuple):
+    """What an epoch has worked out; it changes at the ends of blocks and replays only."""
+
+    begin: Int[Array, ""]  # first step of the epoch
+    block: Int[Array, ""]
+    strategies: Float[Array, "blocks n"]  # P_0, ..., P_j
+    gaps: Float[Array, "blocks n"]  # estimated after each finished block, from the whole epoch
+    replays: Bool[Array, "blocks slots"]  # of the current block: which slots of which index
+    restarts: Int[Array, ""]
+
+
+class History(NamedTuple):
+    """What happened at every step: the point, the scaled reward, the index of the strategy."""
+
+    actions: Int[Array, " T"]
+    rewards: Float[Array, " T"]
+    indices: Int[Array, " T"]
+
+
+class OptimizationState(NamedTuple):
+    """The number of decisions made, what is known, and what happened."""
+
+    step: Int[Array, ""]
+    knowledge: Knowledge
+    history: History
+    key: PRNGKeyArray
+
+
+class OptimizationBased(Policy[OptimizationState]):
+    """What `OPKB` and `ADAOPKB` make."""
+
+    features: Any  # (n, p), scaled
+    mean: Any  # (n,), prior mean in scaled rewards
+    design: Any  # pi(X)
+    regulariser: Any
+    gain: Any
+    alpha: Any
+    beta: Any  # per block
+    mu: Any  # per block
+    detection: Any  # 4 c0 mu, per block
+    threshold: Any  # of gaps in A, per block
+    mixture: Any
+    reward_bound: Any
+    horizon: int = eqx.field(static=True)
+    period: int | None = eqx.field(static=True)
+    block_length: int = eqx.field(static=True)  # E
+    blocks: int = eqx.field(static=True)
+    first_index: int = eqx.field(static=True)
+    adaptive: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        prior: Prior,
+        *,
+        horizon: int,
+        period: int | None,
+        adaptive: bool,
+        constants: Constants,
+        reward_bound: float | None,
+        features: Features | None,
+    ) -> None:
+        epoch = horizon if period is None else period  # the T of the algorithm that is restarted
+        size = float(prior.variance.max())
+        regulariser = constants.sigma / epoch
+        if features is None:
+            features = pivoted_cholesky(
+                prior.kernel, prior.domain, tolerance=FEATURE_SHARE * regulariser
+            )
+        elif len(features.matrix) != len(prior):
+            raise DriftpeakError(
+                f"features are for {len(features.matrix)} points, the prior has {len(prior)}"
+            )
+        self.features = features.matrix / math.sqrt(size)
+        bound = default_reward_bound(prior) if reward_bound is None else reward_bound
+        self.reward_bound = np.float64(positive("reward_bound", bound))
+        self.mean = prior.mean / self.reward_bound
+        self.regulariser = np.float64(regulariser)
+        self.design, self.gain = _optimal_design(self.features, regulariser)
+        logarithm = math.log(8 * epoch * math.log2(epoch) * len(prior) / constants.delta)
+        self.alpha = np.float64(constants.c4 * constants.sigma / logarithm)
+        self.block_length = math.ceil(constants.c3 * self.gain * logarithm)
+        self.blocks = 1
+        while self.block_length * (2**self.blocks - 1) < epoch:
+            self.blocks += 1
+        root = math.sqrt(self.alpha)
+        powers = 2 ** (np.arange(self.blocks) / 2)
+        self.mu = constants.c1 / powers
+        self.beta = constants.c2 / (10 + 4 * root) * self.gain * powers
+        self.detection = 4 * constants.c0 * (40 + 16 * root) * self.mu
+        self.threshold = constants.threshold * 2 * self.alpha * self.gain / self.beta
+        self.mixture = np.float64(constants.mixture)
+        self.horizon, self.period, self.adaptive = horizon, period, adaptive
+        self.first_index = constants.first_index
+
+    @property
+    def points(self) -> int:
+        return len(self.design)
+
+    def prepare(self, times: TimesLike) -> "OptimizationBased":
+        check_horizon(self.horizon, times)
+        return self
+
+    def init(self, key: PRNGKeyArray) -> OptimizationState:
+        zero = jnp.zeros((), int)
+        table = jnp.zeros((self.blocks, self.points))
+        slots = jnp.zeros((self.blocks, 2 ** (self.blocks - 1) if self.adaptive else 1), bool)
+        strategies = table.at[0].set(self.design)
+        knowledge = Knowledge(zero, zero, strategies, table, slots, zero)
+        steps = jnp.zeros(self.horizon, jnp.int32)
+        history = History(steps, jnp.zeros(self.horizon), steps)
+        return OptimizationState(zero, knowledge, history, key)
+
+    def ask(self, state: OptimizationState, time: Scalar) -> tuple[OptimizationState, Query]:
+        index = self._index(state)
+        key = jax.random.fold_in(state.key, state.step)
+        return state, draw(key, state.knowledge.strategies[index])
+
+    def tell(
+        self, state: OptimizationState, query: Query, reward: Scalar, time: Scalar
+    ) -> OptimizationState:
+        scaled = checked_reward(reward) / self.reward_bound - jnp.asarray(self.mean)[query]
+        history = History(
+            state.history.actions.at[state.step].set(jnp.asarray(query, jnp.int32)),
+            state.history.rewards.at[state.step].set(scaled),
+            state.history.indices.at[state.step].set(self._index(state).astype(jnp.int32)),
+        )
+        ended, block_ends, epoch_ends = self._endings(state)
+        step = state.step + 1
+        key = jax.random.fold_in(jax.random.fold_in(state.key, state.step), 1)
+        inputs = (self, history, step, ended, block_ends, epoch_ends, key)
+        due = ended.any() | block_ends | epoch_ends
+        knowledge = on_demand(due, _reconsider, state.knowledge, inputs)
+        return OptimizationState(step, knowledge, history, state.key)
+
+    def restarts(self, state: OptimizationState) -> Int[Array, ""]:
+        return state.knowledge.restarts
+
+    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+        return abs(rewards / self.reward_bound - self.mean[actions]) > 1
+
+    @property
+    def bounds_in_words(self) -> str:
+        return f"reward_bound={self.reward_bound:g} around the prior mean"
+
+    def _lengths(self) -> Any:
+        """Steps of a block, or of a replay, of every index."""
+        return self.block_length * 2 ** jnp.arange(self.blocks)
+
+    def _start(self, knowledge: Knowledge) -> Any:
+        """First step of the current block."""
+        return knowledge.begin + self.block_length * (2**knowledge.block - 1)
+
+    def _running(self, knowledge: Knowledge, step: Any) -> Any:
+        """Which indices are scheduled at `step`; the block's own always is."""
+        place = (step - self._start(knowledge)) // self._lengths()
+        slots = knowledge.replays.shape[1]
+        replayed = knowledge.replays[jnp.arange(self.blocks), jnp.minimum(place, slots - 1)]
+        index = jnp.arange(self.blocks)
+        return (replayed & (index < knowledge.block)) | (index == knowledge.block)
+
+    def _index(self, state: OptimizationState) -> Any:
+        """The strategy to play: the smallest index scheduled."""
+        return jnp.argmax(self._running(state.knowledge, state.step))
+
+    def _endings(self, state: OptimizationState) -> Any:
+        """Which tested intervals, and whether the block and the epoch, end with this step."""
+        knowledge = state.knowledge
+        index = jnp.arange(self.blocks)
+        done = state.step + 1 - self._start(knowledge)
+        ended = self._running(knowledge, state.step) & (done % self._lengths() == 0)
+        tested = ended & (index >= self.first_index) & (knowledge.block > self.first_index)
+        block_ends = done == self._lengths()[knowledge.block]
+        epoch_ends = jnp.zeros((), bool)
+        if self.period is not None:
+            epoch_ends = state.step + 1 - knowledge.begin == self.period
+        return tested & self.adaptive, block_ends, epoch_ends
+
+    def estimate(
+        self, strategies: Float[Array, "blocks n"], history: History, begin: Any, end: Any
+    ) -> Float[Array, " n"]:
+        """Scaled rewards of all points over steps `begin` to `end - 1`, by inverse propensity."""
+        features = jnp.asarray(self.features)
+        step = jnp.arange(self.horizon)
+        rewards = jnp.where((step >= begin) & (step < end), history.rewards, 0.0)
+        sums = jnp.zeros((self.blocks, self.points))
+        sums = sums.at[history.indices, history.actions].add(rewards)
+
+        def add(index: Any, weights: Any) -> Any:
+            def solve() -> Any:
+                scaled = features.T * strategies[index][None, :]
+                matrix = scaled @ features + self.regulariser * jnp.eye(features.shape[1])
+                return jax.scipy.linalg.solve(matrix, features.T @ sums[index], assume_a="pos")
+
+            return weights + jax.lax.cond(
+                (sums[index] != 0).any(), solve, lambda: jnp.zeros(features.shape[1])
+            )
+
+        weights = jax.lax.fori_loop(0, self.blocks, add, jnp.zeros(features.shape[1]))
+        return jnp.asarray(self.mean) + features @ weights / (end - begin)
+
+    def strategy(self, gaps: Float[Array, " n"], block: Any) -> Float[Array, " n"]:
+        """P_j for the block number `block`, given the estimated gaps."""
+        features, tolerance = jnp.asarray(self.features), DESIGN_TOLERANCE * self.gain
+        design = jnp.asarray(self.design)
+        cost = gaps * (jnp.asarray(self.beta)[block] / 2)
+        everyone = jnp.ones(self.points, bool)
+        # from pi(X): sparse, and of full rank
+        balanced = maximise(features, self.regulariser, cost, everyone, design, tolerance)
+        good = gaps <= jnp.asarray(self.threshold)[block]
+        explored = jax.lax.cond(
+            good.all(),
+            lambda: design,
+            lambda: design_on(features, self.regulariser, good, tolerance).weights,
+        )
+        mixed = (1 - self.mixture) * balanced.weights + self.mixture * explored
+        mu = jnp.asarray(self.mu)[block]
+        return (1 - mu) * mixed + mu * design
+
+
+def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
+    """At the end of a replay, a block or an epoch: test for a change, then plan what comes next."""
+    policy, history, step, ended, block_ends, epoch_ends, key = inputs
+    block = knowledge.block
+
+    def gaps_over(begin: Any) -> Any:
+        estimate = policy.estimate(knowledge.strategies, history, begin, step)
+        return estimate.max() - estimate
+
+    def contradicts(index: Any, found: Any) -> Any:
+        def test() -> Any:
+            now = gaps_over(step - policy._lengths()[index])[None, :]
+            known = knowledge.gaps
+            excess = jnp.maximum(now - 4 * known, known - 4 * now).max(axis=1)
+            others = jnp.arange(policy.blocks)
+            limit = jnp.asarray(policy.detection)[jnp.minimum(index, others)]
+            compared = (others < block) & (others >= policy.first_index)
+            return (compared & (excess > limit)).any()
+
+        return found | jax.lax.cond(ended[index], test, lambda: jnp.zeros((), bool))
+
+    changed = jax.lax.fori_loop(0, policy.blocks, contradicts, jnp.zeros((), bool))
+
+    def start_again() -> Knowledge:
+        return Knowledge(
+            begin=step,
+            block=jnp.zeros((), int),
+            strategies=jnp.zeros_like(knowledge.strategies).at[0].set(policy.design),
+            gaps=jnp.zeros_like(knowledge.gaps),
+            replays=jnp.zeros_like(knowledge.replays),
+            restarts=knowledge.restarts + changed,
+        )
+
+    def next_block() -> Knowledge:
+        gaps = gaps_over(knowledge.begin)
+        following = block + 1
+        chance = jnp.minimum(2.0 ** ((jnp.arange(policy.blocks) - following) / 2), 1.0)
+        drawn = jax.random.uniform(key, knowledge.replays.shape, dtype=float)
+        early = jnp.arange(policy.blocks) >= policy.first_index
+        return knowledge._replace(
+            block=following,
+            strategies=knowledge.strategies.at[following].set(policy.strategy(gaps, following)),
+            gaps=knowledge.gaps.at[block].set(gaps),
+            replays=(drawn < chance[:, None]) & early[:, None] & policy.adaptive,
+        )
+
+    return jax.lax.cond(
+        changed | epoch_ends,
+        start_again,
+        lambda: jax.lax.cond(block_ends, next_block, lambda: knowledge),
+    )
+
+
+def _optimal_design(features: Any, regulariser: float) -> tuple[Any, float]:
+    """pi(X) and the gain, to a duality gap of `DESIGN_TOLERANCE` of the gain."""
+    rank = features.shape[1]
+    # every design's gain is a lower bound of the largest: the one of equal weights sets the scale
+    even = np.linalg.slogdet(features.T @ features / len(features) / regulariser + np.eye(rank))[1]
+    design: Design = optimal_design(features, regulariser, tolerance=DESIGN_TOLERANCE * even)
+    return design.weights, float(design.objective) - rank * math.log(regulariser)
+
+
+def _constants(preset: str, given: dict[str, Any]) -> Constants:
+    if preset not in PRESETS:
+        raise DriftpeakError(f"preset must be one of {', '.join(PRESETS)}; got {preset!r}")
+    try:
+        return replace(PRESETS[preset], **given)
+    except TypeError:
+        known = ", ".join(Constants.__dataclass_fields__)
+        unknown = ", ".join(set(given) - set(Constants.__dataclass_fields__))
+        raise DriftpeakError(f"{unknown} is no constant of H23; known: {known}") from None
+
+
+def OPKB(
+    prior: Prior,
+    *,
+    horizon: int,
+    period: int | None = None,
+    reward_bound: float | None = None,
+    preset: str = "tuned",
+    features: Features | None = None,
+    **constants: float,
+) -> OptimizationBased:
+    """OPKB (H23 Algorithm 2); with a `period`, OPKB with restarts (IT25 Theorem 3).
+
+    Arguments:
+        prior: its kernel gives the features; its noise variance is not used.
+        horizon: T, the number of decisions; `Doubling` lifts the limit.
+        period: H, the steps between restarts, and then the T of the restarted algorithm;
+            `theory.schedules.elimination_period` gives IT25's. None: no restarts.
+        reward_bound: rewards, noise included, lie within this of the prior mean; default three
+            deviations of a reward under the prior.
+        preset: "tuned", the constants H23 ran, or "theory", those of its analysis, with which
+            block 0 alone is thousands of steps long.
+        features: a factor of the covariance; by default one fine enough for s = sigma / T.
+        constants: any field of `Constants`, to replace the preset's.
+
+    Raises:
+        DriftpeakError: a number out of range, an unknown preset or constant; a run longer than the
+            horizon.
+    """
+    horizon = at_least_integer("horizon", horizon, 2)
+    return OptimizationBased(
+        prior,
+        horizon=horizon,
+        period=None if period is None else check_period(period, horizon),
+        adaptive=False,
+        constants=_constants(preset, constants),
+        reward_bound=reward_bound,
+        features=features,
+    )
+
+
+def ROPKB(
+    prior: Prior, *, horizon: int, variation: float | None = None, **options: Any
+) -> OptimizationBased:
+    """OPKB restarted every H steps, H from theory (IT25 Theorem 3), for SE and Matern kernels.
+
+    Arguments:
+        prior, horizon, options: as for `OPKB`.
+        variation: V_T; unknown if left out.
+
+    Raises:
+        DriftpeakError: as for `OPKB`, or a kernel that theory gives no H for.
+    """
+    horizon = at_least_integer("horizon", horizon, 2)
+    return OPKB(prior, horizon=horizon, period=default_period(prior, horizon, variation), **options)
+
+
+def ADAOPKB(
+    prior: Prior,
+    *,
+    horizon: int,
+    reward_bound: float | None = None,
+    preset: str = "tuned",
+    features: Features | None = None,
+    **constants: float,
+) -> OptimizationBased:
+    """ADA-OPKB: OPKB that notices changes by replaying old strategies (H23 Algorithm 3).
+
+    It needs no knowledge of how much the function moves. Arguments and errors as for `OPKB`.
+    """
+    return OptimizationBased(
+        prior,
+        horizon=at_least_integer("horizon", horizon, 2),
+        period=None,
+        adaptive=True,
+        constants=_constants(preset, constants),
+        reward_bound=reward_bound,
+        features=features,
+    )
