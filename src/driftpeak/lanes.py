@@ -60,7 +60,7 @@ def on_demand(needed: Any, function: Callable[[Any, Any], Any], current: Any, in
     @call.def_vmap
     def rule(size: int, batched: Any, needed: Any, current: Any, inputs: Any) -> Any:
         def spread(differs: bool, x: Any) -> Any:
-            return x if differs else jnp.broadcast_to(x, (size, *x.shape))
+            return x if differs else jnp.broadcast_to(x, (size, *jnp.shape(x)))
 
         everyone = spread(batched[0], needed)
         states = jax.tree.map(spread, batched[1], current)
