@@ -39,9 +39,41 @@ def test_other_policies_conform(make):
     check_policy(make(PRIOR))
 
 
+# planned for a horizon; short blocks, so that 24 steps see several
+PLANNED = {
+    "pe": (dp.PE, {}),
+    "r-perp": (dp.RPERP, {"period": 9, "constant": 0.0, "norm_bound": 0.1}),
+    "opkb": (dp.OPKB, {"c3": 1e-3}),
+    "opkb, restarts": (dp.OPKB, {"period": 9, "c3": 1e-3}),
+    "ada-opkb": (dp.ADAOPKB, {"c3": 1e-3, "c0": 1e-9, "first_index": 0}),
+    "rexp3": (dp.RExp3, {"variation": 90.0}),
+}
+
+
+@pytest.mark.parametrize("row", PLANNED)
+def test_planned_policies_conform(row):
+    make, parameters = PLANNED[row]
+    check_policy(make(PRIOR, horizon=24, **parameters))
+
+
+@pytest.mark.parametrize("row", ["pe", "r-perp", "rexp3"])
+def test_planned_policies_conform_under_the_doubling_trick(row):
+    make, parameters = PLANNED[row]
+    if row == "r-perp":
+        parameters = parameters | {"period": 3}
+    policy = dp.Doubling(lambda horizon: make(PRIOR, horizon=horizon, **parameters), first=4)
+    check_policy(policy)
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_has_a_name_on_the_command_line(name):
-    assert make_policy(name, PRIOR).points == len(PRIOR)
+    assert make_policy(name, PRIOR, steps=50).points == len(PRIOR)
+
+
+def test_a_planned_policy_needs_a_horizon():
+    assert make_policy("ada-opkb:horizon=70", PRIOR).horizon == 70
+    with pytest.raises(dp.DriftpeakError, match=r"ada-opkb: .*give horizon="):
+        make_policy("ada-opkb", PRIOR)
 
 
 @pytest.mark.parametrize("form", FORMS)

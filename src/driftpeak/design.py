@@ -124,15 +124,6 @@ def greedy_start(
     return jax.lax.fori_loop(0, rank, pick, begin)[0] / rank
 
 
-def design_on(
-    features: Float[Array, "n p"], regulariser: Any, allowed: Bool[Array, " n"], tolerance: Any
-) -> Design:
-    """The optimal design on the `allowed` points: `maximise` without costs."""
-    start = greedy_start(features, regulariser, allowed)
-    cost = jnp.zeros(len(features))
-    return maximise(features, regulariser, cost, allowed, start, tolerance)
-
-
 def _information_matrix(features: Any, regulariser: Any, weights: Any) -> Any:
     scaled = features.T * weights[None, :]
     return scaled @ features + regulariser * jnp.eye(features.shape[1])

@@ -13,7 +13,7 @@ from driftpeak.beliefs import check_times
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.forgetting import TimesLike
 from driftpeak.lanes import lockstep
-from driftpeak.policies.protocol import Policy, Query, Scalar
+from driftpeak.policies.protocol import Policy, Query, Scalar, checked_reward
 
 
 class Doubling(Policy[Any]):
@@ -106,7 +106,7 @@ class Stages(Policy[StagesState]):
         return StagesState(state.step + 1, states), query
 
     def tell(self, state: StagesState, query: Query, reward: Scalar, time: Scalar) -> StagesState:
-        own = (self, state.states, query, reward, time)
+        own = (self, state.states, query, checked_reward(reward), time)
         return state._replace(states=lockstep(_tell, self._stage(state.step - 1), own))
 
     def refresh(self, state: StagesState) -> StagesState:

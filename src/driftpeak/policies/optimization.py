@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak.design import Design, design_on, maximise, optimal_design
+from driftpeak.design import Design, greedy_start, maximise, optimal_design
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
 from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.forgetting import TimesLike
@@ -309,16 +309,21 @@ class OptimizationBased(Policy[OptimizationState]):
         features, tolerance = jnp.asarray(self.features), DESIGN_TOLERANCE * self.gain
         design = jnp.asarray(self.design)
         cost = gaps * (jnp.asarray(self.beta)[block] / 2)
-        everyone = jnp.ones(self.points, bool)
-        # from pi(X): sparse, and of full rank
-        balanced = maximise(features, self.regulariser, cost, everyone, design, tolerance)
         good = gaps <= jnp.asarray(self.threshold)[block]
-        explored = jax.lax.cond(
-            good.all(),
-            lambda: design,
-            lambda: design_on(features, self.regulariser, good, tolerance).weights,
+        start = jnp.where(good.all(), design, greedy_start(features, self.regulariser, good))
+
+        def solve(problem: Any) -> Any:
+            cost, allowed, begin = problem
+            return maximise(features, self.regulariser, cost, allowed, begin, tolerance).weights
+
+        # one after the other, in one loop: compiled once; P* from pi(X), sparse and of full rank
+        problems = (
+            jnp.stack([cost, jnp.zeros(self.points)]),
+            jnp.stack([jnp.ones(self.points, bool), good]),
+            jnp.stack([design, start]),
         )
-        mixed = (1 - self.mixture) * balanced.weights + self.mixture * explored
+        balanced, explored = jax.lax.map(solve, problems)
+        mixed = (1 - self.mixture) * balanced + self.mixture * explored
         mu = jnp.asarray(self.mu)[block]
         return (1 - mu) * mixed + mu * design
 
@@ -330,7 +335,8 @@ def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
 
     def gaps_over(begin: Any) -> Any:
         estimate = policy.estimate(knowledge.strategies, history, begin, step)
-        return estimate.max() - estimate
+        # fused differently, the largest may exceed the largest by a rounding error
+        return jnp.maximum(estimate.max() - estimate, 0.0)
 
     def contradicts(index: Any, found: Any) -> Any:
         def test() -> Any:

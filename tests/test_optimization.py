@@ -1,0 +1,330 @@
+"""OPKB and ADA-OPKB: estimates, blocks, replays, tests and restarts."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import driftpeak as dp
+from driftpeak.policies.optimization import THEORY, TUNED, Constants, History
+
+POINTS = np.random.default_rng(6).normal(size=(12, 3))
+PRIOR = dp.Prior(dp.Arms(POINTS), dp.SE(1.0), noise_variance=0.01)
+SPHERE = dp.Prior(dp.unit_sphere(100, 10), dp.SE(0.2), noise_variance=0.01)
+
+
+def played(policy, world, steps, seed=0, trial=0):
+    """One trial step by step: the states, and what was queried and seen."""
+    functions = dp.true_functions(world, steps=steps, trials=trial + 1, seed=seed)[trial]
+    ask = jax.jit(lambda state, time: policy.ask(state, time))
+    tell = jax.jit(lambda state, *told: policy.tell(state, *told))
+    state, states = policy.init(jax.random.key(seed)), []
+    noise = np.random.default_rng(seed).normal(0, 0.1, steps)
+    for step in range(steps):
+        states.append(state)
+        state, query = ask(state, step + 1.0)
+        state = tell(state, query, functions[step, query] + noise[step], step + 1.0)
+    return [*states, state]
+
+
+def test_constants_are_those_of_the_analysis():
+    horizon, n = 4000, len(PRIOR)
+    policy = dp.ADAOPKB(PRIOR, horizon=horizon, reward_bound=1.0, preset="theory")
+    logarithm = math.log(8 * horizon * math.log2(horizon) * n / 0.1)
+    alpha = 0.25 / logarithm
+    gain = policy.gain
+    design = dp.optimal_design(policy.features, 1 / horizon)
+    exact = design.objective + policy.features.shape[1] * math.log(horizon)
+    assert exact - 2e-3 * exact <= gain <= exact + 1e-6
+    assert policy.alpha == pytest.approx(alpha)
+    assert policy.block_length == math.ceil(4 * gain * logarithm)
+    for j in range(policy.blocks):
+        assert policy.mu[j] == pytest.approx(0.5 * 2 ** (-j / 2))
+        assert policy.beta[j] == pytest.approx(gain * 2 ** (j / 2) / (10 + 4 * math.sqrt(alpha)))
+        c0 = 40 + 16 * math.sqrt(alpha)
+        assert policy.detection[j] == pytest.approx(4 * c0 * policy.mu[j])
+        assert policy.threshold[j] == pytest.approx(2 * alpha * gain / policy.beta[j])
+    assert policy.mixture == 0.5
+
+
+def test_the_tuned_preset_is_that_of_the_published_runs():
+    policy = dp.ADAOPKB(SPHERE, horizon=10_000, reward_bound=1.0)
+    logarithm = math.log(8 * 1e4 * math.log2(1e4) * 100 / 1e-4)
+    alpha = 100 / (4 * logarithm)
+    assert policy.block_length == math.ceil(0.04 * policy.gain * logarithm)
+    assert policy.beta[0] == pytest.approx(50 * policy.gain / (10 + 4 * math.sqrt(alpha)))
+    assert policy.mu[0] == pytest.approx(0.1)
+    assert policy.threshold[0] == pytest.approx(2.5 * 2 * alpha * policy.gain / policy.beta[0])
+    # the published program: 4 * 0.005 * (40 + 16 sqrt(alpha)) / 2 * 2^{-j/2}
+    assert policy.detection[0] == pytest.approx(0.01 * (40 + 16 * math.sqrt(alpha)))
+    assert policy.first_index == 4
+
+
+def test_inverse_propensity_estimates_are_unbiased_up_to_the_regulariser():
+    """E R(x) = phi(x)' S^-1 sum_z P(z) phi(z) f(z), for two strategies in one interval.
+
+    20,000 intervals of 40 steps; every point's mean within 4.5 standard errors (false alarms: one
+    seed in 10,000), and the bias bounded by sqrt(s) |f| h^{1/2} (Cauchy-Schwarz).
+    """
+    policy = dp.OPKB(PRIOR, horizon=40, reward_bound=1.0, sigma=4.0)
+    n, s = len(PRIOR), float(policy.regulariser)
+    generator = np.random.default_rng(0)
+    features = policy.features
+    weights = generator.normal(size=features.shape[1]) / 8
+    values = features @ weights
+    strategies = np.zeros((policy.blocks, n))
+    strategies[0] = policy.design
+    if policy.blocks == 1:
+        pytest.fail("the horizon leaves no second strategy to test")
+    strategies[1] = generator.dirichlet(np.ones(n))
+    expected, bias = np.zeros(n), np.zeros(n)
+    for index, steps in ((0, 15), (1, 25)):
+        matrix = (features.T * strategies[index]) @ features + s * np.eye(len(weights))
+        inverse = np.linalg.inv(matrix)
+        expected += steps / 40 * features @ inverse @ (features.T * strategies[index]) @ values
+        leverage = np.einsum("ij,jk,ik->i", features, inverse, features)
+        bias += steps / 40 * np.sqrt(s * leverage) * np.linalg.norm(weights)
+    assert (np.abs(expected - values) <= bias + 1e-12).all()
+    indices = np.repeat([0, 1], [15, 25]).astype(np.int32)
+
+    def once(key):
+        where, noise = jax.random.split(key)
+        each = jax.random.split(where, 40)
+        log = jnp.log(jnp.asarray(strategies))[indices]
+        actions = jax.vmap(jax.random.categorical)(each, log).astype(jnp.int32)
+        rewards = jnp.asarray(values)[actions] + 0.1 * jax.random.normal(noise, (40,))
+        history = History(actions, rewards, jnp.asarray(indices))
+        return policy.estimate(jnp.asarray(strategies), history, 0, 40)
+
+    keys = jax.random.split(jax.random.key(1), 20_000)
+    found = np.asarray(jax.jit(lambda keys: jax.lax.map(once, keys, batch_size=500))(keys))
+    error = (found.mean(axis=0) - expected) / (found.std(axis=0) / np.sqrt(len(found)))
+    assert np.abs(error).max() < 4.5
+
+
+def test_an_estimate_looks_at_its_interval_only():
+    policy = dp.OPKB(PRIOR, horizon=30, reward_bound=1.0)
+    generator = np.random.default_rng(1)
+    actions = jnp.asarray(generator.integers(0, 12, 30).astype(np.int32))
+    rewards = jnp.asarray(generator.normal(size=30))
+    history = History(actions, rewards, jnp.zeros(30, jnp.int32))
+    strategies = jnp.zeros((policy.blocks, 12)).at[0].set(policy.design)
+    found = policy.estimate(strategies, history, 10, 18)
+    s = float(policy.regulariser)
+    matrix = (policy.features.T * policy.design) @ policy.features + s * np.eye(
+        policy.features.shape[1]
+    )
+    window = slice(10, 18)
+    expected = np.mean(
+        [
+            policy.features @ np.linalg.solve(matrix, policy.features[a]) * y
+            for a, y in zip(np.asarray(actions)[window], np.asarray(rewards)[window], strict=True)
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_blocks_double_and_strategies_mix_as_prescribed():
+    """Blocks of E 2^j steps; P_j >= mu_j pi(X); P_j = (1 - mu)((1 - q) P* + q pi(A)) + mu pi(X).
+
+    P* and pi(A) are recomputed from the recorded gaps by the public solvers.
+    """
+    world = dp.environments.SignSwitches(PRIOR, changes=[1e9])
+    policy = dp.OPKB(PRIOR, horizon=1500, reward_bound=1.5, c3=0.1)
+    states = played(policy, world, 1500)
+    blocks = np.array([int(s.knowledge.block) for s in states[:-1]])
+    length = policy.block_length
+    for j in range(policy.blocks):
+        expected = min(length * 2**j, 1500 - length * (2**j - 1))
+        assert (blocks == j).sum() == expected
+    knowledge = states[-1].knowledge
+    np.testing.assert_array_equal(knowledge.strategies[0], policy.design)
+    tolerance = 1e-3 * policy.gain
+    for j in range(1, policy.blocks):
+        gaps = np.asarray(knowledge.gaps[j - 1])
+        strategy = np.asarray(knowledge.strategies[j])
+        assert strategy.sum() == pytest.approx(1, abs=1e-9)
+        mixed = (strategy - policy.mu[j] * policy.design) / (1 - policy.mu[j])
+        assert mixed.min() >= -1e-12
+        good = gaps <= policy.threshold[j]
+        explored = policy.design
+        if not good.all():
+            explored = dp.optimal_design(
+                policy.features, policy.regulariser, arms=np.flatnonzero(good), tolerance=tolerance
+            ).weights
+        balanced = (mixed - policy.mixture * explored) / (1 - policy.mixture)
+        objective = np.linalg.slogdet(
+            (policy.features.T * balanced) @ policy.features
+            + policy.regulariser * np.eye(policy.features.shape[1])
+        )[1] - policy.beta[j] / 2 * (balanced @ gaps)
+        best = dp.balance(policy.features, policy.regulariser, gaps, policy.beta[j])
+        assert best.objective - 2 * tolerance <= objective <= best.objective + 1e-6
+
+
+def test_steps_play_the_smallest_scheduled_index():
+    """The index in the history is the smallest replay that covers the step, else the block."""
+    world = dp.environments.SignSwitches(PRIOR, changes=[1e9])
+    options = {"c3": 0.02, "first_index": 1, "c0": 1e6}  # the test never fires
+    policy = dp.ADAOPKB(PRIOR, horizon=800, reward_bound=1.5, **options)
+    states = played(policy, world, 800, seed=3)
+    length, replayed = policy.block_length, 0
+    indices = np.asarray(states[-1].history.indices)
+    for step, state in enumerate(states[:-1]):
+        block, replays = int(state.knowledge.block), np.asarray(state.knowledge.replays)
+        place = step - length * (2**block - 1)
+        scheduled = [m for m in range(block) if replays[m, place // (length * 2**m)]]
+        assert indices[step] == min([*scheduled, block])
+        assert not replays[0].any()
+        replayed += bool(scheduled)
+    assert replayed > 50
+
+
+def test_replays_are_scheduled_with_their_probability():
+    """Slots of index m in block j with chance 2^{(m-j)/2}: 4,000 schedules, binomial, 4.5 s.d."""
+    from driftpeak.policies.optimization import _reconsider
+
+    policy = dp.ADAOPKB(PRIOR, horizon=500, reward_bound=1.0, c3=0.02, first_index=0)
+    state = policy.init(jax.random.key(0))
+    j = 3
+    knowledge = state.knowledge._replace(block=jnp.asarray(j - 1))
+
+    def draw(key):
+        nothing, no = jnp.zeros(policy.blocks, bool), jnp.zeros((), bool)
+        step = policy.block_length * (2**j - 1)
+        inputs = (policy, state.history, step, nothing, ~no, no, key)
+        return _reconsider(knowledge, inputs).replays
+
+    keys = jax.random.split(jax.random.key(5), 4000)
+    drawn = np.asarray(jax.jit(lambda keys: jax.lax.map(draw, keys))(keys))
+    for m in range(j):
+        chance = 2 ** ((m - j) / 2)
+        share = drawn[:, m, : 2 ** (j - m)].mean(axis=0)
+        assert np.abs(share - chance).max() < 4.5 * np.sqrt(chance * (1 - chance) / 4000)
+
+
+def test_with_theory_s_constants_nothing_that_stands_still_restarts_it():
+    """Three points, so that blocks end within the horizon at all; delta = 0.1, 40 trials.
+
+    The analysis allows 4 false alarms on average; none occurs, as its constants are generous.
+    """
+    prior = dp.Prior(dp.Arms(np.array([[0.0], [0.5], [1.0]])), dp.SE(1.0), noise_variance=0.01)
+    policy = dp.ADAOPKB(prior, horizon=6000, reward_bound=1.5, preset="theory")
+    assert policy.blocks >= 3
+    world = dp.environments.SignSwitches(prior, changes=[1e9])
+    runs = dp.simulate({"ada": policy}, world, steps=6000, trials=40)
+    assert runs["restarts"].sum() == 0
+
+
+def test_with_tuned_constants_it_restarts_soon_after_a_switch():
+    """H23's figure 1a with its switch at 3000 (n = 100, sphere of R^10): 6 trials.
+
+    Block 5 starts at step 31 E + 1 and tests slots of 16 E and 32 E steps: every trial restarts
+    between the switch and the end of that block, and OPKB, which never restarts, does worse.
+    """
+    world = dp.environments.SignSwitches(SPHERE, changes=[3000])
+    policy = dp.ADAOPKB(SPHERE, horizon=10_000, reward_bound=1.5)
+    both = {"ada": policy, "opkb": dp.OPKB(SPHERE, horizon=10_000, reward_bound=1.5)}
+    runs = dp.simulate(both, world, steps=6000, trials=6)
+    restarts = runs["restarts"].sel(policy="ada").values
+    end_of_block_5 = 63 * policy.block_length
+    assert restarts[:, 3000:end_of_block_5].any(axis=1).all()
+    total = runs["regret"].sum("step").mean("trial")
+    assert total.sel(policy="ada") < total.sel(policy="opkb")
+    assert runs["restarts"].sel(policy="opkb").sum() == 0
+
+
+def test_a_restart_forgets_everything():
+    world = dp.environments.SignSwitches(PRIOR, changes=[400])
+    options = {"c3": 0.02, "first_index": 1, "c0": 1e-9}  # the slightest difference is a change
+    policy = dp.ADAOPKB(PRIOR, horizon=300, reward_bound=1.5, **options)
+    states = played(policy, world, 300)
+    counts = np.array([int(policy.restarts(s)) for s in states])
+    times = np.flatnonzero(np.diff(counts)) + 1
+    assert len(times) > 1
+    for time in times:
+        knowledge = states[time].knowledge
+        assert knowledge.begin == time
+        assert knowledge.block == 0
+        np.testing.assert_array_equal(knowledge.strategies[0], policy.design)
+        assert not np.asarray(knowledge.strategies[1:]).any()
+        assert not np.asarray(knowledge.gaps).any()
+
+
+def test_opkb_with_restarts_starts_again_every_period():
+    world = dp.environments.SignSwitches(PRIOR, changes=[1e9])
+    policy = dp.OPKB(PRIOR, horizon=300, period=120, reward_bound=1.5, c3=0.02)
+    states = played(policy, world, 300)
+    begins = np.array([int(s.knowledge.begin) for s in states[:-1]])
+    np.testing.assert_array_equal(begins, 120 * (np.arange(300) // 120))
+    assert policy.restarts(states[-1]) == 0
+    # within a period it is OPKB for that horizon
+    assert policy.block_length == dp.OPKB(PRIOR, horizon=120, reward_bound=1, c3=0.02).block_length
+
+
+def test_its_period_comes_from_theory():
+    from driftpeak.theory.schedules import elimination_period
+
+    expected = elimination_period(PRIOR.kernel, horizon=5000, dimension=3, variation=50.0)
+    assert dp.ROPKB(PRIOR, horizon=5000, variation=50.0).period == expected
+
+
+def test_kernel_and_rewards_are_scaled():
+    """A kernel 9 times and rewards, mean and bound 3 times as large: the same queries."""
+    world = dp.environments.SignSwitches(PRIOR, changes=[100])
+    larger = dp.Prior(PRIOR.domain, 9 * PRIOR.kernel, noise_variance=0.09, mean=3 * 0.4)
+    shifted = dp.Prior(PRIOR.domain, PRIOR.kernel, noise_variance=0.01, mean=0.4)
+    functions = dp.true_functions(world, steps=200)[0]
+    tables = [dp.environments.Table(factor * (functions + 0.4)) for factor in (1.0, 3.0)]
+    actions = [
+        dp.simulate({"it": dp.ADAOPKB(p, horizon=200, reward_bound=b, c3=0.02)}, t, steps=200)[
+            "action"
+        ].values
+        for p, b, t in zip((shifted, larger), (1.0, 3.0), tables, strict=True)
+    ]
+    np.testing.assert_array_equal(*actions)
+
+
+def test_rewards_outside_the_bound_are_counted_once():
+    world = dp.environments.SignSwitches(PRIOR, changes=[100])
+    policy = dp.OPKB(PRIOR, horizon=100, reward_bound=0.2)
+    with pytest.warns(dp.DriftpeakWarning, match="of 200 rewards lie outside") as seen:
+        runs = dp.simulate({"it": policy}, world, steps=100, trials=2)
+    assert len(seen) == 1
+    outside = int((np.abs(runs["reward"].values) > 0.2).sum())
+    assert f"{outside} of 200" in str(seen[0].message)
+
+
+def test_presets_can_be_changed_field_by_field():
+    assert dp.OPKB(PRIOR, horizon=100, preset="theory", mixture=0.3).mixture == 0.3
+    assert Constants() == THEORY
+    assert TUNED.sigma == 100
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: dp.OPKB(PRIOR, horizon=1), "horizon must be an integer of at least 2; got 1"),
+        (lambda: dp.OPKB(PRIOR, horizon=9, period=10), r"period must lie in \[2, 9\]"),
+        (lambda: dp.ADAOPKB(PRIOR, horizon=9, reward_bound=0), "reward_bound must be .*above 0"),
+        (
+            lambda: dp.ADAOPKB(PRIOR, horizon=9, preset="best"),
+            "preset must be one of tuned, theory",
+        ),
+        (lambda: dp.ADAOPKB(PRIOR, horizon=9, delta=1.0), r"delta must lie in \(0, 1\); got 1"),
+        (lambda: dp.ADAOPKB(PRIOR, horizon=9, sigma=-1), "sigma must be .*above 0; got -1"),
+        (lambda: dp.ADAOPKB(PRIOR, horizon=9, c5=1.0), "c5 is no constant of H23; known: sigma"),
+        (lambda: dp.ADAOPKB(PRIOR, horizon=9, c1=2.0), r"c1 must lie in \(0, 1\]; got 2"),
+        (lambda: dp.ROPKB(PRIOR, horizon=9, variation=0.0), "variation must be .*above 0"),
+        (lambda: dp.ADAOPKB(PRIOR, horizon=9).prepare(10), "horizon=9 steps, the run has 10"),
+        (
+            lambda: dp.OPKB(PRIOR, horizon=9, features=SPHERE.features),
+            "features are for 100 points, the prior has 12",
+        ),
+    ],
+)
+def test_bad_input(make, message, without_type_checks):
+    with pytest.raises(dp.DriftpeakError, match=message):
+        make()
