@@ -2,8 +2,9 @@
 
 import math
 
-from driftpeak.errors import DriftpeakError, at_least_integer, unit_interval
-from driftpeak.kernels import SE, Kernel, Matern, Scaled
+from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
+from driftpeak.kernels import Kernel
+from driftpeak.theory.smoothness import smoothness
 
 
 def markov_restart_period(kernel: Kernel, *, drift: float, horizon: int, dimension: int) -> int:
@@ -19,15 +20,48 @@ def markov_restart_period(kernel: Kernel, *, drift: float, horizon: int, dimensi
     drift = unit_interval("drift", drift)
     horizon = at_least_integer("horizon", horizon, 1)
     dimension = at_least_integer("dimension", dimension, 1)
-    while isinstance(kernel, Scaled):
-        kernel = kernel.kernel
-    if isinstance(kernel, SE):
+    nu = smoothness(kernel)
+    if math.isinf(nu):
         constant, exponent = 12.0, 1 / 4
-    elif isinstance(kernel, Matern):
-        c = dimension * (dimension + 1) / (2 * kernel.nu + dimension * (dimension + 1))
-        constant, exponent = 24.0, 1 / (4 - c)
     else:
-        raise DriftpeakError(
-            f"B16 gives a restart period for SE and Matern; got {type(kernel).__name__}"
-        )
+        c = dimension * (dimension + 1) / (2 * nu + dimension * (dimension + 1))
+        constant, exponent = 24.0, 1 / (4 - c)
     return horizon if drift == 0 else math.ceil(min(horizon, constant * drift**-exponent))
+
+
+def elimination_period(
+    kernel: Kernel, *, horizon: int, dimension: int, variation: float | None = None
+) -> int:
+    r"""The restart interval H of R-PERP (IT25 Theorem 5) and of OPKB (IT25 Theorem 3).
+
+    \(\lceil (T/V_T)^{2/3} \log^{(d+2)/3} T\rceil\) for SE; for Matern with \(\nu > 1/2\)
+    \(\lceil (T/V_T)^{\frac{2\nu+d}{3\nu+d}} \log^{\frac{4\nu+d}{6\nu+2d}} T\rceil\); without
+    \(V_T\) the same at \(V_T = 1\) (IT25 Appendix D). It balances the two terms of IT25 (101),
+    drift \(V_T H\) and learning \(T \sqrt{\log T\,\gamma_H / H}\), and is clipped to [2, T]: where
+    the formula exceeds T the theorem's condition on \(V_T\) fails, and restarting does not pay.
+    Theorem 3 states it for Matern only; the balance is the same for SE.
+
+    Arguments:
+        kernel: SE or Matern, scaled or not.
+        horizon: T, at least 2.
+        dimension: d.
+        variation: V_T, the sum over time of the largest change of the function; if None, unknown.
+
+    Raises:
+        DriftpeakError: horizon below 2, dimension below 1, variation not positive, another kernel
+            or a Matern kernel with nu <= 1/2.
+    """
+    horizon = at_least_integer("horizon", horizon, 2)
+    dimension = at_least_integer("dimension", dimension, 1)
+    variation = 1.0 if variation is None else positive("variation", variation)
+    nu = smoothness(kernel)
+    if nu <= 1 / 2:
+        raise DriftpeakError(f"IT25 Theorem 5 needs a Matern kernel with nu above 1/2; got {nu:g}")
+    if math.isinf(nu):
+        exponent, logarithms = 2 / 3, (dimension + 2) / 3
+    else:
+        exponent = (2 * nu + dimension) / (3 * nu + dimension)
+        logarithms = (4 * nu + dimension) / (6 * nu + 2 * dimension)
+    # clipped before it is rounded: a minute variation would make it infinite
+    wanted = min((horizon / variation) ** exponent * math.log(horizon) ** logarithms, horizon)
+    return max(math.ceil(wanted), 2)
