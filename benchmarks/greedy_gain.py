@@ -12,7 +12,7 @@ import driftpeak as dp
 
 COUNT = 5000
 KERNELS = {"SE": dp.SE(0.2), "Matern-5/2": dp.Matern(2.5, 0.2)}
-TARGETS = {f"{name} (s)": "<= 60" for name in KERNELS}
+TARGETS = {f"{name} (s)": "<= 20" for name in KERNELS}
 
 
 def run() -> dict[str, float]:

@@ -5,7 +5,7 @@ from importlib.metadata import version
 from driftpeak import environments, features, forgetting, kernels, widths
 from driftpeak.beliefs import Posterior, make_belief
 from driftpeak.domains import Arms, Grid
-from driftpeak.environments import AbruptSwitches, MarkovDrift, SlowChange
+from driftpeak.environments import AbruptSwitches, MarkovDrift, MovingBump, SlowChange
 from driftpeak.errors import DriftpeakError
 from driftpeak.information import (
     RealisedGain,
@@ -52,6 +52,7 @@ __all__ = [
     "Linear",
     "MarkovDrift",
     "Matern",
+    "MovingBump",
     "Periodic",
     "Policy",
     "Posterior",

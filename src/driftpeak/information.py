@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 from driftpeak.beliefs import Posterior
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, unit_interval
 from driftpeak.priors import Prior
+from driftpeak.threads import single_threaded_lapack
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -91,7 +92,8 @@ def greedy_gain(
         raise DriftpeakError("give either drift or worth: each is a way of its own to forget")
     if (np.diff(worth) > 0).any():
         raise DriftpeakError("worth must not increase with age; give the newest observation first")
-    gains = np.concatenate([[0.0], _greedy(prior, prior.noise_variance / worth, 1 - drift)])
+    with single_threaded_lapack():
+        gains = np.append(0.0, _greedy(prior, prior.noise_variance / worth, 1 - drift))
     return gains / (GREEDY_GUARANTEE if alike else ORDERED_GUARANTEE) if upper else gains
 
 

@@ -4,6 +4,7 @@ import math
 
 from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
 from driftpeak.kernels import Kernel
+from driftpeak.theory.gains import gain_rate
 from driftpeak.theory.smoothness import smoothness
 
 
@@ -65,3 +66,90 @@ def elimination_period(
     # clipped before it is rounded: a minute variation would make it infinite
     wanted = min((horizon / variation) ** exponent * math.log(horizon) ** logarithms, horizon)
     return max(math.ceil(wanted), 2)
+
+
+def restart_period(
+    kernel: Kernel,
+    *,
+    horizon: int,
+    dimension: int,
+    variation: float | None = None,
+    gain: float | None = None,
+) -> int:
+    r"""R-GP-UCB's restart interval H (ZS21 remarks 2 and 3), in 1..T.
+
+    \(\lceil\gamma_T^{1/4} (T/P_T)^{1/2}\rceil\); without \(P_T\)
+    \(\lceil\gamma_T^{1/4} T^{1/2}\rceil\). It balances the terms of ZS21 Theorem 1,
+    \(\sqrt{\gamma} H^{3/2} P_T\) and \(\gamma T H^{-1/2}\), the gain held at \(\gamma_T\).
+
+    Arguments:
+        kernel: SE, Matern or linear, for the gain.
+        horizon: T.
+        dimension: d.
+        variation: P_T, in the RKHS norm; if None, unknown.
+        gain: \(\gamma_T\); by default its rate, as in IT25's experiments
+            (`driftpeak.theory.gains.gain_rate`).
+
+    Raises:
+        DriftpeakError: a number out of range; no gain given and none known for the kernel.
+    """
+    horizon = at_least_integer("horizon", horizon, 2)
+    gain = _gain(kernel, horizon, dimension, gain)
+    variation = 1.0 if variation is None else positive("variation", variation)
+    wanted = min(gain**0.25 * math.sqrt(horizon / variation), horizon)
+    return max(math.ceil(wanted), 1)
+
+
+def window_length(
+    kernel: Kernel,
+    *,
+    horizon: int,
+    dimension: int,
+    variation: float | None = None,
+    gain: float | None = None,
+) -> int:
+    """SW-GP-UCB's window w: the same number as R-GP-UCB's period (ZS21 remarks 2 and 3).
+
+    Arguments and errors as for `restart_period`.
+    """
+    return restart_period(
+        kernel, horizon=horizon, dimension=dimension, variation=variation, gain=gain
+    )
+
+
+def discount_factor(
+    kernel: Kernel,
+    *,
+    horizon: int,
+    dimension: int,
+    variation: float | None = None,
+    gain: float | None = None,
+) -> float:
+    r"""WGP-UCB's discount (D22 Corollary 5).
+
+    \(1 - \gamma_T^{-1/4} B_T^{1/2} T^{-1/2}\); without \(B_T\) the same at 1.
+
+    Arguments:
+        variation: B_T, in the RKHS norm; if None, unknown.
+        gain: the combined weighted gain, not larger than \(\gamma_T\), whose rate is the default.
+
+    Raises:
+        DriftpeakError: a number out of range; no gain given and none known for the kernel; a
+            variation so large that the discount would not be positive.
+    """
+    horizon = at_least_integer("horizon", horizon, 2)
+    gain = _gain(kernel, horizon, dimension, gain)
+    variation = 1.0 if variation is None else positive("variation", variation)
+    discount = 1 - gain**-0.25 * math.sqrt(variation / horizon)
+    if discount <= 0:
+        raise DriftpeakError(
+            f"D22 Corollary 5 gives no discount above 0: variation must be below sqrt(gain) T = "
+            f"{math.sqrt(gain) * horizon:.4g}; got {variation:g}"
+        )
+    return discount
+
+
+def _gain(kernel: Kernel, horizon: int, dimension: int, gain: float | None) -> float:
+    if gain is not None:
+        return positive("gain", gain)
+    return gain_rate(kernel, count=horizon, dimension=dimension).number
