@@ -75,5 +75,5 @@ def test_elimination_period_refuses() -> None:
         elimination_period(Matern(0.5), horizon=100, dimension=1)
     with pytest.raises(DriftpeakError, match="nothing of Linear"):
         elimination_period(Linear(), horizon=100, dimension=1)
-    with pytest.raises(DriftpeakError, match="variation must be a finite number above 0"):
-        elimination_period(SE(), horizon=100, dimension=1, variation=0.0)
+    with pytest.raises(DriftpeakError, match="variation must be a finite number of at least 0"):
+        elimination_period(SE(), horizon=100, dimension=1, variation=-1.0)

@@ -41,10 +41,10 @@ class BumpState(NamedTuple):
 class MovingBump(Environment[BumpState]):
     r"""One bump, moved to a cell drawn at random every `period` steps.
 
-    The domain's bounding box is cut into `cells` per dimension, the bumps stand at their centres and
-    have height \(2\varepsilon\): what is within \(\varepsilon\) of the peak lies in the bump's own
-    cell, everything else tells hardly anything. A policy that has no time to look into all cells
-    has regret of order \(\varepsilon\) per step.
+    The domain's bounding box is cut into `cells` per dimension, the bumps stand at their centres
+    and have height \(2\varepsilon\): what is within \(\varepsilon\) of the peak lies in the
+    bump's own cell, everything else tells hardly anything. A policy that has no time to look into
+    all cells has regret of order \(\varepsilon\) per step.
 
     Every function has the RKHS norm `norm` exactly (over all of \(R^d\); on the domain it is at
     most that), and \(\sum_t \|f_{t+1} - f_t\|_\infty \le\) `variation(steps)`.
@@ -76,8 +76,8 @@ class MovingBump(Environment[BumpState]):
         cells = at_least_integer("cells", cells, 2)
         if cells**dimension * len(points) > LARGEST:
             raise DriftpeakError(
-                f"{cells**dimension:,} cells for {len(points):,} points are too many: their product "
-                f"may be at most {LARGEST:,}"
+                f"{cells**dimension:,} cells for {len(points):,} points are too many: "
+                f"their product may be at most {LARGEST:,}"
             )
         low, high = points.min(axis=0), points.max(axis=0)
         if (high <= low).any():

@@ -22,6 +22,7 @@ from driftpeak.theory.bound import Bound, Condition, conclude
 from driftpeak.theory.smoothness import smoothness
 
 Measure = Literal["variation", "drift", "exponent"]
+MEASURES: tuple[Measure, ...] = ("drift", "variation", "exponent")
 SYMBOLS = {"variation": "V_T", "drift": "epsilon"}
 Form = Mapping[str, float]
 
@@ -33,7 +34,7 @@ class Setting:
     Arguments:
         kernel: SE or Matern.
         dimension: d.
-        horizon: T, at least 2.
+        horizon: T, at least 3, so that log T >= 1.
         variation: V_T, at least 0. drift: epsilon in [0, 1]. exponent: alpha, at least 0. Each may
             be unknown: None.
         window: M25's parameter of the windows between side queries, 0 < a < 1/3.
@@ -53,7 +54,7 @@ class Setting:
     def __post_init__(self) -> None:
         smoothness(self.kernel)
         at_least_integer("dimension", self.dimension, 1)
-        at_least_integer("horizon", self.horizon, 2)
+        at_least_integer("horizon", self.horizon, 3)
         if self.variation is not None:
             at_least("variation", self.variation, 0)
         if self.drift is not None:
@@ -120,6 +121,7 @@ class Rate:
         measure: what change is measured by.
         known: whether the policy must know the measure beforehand.
         source: paper and theorem.
+        kernel: "SE" or "Matern" if it is proved for that alone, else "".
         requires: the conditions, as functions of the setting. Constants that a paper does not name
             are taken as 1 in them.
         lower: whether no policy can do better, instead of this one no worse.
@@ -130,6 +132,7 @@ class Rate:
     measure: Measure
     known: bool
     source: str
+    kernel: Literal["SE", "Matern", ""] = ""
     requires: tuple[Requirement, ...] = ()
     lower: bool = False
 
@@ -139,13 +142,26 @@ class Rate:
         Raises:
             DriftpeakError: the measure of change is not known.
         """
-        setting.measured(self.measure)
+        self._change(setting)
         conditions = [requirement(setting) for requirement in self.requires]
+        if self.kernel:
+            kind = _kind(setting)
+            conditions.insert(0, Condition(f"kernel {self.kernel}", kind == self.kernel, kind))
         return conclude(self.source, conditions, lambda: max(self._sizes(setting)))
 
     def growth(self, setting: Setting) -> float:
         """The exponent of T, the measure of change staying the same."""
         return max(a.at(setting) for a, _ in self.terms)
+
+    def limit(self, setting: Setting) -> float:
+        """The change above which the rate is no longer below T; 0 if it never is."""
+        ends = [math.inf]
+        for a, b in ((a.at(setting), b.at(setting)) for a, b in self.terms):
+            if b > 0:
+                ends.append(setting.horizon ** ((1 - a) / b))
+            elif a >= 1:
+                ends.append(0.0)
+        return min(ends)
 
     def written(self, setting: Setting) -> str:
         """The largest term in `setting`, such as "T^0.667 V_T^0.333".
@@ -160,10 +176,17 @@ class Rate:
         return " ".join(shown) or "1"
 
     def _sizes(self, setting: Setting) -> list[float]:
-        change = 1.0 if self.measure == "exponent" else setting.measured(self.measure)
+        change = self._change(setting)
         return [
             setting.horizon ** a.at(setting) * _power(change, b.at(setting)) for a, b in self.terms
         ]
+
+    def _change(self, setting: Setting) -> float:
+        """What the second exponents apply to; 1 for the policy that need not know it."""
+        if not self.known and getattr(setting, self.measure) is None:
+            return 1.0
+        value = setting.measured(self.measure)
+        return 1.0 if self.measure == "exponent" else value
 
 
 def _power(base: float, exponent: float) -> float:
@@ -189,14 +212,8 @@ def _rougher(least: float) -> Requirement:
     return lambda s: Condition(f"nu > {least:g}", s.nu > least, f"nu = {s.nu:g}")
 
 
-def _se(setting: Setting) -> Condition:
-    nu = setting.nu
-    return Condition("an SE kernel", math.isinf(nu), f"{'SE' if math.isinf(nu) else 'Matern'}")
-
-
-def _matern(setting: Setting) -> Condition:
-    nu = setting.nu
-    return Condition("a Matern kernel", math.isfinite(nu), "SE" if math.isinf(nu) else "Matern")
+def _kind(setting: Setting) -> str:
+    return "SE" if math.isinf(setting.nu) else "Matern"
 
 
 def _variation_above(power: Exponent, logarithms: Exponent) -> Requirement:
@@ -252,85 +269,85 @@ DISCOUNT_FLOOR = _of({"nu": 4, "d": 3}, {"nu": 8, "d": 4})  # D22, proof of Coro
 HALF = _rougher(1 / 2)
 BELOW = _of({"nu": -1}, {"nu": 2, "d": 1})  # T^-1/2 for SE
 
-_ELIMINATION_SE = (_se, _variation_above(_constant(-1, 2), _of({"d": 1, "1": 2}, {"1": 3})))
-_ELIMINATION_MATERN = (
-    _matern,
-    HALF,
-    _variation_above(BELOW, _of({"nu": 1, "d": 1}, {"nu": 2, "d": 1})),
-)
+SE_THRESHOLD = _variation_above(_constant(-1, 2), _of({"d": 1, "1": 2}, {"1": 3}))
+MATERN_THRESHOLD = _variation_above(BELOW, _of({"nu": 1, "d": 1}, {"nu": 2, "d": 1}))
 
 RATES: tuple[Rate, ...] = (
     # Bayesian, Markov drift
     Rate("r-gp-ucb", ((BAYES_STATIC, NONE), (ONE, _of({"nu": 1}, {"nu": 8, "D": 3}))), "drift",
-         True, "B16 Corollary 4.1", (_rougher(2),)),
+         True, "B16 Corollary 4.1", requires=(_rougher(2),)),
     Rate("tv-gp-ucb", ((BAYES_STATIC, NONE), (ONE, _of({"nu": 1}, {"nu": 6, "D": 2}))), "drift",
-         True, "B16 Corollary 4.1", (_rougher(2),)),
+         True, "B16 Corollary 4.1", requires=(_rougher(2),)),
     # variation budgets, known (IT25 Table 1)
     Rate("r-gp-ucb", ((UCB, QUARTER), (UCB, NONE)), "variation", True,
-         "ZS21 remark 2; IT25 Table 1", (HALF,)),
+         "ZS21 remark 2; IT25 Table 1", requires=(HALF,)),
     Rate("sw-gp-ucb", ((UCB, QUARTER), (UCB, NONE)), "variation", True,
-         "ZS21 remark 2; IT25 Table 1", (HALF,)),
+         "ZS21 remark 2; IT25 Table 1", requires=(HALF,)),
     Rate("w-gp-ucb", ((UCB, QUARTER), (DISCOUNT_FLOOR, _constant(-1, 2))), "variation", True,
-         "D22 Corollary 5; IT25 Table 1", (HALF, _some_variation)),
+         "D22 Corollary 5; IT25 Table 1", requires=(HALF, _some_variation)),
     Rate("opkb", ((OPKB, THIRD), (STATIC, NONE)), "variation", True,
-         "IT25 Table 1", (_se, _some_variation)),
-    Rate("opkb", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 3", _ELIMINATION_MATERN),
-    Rate("r-perp", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 5", _ELIMINATION_SE),
-    Rate("r-perp", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 5", _ELIMINATION_MATERN),
+         "IT25 Table 1", "SE", (_some_variation,)),
+    Rate("opkb", ((BEST, BEST_V),), "variation", True,
+         "IT25 Theorem 3", "Matern", (HALF, MATERN_THRESHOLD)),
+    Rate("r-perp", ((BEST, BEST_V),), "variation", True,
+         "IT25 Theorem 5", "SE", (SE_THRESHOLD,)),
+    Rate("r-perp", ((BEST, BEST_V),), "variation", True,
+         "IT25 Theorem 5", "Matern", (HALF, MATERN_THRESHOLD)),
     # variation budgets, unknown (IT25 Table 2)
     Rate("r-gp-ucb", ((UCB, ONE), (UCB, NONE)), "variation", False,
-         "ZS21 remark 3; IT25 Table 2", (HALF,)),
+         "ZS21 remark 3; IT25 Table 2", requires=(HALF,)),
     Rate("sw-gp-ucb", ((UCB, ONE), (UCB, NONE)), "variation", False,
-         "ZS21 remark 3; IT25 Table 2", (HALF,)),
+         "ZS21 remark 3; IT25 Table 2", requires=(HALF,)),
     Rate("w-gp-ucb", ((UCB, ONE), (UCB, NONE)), "variation", False,
-         "D22 Corollary 5; IT25 Table 2", (HALF,)),
+         "D22 Corollary 5; IT25 Table 2", requires=(HALF,)),
     Rate("ada-opkb", ((OPKB, THIRD), (STATIC, NONE)), "variation", False,
-         "H23; IT25 Table 2", (HALF,)),
+         "H23; IT25 Table 2", requires=(HALF,)),
     Rate("r-perp", ((BEST, ONE), (BEST, NONE)), "variation", False,
-         "IT25 Appendix D, Table 2", (HALF,)),
-    # uncertainty injection (M25 Tables 1 and 2), SE only
+         "IT25 Appendix D, Table 2", requires=(HALF,)),
+    # uncertainty injection (M25 Tables 1 and 2)
     Rate("ui-gp-ucb", ((_of({"alpha": 3, "1": 1}, {"1": 2}), NONE),), "exponent", True,
-         "M25 Proposition 2.2", (_se,)),
-    Rate("sparq", ((_constant(1, 2), NONE),), "exponent", False, "M25 Theorem 3.3", (_se,)),
+         "M25 Proposition 2.2", "SE"),
+    Rate("sparq", ((_constant(1, 2), NONE),), "exponent", False, "M25 Theorem 3.3", "SE"),
     Rate("w-sparq", ((_of({"window": 3, "1": 1}, {"1": 2}), NONE),), "exponent", True,
-         "M25 Theorem 3.10", (_se, _window, _exponent_in(0, math.inf, low_open=True))),
+         "M25 Theorem 3.10", "SE", (_window, _exponent_in(0, math.inf, low_open=True))),
     # lower bounds
-    Rate("any", ((ONE, ONE),), "drift", True, "B16 Theorem 4.1", (_rougher(4),), lower=True),
-    Rate("any", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 1",
-         (_se, _variation_above(_constant(-1, 2), _of({"d": 1}, {"1": 4})),
+    Rate("any", ((ONE, ONE),), "drift", True, "B16 Theorem 4.1", requires=(_rougher(4),),
+         lower=True),
+    Rate("any", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 1", "SE",
+         (_variation_above(_constant(-1, 2), _of({"d": 1}, {"1": 4})),
           _variation_below(_of({"d": 1}, {"1": 4}))), lower=True),
-    Rate("any", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 1",
-         (_matern, _variation_above(BELOW, NONE), _variation_below(NONE)), lower=True),
+    Rate("any", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 1", "Matern",
+         (_variation_above(BELOW, NONE), _variation_below(NONE)), lower=True),
     Rate("any", ((_of({"alpha": 1, "1": 1}, {"1": 2}), NONE),), "exponent", True,
-         "M25 Proposition 2.6", (_se, _exponent_in(0, 1)), lower=True),
+         "M25 Proposition 2.6", "SE", (_exponent_in(0, 1),), lower=True),
     Rate("any", ((ONE, NONE),), "exponent", True,
-         "M25 Proposition 2.6", (_se, _exponent_in(1, math.inf)), lower=True),
+         "M25 Proposition 2.6", "SE", (_exponent_in(1, math.inf),), lower=True),
 )  # fmt: skip
 
 
-def rates(
-    policy: str, *, measure: Measure | None = None, known: bool | None = None
-) -> tuple[Rate, ...]:
-    """The rows for `policy`, or the lower bounds for "any"; by default of every kind."""
-    return tuple(
-        rate
-        for rate in RATES
-        if rate.policy == policy and measure in (None, rate.measure) and known in (None, rate.known)
-    )
+def rates(policy: str, measure: Measure, *, known: bool) -> tuple[Rate, ...]:
+    """The rows for `policy` ("any" for lower bounds), its change measured by `measure`.
 
-
-def order(
-    policy: str, setting: Setting, *, measure: Measure = "variation", known: bool = True
-) -> Bound:
-    """The rate of `policy` in `setting` as a number, constants and logarithms left out.
-
-    Of several rows (SE and Matern apart) the one that applies; if none does, the conditions that
-    fail in the one that comes closest.
-
-    Raises:
-        DriftpeakError: the papers have no such rate, or the measure of change is not known.
+    Arguments:
+        known: whether those for a policy that knows the measure, or those for one that does not.
     """
-    rows = rates(policy, measure=measure, known=known)
-    if not rows:
-        raise DriftpeakError(f"the papers state no rate for {policy!r} in the {measure}")
-    return min((row.order(setting) for row in rows), key=lambda bound: len(bound.failed))
+    wanted = (policy, measure, known)
+    return tuple(rate for rate in RATES if (rate.policy, rate.measure, rate.known) == wanted)
+
+
+def applicable(policy: str, setting: Setting, measure: Measure) -> tuple[Rate, Bound] | None:
+    """The row that applies to `policy` in `setting`, and its order; None if the papers have none.
+
+    If the measure is known, a row that makes use of it comes first. Of several such (SE and Matern
+    apart) the one whose conditions hold; if none do, the one for this kernel with the fewest that
+    fail. For a policy that need not know it, an unknown variation is taken as 1.
+    """
+    given = getattr(setting, measure) is not None
+    rows = rates(policy, measure, known=True) if given else ()
+    rows = rows or rates(policy, measure, known=False)
+    orders = [(row, row.order(setting)) for row in rows]
+    return min(
+        orders,
+        key=lambda pair: (pair[0].kernel not in ("", _kind(setting)), len(pair[1].failed)),
+        default=None,
+    )

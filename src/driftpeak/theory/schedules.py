@@ -2,7 +2,7 @@
 
 import math
 
-from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
+from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
 from driftpeak.kernels import Kernel
 from driftpeak.theory.gains import gain_rate
 from driftpeak.theory.smoothness import smoothness
@@ -49,12 +49,12 @@ def elimination_period(
         variation: V_T, the sum over time of the largest change of the function; if None, unknown.
 
     Raises:
-        DriftpeakError: horizon below 2, dimension below 1, variation not positive, another kernel
-            or a Matern kernel with nu <= 1/2.
+        DriftpeakError: horizon below 2, dimension below 1, variation below 0, another kernel, or a
+            Matern kernel with nu <= 1/2.
     """
     horizon = at_least_integer("horizon", horizon, 2)
     dimension = at_least_integer("dimension", dimension, 1)
-    variation = 1.0 if variation is None else positive("variation", variation)
+    ratio = _steps_per_change(horizon, variation)
     nu = smoothness(kernel)
     if nu <= 1 / 2:
         raise DriftpeakError(f"IT25 Theorem 5 needs a Matern kernel with nu above 1/2; got {nu:g}")
@@ -63,8 +63,8 @@ def elimination_period(
     else:
         exponent = (2 * nu + dimension) / (3 * nu + dimension)
         logarithms = (4 * nu + dimension) / (6 * nu + 2 * dimension)
-    # clipped before it is rounded: a minute variation would make it infinite
-    wanted = min((horizon / variation) ** exponent * math.log(horizon) ** logarithms, horizon)
+    # clipped before it is rounded: a minute variation makes it infinite
+    wanted = min(ratio**exponent * math.log(horizon) ** logarithms, horizon)
     return max(math.ceil(wanted), 2)
 
 
@@ -95,8 +95,8 @@ def restart_period(
     """
     horizon = at_least_integer("horizon", horizon, 2)
     gain = _gain(kernel, horizon, dimension, gain)
-    variation = 1.0 if variation is None else positive("variation", variation)
-    wanted = min(gain**0.25 * math.sqrt(horizon / variation), horizon)
+    ratio = _steps_per_change(horizon, variation)
+    wanted = min(gain**0.25 * math.sqrt(ratio), horizon)
     return max(math.ceil(wanted), 1)
 
 
@@ -139,14 +139,21 @@ def discount_factor(
     """
     horizon = at_least_integer("horizon", horizon, 2)
     gain = _gain(kernel, horizon, dimension, gain)
-    variation = 1.0 if variation is None else positive("variation", variation)
-    discount = 1 - gain**-0.25 * math.sqrt(variation / horizon)
+    discount = 1 - gain**-0.25 / math.sqrt(_steps_per_change(horizon, variation))
     if discount <= 0:
         raise DriftpeakError(
             f"D22 Corollary 5 gives no discount above 0: variation must be below sqrt(gain) T = "
             f"{math.sqrt(gain) * horizon:.4g}; got {variation:g}"
         )
     return discount
+
+
+def _steps_per_change(horizon: int, variation: float | None) -> float:
+    """T / V_T; T, as if V_T were 1, where it is unknown; infinite where nothing changes."""
+    if variation is None:
+        return horizon
+    variation = at_least("variation", variation, 0)
+    return horizon / variation if variation > 0 else math.inf
 
 
 def _gain(kernel: Kernel, horizon: int, dimension: int, gain: float | None) -> float:

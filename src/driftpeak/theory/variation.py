@@ -37,8 +37,8 @@ def supremum_variation(values: Any) -> float:
 def rkhs_norm(prior: Prior, values: Any) -> Vector:
     r"""The RKHS norm of every row of `values`, shape `(functions, points)`, over the domain.
 
-    \(\sqrt{f^\top K^{-1} f}\), the least norm of all functions with these values. Infinite where the
-    values cannot be had from the kernel, to rounding: outside the span of the eigenvectors of K
+    \(\sqrt{f^\top K^{-1} f}\), the least norm of all functions with these values. Infinite where
+    the values cannot be had from the kernel, to rounding: outside the span of the eigenvectors of K
     whose eigenvalues exceed 1e-12 of the largest.
 
     Raises:
@@ -100,9 +100,9 @@ def estimate_drift(
     Arguments:
         values: shape `(steps, arms)`, at regular times.
         prior: covariance, mean and noise of the arms. By default they come from the data
-            themselves, as in B16 section 5.2. A function that drifts so slowly that it hardly
-            changes over the table (\(\epsilon\) times the number of rows of a few tens or less) then
-            seems to drift faster than it does: its mean and covariance are not in the data.
+            themselves, as in B16 section 5.2. A function that drifts slowly for
+            the length of the table (\(\epsilon\) times the number of rows of a few tens or less)
+            then seems faster than it is: its mean and covariance are not in the data.
         noise_variance: of one cell, instead of the prior's; without a prior 5 % of the arms'
             average variance by default.
 
