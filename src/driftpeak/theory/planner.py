@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,13 +47,13 @@ class Advice:
 
     policy: str
     measure: Measure | None
-    parameters: Parameters
-    rate: str
-    order: Bound | None
-    sublinear: bool
-    remark: str
     cost: str
     needs: tuple[str, ...]
+    remark: str = ""
+    parameters: Parameters = field(default_factory=dict)
+    rate: str = ""
+    order: Bound | None = None
+    sublinear: bool = False
     limit: float = 0.0
     side_queries: int = 0
 
@@ -149,17 +149,7 @@ def plan(setting: Setting, *, side_queries: int = 0) -> Plan:
         DriftpeakError: side_queries below 0.
     """
     allowed = at_least_integer("side_queries", side_queries, 0)
-    static = Advice(
-        "gp-ucb",
-        None,
-        {},
-        "",
-        None,
-        False,
-        "forgets nothing: no guarantee under change",
-        FILTER,
-        (),
-    )
+    static = Advice("gp-ucb", None, FILTER, (), "no guarantee under change")
     policies = (static, *(_advise(model, setting, allowed) for model in MODELS))
     lower: dict[Measure, Bound] = {}
     for measure in MEASURES:
@@ -213,42 +203,44 @@ def fill_in(
 
 
 def _advise(model: _Model, setting: Setting, allowed: int) -> Advice:
-    def advice(
-        remark: str, needs: tuple[str, ...], order: Bound | None = None, **found: object
-    ) -> Advice:
-        row = {"parameters": {}, "rate": "", "sublinear": False, **found}
-        return Advice(policy=model.policy, measure=model.measure, order=order, remark=remark,
-                      cost=model.cost, needs=needs, **row)  # type: ignore[arg-type]  # fmt: skip
-
     symbol = SYMBOLS[model.measure]
     found = applicable(model.policy, setting, model.measure)
     if found is None:
-        return advice(f"needs {symbol} ({OPTIONS[model.measure]})", (*model.needs, symbol))
+        remark = f"needs {symbol} ({OPTIONS[model.measure]})"
+        return Advice(model.policy, model.measure, model.cost, (*model.needs, symbol), remark)
     row, order = found
     needs = (*model.needs, symbol) if row.known else model.needs
     if order.value is None:
-        return advice("fails: " + "; ".join(map(str, order.failed)), needs, order)
+        remark = "fails: " + "; ".join(map(str, order.failed))
+        return Advice(model.policy, model.measure, model.cost, needs, remark, order=order)
     queries, growth, limit = model.side_queries(setting), row.growth(setting), row.limit(setting)
+    below = order.value < setting.horizon
     if growth >= 1:
-        remark = f"T^{growth:.3g} is not below T" if growth > 1 else "linear in T"
-    elif order.value >= setting.horizon:
-        remark = f"{order.value:,.3g} is not below T; {symbol} would have to be below {limit:.3g}"
-    elif queries > allowed:
-        remark = f"{allowed:,} side queries are allowed"
+        remark = "not below T" if growth > 1 else "linear in T"
+    elif not below:
+        remark = "not below T here" + (
+            f", only while {symbol} < {limit:,.4g}" if math.isfinite(limit) else ""
+        )
+    elif queries:
+        remark = f"takes {queries:,} side queries"
+        remark += f", {allowed:,} allowed" if queries > allowed else ""
     elif setting.variation is None and math.isfinite(limit):
         remark = f"while {symbol} < {limit:,.4g}"
     else:
         remark = ""
-    # a variation budget beyond the guarantee sets no parameter: there is no discount above 0 for it
-    empty = model.measure == "variation" and order.value >= setting.horizon
-    return advice(
-        remark,
-        needs,
-        order,
+    # for a variation beyond the guarantee there is nothing to set: the discount, say, is below 0
+    empty = model.measure == "variation" and not below
+    return Advice(
+        policy=model.policy,
+        measure=model.measure,
+        cost=model.cost,
+        needs=needs,
+        remark=remark,
         parameters={} if empty else model.parameters(setting),
         rate=row.written(setting),
+        order=order,
+        sublinear=growth < 1 and below,
         limit=limit,
-        sublinear=growth < 1 and order.value < setting.horizon,
         side_queries=queries,
     )
 

@@ -36,18 +36,15 @@ def print_plan(plan: Plan) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("policy", "parameters"):
         table.add_column(name, no_wrap=True)
-    table.add_column("regret grows as", overflow="fold")
+    table.add_column("regret grows as", min_width=19)
     for name in ("below T", "must know", "cost of a step"):
         table.add_column(name)
     for advice in plan.policies:
-        words = [advice.remark, f"takes {advice.side_queries:,} side queries"]
-        words = [word for word in words[: 2 if advice.side_queries else 1] if word]
+        grows = f"{advice.rate}, {advice.remark}" if advice.rate else advice.remark
         table.add_row(
             advice.policy,
-            ", ".join(f"{name}={value:.4g}" for name, value in advice.parameters.items()),
-            f"{advice.rate} ({', '.join(words)})"
-            if advice.rate and words
-            else advice.rate or advice.remark,
+            ", ".join(f"{name}={_shown(value)}" for name, value in advice.parameters.items()),
+            grows if advice.remark else advice.rate,
             "yes" if advice.sublinear else "no",
             ", ".join(advice.needs) or "nothing",
             advice.cost,
@@ -55,7 +52,7 @@ def print_plan(plan: Plan) -> None:
     console = Console(highlight=False)
     console.print(table)
     console.print(
-        "T steps, n points, r features, q side queries at a time; constants and logarithms left out."
+        "Constants and logarithms left out. T steps, n points, r features, q side queries a time."
     )
     for measure, bound in plan.lower.items():
         if bound.value is not None:
@@ -85,6 +82,10 @@ def _row(advice: Advice) -> dict[str, Any]:
 def _bound(bound: Bound) -> dict[str, Any]:
     failed = [str(condition) for condition in bound.failed]
     return {"order": bound.value, "source": bound.source, "failed": failed}
+
+
+def _shown(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4g}"
 
 
 def _finite(value: float) -> float | None:
