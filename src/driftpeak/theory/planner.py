@@ -112,7 +112,7 @@ def _w_sparq_queries(s: Setting) -> int:
     )
 
 
-FILTER, REWEIGHTING, DESIGN = "n r + r²", "n r² + r³", "n r² an iteration"
+FILTER, REWEIGHTING, DESIGN = "nr + r²", "nr² + r³", "nr² an iteration"
 MODELS = (
     _Model("r-gp-ucb", "drift", FILTER, ("T",), _markov_restart),
     _Model("tv-gp-ucb", "drift", FILTER, (), lambda s: {"drift": s.measured("drift")}),
@@ -122,12 +122,12 @@ MODELS = (
            lambda s: {"window": window_length(s.kernel, **_known(s))}),  # type: ignore[arg-type]
     _Model("w-gp-ucb", "variation", REWEIGHTING, ("T",),
            lambda s: {"discount": discount_factor(s.kernel, **_known(s))}),  # type: ignore[arg-type]
-    _Model("r-perp", "variation", "n r", ("T",), _elimination),
+    _Model("r-perp", "variation", "nr", ("T",), _elimination),
     _Model("opkb", "variation", DESIGN, ("T",), _elimination),
     _Model("ada-opkb", "variation", DESIGN, ("T",)),
     _Model("ui-gp-ucb", "exponent", REWEIGHTING, (),
            lambda s: {"exponent": s.measured("exponent")}),
-    _Model("sparq", "exponent", "n q² + q³", ("an expert",),
+    _Model("sparq", "exponent", "nq² + q³", ("an expert",),
            side_queries=lambda s: sparq_queries(s.horizon, dimension=s.dimension)),
     _Model("w-sparq", "exponent", REWEIGHTING, ("an expert",),
            lambda s: {"exponent": s.measured("exponent"), "window": s.window}, _w_sparq_queries),

@@ -34,10 +34,9 @@ def summary(plan: Plan) -> dict[str, Any]:
 def print_plan(plan: Plan) -> None:
     """Print the table, the lower bounds and the recommendation."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("policy", "parameters"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("regret grows as", min_width=19)
-    for name in ("below T", "must know", "cost of a step"):
+    table.add_column("policy", no_wrap=True)
+    table.add_column("parameters", min_width=15)
+    for name in ("regret grows as", "below T", "must know", "cost of a step"):
         table.add_column(name)
     for advice in plan.policies:
         grows = f"{advice.rate}, {advice.remark}" if advice.rate else advice.remark
