@@ -115,6 +115,8 @@ def test_fill_in_keeps_what_is_given():
     assert variation == pytest.approx(steps / math.sqrt(values.var(axis=0).mean()))
     assert (horizon, len(notes)) == (40, 3)
     assert 0 < drift <= 1
+    slow = fill_in(np.cumsum(values, axis=0), 40, 1.0, None)[3]
+    assert "likely overestimated from 40 rows" in slow[-1]
     longer = fill_in(values, 79, None, 0.5)[1]
     assert longer == pytest.approx(2 * variation)
 
@@ -144,7 +146,7 @@ def run(monkeypatch, capsys, without_type_checks):
 def data(tmp_path):
     values = dp.true_functions(
         dp.MarkovDrift(dp.Prior(dp.Grid([0, 1], size=5), dp.SE(0.3), 0.1), drift=0.2),
-        steps=80, seed=0,
+        steps=300, seed=0,
     )[0]  # fmt: skip
     path = tmp_path / "data.csv"
     rows = "\n".join(",".join(f"{v:.5f}" for v in row) for row in values)
@@ -166,7 +168,7 @@ def test_json_is_json_only(run, data):
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert found["recommended"] == "tv-gp-ucb"
-    assert found["settings"]["horizon"] == 80
+    assert found["settings"]["horizon"] == 300
     assert 0.05 < found["settings"]["drift"] < 0.6
     assert len(found["notes"]) == 3
     assert {row["policy"] for row in found["policies"]} == NAMES

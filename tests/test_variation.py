@@ -88,13 +88,13 @@ def test_the_estimate_maximises_the_dense_likelihood():
 
 
 def test_the_interval_covers_the_drift():
-    """Nominally 95 % of 40 tables: fewer than 33 would happen once in 3,000 times."""
+    """Nominally 95 % of 20 tables: fewer than 15 would happen once in 3,000 times."""
     prior = dp.Prior(dp.Grid([0, 1], size=8), dp.SE(0.3), 0.05)
-    worlds = dp.true_functions(dp.MarkovDrift(prior, drift=0.05), steps=120, trials=40, seed=0)
+    worlds = dp.true_functions(dp.MarkovDrift(prior, drift=0.05), steps=80, trials=20, seed=0)
     noise = math.sqrt(0.05) * np.random.default_rng(0).normal(size=worlds.shape)
     found = [estimate_drift(values, prior=prior) for values in worlds + noise]
-    assert sum(one.low <= 0.05 <= one.high for one in found) >= 33
-    assert np.median([one.drift for one in found]) == pytest.approx(0.05, rel=0.1)
+    assert sum(one.low <= 0.05 <= one.high for one in found) >= 15
+    assert np.median([one.drift for one in found]) == pytest.approx(0.05, rel=0.15)
 
 
 def test_without_a_prior_the_data_are_their_own():

@@ -113,6 +113,7 @@ def _w_sparq_queries(s: Setting) -> int:
 
 
 FILTER, REWEIGHTING, DESIGN = "nr + r²", "nr² + r³", "nr² an iteration"
+FEW = 30  # correlation times below which the data say too little of their own mean and covariance
 MODELS = (
     _Model("r-gp-ucb", "drift", FILTER, ("T",), _markov_restart),
     _Model("tv-gp-ucb", "drift", FILTER, (), lambda s: {"drift": s.measured("drift")}),
@@ -191,9 +192,15 @@ def fill_in(
             f"Drift {drift:.3g} per row: marginal likelihood; {estimate.low:.3g} to "
             f"{estimate.high:.3g} if the arms' covariance is right."
         )
+        if drift * len(table) < FEW:
+            notes.append(
+                f"So slow a drift is likely overestimated from {len(table):,} rows: they hardly show "
+                "the arms' mean and covariance."
+            )
     if variation is None:
         deviation = float(np.sqrt(table.var(axis=0).mean()))
-        per_row = supremum_variation(table) / deviation / (len(table) - 1)
+        steps = max(len(table) - 1, 1)
+        per_row = supremum_variation(table) / deviation / steps if deviation > 0 else 0.0
         variation = per_row * (horizon - 1)
         notes.append(
             f"Variation {variation:.4g}: {per_row:.3g} standard deviations of the data per row; "
