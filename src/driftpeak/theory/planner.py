@@ -194,8 +194,8 @@ def fill_in(
         )
         if drift * len(table) < FEW:
             notes.append(
-                f"So slow a drift is likely overestimated from {len(table):,} rows: they hardly show "
-                "the arms' mean and covariance."
+                f"So slow a drift is likely overestimated from {len(table):,} rows: they hardly "
+                "show the arms' mean and covariance."
             )
     if variation is None:
         deviation = float(np.sqrt(table.var(axis=0).mean()))
