@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from driftpeak import SE, DriftpeakError, Linear, Matern
-from driftpeak.theory.schedules import elimination_period
+from driftpeak import SE, DriftpeakError, Linear, Matern, Periodic
+from driftpeak.theory.schedules import (
+    discount_factor,
+    elimination_period,
+    markov_restart_period,
+    restart_period,
+    window_length,
+)
 
 
 def test_elimination_period_by_hand() -> None:
@@ -75,5 +81,77 @@ def test_elimination_period_refuses() -> None:
         elimination_period(Matern(0.5), horizon=100, dimension=1)
     with pytest.raises(DriftpeakError, match="nothing of Linear"):
         elimination_period(Linear(), horizon=100, dimension=1)
-    with pytest.raises(DriftpeakError, match="variation must be a finite number above 0"):
-        elimination_period(SE(), horizon=100, dimension=1, variation=0.0)
+    with pytest.raises(DriftpeakError, match="variation must be a finite number of at least 0"):
+        elimination_period(SE(), horizon=100, dimension=1, variation=-1.0)
+
+
+# ZS21's and D22's schedules
+
+
+def test_restart_and_window_by_hand() -> None:
+    """T = 10^4, gain 16, P = 4: 16^(1/4) (10^4 / 4)^(1/2) = 2 * 50 = 100; unknown: 2 * 100."""
+    for schedule in (restart_period, window_length):
+        options = {"horizon": 10_000, "dimension": 1, "gain": 16.0}
+        assert schedule(SE(), variation=4.0, **options) == 100
+        assert schedule(SE(), **options) == 200
+        assert schedule(SE(), variation=0.0, **options) == 10_000
+        assert schedule(SE(), variation=1e12, **options) == 1
+
+
+def test_restart_period_takes_the_rate_of_the_gain_like_it25() -> None:
+    """IT25 section 6 at T = 5000, d = 2, V = 10: log^3 T = 617.86; Matern-5/2:
+    T^(2/7) log^(5/7) T = 11.398 * 4.6196 = 52.65; H = gain^(1/4) 500^(1/2)."""
+    options = {"horizon": 5000, "dimension": 2, "variation": 10.0}
+    assert restart_period(SE(0.5), **options) == math.ceil(617.86**0.25 * 500**0.5)
+    assert restart_period(Matern(2.5, 0.5), **options) == math.ceil(52.65**0.25 * 500**0.5)
+    assert restart_period(Linear(), **options) == math.ceil((2 * math.log(5000)) ** 0.25 * 500**0.5)
+
+
+@pytest.mark.parametrize("variation", [0.5, 4.0])
+def test_restart_period_balances_theorem_1_of_zs21(variation: float) -> None:
+    """sqrt(g) H^(3/2) P + g T H^(-1/2): the two are equal at H, and their sum is least at a
+    constant times H: d/dH = 0 at H^2 = sqrt(g) T / (3 P)."""
+    horizon, gain = 10**7, 50.0
+    found = restart_period(SE(), horizon=horizon, dimension=1, variation=variation, gain=gain)
+    drift, learning = gain**0.5 * found**1.5 * variation, gain * horizon * found**-0.5
+    assert drift == pytest.approx(learning, rel=1e-3)
+    best = minimize_scalar(
+        lambda x: gain**0.5 * math.exp(1.5 * x) * variation + gain * horizon * math.exp(-x / 2),
+        bounds=(0, math.log(horizon)),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    assert found / math.exp(best.x) == pytest.approx(math.sqrt(3), rel=1e-3)
+
+
+def test_discount_by_hand() -> None:
+    """T = 10^4, gain 16, B = 4: 1 - 16^(-1/4) (4 / 10^4)^(1/2) = 1 - 0.02 / 2; unknown: 0.995."""
+    options = {"horizon": 10_000, "dimension": 1, "gain": 16.0}
+    assert discount_factor(SE(), variation=4.0, **options) == pytest.approx(0.99)
+    assert discount_factor(SE(), **options) == pytest.approx(0.995)
+    assert discount_factor(SE(), variation=0.0, **options) == 1.0
+
+
+def test_discount_forgets_as_fast_as_the_window() -> None:
+    """1 / (1 - discount) is ZS21's H: both come from the same balance (D22 remark 4)."""
+    options = {"horizon": 3000, "dimension": 2, "variation": 7.0}
+    discount = discount_factor(Matern(1.5), **options)
+    assert restart_period(Matern(1.5), **options) == math.ceil(1 / (1 - discount))
+
+
+def test_schedules_refuse() -> None:
+    with pytest.raises(DriftpeakError, match=r"variation must be below sqrt\(gain\) T = 400"):
+        discount_factor(SE(), horizon=100, dimension=1, gain=16.0, variation=400.0)
+    with pytest.raises(DriftpeakError, match=r"needs nu > 1/2 \(here nu = 0.5\)"):
+        restart_period(Matern(0.5), horizon=100, dimension=1)
+    with pytest.raises(DriftpeakError, match="nothing of Periodic"):
+        window_length(Periodic(), horizon=100, dimension=1)
+
+
+def test_markov_restart_period_of_b16() -> None:
+    """12 * 0.01^(-1/4) = 37.95; Matern-5/2, d = 2: c = 6/11, 24 * 0.01^(-11/38) = 91.01."""
+    options = {"drift": 0.01, "dimension": 2}
+    assert markov_restart_period(SE(0.2), horizon=200, **options) == 38
+    assert markov_restart_period(Matern(2.5), horizon=200, **options) == 92
+    assert markov_restart_period(Matern(2.5), horizon=50, **options) == 50
+    assert markov_restart_period(SE(), drift=0.0, horizon=70, dimension=1) == 70

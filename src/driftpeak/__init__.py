@@ -9,6 +9,7 @@ from driftpeak.domains import Arms, Grid, unit_sphere
 from driftpeak.environments import (
     AbruptSwitches,
     MarkovDrift,
+    MovingBump,
     MovingCosine,
     SignSwitches,
     SlowChange,
@@ -73,6 +74,7 @@ __all__ = [
     "Linear",
     "MarkovDrift",
     "Matern",
+    "MovingBump",
     "MovingCosine",
     "Periodic",
     "Policy",

@@ -29,10 +29,7 @@ def make_prior(
     Raises:
         DriftpeakError: an unknown kernel, a number out of range, more than 10,000 points.
     """
-    if kernel not in KERNELS:
-        raise DriftpeakError(
-            f"kernel must be one of {', '.join(KERNELS)}; got {kernel!r}.{nearest(kernel, KERNELS)}"
-        )
+    made = make_kernel(kernel, nu, lengthscale)
     dimension = at_least_integer("dimension", dimension, 1)
     size = at_least_integer("size", size, 2)
     if size**dimension > MOST_POINTS:
@@ -40,8 +37,20 @@ def make_prior(
             f"size {size} in {dimension} dimensions makes {size**dimension:,} points; "
             f"at most {MOST_POINTS:,}"
         )
-    made: Kernel = SE(lengthscale) if kernel == "se" else Matern(nu, lengthscale)
     return Prior(Grid(*[[0, 1]] * dimension, size=size), made, noise_variance)
+
+
+def make_kernel(kernel: str, nu: float, lengthscale: float) -> Kernel:
+    """SE or Matern, by name.
+
+    Raises:
+        DriftpeakError: an unknown kernel, a number out of range.
+    """
+    if kernel not in KERNELS:
+        raise DriftpeakError(
+            f"kernel must be one of {', '.join(KERNELS)}; got {kernel!r}.{nearest(kernel, KERNELS)}"
+        )
+    return SE(lengthscale) if kernel == "se" else Matern(nu, lengthscale)
 
 
 def make_environment(name: str, prior: Prior, drift: float, steps: int) -> Environment[Any]:

@@ -1,5 +1,6 @@
 """Environments: functions that move."""
 
+from driftpeak.environments.adversarial import MovingBump
 from driftpeak.environments.arms import MovingCosine, SignSwitches
 from driftpeak.environments.markov import MarkovDrift
 from driftpeak.environments.protocol import Environment
@@ -10,6 +11,7 @@ __all__ = [
     "AbruptSwitches",
     "Environment",
     "MarkovDrift",
+    "MovingBump",
     "MovingCosine",
     "SignSwitches",
     "SlowChange",

@@ -2,8 +2,9 @@
 
 import math
 
-from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
+from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
 from driftpeak.kernels import Kernel
+from driftpeak.theory.gains import gain_rate
 from driftpeak.theory.smoothness import smoothness
 
 
@@ -48,12 +49,12 @@ def elimination_period(
         variation: V_T, the sum over time of the largest change of the function; if None, unknown.
 
     Raises:
-        DriftpeakError: horizon below 2, dimension below 1, variation not positive, another kernel
-            or a Matern kernel with nu <= 1/2.
+        DriftpeakError: horizon below 2, dimension below 1, variation below 0, another kernel, or a
+            Matern kernel with nu <= 1/2.
     """
     horizon = at_least_integer("horizon", horizon, 2)
     dimension = at_least_integer("dimension", dimension, 1)
-    variation = 1.0 if variation is None else positive("variation", variation)
+    ratio = _steps_per_change(horizon, variation)
     nu = smoothness(kernel)
     if nu <= 1 / 2:
         raise DriftpeakError(f"IT25 Theorem 5 needs a Matern kernel with nu above 1/2; got {nu:g}")
@@ -62,9 +63,103 @@ def elimination_period(
     else:
         exponent = (2 * nu + dimension) / (3 * nu + dimension)
         logarithms = (4 * nu + dimension) / (6 * nu + 2 * dimension)
-    # clipped before it is rounded: a minute variation would make it infinite
-    wanted = min((horizon / variation) ** exponent * math.log(horizon) ** logarithms, horizon)
+    # clipped before it is rounded: a minute variation makes it infinite
+    wanted = min(ratio**exponent * math.log(horizon) ** logarithms, horizon)
     return max(math.ceil(wanted), 2)
+
+
+def restart_period(
+    kernel: Kernel,
+    *,
+    horizon: int,
+    dimension: int,
+    variation: float | None = None,
+    gain: float | None = None,
+) -> int:
+    r"""R-GP-UCB's restart interval H (ZS21 remarks 2 and 3), in 1..T.
+
+    \(\lceil\gamma_T^{1/4} (T/P_T)^{1/2}\rceil\); without \(P_T\)
+    \(\lceil\gamma_T^{1/4} T^{1/2}\rceil\). It balances the terms of ZS21 Theorem 1,
+    \(\sqrt{\gamma} H^{3/2} P_T\) and \(\gamma T H^{-1/2}\), the gain held at \(\gamma_T\).
+
+    Arguments:
+        kernel: SE, Matern or linear, for the gain.
+        horizon: T.
+        dimension: d.
+        variation: P_T, in the RKHS norm; if None, unknown.
+        gain: \(\gamma_T\); by default its rate, as in IT25's experiments
+            (`driftpeak.theory.gains.gain_rate`).
+
+    Raises:
+        DriftpeakError: a number out of range; no gain given and none known for the kernel.
+    """
+    horizon = at_least_integer("horizon", horizon, 2)
+    gain = _gain(kernel, horizon, dimension, gain)
+    ratio = _steps_per_change(horizon, variation)
+    wanted = min(gain**0.25 * math.sqrt(ratio), horizon)
+    return max(math.ceil(wanted), 1)
+
+
+def window_length(
+    kernel: Kernel,
+    *,
+    horizon: int,
+    dimension: int,
+    variation: float | None = None,
+    gain: float | None = None,
+) -> int:
+    """SW-GP-UCB's window w: the same number as R-GP-UCB's period (ZS21 remarks 2 and 3).
+
+    Arguments and errors as for `restart_period`.
+    """
+    return restart_period(
+        kernel, horizon=horizon, dimension=dimension, variation=variation, gain=gain
+    )
+
+
+def discount_factor(
+    kernel: Kernel,
+    *,
+    horizon: int,
+    dimension: int,
+    variation: float | None = None,
+    gain: float | None = None,
+) -> float:
+    r"""WGP-UCB's discount (D22 Corollary 5).
+
+    \(1 - \gamma_T^{-1/4} B_T^{1/2} T^{-1/2}\); without \(B_T\) the same at 1.
+
+    Arguments:
+        variation: B_T, in the RKHS norm; if None, unknown.
+        gain: the combined weighted gain, not larger than \(\gamma_T\), whose rate is the default.
+
+    Raises:
+        DriftpeakError: a number out of range; no gain given and none known for the kernel; a
+            variation so large that the discount would not be positive.
+    """
+    horizon = at_least_integer("horizon", horizon, 2)
+    gain = _gain(kernel, horizon, dimension, gain)
+    discount = 1 - gain**-0.25 / math.sqrt(_steps_per_change(horizon, variation))
+    if discount <= 0:
+        raise DriftpeakError(
+            f"D22 Corollary 5 gives no discount above 0: variation must be below sqrt(gain) T = "
+            f"{math.sqrt(gain) * horizon:.4g}; got {variation:g}"
+        )
+    return discount
+
+
+def _steps_per_change(horizon: int, variation: float | None) -> float:
+    """T / V_T; T, as if V_T were 1, where it is unknown; infinite where nothing changes."""
+    if variation is None:
+        return horizon
+    variation = at_least("variation", variation, 0)
+    return horizon / variation if variation > 0 else math.inf
+
+
+def _gain(kernel: Kernel, horizon: int, dimension: int, gain: float | None) -> float:
+    if gain is not None:
+        return positive("gain", gain)
+    return gain_rate(kernel, count=horizon, dimension=dimension).number
 
 
 def rexp3_batch_length(points: int, *, horizon: int, variation: float) -> int:

@@ -1,0 +1,199 @@
+r"""Regret bounds with all their constants.
+
+Each takes what its theorem is stated in: the exploration width (`driftpeak.widths`, the multiplier
+of the posterior deviation, at step T) and an upper bound of the information gain
+(`greedy_gain(..., upper=True)` or `driftpeak.theory.gains`). They hold with probability at least
+\(1 - \delta\) for the width's \(\delta\). Theorems that are proved only up to constants (ZS21
+Theorems 1 and 2, D22 Theorem 4, H23) are in `driftpeak.theory.rates`.
+"""
+
+import math
+
+from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
+from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
+
+
+def tv_gp_ucb_regret(
+    *,
+    width: float,
+    gain: float,
+    horizon: int,
+    noise_variance: float,
+    variance: float = 1.0,
+) -> Bound:
+    r"""TV-GP-UCB under Markov drift: \(\sqrt{C_1 T \beta_T \tilde\gamma_T} + 2\) (B16 (20)).
+
+    \(C_1 = 8/\log(1 + \sigma^{-2})\). For (21) take `gain` from
+    `driftpeak.theory.gains.drifting_gain`, which corrects B16 (46); otherwise
+    `greedy_gain(prior, T, drift=..., upper=True)`.
+
+    Arguments:
+        width: \(\sqrt{\beta_T}\), from (19), `widths.Bayesian(..., resetting=False)`; on n points
+            that of `widths.FiniteDomain(n)` at T, where the term 2 (the error of a lattice) is to
+            spare.
+        gain: \(\tilde\gamma_T\) of (15), or an upper bound.
+        variance: the largest prior variance.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    horizon = at_least_integer("horizon", horizon, 1)
+    width, gain = at_least("width", width, 0), at_least("gain", gain, 0)
+    learning = _c1(noise_variance) * horizon * width**2 * gain
+    conditions = [bounded_kernel(positive("variance", variance))]
+    return conclude("B16 (20)", conditions, lambda: math.sqrt(learning) + 2)
+
+
+def r_gp_ucb_regret(
+    *,
+    width: float,
+    gain: float,
+    period: int,
+    drift: float,
+    horizon: int,
+    noise_variance: float,
+    delta: float,
+    a0: float,
+    b0: float,
+    variance: float = 1.0,
+) -> Bound:
+    r"""R-GP-UCB under Markov drift (B16 (17)-(18), corrected).
+
+    \(\sqrt{C_1 T \beta_T (T/N + 1) \gamma_N} + 2 + 2 T \psi\) with
+    \(\psi = \sqrt{\beta_T (3\sigma^{-2} + \sigma^{-4}) N^3 \epsilon} + (\sigma^{-2} + \sigma^{-4})
+    N^3 \epsilon (2 + b_0) \sqrt{\log \frac{2 (1 + a_0) \pi^2 T^2}{3 \delta}}\). B16 prints
+    \(T\psi\); its proof, (72), has twice that.
+
+    Arguments:
+        width: \(\sqrt{\beta_T}\), from (16), `widths.Bayesian(..., resetting=True)`.
+        gain: \(\gamma_N\) of one block, or an upper bound.
+        period: N.
+        delta: the failure probability of the width.
+        a0, b0: constants of (9), \(\Pr(\sup |f| > L) \le a_0 e^{-(L/b_0)^2}\). On n points of
+            variance at most 1: a0 = n, b0 = \(\sqrt 2\).
+        variance: the largest prior variance.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    horizon = at_least_integer("horizon", horizon, 1)
+    period = at_least_integer("period", period, 1)
+    width, gain = at_least("width", width, 0), at_least("gain", gain, 0)
+    delta = unit_interval("delta", delta, low_open=True, high_open=True)
+    a0, b0 = at_least("a0", a0, 0), positive("b0", b0)
+    precision = 1 / positive("noise_variance", noise_variance)
+    changed = period**3 * unit_interval("drift", drift)
+    deviation = width * math.sqrt((3 * precision + precision**2) * changed)
+    largest = (2 + b0) * math.sqrt(math.log(2 * (1 + a0) * math.pi**2 * horizon**2 / (3 * delta)))
+    mean = (precision + precision**2) * changed * largest
+    learning = _c1(noise_variance) * horizon * width**2 * (horizon / period + 1) * gain
+    least = 2 * (math.sqrt(2) - 1)
+    return conclude(
+        "B16 (17)-(18), corrected",
+        [
+            bounded_kernel(positive("variance", variance)),
+            # the proof bounds the noise as if of variance 1, and the two tails of (65) by one
+            Condition("sigma^2 <= 1", precision >= 1, f"sigma^2 = {noise_variance:g}"),
+            Condition("2 (sqrt 2 - 1) <= b0 <= 2", least <= b0 <= 2, f"b0 = {b0:g}"),
+            Condition("N in 1..T", period <= horizon, f"N = {period}, T = {horizon}"),
+        ],
+        lambda: math.sqrt(learning) + 2 + 2 * horizon * (deviation + mean),
+    )
+
+
+def r_perp_regret(
+    *,
+    width: float,
+    gain: float,
+    period: int,
+    variation: float,
+    horizon: int,
+    norm_bound: float,
+    noise_variance: float,
+    variance: float = 1.0,
+) -> Bound:
+    r"""R-PERP (IT25 (101)), for any restart interval H.
+
+    \((7 + \ell) V_T H + \lceil T/H \rceil (2B(\sqrt H + 1) + 4(\ell + 1)(\sqrt H + 1)
+    \sqrt{C_1 \gamma_H \beta_T})\) with \(\ell = \log_2\log_2 H\), \(C_1 = 8/\log(1 + 1/\lambda)\).
+
+    The constant C inside the width is not named by the paper: the number is only as good as C.
+
+    Arguments:
+        width: \(\sqrt{\beta_T}\) of IT25 (8), `widths.Elimination(...).value`.
+        gain: \(\gamma_H\), or an upper bound.
+        period: H.
+        variation: V_T in the supremum norm, at least 0.
+        norm_bound: B.
+        noise_variance: \(\lambda\).
+        variance: the largest prior variance.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    horizon = at_least_integer("horizon", horizon, 2)
+    period = at_least_integer("period", period, 1)
+    width, gain = at_least("width", width, 0), at_least("gain", gain, 0)
+    variation, norm_bound = (
+        at_least("variation", variation, 0),
+        at_least("norm_bound", norm_bound, 0),
+    )
+    c1 = _c1(noise_variance)
+
+    def compute() -> float:
+        batches = math.log2(math.log2(period))
+        root = math.sqrt(period) + 1
+        learning = 4 * (batches + 1) * root * math.sqrt(c1 * gain) * width
+        drifting = (7 + batches) * variation * period
+        return drifting + math.ceil(horizon / period) * (2 * norm_bound * root + learning)
+
+    return conclude(
+        "IT25 (101)",
+        [
+            bounded_kernel(positive("variance", variance)),
+            Condition("H in 2..T", 2 <= period <= horizon, f"H = {period}, T = {horizon}"),
+        ],
+        compute,
+    )
+
+
+def ui_gp_ucb_regret(
+    *,
+    width: float,
+    gain: float,
+    exponent: float,
+    horizon: int,
+    noise_variance: float,
+    variance: float = 1.0,
+) -> Bound:
+    r"""UI-GP-UCB under uncertainty injection (M25 (15), corrected).
+
+    \(2 \beta_T \sqrt{2 T (1 + \sigma^2 (1 + (T-1)^\alpha)) \gamma_T}\), with the gain as everywhere
+    here, 1/2 log det. M25 prints \(\beta_T \sqrt{2 T (1 + \sigma^2 T^\alpha) \gamma_T}\) with a
+    gain without the 1/2: a factor \(\sqrt 2\) is lost between \(R_T \le 2\beta_T \sum_t
+    \sigma_{t-1}(x_t)\) and (15), and \(1 + (T-1)^\alpha \le T^\alpha\) holds for
+    \(\alpha \ge 1\) only.
+
+    Arguments:
+        width: the largest \(\beta_t\) of the run, M25 (12), `widths.Heteroscedastic`.
+        gain: of T observations whose noise grows with age,
+            `greedy_gain(prior, T, worth=1 / (1 + np.arange(T) ** exponent), upper=True)`.
+        exponent: \(\alpha\).
+        variance: the largest prior variance.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    horizon = at_least_integer("horizon", horizon, 1)
+    width, gain = at_least("width", width, 0), at_least("gain", gain, 0)
+    exponent = at_least("exponent", exponent, 0)
+    oldest = positive("noise_variance", noise_variance) * (1 + (horizon - 1) ** exponent)
+    return conclude(
+        "M25 (15), corrected",
+        [bounded_kernel(positive("variance", variance))],
+        lambda: 2 * width * math.sqrt(2 * horizon * (1 + oldest) * gain),
+    )
+
+
+def _c1(noise_variance: float) -> float:
+    return 8 / math.log1p(1 / positive("noise_variance", noise_variance))

@@ -1,0 +1,269 @@
+r"""Closed forms that bound the maximum information gain, which `greedy_gain` measures.
+
+`gain_rate` is how the gain grows, without constants; the other functions are bounds with all
+constants. Under a discount \(\gamma\) the number of observations is replaced by the sum of their
+worths: \(1/(1-\gamma^2)\) for the double-weighted gain of D22 (5), \(1/(1-\gamma)\) for the
+single-weighted one. (D22 says the reverse in the line after Corollary 8; its proofs have it right.)
+"""
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from driftpeak.errors import (
+    DriftpeakError,
+    at_least,
+    at_least_integer,
+    finite_array,
+    positive,
+    unit_interval,
+)
+from driftpeak.kernels import Kernel, Linear, Scaled
+from driftpeak.priors import Prior
+from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
+from driftpeak.theory.smoothness import smoothness
+
+Weighting = Literal["single", "double"]
+Vector = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def gain_rate(
+    kernel: Kernel, *, count: int, dimension: int, of: Literal["vakili", "srinivas"] = "vakili"
+) -> Bound:
+    r"""How the gain grows with the number n of observations, all constants 1.
+
+    SE: \(\log^{d+1} n\). Linear: \(d \log n\). Matern: \(n^{d/(2\nu+d)} \log^{2\nu/(2\nu+d)} n\)
+    for \(\nu > 1/2\) (Vakili et al. 2021, the rate that IT25 and D22 use); or
+    \(n^{c} \log n\), \(c = d(d+1)/(2\nu + d(d+1))\) for \(\nu > 1\) (Srinivas et al. 2010, the
+    weaker one of B16 and ZS21).
+
+    Raises:
+        DriftpeakError: count or dimension below 1, another kernel, an unknown `of`.
+    """
+    if of not in ("vakili", "srinivas"):
+        raise DriftpeakError(f"of must be 'vakili' or 'srinivas'; got {of!r}")
+    count = at_least_integer("count", count, 1)
+    d = at_least_integer("dimension", dimension, 1)
+    log = math.log(count)
+    if isinstance(_unscaled(kernel), Linear):
+        return conclude("ZS21 section II", (), lambda: d * log)
+    nu = smoothness(kernel)
+    if math.isinf(nu):
+        return conclude("IT25 section 2; ZS21 section II; D22 Remark 5", (), lambda: log ** (d + 1))
+    if of == "srinivas":
+        square = d * (d + 1)
+        return conclude(
+            "Srinivas et al. 2010, Theorem 5; ZS21 section II",
+            [Condition("nu > 1", nu > 1, f"nu = {nu:g}")],
+            lambda: count ** (square / (2 * nu + square)) * log,
+        )
+    return conclude(
+        "Vakili et al. 2021; IT25 section 2",
+        [Condition("nu > 1/2", nu > 1 / 2, f"nu = {nu:g}")],
+        lambda: count ** (d / (2 * nu + d)) * log ** (2 * nu / (2 * nu + d)),
+    )
+
+
+def spectral_tail(prior: Prior) -> Vector:
+    r"""\(\delta_N\), N = 0, ..., n: the largest variance that the best N features leave out.
+
+    With the eigenvectors of the Gram matrix, largest eigenvalue first, as the features: a tail as
+    D22 section 6 asks for, measured on the domain instead of bounded by
+    \(\psi^2 \sum_{m > N} c_m\).
+    """
+    values, vectors = np.linalg.eigh(prior.gram)
+    shares = np.maximum(values[::-1], 0.0)[:, None] * vectors.T[::-1] ** 2
+    left_out = np.cumsum(shares[::-1], axis=0)[::-1].max(axis=1)
+    return np.append(left_out, 0.0)
+
+
+def projection_gain(
+    tail: Any,
+    *,
+    noise_variance: float,
+    count: int | None = None,
+    discount: float | None = None,
+    weighting: Weighting = "double",
+    variance: float = 1.0,
+) -> Bound:
+    r"""D22 Theorem 6, or 7 under a discount: the least, over N, of two terms.
+
+    \(\frac{N}{2}\log(1 + \frac{\bar k W}{\lambda N}) + \frac{W}{2\lambda}\delta_N\), where
+    the total worth W is the number T of observations (any weights, Theorem 6), or
+    \(\frac{1}{1-\gamma^2}\) (Theorem 7, any T; single-weighted \(\frac{1}{1-\gamma}\)). Both, and
+    \(\frac{1-\gamma^{2T}}{1-\gamma^2}\) of the proof, if both are given.
+
+    Arguments:
+        tail: \(\delta_0, \delta_1, ...\), as from `spectral_tail`.
+        noise_variance: \(\lambda\).
+        count: T; may be left out with a discount.
+        discount: \(\gamma\) in (0, 1).
+        weighting: "double" for D22 (5), "single" for the information of a belief under the rule.
+        variance: \(\bar k\), the largest prior variance.
+
+    Raises:
+        DriftpeakError: a number out of range, neither count nor discount, a tail that is negative.
+    """
+    tail = finite_array("tail", tail, 1)
+    if len(tail) == 0 or (tail < 0).any():
+        raise DriftpeakError("tail must hold at least one number, and none below 0")
+    noise_variance = positive("noise_variance", noise_variance)
+    variance = positive("variance", variance)
+    worth = _total_worth(count, discount, weighting)
+    sizes = np.maximum(np.arange(len(tail)), 1)  # N = 0 contributes N log(...) = 0
+    head = np.arange(len(tail)) / 2 * np.log1p(variance * worth / (noise_variance * sizes))
+    source = "D22 Theorem 6" if discount is None else "D22 Theorem 7"
+    return Bound(float((head + worth / (2 * noise_variance) * tail).min()), source)
+
+
+def polynomial_gain(
+    *,
+    scale: float,
+    decay: float,
+    bound: float = 1.0,
+    discount: float,
+    noise_variance: float,
+    variance: float = 1.0,
+) -> Bound:
+    r"""D22 Corollary 8.1: eigenvalues \(c_m \le C_p m^{-\beta_p}\), double-weighted gain at any T.
+
+    \((x + 1) \log(1 + \frac{\bar k W}{\lambda})\) with \(W = 1/(1-\gamma^2)\),
+    \(x = (C_p \psi^2 W / \lambda)^{1/\beta_p} \log^{-1/\beta_p}(1 + \bar k W / \lambda)\).
+
+    Its proof bounds the tail by \(C_p N^{1-\beta_p}\psi^2\), which drops a factor
+    \(1/(\beta_p - 1)\): right for \(\beta_p \ge 2\) only, hence the condition. A Matern kernel has
+    \(\beta_p = (2\nu + d)/d\).
+
+    Arguments:
+        scale: \(C_p\). decay: \(\beta_p\). bound: \(\psi\), of the eigenfunctions.
+
+    Raises:
+        DriftpeakError: a number that is not positive, discount outside (0, 1).
+    """
+    worth = _total_worth(None, discount, "double")
+    noise = positive("noise_variance", noise_variance)
+    logarithm = math.log1p(positive("variance", variance) * worth / noise)
+    decay = positive("decay", decay)
+    mass = positive("scale", scale) * positive("bound", bound) ** 2 * worth / noise
+    return conclude(
+        "D22 Corollary 8.1",
+        [Condition("beta_p >= 2", decay >= 2, f"beta_p = {decay:g}")],
+        lambda: ((mass / logarithm) ** (1 / decay) + 1) * logarithm,
+    )
+
+
+def exponential_gain(
+    *,
+    scale: float,
+    decay: float,
+    bound: float = 1.0,
+    discount: float,
+    noise_variance: float,
+    variance: float = 1.0,
+) -> Bound:
+    r"""D22 Corollary 8.2: eigenvalues \(c_m \le C_1 e^{-C_2 m}\), double-weighted gain at any T.
+
+    \((x + 1) \log(1 + \frac{\bar k W}{\lambda})\) with \(W = 1/(1-\gamma^2)\) and
+    \(x = \frac{1}{C_2} (\log W + \log\frac{C_1\psi^2}{\lambda C_2})\). The proof keeps
+    \(N = \lceil x \rceil\) features and counts what they leave out as at most 1/2: x must not be
+    negative, and the bound is at least 1.
+
+    Arguments:
+        scale: \(C_{e,1}\). decay: \(C_{e,2}\). bound: \(\psi\), of the eigenfunctions.
+
+    Raises:
+        DriftpeakError: a number that is not positive, discount outside (0, 1).
+    """
+    worth = _total_worth(None, discount, "double")
+    noise, decay = positive("noise_variance", noise_variance), positive("decay", decay)
+    logarithm = math.log1p(positive("variance", variance) * worth / noise)
+    mass = positive("scale", scale) * positive("bound", bound) ** 2 * worth / (noise * decay)
+    kept = math.log(mass) / decay
+    value = (kept + 1) * logarithm
+    return conclude(
+        "D22 Corollary 8.2",
+        [
+            Condition("log W + C_beta >= 0", kept >= 0, f"{kept * decay:.4g}"),
+            Condition("a bound of at least 1", value >= 1, f"{value:.4g}"),
+        ],
+        lambda: value,
+    )
+
+
+def linear_gain(
+    *, count: int, dimension: int, noise_variance: float, variance: float = 1.0
+) -> Bound:
+    r"""Linear kernel: \(\frac d2 \log(1 + \frac{\bar k T}{\lambda d})\), D22 Theorem 6 at N = d.
+
+    Raises:
+        DriftpeakError: count or dimension below 1, a variance that is not positive.
+    """
+    d = at_least_integer("dimension", dimension, 1)
+    spread = positive("variance", variance) * at_least_integer("count", count, 1)
+    noise_variance = positive("noise_variance", noise_variance)
+    return Bound(d / 2 * math.log1p(spread / (noise_variance * d)), "D22 Theorem 6 with N = d")
+
+
+def drifting_gain(
+    gain: float,
+    *,
+    block: int,
+    drift: float,
+    horizon: int,
+    noise_variance: float,
+    variance: float = 1.0,
+) -> Bound:
+    r"""The gain under Markov drift from that of one block of N steps without (B16 (46), corrected).
+
+    \((\frac TN + 1)(\gamma_N + \frac N2 \log(1 + \sigma^{-2} N^{3/2} \epsilon))\) for any block
+    length N in 1..T.
+
+    B16 prints \((\frac TN + 1)(\gamma_N + N^3\epsilon)\). Its (56)-(60) drop the 1/2 and the
+    \(\sigma^{-2}\) of (12), so that the printed form fails where noise is small: at
+    \(\sigma^2 = 10^{-6}\), \(\epsilon = 0.01\), N = 2, T = 200 it is below the true gain. The
+    constraint \(\sum \Delta_i^2 \le N^4 \epsilon^2\) of (61) gives \(\Delta_i = N^{3/2} \epsilon\),
+    not \(N^2\epsilon\), for equal \(\Delta_i\).
+
+    Arguments:
+        gain: \(\gamma_N\), or an upper bound, as from `greedy_gain(prior, block, upper=True)`.
+        block: N.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    horizon, block = at_least_integer("horizon", horizon, 1), at_least_integer("block", block, 1)
+    gain, drift = at_least("gain", gain, 0), unit_interval("drift", drift)
+    noise_variance = positive("noise_variance", noise_variance)
+    return conclude(
+        "B16 (46), corrected",
+        [
+            bounded_kernel(positive("variance", variance)),
+            Condition("N in 1..T", block <= horizon, f"N = {block}, T = {horizon}"),
+        ],
+        lambda: (
+            (horizon / block + 1)
+            * (gain + block / 2 * math.log1p(block**1.5 * drift / noise_variance))
+        ),
+    )
+
+
+def _total_worth(count: int | None, discount: float | None, weighting: str) -> float:
+    """The sum of the worths of all observations, relative to the newest."""
+    if weighting not in ("single", "double"):
+        raise DriftpeakError(f"weighting must be 'single' or 'double'; got {weighting!r}")
+    if discount is None:
+        if count is None:
+            raise DriftpeakError("give count, discount, or both")
+        return float(at_least_integer("count", count, 1))
+    gamma = unit_interval("discount", discount, low_open=True, high_open=True)
+    ratio = gamma**2 if weighting == "double" else gamma
+    if count is None:
+        return 1 / (1 - ratio)
+    return (1 - ratio ** at_least_integer("count", count, 1)) / (1 - ratio)
+
+
+def _unscaled(kernel: Kernel) -> Kernel:
+    while isinstance(kernel, Scaled):
+        kernel = kernel.kernel
+    return kernel

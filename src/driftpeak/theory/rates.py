@@ -1,0 +1,353 @@
+r"""How regret grows: the papers' tables of exponents, as data.
+
+A rate is \(R_T \sim \max_i T^{a_i} m^{b_i}\), constants and logarithms left out, where m is what
+the change is measured by: the variation \(V_T\), B16's drift \(\epsilon\), or M25's exponent
+\(\alpha\), which is part of the \(a_i\). Exponents are ratios of linear forms in \(\nu\), d,
+D = d(d+1) and \(\alpha\), so that one row serves Matern and, in the limit of infinite \(\nu\), SE.
+
+The rows of IT25's Tables 1 and 2 put \(\gamma_T = T^{d/(2\nu+d)}\) (Vakili et al. 2021) into the
+theorems of ZS21, D22 and H23 (H23's own Table 1 has \(\gamma_T\) instead). ZS21 and D22 measure the
+variation by the RKHS norm, IT25 and H23 by the supremum; the former is never the smaller where
+k(x, x) <= 1.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from driftpeak.errors import DriftpeakError, at_least, at_least_integer, unit_interval
+from driftpeak.kernels import Kernel
+from driftpeak.theory.bound import Bound, Condition, conclude
+from driftpeak.theory.smoothness import smoothness
+
+Measure = Literal["variation", "drift", "exponent"]
+MEASURES: tuple[Measure, ...] = ("drift", "variation", "exponent")
+SYMBOLS = {"variation": "V_T", "drift": "epsilon"}
+Form = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A problem, as far as the rates depend on it.
+
+    Arguments:
+        kernel: SE or Matern.
+        dimension: d.
+        horizon: T, at least 3, so that log T >= 1.
+        variation: V_T, at least 0. drift: epsilon in [0, 1]. exponent: alpha, at least 0. Each may
+            be unknown: None.
+        window: M25's parameter of the windows between side queries, 0 < a < 1/3.
+
+    Raises:
+        DriftpeakError: a number out of range, another kernel.
+    """
+
+    kernel: Kernel
+    dimension: int
+    horizon: int
+    variation: float | None = None
+    drift: float | None = None
+    exponent: float | None = None
+    window: float = 1 / 4
+
+    def __post_init__(self) -> None:
+        smoothness(self.kernel)
+        at_least_integer("dimension", self.dimension, 1)
+        at_least_integer("horizon", self.horizon, 3)
+        if self.variation is not None:
+            at_least("variation", self.variation, 0)
+        if self.drift is not None:
+            unit_interval("drift", self.drift)
+        if self.exponent is not None:
+            at_least("exponent", self.exponent, 0)
+
+    @property
+    def nu(self) -> float:
+        """Of the Matern kernel; infinite for SE."""
+        return smoothness(self.kernel)
+
+    def measured(self, measure: Measure) -> float:
+        """The number that change is measured by.
+
+        Raises:
+            DriftpeakError: it is not known.
+        """
+        value: float | None = getattr(self, measure)
+        if value is None:
+            raise DriftpeakError(f"this rate depends on the {measure}: give {measure}=")
+        return value
+
+    def quantities(self) -> dict[str, float]:
+        """What exponents are made of."""
+        d = float(self.dimension)
+        alpha = math.nan if self.exponent is None else self.exponent
+        return {"nu": self.nu, "d": d, "D": d * (d + 1), "alpha": alpha, "window": self.window}
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """A ratio of two linear forms in named quantities; the key "1" is a constant."""
+
+    numerator: Form
+    denominator: Form = field(default_factory=lambda: {"1": 1})
+
+    def at(self, setting: Setting) -> float:
+        """Its value in `setting`; for SE the limit of infinite nu."""
+        if math.isinf(setting.nu) and "nu" in self.denominator:
+            return self.numerator.get("nu", 0) / self.denominator["nu"]
+        quantities = {**setting.quantities(), "1": 1.0}
+        above, below = (
+            sum(factor * quantities[name] for name, factor in form.items())
+            for form in (self.numerator, self.denominator)
+        )
+        return above / below
+
+    def __str__(self) -> str:
+        above, below = _written(self.numerator), _written(self.denominator)
+        return above if below == "1" else f"({above})/({below})"
+
+
+Requirement = Callable[[Setting], Condition]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """One row of a paper's table.
+
+    Attributes:
+        policy: its name on the command line; "any" for a lower bound.
+        terms: exponents of T and of the measure; the rate is the largest term.
+        measure: what change is measured by.
+        known: whether the policy must know the measure beforehand.
+        source: paper and theorem.
+        kernel: "SE" or "Matern" if it is proved for that alone, else "".
+        requires: the conditions, as functions of the setting. Constants that a paper does not name
+            are taken as 1 in them.
+        lower: whether no policy can do better, instead of this one no worse.
+    """
+
+    policy: str
+    terms: tuple[tuple[Exponent, Exponent], ...]
+    measure: Measure
+    known: bool
+    source: str
+    kernel: Literal["SE", "Matern", ""] = ""
+    requires: tuple[Requirement, ...] = ()
+    lower: bool = False
+
+    def order(self, setting: Setting) -> Bound:
+        """The rate as a number, or the conditions that fail.
+
+        Raises:
+            DriftpeakError: the measure of change is not known.
+        """
+        self._change(setting)
+        conditions = [requirement(setting) for requirement in self.requires]
+        if self.kernel:
+            kind = _kind(setting)
+            conditions.insert(0, Condition(f"kernel {self.kernel}", kind == self.kernel, kind))
+        return conclude(self.source, conditions, lambda: max(self._sizes(setting)))
+
+    def growth(self, setting: Setting) -> float:
+        """The exponent of T, the measure of change staying the same."""
+        return max(a.at(setting) for a, _ in self.terms)
+
+    def limit(self, setting: Setting) -> float:
+        """The change above which the rate is no longer below T; 0 if it never is."""
+        ends = [math.inf]
+        for a, b in ((a.at(setting), b.at(setting)) for a, b in self.terms):
+            if b > 0:
+                ends.append(setting.horizon ** ((1 - a) / b))
+            elif a >= 1:
+                ends.append(0.0)
+        return min(ends)
+
+    def written(self, setting: Setting) -> str:
+        """The largest term in `setting`, such as "T^0.667 V_T^0.333".
+
+        Raises:
+            DriftpeakError: the measure of change is not known.
+        """
+        sizes = self._sizes(setting)
+        a, b = self.terms[sizes.index(max(sizes))]
+        powers = [("T", a.at(setting)), (SYMBOLS.get(self.measure, ""), b.at(setting))]
+        shown = (name if p == 1 else f"{name}^{p:.3g}" for name, p in powers if p)
+        return " ".join(shown) or "1"
+
+    def _sizes(self, setting: Setting) -> list[float]:
+        change = self._change(setting)
+        return [
+            setting.horizon ** a.at(setting) * _power(change, b.at(setting)) for a, b in self.terms
+        ]
+
+    def _change(self, setting: Setting) -> float:
+        """What the second exponents apply to; 1 for the policy that need not know it."""
+        if not self.known and getattr(setting, self.measure) is None:
+            return 1.0
+        value = setting.measured(self.measure)
+        return 1.0 if self.measure == "exponent" else value
+
+
+def _power(base: float, exponent: float) -> float:
+    return math.inf if base == 0 and exponent < 0 else base**exponent
+
+
+def _written(form: Form) -> str:
+    def part(name: str, factor: float) -> str:
+        return f"{factor:g}" if name == "1" else name if factor == 1 else f"{factor:g} {name}"
+
+    return " + ".join(part(name, factor) for name, factor in form.items())
+
+
+def _of(above: Form, below: Form | None = None) -> Exponent:
+    return Exponent(above, below or {"1": 1})
+
+
+def _constant(above: float, below: float = 1) -> Exponent:
+    return Exponent({"1": above}, {"1": below})
+
+
+def _rougher(least: float) -> Requirement:
+    return lambda s: Condition(f"nu > {least:g}", s.nu > least, f"nu = {s.nu:g}")
+
+
+def _kind(setting: Setting) -> str:
+    return "SE" if math.isinf(setting.nu) else "Matern"
+
+
+def _variation_above(power: Exponent, logarithms: Exponent) -> Requirement:
+    def check(setting: Setting) -> Condition:
+        least = setting.horizon ** power.at(setting)
+        least *= math.log(setting.horizon) ** logarithms.at(setting)
+        found = setting.measured("variation")
+        return Condition(f"V_T >= {least:.4g}", found >= least, f"V_T = {found:.4g}")
+
+    return check
+
+
+def _variation_below(logarithms: Exponent) -> Requirement:
+    def check(setting: Setting) -> Condition:
+        most = setting.horizon * math.log(setting.horizon) ** logarithms.at(setting)
+        found = setting.measured("variation")
+        return Condition(f"V_T <= {most:.4g}", found <= most, f"V_T = {found:.4g}")
+
+    return check
+
+
+def _some_variation(setting: Setting) -> Condition:
+    found = setting.measured("variation")
+    return Condition("V_T > 0", found > 0, f"V_T = {found:g}")
+
+
+def _exponent_in(low: float, high: float, *, low_open: bool = False) -> Requirement:
+    sign = ">" if low_open else ">="
+    text = f"alpha {sign} {low:g}" + ("" if math.isinf(high) else f" and alpha < {high:g}")
+
+    def check(setting: Setting) -> Condition:
+        found = setting.measured("exponent")
+        holds = low < found < high if low_open else low <= found < high
+        return Condition(text, holds, f"alpha = {found:g}")
+
+    return check
+
+
+def _window(setting: Setting) -> Condition:
+    a = setting.window
+    return Condition("0 < a < 1/3", 0 < a < 1 / 3, f"a = {a:g}")
+
+
+NONE, ONE = _constant(0), _constant(1)
+QUARTER, THIRD = _constant(1, 4), _constant(1, 3)
+UCB = _of({"nu": 12, "d": 13}, {"nu": 16, "d": 8})  # 3/4 + 7/8 of the gain's exponent
+OPKB = _of({"nu": 4, "d": 3}, {"nu": 6, "d": 3})  # 2/3 + 1/3 of it
+STATIC = _of({"nu": 1, "d": 1}, {"nu": 2, "d": 1})  # 1/2 + 1/2 of it: a function that stays
+BEST = _of({"nu": 2, "d": 1}, {"nu": 3, "d": 1})
+BEST_V = _of({"nu": 1}, {"nu": 3, "d": 1})
+BAYES_STATIC = _of({"nu": 1, "D": 1}, {"nu": 2, "D": 1})  # (1 + c)/2, c = D/(2 nu + D)
+DISCOUNT_FLOOR = _of({"nu": 4, "d": 3}, {"nu": 8, "d": 4})  # D22, proof of Corollary 5, third term
+HALF = _rougher(1 / 2)
+BELOW = _of({"nu": -1}, {"nu": 2, "d": 1})  # T^-1/2 for SE
+
+SE_THRESHOLD = _variation_above(_constant(-1, 2), _of({"d": 1, "1": 2}, {"1": 3}))
+MATERN_THRESHOLD = _variation_above(BELOW, _of({"nu": 1, "d": 1}, {"nu": 2, "d": 1}))
+
+RATES: tuple[Rate, ...] = (
+    # Bayesian, Markov drift
+    Rate("r-gp-ucb", ((BAYES_STATIC, NONE), (ONE, _of({"nu": 1}, {"nu": 8, "D": 3}))), "drift",
+         True, "B16 Corollary 4.1", requires=(_rougher(2),)),
+    Rate("tv-gp-ucb", ((BAYES_STATIC, NONE), (ONE, _of({"nu": 1}, {"nu": 6, "D": 2}))), "drift",
+         True, "B16 Corollary 4.1", requires=(_rougher(2),)),
+    # variation budgets, known (IT25 Table 1)
+    Rate("r-gp-ucb", ((UCB, QUARTER), (UCB, NONE)), "variation", True,
+         "ZS21 remark 2; IT25 Table 1", requires=(HALF,)),
+    Rate("sw-gp-ucb", ((UCB, QUARTER), (UCB, NONE)), "variation", True,
+         "ZS21 remark 2; IT25 Table 1", requires=(HALF,)),
+    Rate("w-gp-ucb", ((UCB, QUARTER), (DISCOUNT_FLOOR, _constant(-1, 2))), "variation", True,
+         "D22 Corollary 5; IT25 Table 1", requires=(HALF, _some_variation)),
+    Rate("opkb", ((OPKB, THIRD), (STATIC, NONE)), "variation", True,
+         "IT25 Table 1", "SE", (_some_variation,)),
+    Rate("opkb", ((BEST, BEST_V),), "variation", True,
+         "IT25 Theorem 3", "Matern", (HALF, MATERN_THRESHOLD)),
+    Rate("r-perp", ((BEST, BEST_V),), "variation", True,
+         "IT25 Theorem 5", "SE", (SE_THRESHOLD,)),
+    Rate("r-perp", ((BEST, BEST_V),), "variation", True,
+         "IT25 Theorem 5", "Matern", (HALF, MATERN_THRESHOLD)),
+    # variation budgets, unknown (IT25 Table 2)
+    Rate("r-gp-ucb", ((UCB, ONE), (UCB, NONE)), "variation", False,
+         "ZS21 remark 3; IT25 Table 2", requires=(HALF,)),
+    Rate("sw-gp-ucb", ((UCB, ONE), (UCB, NONE)), "variation", False,
+         "ZS21 remark 3; IT25 Table 2", requires=(HALF,)),
+    Rate("w-gp-ucb", ((UCB, ONE), (UCB, NONE)), "variation", False,
+         "D22 Corollary 5; IT25 Table 2", requires=(HALF,)),
+    Rate("ada-opkb", ((OPKB, THIRD), (STATIC, NONE)), "variation", False,
+         "H23; IT25 Table 2", requires=(HALF,)),
+    Rate("r-perp", ((BEST, ONE), (BEST, NONE)), "variation", False,
+         "IT25 Appendix D, Table 2", requires=(HALF,)),
+    # uncertainty injection (M25 Tables 1 and 2)
+    Rate("ui-gp-ucb", ((_of({"alpha": 3, "1": 1}, {"1": 2}), NONE),), "exponent", True,
+         "M25 Proposition 2.2", "SE"),
+    Rate("sparq", ((_constant(1, 2), NONE),), "exponent", False, "M25 Theorem 3.3", "SE"),
+    Rate("w-sparq", ((_of({"window": 3, "1": 1}, {"1": 2}), NONE),), "exponent", True,
+         "M25 Theorem 3.10", "SE", (_window, _exponent_in(0, math.inf, low_open=True))),
+    # lower bounds
+    Rate("any", ((ONE, ONE),), "drift", True, "B16 Theorem 4.1", requires=(_rougher(4),),
+         lower=True),
+    Rate("any", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 1", "SE",
+         (_variation_above(_constant(-1, 2), _of({"d": 1}, {"1": 4})),
+          _variation_below(_of({"d": 1}, {"1": 4}))), lower=True),
+    Rate("any", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 1", "Matern",
+         (_variation_above(BELOW, NONE), _variation_below(NONE)), lower=True),
+    Rate("any", ((_of({"alpha": 1, "1": 1}, {"1": 2}), NONE),), "exponent", True,
+         "M25 Proposition 2.6", "SE", (_exponent_in(0, 1),), lower=True),
+    Rate("any", ((ONE, NONE),), "exponent", True,
+         "M25 Proposition 2.6", "SE", (_exponent_in(1, math.inf),), lower=True),
+)  # fmt: skip
+
+
+def rates(policy: str, measure: Measure, *, known: bool) -> tuple[Rate, ...]:
+    """The rows for `policy` ("any" for lower bounds), its change measured by `measure`.
+
+    Arguments:
+        known: whether those for a policy that knows the measure, or those for one that does not.
+    """
+    wanted = (policy, measure, known)
+    return tuple(rate for rate in RATES if (rate.policy, rate.measure, rate.known) == wanted)
+
+
+def applicable(policy: str, setting: Setting, measure: Measure) -> tuple[Rate, Bound] | None:
+    """The row that applies to `policy` in `setting`, and its order; None if the papers have none.
+
+    If the measure is known, a row that makes use of it comes first. Of several such (SE and Matern
+    apart) the one whose conditions hold; if none do, the one for this kernel with the fewest that
+    fail. For a policy that need not know it, an unknown variation is taken as 1.
+    """
+    given = getattr(setting, measure) is not None
+    rows = rates(policy, measure, known=True) if given else ()
+    rows = rows or rates(policy, measure, known=False)
+    orders = [(row, row.order(setting)) for row in rows]
+    return min(
+        orders,
+        key=lambda pair: (pair[0].kernel not in ("", _kind(setting)), len(pair[1].failed)),
+        default=None,
+    )

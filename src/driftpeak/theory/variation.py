@@ -1,0 +1,167 @@
+r"""How much a given sequence of functions varies, and how fast recorded data drift.
+
+The budgets of the theorems are \(\sum_t \|f_{t+1} - f_t\|\), in the supremum norm (IT25's and H23's
+\(V_T\)) or in the RKHS norm (ZS21's \(P_T\), D22's \(B_T\)). Where k(x, x) <= 1 the former is never
+the larger.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+
+from driftpeak.errors import DriftpeakError, finite_array, positive
+from driftpeak.priors import Prior
+
+Vector = np.ndarray[Any, np.dtype[np.float64]]
+NULL = 1e-12  # eigenvalues below this share of the largest count as zero
+OUTSIDE = 1e-6  # a function with more than this share of its length where they do is in no RKHS
+LEAST_DRIFT = 1e-8
+CONFIDENCE = 3.841  # 95 % of a chi-squared variable with one degree of freedom
+
+
+def supremum_variation(values: Any) -> float:
+    r"""\(\sum_t \max_x |f_{t+1}(x) - f_t(x)|\) of `values`, shape `(steps, points)` (IT25's V_T).
+
+    Noise in the values counts as variation: of recorded data the result is an upper estimate.
+
+    Raises:
+        DriftpeakError: values that are not a finite `(steps, points)` array.
+    """
+    steps = finite_array("values", values, 2)
+    return float(np.abs(np.diff(steps, axis=0)).max(axis=1, initial=0.0).sum())
+
+
+def rkhs_norm(prior: Prior, values: Any) -> Vector:
+    r"""The RKHS norm of every row of `values`, shape `(functions, points)`, over the domain.
+
+    \(\sqrt{f^\top K^{-1} f}\), the least norm of all functions with these values. Infinite where
+    the values cannot be had from the kernel, to rounding: outside the span of the eigenvectors of K
+    whose eigenvalues exceed 1e-12 of the largest.
+
+    Raises:
+        DriftpeakError: values that are not finite, or for another number of points.
+    """
+    functions = finite_array("values", values, 2)
+    if functions.shape[1] != len(prior):
+        raise DriftpeakError(
+            f"values must have one column for each of {len(prior)} points; got {functions.shape[1]}"
+        )
+    spectrum, vectors = np.linalg.eigh(prior.gram)
+    seen = spectrum > NULL * spectrum[-1]
+    coordinates = functions @ vectors
+    norms = np.sqrt((coordinates[:, seen] ** 2 / spectrum[seen]).sum(axis=1))
+    lengths = np.sqrt((functions**2).sum(axis=1))
+    beyond = np.sqrt((coordinates[:, ~seen] ** 2).sum(axis=1))
+    return np.where(beyond > OUTSIDE * lengths, np.inf, norms)
+
+
+def rkhs_variation(prior: Prior, values: Any) -> float:
+    r"""\(\sum_t \|f_{t+1} - f_t\|_k\) over the domain (ZS21's P_T, D22's B_T); see `rkhs_norm`.
+
+    Raises:
+        DriftpeakError: as `rkhs_norm`.
+    """
+    steps = finite_array("values", values, 2)
+    if len(steps) < 2:
+        return 0.0
+    return float(rkhs_norm(prior, np.diff(steps, axis=0)).sum())
+
+
+@dataclass(frozen=True)
+class DriftEstimate:
+    """B16's epsilon, estimated.
+
+    Attributes:
+        drift: where the likelihood is largest.
+        low, high: what a likelihood ratio test at 5 % would not reject, the covariance taken as
+            known.
+        noise_variance: as given or assumed, in squared units of the data.
+    """
+
+    drift: float
+    low: float
+    high: float
+    noise_variance: float
+
+
+def estimate_drift(
+    values: Any, *, prior: Prior | None = None, noise_variance: float | None = None
+) -> DriftEstimate:
+    r"""The drift \(\epsilon\) per row that makes recorded data most likely (B16 Appendix B).
+
+    In the eigenvectors of the arms' covariance the arms become independent autoregressions
+    \(z_{t+1} = \sqrt{1-\epsilon} z_t + \sqrt{\epsilon}\,g\) of known variance, seen through noise:
+    the marginal likelihood (24) of the whole table takes one Kalman filter per eigenvector instead
+    of a determinant of all cells.
+
+    Arguments:
+        values: shape `(steps, arms)`, at regular times.
+        prior: covariance, mean and noise of the arms. By default they come from the data
+            themselves, as in B16 section 5.2. A function that drifts slowly for
+            the length of the table (\(\epsilon\) times the number of rows of a few tens or less)
+            then seems faster than it is: its mean and covariance are not in the data.
+        noise_variance: of one cell, instead of the prior's; without a prior 5 % of the arms'
+            average variance by default.
+
+    Raises:
+        DriftpeakError: fewer than 3 steps, data that do not vary, values that are not finite, a
+            prior for another number of arms.
+    """
+    table = finite_array("values", values, 2)
+    if len(table) < 3 or table.shape[1] < 1:
+        raise DriftpeakError(
+            f"a drift needs at least 3 rows and 1 arm to be estimated; got shape {table.shape}"
+        )
+    if prior is not None and len(prior) != table.shape[1]:
+        raise DriftpeakError(
+            f"the prior is for {len(prior)} arms, the table has {table.shape[1]} columns"
+        )
+    centred = table - (table.mean(axis=0) if prior is None else prior.mean)
+    covariance = centred.T @ centred / len(table) if prior is None else prior.gram
+    average = float(np.trace(covariance)) / len(covariance)
+    if average <= 0 or (np.diff(table, axis=0) == 0).all():
+        raise DriftpeakError("the data do not vary, so there is no drift to estimate")
+    noise = 0.05 * average if prior is None else prior.noise_variance
+    noise = noise if noise_variance is None else positive("noise_variance", noise_variance)
+    spectrum, vectors = np.linalg.eigh(covariance)
+    seen = spectrum > NULL * spectrum[-1]
+    series, variances = centred @ vectors[:, seen], spectrum[seen]
+
+    def cost(log_drift: Any) -> Any:
+        return _autoregression_cost(series, variances, noise, np.exp(np.atleast_1d(log_drift)))
+
+    grid = np.linspace(math.log(LEAST_DRIFT), 0.0, 41)
+    start = int(np.argmin(cost(grid)))
+    near = (grid[max(start - 1, 0)], grid[min(start + 1, len(grid) - 1)])
+    best = minimize_scalar(
+        lambda x: cost(x)[0], bounds=near, method="bounded", options={"xatol": 1e-4}
+    )
+
+    def excess(log_drift: float) -> float:
+        """By how much the cost exceeds what the test allows."""
+        return float(cost(log_drift)[0] - best.fun - CONFIDENCE / 2)
+
+    low, high = (
+        limit if excess(limit) <= 0 else brentq(excess, float(best.x), limit, xtol=1e-4)
+        for limit in (grid[0], grid[-1])
+    )
+    return DriftEstimate(math.exp(best.x), math.exp(low), math.exp(high), noise)
+
+
+def _autoregression_cost(series: Vector, variances: Vector, noise: float, drifts: Vector) -> Vector:
+    """Minus the log-likelihood of noisy autoregressions at each of `drifts`, constants left out."""
+    fresh = drifts[:, None] * variances
+    kept = 1 - drifts[:, None]
+    mean, variance = np.zeros_like(fresh), np.broadcast_to(variances, fresh.shape)
+    cost = np.zeros(len(drifts))
+    for row in series:
+        total = variance + noise
+        surprise = row - mean
+        cost += 0.5 * (np.log(total) + surprise**2 / total).sum(axis=1)
+        gain = variance / total
+        mean = np.sqrt(kept) * (mean + gain * surprise)
+        variance = kept * variance * (1 - gain) + fresh
+    return cost

@@ -1,0 +1,294 @@
+"""Exponent tables against the papers' printed tables and their derivations; M25's regimes."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import driftpeak as dp
+from driftpeak.theory.rates import RATES, Setting, applicable, rates
+from driftpeak.theory.regimes import (
+    regime,
+    side_queries_needed,
+    sparq_queries,
+    w_sparq_queries,
+    window_starts,
+)
+from driftpeak.theory.schedules import elimination_period
+
+smooth = st.floats(0.51, 30.0)
+dimensions = st.integers(1, 6)
+
+
+def exponents(policy, setting, measure="variation"):
+    """Of T and of V_T in the leading term."""
+    row, _ = applicable(policy, setting, measure)
+    a, b = row.terms[0]
+    return a.at(setting), b.at(setting)
+
+
+@given(nu=smooth, d=dimensions)
+def test_it25_table_1_and_2_follow_from_the_gain(nu, d):
+    """gamma_T = T^g, g = d/(2 nu + d): 3/4 + 7g/8 and 2/3 + g/3, as IT25 section 1 says; R-PERP
+    balances V H with T H^((g - 1)/2): H = (T/V)^(2/(3 - g)), regret T^(2/(3-g)) V^((1-g)/(3-g))."""
+    g = d / (2 * nu + d)
+    known = Setting(dp.Matern(nu), d, 10**4, variation=100.0)
+    unknown = Setting(dp.Matern(nu), d, 10**4)
+    for policy in ("r-gp-ucb", "sw-gp-ucb", "w-gp-ucb"):
+        assert exponents(policy, known) == pytest.approx((3 / 4 + 7 * g / 8, 1 / 4))
+        assert exponents(policy, unknown) == pytest.approx((3 / 4 + 7 * g / 8, 1))
+    best = (2 / (3 - g), (1 - g) / (3 - g))
+    for policy in ("r-perp", "opkb", "any"):
+        assert exponents(policy, known) == pytest.approx(best)
+    assert exponents("r-perp", unknown) == pytest.approx((best[0], 1))
+    for setting in (known, unknown):
+        assert exponents("ada-opkb", setting) == pytest.approx((2 / 3 + g / 3, 1 / 3))
+
+
+@given(d=dimensions)
+def test_se_rows_of_it25(d):
+    """Table 1: 3/4, 1/4; 2/3, 1/3. The exponents do not depend on d."""
+    setting = Setting(dp.SE(), d, 10**5, variation=50.0)
+    for policy in ("r-gp-ucb", "sw-gp-ucb", "w-gp-ucb"):
+        assert exponents(policy, setting) == (3 / 4, 1 / 4)
+    for policy in ("r-perp", "opkb", "ada-opkb", "any"):
+        assert exponents(policy, setting) == (2 / 3, 1 / 3)
+
+
+@given(nu=st.floats(2.01, 30.0), d=dimensions)
+def test_b16_corollary_4_1(nu, d):
+    """c = d(d+1)/(2 nu + d(d+1)): T^((1+c)/2), epsilon^((1-c)/(2(4-c))) and (1-c)/(2(3-c))."""
+    c = d * (d + 1) / (2 * nu + d * (d + 1))
+    setting = Setting(dp.Matern(nu), d, 1000, drift=0.01)
+    for policy, k in (("r-gp-ucb", 4), ("tv-gp-ucb", 3)):
+        (row,) = rates(policy, "drift", known=True)
+        static, drifting = row.terms
+        assert static[0].at(setting) == pytest.approx((1 + c) / 2)
+        assert drifting[0].at(setting) == 1
+        assert drifting[1].at(setting) == pytest.approx((1 - c) / (2 * (k - c)))
+        order = row.order(setting).number
+        assert order == pytest.approx(
+            max(1000 ** ((1 + c) / 2), 1000 * 0.01 ** ((1 - c) / (2 * (k - c))))
+        )
+
+
+def test_b16_se_exponents():
+    for policy, exponent in (("r-gp-ucb", 1 / 8), ("tv-gp-ucb", 1 / 6)):
+        (row,) = rates(policy, "drift", known=True)
+        assert row.terms[1][1].at(Setting(dp.SE(), 3, 100, drift=0.1)) == exponent
+
+
+def test_matern_tends_to_se():
+    """Every exponent at nu = 99.9 is within 0.05 of that for SE, and nearer than at nu = 9.9."""
+    settings = [
+        Setting(kernel, 2, 100, variation=1.0, drift=0.1, exponent=1.0)
+        for kernel in (dp.Matern(9.9), dp.Matern(99.9), dp.SE())
+    ]
+    for row in RATES:
+        for exponent in (e for term in row.terms for e in term):
+            near, nearer, limit = (exponent.at(setting) for setting in settings)
+            assert nearer == pytest.approx(limit, abs=0.05)
+            assert abs(nearer - limit) <= abs(near - limit)
+
+
+def test_m25_rates():
+    """Table 1: (3 alpha + 1)/2 above, (alpha + 1)/2 below for alpha < 1, then 1; SparQ 1/2;
+    W-SparQ (3 a + 1)/2 = 7/8 at a = 1/4."""
+    for alpha, upper, lower in ((0.0, 0.5, 0.5), (0.2, 0.8, 0.6), (1.0, 2.0, 1.0), (3.0, 5.0, 1.0)):
+        setting = Setting(dp.SE(), 2, 100, exponent=alpha)
+        for policy, power in (("ui-gp-ucb", upper), ("any", lower), ("sparq", 0.5)):
+            row, order = applicable(policy, setting, "exponent")
+            assert row.growth(setting) == pytest.approx(power)
+            assert order.value == pytest.approx(100**power)
+    row, order = applicable("w-sparq", Setting(dp.SE(), 1, 100, exponent=0.5), "exponent")
+    assert order.value == pytest.approx(100 ** (7 / 8))
+
+
+FAILING = {
+    "nu": (Setting(dp.Matern(0.5), 1, 100, variation=1.0), "r-gp-ucb", "variation", "nu > 0.5"),
+    "B16": (Setting(dp.Matern(1.5), 1, 100, drift=0.1), "tv-gp-ucb", "drift", "nu > 2"),
+    "B16 lower": (Setting(dp.Matern(2.5), 1, 100, drift=0.1), "any", "drift", "nu > 4"),
+    "static": (Setting(dp.SE(), 1, 100, variation=0.0), "w-gp-ucb", "variation", "V_T > 0"),
+    "alpha": (Setting(dp.SE(), 1, 100, exponent=0.0), "w-sparq", "exponent", "alpha > 0"),
+    "window": (
+        Setting(dp.SE(), 1, 100, exponent=1.0, window=0.5), "w-sparq", "exponent", "0 < a < 1/3",
+    ),
+    "M25 kernel": (
+        Setting(dp.Matern(2.5), 1, 100, exponent=1.0), "ui-gp-ucb", "exponent", "kernel SE",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("setting", "policy", "measure", "condition"), FAILING.values(), ids=FAILING
+)
+def test_outside_its_conditions_a_theorem_gives_no_number(setting, policy, measure, condition):
+    _, order = applicable(policy, setting, measure)
+    assert order.value is None
+    assert condition in [failed.statement for failed in order.failed]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "threshold"),
+    [
+        (dp.SE(), lambda t, d: t**-0.5 * math.log(t) ** ((d + 2) / 3)),
+        (dp.Matern(1.5), lambda t, d: t ** (-1.5 / (3 + d)) * math.log(t) ** ((1.5 + d) / (3 + d))),
+    ],
+    ids=["SE", "Matern"],
+)
+def test_it25_theorem_5_needs_enough_variation(kernel, threshold):
+    horizon, dimension = 5000, 2
+    least = threshold(horizon, dimension)
+    for factor, holds in ((0.99, False), (1.01, True)):
+        setting = Setting(kernel, dimension, horizon, variation=factor * least)
+        order = applicable("r-perp", setting, "variation")[1]
+        assert (order.value is not None) == holds
+    assert "V_T >= " in str(applicable("r-perp", Setting(kernel, 2, 5000, 1e-9), "variation")[1])
+
+
+def test_it25_threshold_as_printed_lets_the_period_exceed_the_horizon():
+    """At V_T = T^(-1/2) log^((d+2)/3) T Theorem 5 sets H = T log^((d+2)/9) T > T: H <= T needs
+    log^((d+2)/2). The period is clipped."""
+    horizon, dimension = 5000, 1
+    least = horizon**-0.5 * math.log(horizon)
+    wanted = (horizon / least) ** (2 / 3) * math.log(horizon)
+    assert wanted / horizon == pytest.approx(math.log(horizon) ** (1 / 3))
+    options = {"horizon": horizon, "dimension": dimension}
+    assert elimination_period(dp.SE(), variation=least, **options) == horizon
+    enough = horizon**-0.5 * math.log(horizon) ** 1.5
+    assert elimination_period(dp.SE(), variation=1.01 * enough, **options) < horizon
+
+
+@given(
+    nu=st.floats(0.6, 10.0),
+    d=st.integers(1, 3),
+    horizon=st.integers(100, 10**6),
+    variation=st.floats(0.01, 1e4),
+)
+def test_no_guarantee_is_below_the_lower_bound(nu, d, horizon, variation):
+    """IT25 Theorem 1 holds for every policy, so every upper rate lies above it."""
+    setting = Setting(dp.Matern(nu), d, horizon, variation=variation)
+    lower = applicable("any", setting, "variation")[1]
+    for policy in ("r-gp-ucb", "sw-gp-ucb", "w-gp-ucb", "opkb", "r-perp", "ada-opkb"):
+        upper = applicable(policy, setting, "variation")[1]
+        if lower.value is not None and upper.value is not None:
+            assert upper.value >= lower.value * (1 - 1e-9)
+
+
+@given(
+    nu=st.floats(0.6, 10.0),
+    d=st.integers(1, 4),
+    policy=st.sampled_from(["r-gp-ucb", "sw-gp-ucb", "ada-opkb", "r-perp"]),
+)
+def test_the_limit_is_where_the_rate_reaches_the_horizon(nu, d, policy):
+    setting = Setting(dp.Matern(nu), d, 10_000)
+    row, order = applicable(policy, setting, "variation")
+    limit = row.limit(setting)
+    if row.growth(setting) < 1:
+        at_limit = Setting(dp.Matern(nu), d, 10_000, variation=max(limit, 1.0))
+        assert row.order(at_limit).number == pytest.approx(10_000)
+        assert order.number < 10_000
+    else:
+        assert limit <= 1 + 1e-9
+
+
+def test_written():
+    setting = Setting(dp.SE(), 2, 5000, variation=8.0, drift=1e-12)
+    assert applicable("r-perp", setting, "variation")[0].written(setting) == "T^0.667 V_T^0.333"
+    assert applicable("tv-gp-ucb", setting, "drift")[0].written(setting) == "T^0.5"
+    assert str(rates("r-perp", "variation", known=True)[0].terms[0][0]) == "(2 nu + d)/(3 nu + d)"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": dp.Linear()}, "nothing of Linear"),
+        ({"horizon": 2}, "horizon must be an integer of at least 3"),
+        ({"dimension": 0}, "dimension must be an integer of at least 1"),
+        ({"variation": -1.0}, "variation must be a finite number of at least 0"),
+        ({"drift": 1.1}, r"drift must lie in \[0, 1\]"),
+        ({"exponent": math.nan}, "exponent must be a finite number"),
+    ],
+)
+def test_setting_refuses(options, message):
+    with pytest.raises(dp.DriftpeakError, match=message):
+        Setting(**{"kernel": dp.SE(), "dimension": 1, "horizon": 100, **options})
+
+
+def test_a_rate_asks_for_what_it_depends_on():
+    with pytest.raises(dp.DriftpeakError, match="depends on the drift: give drift="):
+        rates("tv-gp-ucb", "drift", known=True)[0].order(Setting(dp.SE(), 1, 100))
+    assert applicable("tv-gp-ucb", Setting(dp.SE(), 1, 100), "drift") is None
+
+
+# Regimes and side queries
+
+
+def test_regimes():
+    named = {
+        0.0: "slow",
+        0.33: "slow",
+        1 / 3: "moderate",
+        0.99: "moderate",
+        1.0: "fast",
+        4.0: "fast",
+    }
+    assert {alpha: regime(alpha) for alpha in named} == named
+
+
+@given(
+    horizon=st.integers(1, 3000),
+    exponent=st.floats(0.05, 5.0),
+    window=st.floats(0.01, 0.333),
+)
+def test_window_starts_satisfy_32_and_end_at_the_horizon(horizon, exponent, window):
+    starts = window_starts(horizon, exponent=exponent, window=window)
+    assert starts[0] == 1
+    assert starts[-1] <= horizon
+    lengths = np.diff(starts)
+    powers = np.array(starts, float) ** (window / exponent)
+    assert (powers[:-1] < lengths).all()
+    assert (lengths <= powers[:-1] + 1).all()
+    assert starts[-1] + math.floor(powers[-1]) + 1 > horizon
+
+
+def test_window_starts_by_hand():
+    """a / alpha = 1/2: 1, +2, 3 (+2), 5 (+3), 8 (+3), 11 (+4), 15 (+4), 19."""
+    assert window_starts(20, exponent=0.5) == (1, 3, 5, 8, 11, 15, 19)
+    assert window_starts(1, exponent=0.5) == (1,)
+    assert window_starts(10**6, exponent=1e-4) == (1, 3)  # 3^2500 is no float
+
+
+def test_side_queries_by_hand():
+    """d = 2: ceil(log^2 t) = 1, 1, 2, 2, 3, 4, 4, 5 for t = 1..8; windows above at 1, 3, 5, 8."""
+    assert sparq_queries(8, dimension=2) == 22
+    assert w_sparq_queries(8, dimension=2, exponent=0.5) == 1 + 2 + 3 + 5
+    assert sparq_queries(8, dimension=2, scale=1e-9) == 8
+
+
+def test_w_sparq_asks_as_often_as_theorem_3_10_says():
+    """Between 10^4 and 10^6 steps the number of windows grows as T^(1 - a/alpha)."""
+    for exponent in (0.5, 1.5):
+        counts = [len(window_starts(t, exponent=exponent)) for t in (10**4, 10**6)]
+        slope = math.log(counts[1] / counts[0]) / math.log(100)
+        assert slope == pytest.approx(1 - 0.25 / exponent, abs=0.03)
+
+
+def test_side_queries_needed():
+    """alpha = 3: T^(3/4); proved for alpha > 1 alone."""
+    assert side_queries_needed(10_000, exponent=3.0).value == pytest.approx(1000)
+    assert side_queries_needed(100, exponent=1.0).value is None
+    for exponent in (1.01, 2.0, 8.0):  # what W-SparQ spends is enough, up to logarithms
+        spent = w_sparq_queries(10_000, dimension=1, exponent=exponent)
+        assert spent > side_queries_needed(10_000, exponent=exponent).number
+
+
+def test_regimes_refuse():
+    with pytest.raises(dp.DriftpeakError, match="exponent must be a finite number above 0; got 0"):
+        window_starts(10, exponent=0.0)
+    with pytest.raises(dp.DriftpeakError, match=r"window must lie in \(0, 1/3\)"):
+        window_starts(10, exponent=1.0, window=0.34)
+    with pytest.raises(dp.DriftpeakError, match="scale must be a finite number above 0"):
+        sparq_queries(10, dimension=1, scale=0.0)
