@@ -5,7 +5,13 @@ from importlib.metadata import version
 from driftpeak import environments, features, forgetting, kernels, widths
 from driftpeak.beliefs import Posterior, make_belief
 from driftpeak.domains import Arms, Grid
-from driftpeak.environments import AbruptSwitches, MarkovDrift, SlowChange
+from driftpeak.environments import (
+    AbruptSwitches,
+    InjectedDrift,
+    MarkovDrift,
+    MovingCoefficients,
+    SlowChange,
+)
 from driftpeak.errors import DriftpeakError
 from driftpeak.information import (
     RealisedGain,
@@ -22,11 +28,14 @@ from driftpeak.policies import (
     TVGPUCB,
     UIGPUCB,
     WGPUCB,
+    AdaptiveSparQ,
     BeliefPolicy,
     BestFixedArm,
     Clairvoyant,
     Policy,
+    SparQ,
     UniformRandom,
+    WSparQ,
 )
 from driftpeak.priors import Prior
 from driftpeak.simulation import simulate, true_functions
@@ -43,15 +52,18 @@ __all__ = [
     "UIGPUCB",
     "WGPUCB",
     "AbruptSwitches",
+    "AdaptiveSparQ",
     "Arms",
     "BeliefPolicy",
     "BestFixedArm",
     "Clairvoyant",
     "DriftpeakError",
     "Grid",
+    "InjectedDrift",
     "Linear",
     "MarkovDrift",
     "Matern",
+    "MovingCoefficients",
     "Periodic",
     "Policy",
     "Posterior",
@@ -59,8 +71,10 @@ __all__ = [
     "RationalQuadratic",
     "RealisedGain",
     "SlowChange",
+    "SparQ",
     "TabulatedGain",
     "UniformRandom",
+    "WSparQ",
     "environments",
     "features",
     "forgetting",

@@ -1,8 +1,18 @@
 """Environments: functions that move."""
 
+from driftpeak.environments.coefficients import MovingCoefficients
+from driftpeak.environments.injection import InjectedDrift
 from driftpeak.environments.markov import MarkovDrift
 from driftpeak.environments.protocol import Environment
 from driftpeak.environments.rkhs import AbruptSwitches, SlowChange
 from driftpeak.environments.table import Table
 
-__all__ = ["AbruptSwitches", "Environment", "MarkovDrift", "SlowChange", "Table"]
+__all__ = [
+    "AbruptSwitches",
+    "Environment",
+    "InjectedDrift",
+    "MarkovDrift",
+    "MovingCoefficients",
+    "SlowChange",
+    "Table",
+]

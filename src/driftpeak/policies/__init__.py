@@ -3,6 +3,7 @@
 from driftpeak.policies.baselines import BestFixedArm, Clairvoyant, UniformRandom
 from driftpeak.policies.belief_policy import BeliefPolicy
 from driftpeak.policies.protocol import Policy
+from driftpeak.policies.side_queries import AdaptiveSparQ, SparQ, WSparQ
 from driftpeak.policies.ucb import GPUCB, IGPUCB, RGPUCB, SWGPUCB, TVGPUCB, UIGPUCB, WGPUCB
 
 __all__ = [
@@ -13,9 +14,12 @@ __all__ = [
     "TVGPUCB",
     "UIGPUCB",
     "WGPUCB",
+    "AdaptiveSparQ",
     "BeliefPolicy",
     "BestFixedArm",
     "Clairvoyant",
     "Policy",
+    "SparQ",
     "UniformRandom",
+    "WSparQ",
 ]
