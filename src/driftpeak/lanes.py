@@ -23,11 +23,11 @@ def on_demand(function: Callable[[State, Any], State]) -> Callable[..., State]:
     same structure and close over nothing that JAX is tracing.
     """
 
-    @custom_vmap  # type: ignore[untyped-decorator]
+    @custom_vmap
     def apply(wanted: Bool[Array, ""], state: State, arguments: Any) -> State:
         return jax.lax.cond(wanted, function, _keep, state, arguments)
 
-    @apply.def_vmap  # type: ignore[untyped-decorator]
+    @apply.def_vmap
     def _(lanes: int, batched: Any, wanted: Any, state: Any, arguments: Any) -> Any:
         wanted, state = jax.tree.map(
             lambda leaf, own: leaf if own else jnp.broadcast_to(leaf, (lanes, *jnp.shape(leaf))),
@@ -47,7 +47,7 @@ def on_demand(function: Callable[[State, Any], State]) -> Callable[..., State]:
         result = jax.lax.cond(wanted.any(), for_all, _keep, state, arguments)
         return result, jax.tree.map(lambda _: True, result)
 
-    return apply  # type: ignore[no-any-return]
+    return apply
 
 
 def _keep(state: Any, arguments: Any) -> Any:

@@ -26,18 +26,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
-from scipy import stats
 
 from driftpeak.beliefs import Belief, check_times
 from driftpeak.determinantal import draw, mixing_steps
-from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
+from driftpeak.errors import DriftpeakError, at_least_integer, positive
 from driftpeak.forgetting import Forgetting, Injection, Keep, Times, TimesLike
 from driftpeak.lanes import on_demand
 from driftpeak.policies.belief_policy import BeliefPolicy, BeliefState, PreparedBeliefPolicy
-from driftpeak.policies.protocol import Policy, Query, Scalar, checked_reward
+from driftpeak.policies.protocol import Policy, Query, Scalar
 from driftpeak.policies.ucb import Options
 from driftpeak.priors import Prior
-from driftpeak.theory.side_queries import side_query_budget, side_query_windows
+from driftpeak.theory.side_queries import checked_share, side_query_budget, side_query_windows
 
 
 class Timing(eqx.Module):
@@ -56,16 +55,22 @@ class Timing(eqx.Module):
         return ()
 
     @abstractmethod
-    def due(self, state: Any, step: Scalar) -> Bool[Array, ""]:
-        """Whether to ask before decision number `step` (from 1)."""
+    def due(self, state: Any, step: Scalar, time: Scalar) -> Bool[Array, ""]:
+        """Whether to ask before decision number `step` (from 1), made at `time`."""
 
-    def heard(self, state: Any) -> Any:
+    def heard(self, state: Any, step: Scalar, time: Scalar, report: "Report") -> Any:
         """The state after answers."""
         return state
 
-    def told(self, state: Any, surprise: Scalar) -> Any:
-        """The state after a reward; its squared error has `surprise` times the expected size."""
-        return state
+
+class Report(NamedTuple):
+    """The expert's answers beside what had been expected of them."""
+
+    answers: Float[Array, " q"]
+    answered: Bool[Array, " q"]
+    mean: Float[Array, " q"]
+    variance: Float[Array, " q"]  # without noise
+    noise_variance: Any
 
 
 class EveryStep(Timing):
@@ -74,7 +79,7 @@ class EveryStep(Timing):
     def longest(self, times: Times, budget: Any) -> int:
         return int(budget.max()) + 1
 
-    def due(self, state: Any, step: Scalar) -> Bool[Array, ""]:
+    def due(self, state: Any, step: Scalar, time: Scalar) -> Bool[Array, ""]:
         return jnp.asarray(True)
 
 
@@ -99,54 +104,57 @@ class Windows(Timing):
         lengths, answers = np.bincount(window), budget[np.flatnonzero(self.starts)]
         return int((lengths + answers).max())
 
-    def due(self, state: Any, step: Scalar) -> Bool[Array, ""]:
+    def due(self, state: Any, step: Scalar, time: Scalar) -> Bool[Array, ""]:
         return jnp.asarray(self.starts)[step - 1]
 
 
-class Surprises(NamedTuple):
-    """The sum of the surprises since the last answers, and their number."""
+class Length(NamedTuple):
+    """When the expert answered last, and how long to wait."""
 
-    total: Float[Array, ""]
-    number: Int[Array, ""]
+    last: Float[Array, ""]
+    length: Float[Array, ""]
 
 
-class Surprise(Timing):
-    r"""As soon as the rewards since the last answers are too surprising.
+class Feedback(Timing):
+    r"""As soon as the answers are expected to be as far off as M25's analysis can bear.
 
-    If nothing had changed since then, the surprises
-    \(z^2 = (y - \mu(x))^2 / (\sigma^2(x) + \lambda)\) would be independent squares of standard
-    normal numbers: the expert is asked when their sum exceeds the quantile of the chi-squared
-    distribution that it would exceed with probability `false_alarm`.
+    Each time the expert answers, the errors r of what was expected of the answers estimate the
+    variance v that the drift since the last answers has injected, in excess of the belief's own:
+
+    \(v = \sum_i w_i (r_i^2 - s_i^2) / \sum_i w_i\), with \(s_i^2 = \sigma^2(x_i) + \lambda\) and
+    \(w_i = s_i^{-4}\).
+
+    W-SparQ's windows keep it below \(\lambda\,t^a\), if alpha is right. The next window is
+    \(\sqrt{\lambda t^a / v}\) times as long as the last, at least half and at most twice: if v
+    grows as the alpha-th power of the length, \(\log(v / \lambda t^a)\) shrinks by the factor
+    \(1 - \alpha/2\) each time, for every alpha that there is (in (0, 2], see
+    `environments.InjectedDrift`).
     """
 
-    false_alarm: Any
-    limits: Any
+    a: Any
 
-    def __init__(self, false_alarm: float, limits: Any = None) -> None:
-        self.false_alarm = np.float64(
-            unit_interval("false_alarm", false_alarm, low_open=True, high_open=True)
-        )
-        self.limits = np.zeros(1) if limits is None else limits
-
-    def prepare(self, times: Times) -> "Surprise":
-        degrees = np.arange(1.0, len(times) + 1)
-        limits = stats.chi2.isf(self.false_alarm, degrees)
-        return Surprise(float(self.false_alarm), np.concatenate([[np.inf], limits]))
+    def __init__(self, a: float) -> None:
+        self.a = np.float64(checked_share(a))
 
     def longest(self, times: Times, budget: Any) -> int:
         return len(times) + int(budget.max())
 
-    def init(self) -> Surprises:
-        return Surprises(jnp.zeros(()), jnp.zeros((), int))
+    def init(self) -> Length:
+        return Length(jnp.asarray(-jnp.inf), jnp.zeros(()))
 
-    def due(self, state: Surprises, step: Scalar) -> Bool[Array, ""]:
-        return state.total > jnp.asarray(self.limits)[state.number]
+    def due(self, state: Length, step: Scalar, time: Scalar) -> Bool[Array, ""]:
+        return time >= state.last + state.length
 
-    def heard(self, state: Surprises) -> Surprises:
-        return Surprises(jnp.zeros(()), jnp.zeros((), int))
-
-    def told(self, state: Surprises, surprise: Scalar) -> Surprises:
-        return Surprises(state.total + surprise, state.number + 1)
+    def heard(self, state: Length, step: Scalar, time: Scalar, report: Report) -> Length:
+        time = jnp.asarray(time, float)
+        variance = jnp.maximum(report.variance, 0.0) + report.noise_variance
+        weights = jnp.where(report.answered, variance**-2, 0.0)
+        errors = jnp.where(report.answered, (report.answers - report.mean) ** 2 - variance, 0.0)
+        injected = jnp.sum(weights * errors) / weights.sum()
+        bearable = report.noise_variance * jnp.asarray(step, float) ** self.a
+        factor = jnp.sqrt(bearable / jnp.maximum(injected, bearable / 4))
+        elapsed = jnp.where(jnp.isfinite(state.last), time - state.last, 1.0)
+        return Length(time, elapsed * jnp.maximum(factor, 0.5))
 
 
 class SideQueryPolicy(BeliefPolicy):
@@ -202,6 +210,7 @@ class SideQueryPolicy(BeliefPolicy):
             super().prepare(timing.longest(times, budget)),
             timing,
             self.prior.gram,
+            np.float64(self.prior.noise_variance),
             budget,
             capacity,
             steps,
@@ -223,6 +232,7 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
     actor: PreparedBeliefPolicy
     timing: Timing
     gram: Any
+    noise_variance: Any
     budget: Any  # the most side queries before each decision
     capacity: int = eqx.field(static=True)
     steps: int = eqx.field(static=True)
@@ -251,7 +261,7 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
         def choose(_: Any, arguments: Any) -> Any:
             return draw(*arguments, capacity=self.capacity, steps=self.steps)
 
-        due = self.timing.due(state.timing, step) & (size > 0)
+        due = self.timing.due(state.timing, step, time) & (size > 0)
         arms, wanted = on_demand(choose)(due, none, (key, self.gram, state.sampled, size))
         return state, arms, wanted
 
@@ -268,11 +278,19 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
             if not np.isfinite(np.asarray(answers)[np.asarray(answered)]).all():
                 raise DriftpeakError("the expert's answers must be finite numbers")
         any_answer = jnp.any(answered)
+        expected = self.actor.belief.posterior(state.acting.belief, time)
+        report = Report(
+            answers,
+            answered,
+            expected.mean[arms],
+            expected.variance[arms],
+            self.noise_variance,
+        )
         arguments = (self.actor.belief, arms, answers, answered, jnp.asarray(time, float))
         belief = on_demand(_believe_anew)(any_answer, state.acting.belief, arguments)
         timing = jax.tree.map(
             lambda new, old: jnp.where(any_answer, new, old),
-            self.timing.heard(state.timing),
+            self.timing.heard(state.timing, state.acting.step + 1, time, report),
             state.timing,
         )
         return state._replace(acting=state.acting._replace(belief=belief), timing=timing)
@@ -284,15 +302,9 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
     def tell(
         self, state: SideQueryState, query: Query, reward: Scalar, time: Scalar
     ) -> SideQueryState:
-        reward = checked_reward(reward)
-        expected = self.actor.belief.posterior(state.acting.belief, time)
-        noise = self.actor.belief.prior.noise_variance
-        surprise = (reward - expected.mean[query]) ** 2 / (expected.deviation[query] ** 2 + noise)
-        return SideQueryState(
+        return state._replace(
             acting=self.actor.tell(state.acting, query, reward, time),
             sampled=state.sampled.at[query].set(True),
-            timing=self.timing.told(state.timing, surprise),
-            key=state.key,
         )
 
     def predict(self, state: SideQueryState, time: Scalar) -> Float[Array, " n"]:
@@ -356,12 +368,15 @@ def WSparQ(
 
 
 def AdaptiveSparQ(
-    prior: Prior, *, false_alarm: float = 0.05, **options: Unpack[SideQueryOptions]
+    prior: Prior, *, a: float = 0.25, **options: Unpack[SideQueryOptions]
 ) -> SideQueryPolicy:
-    r"""Ask when the belief is surprised; needs no alpha, and no schedule. Not in the papers.
+    r"""W-SparQ with windows from what the answers show, not from alpha. Not in the papers.
 
-    Between answers nothing is forgotten. The expert is asked as soon as the rewards since the last
-    answers, against what was expected of them, are more surprising than an unmoving function's
-    would be with probability `false_alarm` (in (0, 1)): see `Surprise`.
+    Where W-SparQ's windows keep the injected noise below \(\lambda t^a\) if alpha is known, these
+    measure it, each time the expert answers, and lengthen or shorten the next window accordingly:
+    see `Feedback`. Within a window nothing is forgotten.
+
+    Arguments:
+        a: in (0, 1/3), as for `WSparQ`.
     """
-    return SideQueryPolicy(prior, Keep(), Surprise(false_alarm), **options)
+    return SideQueryPolicy(prior, Keep(), Feedback(a), **options)

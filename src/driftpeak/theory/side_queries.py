@@ -40,7 +40,7 @@ def side_query_windows(
     Raises:
         DriftpeakError: exponent not positive, a outside (0, 1/3).
     """
-    growth = _window_growth(exponent, a)
+    growth = checked_share(a) / positive("exponent", exponent)
     elapsed = check_times(times)
     elapsed = elapsed - elapsed[0] + 1
     starts = np.zeros(len(elapsed), bool)
@@ -53,8 +53,13 @@ def side_query_windows(
     return starts
 
 
-def _window_growth(exponent: float, a: float) -> float:
-    alpha, share = positive("exponent", exponent), finite("a", a)
+def checked_share(a: float) -> float:
+    """`a` as a float.
+
+    Raises:
+        DriftpeakError: a outside (0, 1/3).
+    """
+    share = finite("a", a)
     if not 0 < share < 1 / 3:
         raise DriftpeakError(f"a must lie in (0, 1/3); got {a}")
-    return share / alpha
+    return share
