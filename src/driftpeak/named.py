@@ -18,10 +18,13 @@ from driftpeak.policies import (
     TVGPUCB,
     UIGPUCB,
     WGPUCB,
+    AdaptiveSparQ,
     BestFixedArm,
     Clairvoyant,
     Policy,
+    SparQ,
     UniformRandom,
+    WSparQ,
 )
 from driftpeak.policies.belief_policy import ACQUISITIONS
 from driftpeak.priors import Prior
@@ -42,6 +45,8 @@ class Entry:
 
 OPTIONS: Parameters = {"acquisition": ACQUISITIONS[0], "form": FORMS[0]}
 
+SIDE_QUERIES: dict[str, Any] = {"rate": 1.0, "dimension": int, "mixing": int}
+
 POLICIES: dict[str, Entry] = {
     "random": Entry(UniformRandom, {}, is_belief=False),
     "best-fixed-arm": Entry(BestFixedArm, {}, is_belief=False),
@@ -55,6 +60,9 @@ POLICIES: dict[str, Entry] = {
     "tv-gp-ucb": Entry(TVGPUCB, {"drift": 0.03}),
     "w-gp-ucb": Entry(WGPUCB, {"discount": 0.9}),
     "ui-gp-ucb": Entry(UIGPUCB, {"exponent": 1.0, "slope": 1.0}),
+    "sparq": Entry(SparQ, SIDE_QUERIES),
+    "w-sparq": Entry(WSparQ, {"exponent": 1.0, "a": 0.25, "slope": 1.0} | SIDE_QUERIES),
+    "adaptive-sparq": Entry(AdaptiveSparQ, {"a": 0.25} | SIDE_QUERIES),
 }
 
 DEFAULT_POLICIES = ("random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb")
