@@ -18,6 +18,7 @@ decomposition.
 """
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -192,12 +193,13 @@ def sample(
     return np.asarray(_draws(keys, jnp.asarray(matrix), size, steps))
 
 
+@partial(jax.jit, static_argnames=("size", "steps"))
 def _draws(keys: Any, gram: Any, size: int, steps: int) -> Any:
     def one(key: Any) -> Any:
         allowed = jnp.ones(len(gram), bool)
         return draw(key, gram, allowed, jnp.asarray(size), capacity=size, steps=steps)[0]
 
-    return jax.jit(jax.vmap(one))(keys)
+    return jax.vmap(one)(keys)
 
 
 def sample_exactly(gram: Any, size: int, *, samples: int = 1, seed: int = 0) -> Subsets:
