@@ -6,8 +6,8 @@ regrets per step: positive where the adaptive policy's is the lower. Width sqrt(
 a = 1/4, 500 steps.
 
 The two differ in when they ask and in what they believe in between: W-SparQ injects noise, the
-adaptive policy keeps all. A third run, W-SparQ without injection (slope 0) at the same windows, tells
-the one from the other.
+adaptive policy keeps all. A third run, W-SparQ without injection (slope 0) at the same windows,
+tells the one from the other.
 """
 
 import math
