@@ -11,8 +11,9 @@ All take the options of the GP-UCB family, and
 - `mixing`: swaps of the chain that draws the points, `determinantal.mixing_steps` by default.
 
 Where fewer points have been sampled than they may ask about, they ask about all. If the expert
-answers only some, the belief starts again from those; if none, the policy goes on with what it has,
-and remembers the newest of as many observations as between two timely answers.
+answers only some, the belief starts again from those; if none, the policy goes on with what it has:
+SparQ and W-SparQ with the newest of as many observations as between two timely answers, the
+adaptive policy with all.
 
 All raise DriftpeakError for a parameter outside its range.
 """
@@ -153,7 +154,8 @@ class Feedback(Timing):
         injected = jnp.sum(weights * errors) / weights.sum()
         bearable = report.noise_variance * jnp.asarray(step, float) ** self.a
         factor = jnp.sqrt(bearable / jnp.maximum(injected, bearable / 4))
-        elapsed = jnp.where(jnp.isfinite(state.last), time - state.last, 1.0)
+        # the first answers come after no window: ask again at the next step, whatever its time
+        elapsed = jnp.where(jnp.isfinite(state.last), time - state.last, 0.0)
         return Length(time, elapsed * jnp.maximum(factor, 0.5))
 
 
