@@ -92,11 +92,13 @@ class Policy(eqx.Module, Generic[State]):
         self,
         state: State,
         arms: Int[Array, " q"],
-        answers: Float[Array, " q"],
-        answered: Bool[Array, " q"],
+        answers: Any,
+        answered: Any,
         time: Scalar,
     ) -> State:
         """Learn the expert's answers: `arms` as `consult` gave them, and which were `answered`.
+
+        Answers are real numbers and booleans of shape `(q,)`; where not answered, any number.
 
         An expert may answer some or none; the policy goes on with what it has.
 

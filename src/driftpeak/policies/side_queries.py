@@ -271,14 +271,15 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
         self,
         state: SideQueryState,
         arms: Int[Array, " q"],
-        answers: Float[Array, " q"],
-        answered: Bool[Array, " q"],
+        answers: Any,
+        answered: Any,
         time: Scalar,
     ) -> SideQueryState:
         if not isinstance(answers, jax.core.Tracer):
-            answers = jnp.asarray(answers)
-            if not np.isfinite(np.asarray(answers)[np.asarray(answered)]).all():
+            given = np.asarray(answers, float)[np.asarray(answered, bool)]
+            if not np.isfinite(given).all():
                 raise DriftpeakError("the expert's answers must be finite numbers")
+        answers, answered = jnp.asarray(answers, float), jnp.asarray(answered, bool)
         any_answer = jnp.any(answered)
         expected = self.actor.belief.posterior(state.acting.belief, time)
         report = Report(
