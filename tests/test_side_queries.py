@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.lanes import on_demand
+from driftpeak.on_demand import on_demand
 from driftpeak.theory.side_queries import side_query_budget, side_query_windows
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=30), dp.SE(0.15), noise_variance=0.04, mean=0.2)
