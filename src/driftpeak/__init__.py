@@ -20,6 +20,7 @@ from driftpeak.errors import DriftpeakError, DriftpeakWarning
 from driftpeak.information import (
     RealisedGain,
     TabulatedGain,
+    fractional_gain,
     greedy_gain,
     information_gain,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "environments",
     "features",
     "forgetting",
+    "fractional_gain",
     "greedy_gain",
     "information_gain",
     "kernels",
