@@ -333,24 +333,26 @@ def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
     policy, history, step, ended, block_ends, epoch_ends, key = inputs
     block = knowledge.block
 
-    def gaps_over(begin: Any) -> Any:
-        estimate = policy.estimate(knowledge.strategies, history, begin, step)
-        # fused differently, the largest may exceed the largest by a rounding error
-        return jnp.maximum(estimate.max() - estimate, 0.0)
+    index = jnp.arange(policy.blocks)
+    # the intervals that end now: replays and block of every index, and, last, the epoch so far
+    begins = jnp.append(step - policy._lengths(), knowledge.begin)
+    wanted = jnp.append(ended, block_ends)
 
-    def contradicts(index: Any, found: Any) -> Any:
-        def test() -> Any:
-            now = gaps_over(step - policy._lengths()[index])[None, :]
-            known = knowledge.gaps
-            excess = jnp.maximum(now - 4 * known, known - 4 * now).max(axis=1)
-            others = jnp.arange(policy.blocks)
-            limit = jnp.asarray(policy.detection)[jnp.minimum(index, others)]
-            compared = (others < block) & (others >= policy.first_index)
-            return (compared & (excess > limit)).any()
+    def gaps_over(number: Any, table: Any) -> Any:
+        def estimate() -> Any:
+            found = policy.estimate(knowledge.strategies, history, begins[number], step)
+            # fused differently, the largest may exceed the largest by a rounding error
+            return table.at[number].set(jnp.maximum(found.max() - found, 0.0))
 
-        return found | jax.lax.cond(ended[index], test, lambda: jnp.zeros((), bool))
+        return jax.lax.cond(wanted[number], estimate, lambda: table)
 
-    changed = jax.lax.fori_loop(0, policy.blocks, contradicts, jnp.zeros((), bool))
+    table = jnp.zeros((policy.blocks + 1, policy.points))
+    gaps = jax.lax.fori_loop(0, policy.blocks + 1, gaps_over, table)
+    now, known = gaps[:-1, None, :], knowledge.gaps[None, :, :]
+    excess = jnp.maximum(now - 4 * known, known - 4 * now).max(axis=2)
+    limit = jnp.asarray(policy.detection)[jnp.minimum(index[:, None], index[None, :])]
+    compared = ended[:, None] & ((index < block) & (index >= policy.first_index))[None, :]
+    changed = (compared & (excess > limit)).any()
 
     def start_again() -> Knowledge:
         return Knowledge(
@@ -363,15 +365,14 @@ def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
         )
 
     def next_block() -> Knowledge:
-        gaps = gaps_over(knowledge.begin)
         following = block + 1
-        chance = jnp.minimum(2.0 ** ((jnp.arange(policy.blocks) - following) / 2), 1.0)
+        chance = jnp.minimum(2.0 ** ((index - following) / 2), 1.0)
         drawn = jax.random.uniform(key, knowledge.replays.shape, dtype=float)
-        early = jnp.arange(policy.blocks) >= policy.first_index
+        early = index >= policy.first_index
         return knowledge._replace(
             block=following,
-            strategies=knowledge.strategies.at[following].set(policy.strategy(gaps, following)),
-            gaps=knowledge.gaps.at[block].set(gaps),
+            strategies=knowledge.strategies.at[following].set(policy.strategy(gaps[-1], following)),
+            gaps=knowledge.gaps.at[block].set(gaps[-1]),
             replays=(drawn < chance[:, None]) & early[:, None] & policy.adaptive,
         )
 
