@@ -22,6 +22,7 @@ from driftpeak.information import (
     information_gain,
 )
 from driftpeak.kernels import SE, Linear, Matern, Periodic, RationalQuadratic
+from driftpeak.learning import Observations, fit, log_marginal_likelihood
 from driftpeak.policies import (
     ADAOPKB,
     GPUCB,
@@ -76,6 +77,7 @@ __all__ = [
     "Matern",
     "MovingBump",
     "MovingCosine",
+    "Observations",
     "Periodic",
     "Policy",
     "Posterior",
@@ -90,10 +92,12 @@ __all__ = [
     "balance",
     "environments",
     "features",
+    "fit",
     "forgetting",
     "greedy_gain",
     "information_gain",
     "kernels",
+    "log_marginal_likelihood",
     "make_belief",
     "optimal_design",
     "simulate",
