@@ -183,10 +183,11 @@ def test_drift_of_the_intel_lab():
     from driftpeak.data import read_table
     from driftpeak.replay import prior_from_history
 
-    rows = read_table(INTEL).values[:432]
+    table = read_table(INTEL)
+    rows = table.values[:432]
     found = {}
     for mean in ("per-arm", "zero"):
-        prior = prior_from_history(rows, range(46), noise_variance=0.5, mean=mean)
+        prior = prior_from_history(rows, table.arms, noise_variance=0.5, mean=mean)
         found[mean] = dp.fit(rows, prior, learn="drift").drift
     assert found["per-arm"] == pytest.approx(0.0566, abs=0.0005)
     assert found["zero"] == pytest.approx(0.0105, abs=0.0005)

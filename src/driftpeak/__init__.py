@@ -22,7 +22,7 @@ from driftpeak.information import (
     information_gain,
 )
 from driftpeak.kernels import SE, Linear, Matern, Periodic, RationalQuadratic
-from driftpeak.learning import Observations, fit, log_marginal_likelihood
+from driftpeak.learning import Observations, cross_validate, fit, log_marginal_likelihood
 from driftpeak.policies import (
     ADAOPKB,
     GPUCB,
@@ -90,6 +90,7 @@ __all__ = [
     "TabulatedGain",
     "UniformRandom",
     "balance",
+    "cross_validate",
     "environments",
     "features",
     "fit",

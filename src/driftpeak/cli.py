@@ -133,6 +133,14 @@ def replay(
         typer.Option(help="In squared units of the data; default 5 % of the arms' variance."),
     ] = None,
     mean: Annotated[str, typer.Option(help="Prior mean: per-arm, common or zero.")] = "per-arm",
+    fit: Annotated[
+        bool,
+        typer.Option(
+            "--fit",
+            help="Learn from the training rows what is not given: noise variance, and the drift, "
+            "window, period, discount or exponent of the policies.",
+        ),
+    ] = False,
     width: Width = "scaled-log:c1=0.8,c2=0.4",
     missing: Annotated[
         str, typer.Option(help="What to do about blanks: error, drop-arm or interpolate.")
@@ -159,6 +167,7 @@ def replay(
         train=train,
         noise_variance=noise_variance,
         mean=mean,  # type: ignore[arg-type]
+        fit=fit,
         width=width,
         trials=trials,
         seed=seed,
@@ -170,7 +179,12 @@ def replay(
         f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
         f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}."
     )
+    fitted = json.loads(runs.attrs["fitted"])
+    for name, found in fitted.items():
+        _note(f"{name} {found['value']:.4g}: {found['how']}.")
     settings = {
+        "fitted": fitted,
+        "policies": runs.attrs["policies"].split(" "),
         "data": str(data),
         "arms": len(table.arms),
         "train": train,

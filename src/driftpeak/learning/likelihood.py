@@ -38,7 +38,7 @@ def correlations(drift: Any, elapsed: Any, begins: Any) -> Array:
 
 def separable(
     gram: Array, noise: Array, drift: Array, elapsed: Array, begins: Array, table: Array
-) -> tuple[float, tuple[Array, Array, Array]]:
+) -> tuple[Array, tuple[Array, Array, Array]]:
     r"""Of a complete table, shape `(T, m)`, and its derivatives by gram, noise and drift.
 
     The derivative by the covariance K is \(\frac12 (A^\top D A - V \operatorname{diag}(h) V^\top)\):
