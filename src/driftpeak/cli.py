@@ -1,4 +1,4 @@
-"""The command line: `driftpeak demo | replay | compare | plan`. Thin: parse, call, print."""
+"""The command line: `driftpeak demo | replay | compare | plan | data`. Thin: parse, call, print."""
 
 import dataclasses
 import json
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from driftpeak.data_commands import data_app
 from driftpeak.errors import DriftpeakError, DriftpeakWarning
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(data_app, name="data")
 
 POLICY_HELP = (
     "A policy, NAME[:key=value,...]; repeat for more. Names: random, gp-ucb, igp-ucb, "
