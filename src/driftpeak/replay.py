@@ -120,6 +120,7 @@ def replay(
     made = make_policies(policies, prior, len(rewards), width=width)
     found: dict[str, Finding] = {}
     if fit:
+
         def from_rows(rows: Any, noise: float | None) -> Prior:
             return prior_from_history(rows, table.arms, noise_variance=noise, mean=mean)
 

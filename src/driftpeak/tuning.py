@@ -51,7 +51,9 @@ def tune(
         result = fit(history, make_prior(history, noise_variance), learn=learn)
         for name in ["noise_variance"] * (noise_variance is None) + ["drift"] * ("drift" in wanted):
             one = result.estimates[name]
-            interval = f"95 % interval {one.low:.4g} to {one.high:.4g}, the covariance taken as known"
+            interval = (
+                f"95 % interval {one.low:.4g} to {one.high:.4g}, the covariance taken as known"
+            )
             how = interval if np.isfinite(one.low) else result.message
             found[name] = Finding(one.value, f"by marginal likelihood, {how}")
         noise_variance = result.prior.noise_variance
@@ -59,7 +61,9 @@ def tune(
         if name != "drift":
             choice = cross_validate(history, name, lambda rows: make_prior(rows, noise_variance))
             tried = list(choice.scores)
-            how = f"by cross-validation, the best of {len(tried)} from {tried[0]:g} to {tried[-1]:g}"
+            how = (
+                f"by cross-validation, the best of {len(tried)} from {tried[0]:g} to {tried[-1]:g}"
+            )
             at_end = choice.value in (tried[0], tried[-1])
             found[name] = Finding(choice.value, how + " (at the end of the range)" * at_end)
     return found

@@ -146,7 +146,8 @@ def _copy(origin: str, file: IO[bytes], data: DataSet) -> str:
     return digest.hexdigest()
 
 
-def _open(origin: str) -> tuple[IO[bytes], int | None]:
+def _open(origin: str) -> tuple[Any, int | None]:
+    """Something to read from, and how much there is, if that is known."""
     if origin.startswith(("http://", "https://")):
         response = urllib.request.urlopen(origin, timeout=TIMEOUT)
         length = response.headers.get("Content-Length")

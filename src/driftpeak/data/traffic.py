@@ -19,27 +19,28 @@ def read_speeds(path: str | os.PathLike[str], *, missing: Missing = "error") -> 
         DriftpeakError: as `read_table`.
     """
     path = Path(path)
-    first = text_of(path).partition("\n")[0].split(",")
+    lines = text_of(path).splitlines()
+    cells = [cell.strip() for cell in lines[0].split(",")] if lines else []
     try:
-        numbers = [float(cell) for cell in first]
+        numbers = [float(cell) for cell in cells]
     except ValueError:
-        numbers = []
-    # station numbers are whole, and speeds are not all whole and different
-    header = not numbers or (
-        all(number.is_integer() for number in numbers) and len(set(numbers)) == len(numbers)
-    )
-    if header:
         return read_table(path, missing=missing)
+    if not numbers:
+        return read_table(path, missing=missing)
+    # a line of station numbers: whole and different, which speeds are not
+    stations = all(number.is_integer() for number in numbers) and len(set(cells)) == len(cells)
     try:
-        values = np.loadtxt(text_of(path).splitlines(), delimiter=",", ndmin=2)
+        values = np.loadtxt(lines[stations:], delimiter=",", ndmin=2)
     except ValueError as error:
         raise DriftpeakError(f"{path}: not a table of numbers: {error}") from None
-    if min(values.shape) < 2 or not np.isfinite(values).all():
+    if min(values.shape) < 2 or values.shape[1] != len(cells) or not np.isfinite(values).all():
         raise DriftpeakError(
             f"{path}: needs two lines and two columns of finite numbers at least; a table with "
-            "blanks needs a header line"
+            "blanks needs a header line of names"
         )
-    names = tuple(map(str, range(values.shape[1])))
+    if stations:
+        return RewardTable(values, tuple(cells), None, None)
+    names = tuple(map(str, range(len(cells))))
     return RewardTable(values, names, None, None, ("no header line: detectors by number",))
 
 

@@ -4,4 +4,12 @@ from driftpeak.learning.forgetting import Choice, cross_validate
 from driftpeak.learning.hyperparameters import Estimate, Fit, fit, log_marginal_likelihood
 from driftpeak.learning.observations import Observations
 
-__all__ = ["Choice", "Estimate", "Fit", "Observations", "cross_validate", "fit", "log_marginal_likelihood"]
+__all__ = [
+    "Choice",
+    "Estimate",
+    "Fit",
+    "Observations",
+    "cross_validate",
+    "fit",
+    "log_marginal_likelihood",
+]

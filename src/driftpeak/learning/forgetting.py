@@ -35,9 +35,7 @@ class Family:
 FAMILIES = {
     "window": Family(Window, LENGTHS),
     "period": Family(Restart, LENGTHS),
-    "discount": Family(
-        Discount, (0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 1.0)
-    ),
+    "discount": Family(Discount, (0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 1.0)),
     "exponent": Family(Injection, (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)),
     "drift": Family(
         Drift, (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)

@@ -191,7 +191,7 @@ def _stretches(data: Data, prior: Prior) -> Stretches:
     )
     if several and len(data) == 0:
         raise DriftpeakError("there are no observations to learn from")
-    parts = data if several else [data]
+    parts: Sequence[Any] = data if several else [data]  # type: ignore[assignment]
     return lay_end_to_end(
         [one if isinstance(one, Observations) else _of_table(one, prior) for one in parts],
         prior.mean,

@@ -41,9 +41,9 @@ def separable(
 ) -> tuple[Array, tuple[Array, Array, Array]]:
     r"""Of a complete table, shape `(T, m)`, and its derivatives by gram, noise and drift.
 
-    The derivative by the covariance K is \(\frac12 (A^\top D A - V \operatorname{diag}(h) V^\top)\):
-    \(A\), shape `(T, m)`, holds B16's alpha (the solved observations), V the eigenvectors of K, and
-    \(h\) is minus twice the derivative of the log-determinants by the eigenvalues. No eigenvector is
+    That by the covariance K is \(\frac12 (A^\top D A - V \operatorname{diag}(h) V^\top)\): \(A\),
+    shape `(T, m)`, holds B16's alpha (the solved observations), V the eigenvectors of K, and \(h\)
+    is minus twice the derivative of the log-determinant term by the eigenvalues. No eigenvector is
     differentiated.
     """
     spectrum, vectors = np.linalg.eigh(np.asarray(gram))
@@ -79,6 +79,7 @@ def spectral(variances: Array, series: Array, noise: Array, kept: Array) -> tupl
     `series`, shape `(T, m)`, has stationary `variances` (m,) and `kept` correlations (T,) between
     its rows.
     """
+
     def step(state: Any, inputs: Any) -> Any:
         mean, variance = state
         row, c = inputs

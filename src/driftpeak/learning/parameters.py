@@ -37,7 +37,8 @@ class Parameters:
     def unpack(self, vector: Any) -> tuple[Kernel, Any, Any]:
         """Kernel, noise variance and drift at `vector`, also inside JAX."""
         leaves, structure = jax.tree.flatten(self.kernel)
-        noise, drift = self.fixed
+        noise: Any = self.fixed[0]
+        drift: Any = self.fixed[1]
         place = 0
         if "kernel" in self.learn:
             # a table's entries and an offset of 0 stay
@@ -92,7 +93,9 @@ def parameters_of(prior: Prior, drift: float, learn: Any) -> Parameters:
             if _learnable(leaf):
                 name = "kernel" + jax.tree_util.keystr(path)
                 flat = np.ravel(leaf)
-                names += [name] if np.ndim(leaf) == 0 else [f"{name}[{i}]" for i in range(len(flat))]
+                names += (
+                    [name] if np.ndim(leaf) == 0 else [f"{name}[{i}]" for i in range(len(flat))]
+                )
                 start += [float(value) for value in np.log(flat)]
         if not names:
             raise DriftpeakError(
