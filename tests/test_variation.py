@@ -118,8 +118,8 @@ def test_extreme_drifts():
 
 @pytest.mark.skipif(not SHARED.exists(), reason="data beside the project")
 def test_drift_of_the_intel_sensors():
-    """First three days, noise variance 0.5: B16 reports 0.03 for its extract of these data; ours,
-    with other sensors repaired, gives 0.057."""
+    """First three days, noise variance 0.5: B16 reports 0.03, this estimate is 0.057. What it
+    depends on is in docs/fit.md."""
     from driftpeak.data import read_table
 
     table = read_table(SHARED / "intel_lab_temperature.csv.gz")

@@ -25,6 +25,7 @@ from driftpeak.information import (
     information_gain,
 )
 from driftpeak.kernels import SE, Linear, Matern, Periodic, RationalQuadratic
+from driftpeak.learning import Observations, cross_validate, fit, log_marginal_likelihood
 from driftpeak.policies import (
     ADAOPKB,
     GPUCB,
@@ -85,6 +86,7 @@ __all__ = [
     "MovingBump",
     "MovingCoefficients",
     "MovingCosine",
+    "Observations",
     "Periodic",
     "Policy",
     "Posterior",
@@ -99,13 +101,16 @@ __all__ = [
     "UniformRandom",
     "WSparQ",
     "balance",
+    "cross_validate",
     "environments",
     "features",
+    "fit",
     "forgetting",
     "fractional_gain",
     "greedy_gain",
     "information_gain",
     "kernels",
+    "log_marginal_likelihood",
     "make_belief",
     "optimal_design",
     "simulate",

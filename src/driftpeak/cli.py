@@ -1,4 +1,4 @@
-"""The command line: `driftpeak demo | replay | compare | plan`. Thin: parse, call, print."""
+"""The command line: `driftpeak demo | replay | compare | plan | data`. Thin: parse, call, print."""
 
 import dataclasses
 import json
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from driftpeak.data_commands import data_app
 from driftpeak.errors import DriftpeakError, DriftpeakWarning
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(data_app, name="data")
 
 POLICY_HELP = (
     "A policy, NAME[:key=value,...]; repeat for more. Names: random, gp-ucb, igp-ucb, "
@@ -134,6 +136,14 @@ def replay(
         typer.Option(help="In squared units of the data; default 5 % of the arms' variance."),
     ] = None,
     mean: Annotated[str, typer.Option(help="Prior mean: per-arm, common or zero.")] = "per-arm",
+    fit: Annotated[
+        bool,
+        typer.Option(
+            "--fit",
+            help="Learn from the training rows what is not given: noise variance, and the drift, "
+            "window, period, discount or exponent of the policies.",
+        ),
+    ] = False,
     width: Width = "scaled-log:c1=0.8,c2=0.4",
     missing: Annotated[
         str, typer.Option(help="What to do about blanks: error, drop-arm or interpolate.")
@@ -160,6 +170,7 @@ def replay(
         train=train,
         noise_variance=noise_variance,
         mean=mean,  # type: ignore[arg-type]
+        fit=fit,
         width=width,
         trials=trials,
         seed=seed,
@@ -171,7 +182,12 @@ def replay(
         f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
         f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}."
     )
+    fitted = json.loads(runs.attrs["fitted"])
+    for name, found in fitted.items():
+        _note(f"{name} {found['value']:.4g}: {found['how']}.")
     settings = {
+        "fitted": fitted,
+        "policies": runs.attrs["policies"].split(" "),
         "data": str(data),
         "arms": len(table.arms),
         "train": train,

@@ -27,6 +27,7 @@ Others = Float[Array, "m d"]
 Gram = Float[Array, "n m"]
 Scale = Any  # a positive number or one per dimension; a traced array when it is being learned
 FAR = 1e4  # where every Matern kernel is 0 in double precision: a cap, so that no inf * 0 arises
+NEAR = 1e-200  # least squared distance: every Matern kernel is 1 there, and sqrt has derivatives
 
 
 def _checked(name: str, value: Scale, *, per_dimension: bool = True, zero: bool = False) -> Scale:
@@ -149,10 +150,9 @@ class Matern(Stationary):
             raise DriftpeakError(f"nu must be at most 100 (its limit at infinity is SE); got {nu}")
 
     def of_squared_distance(self, squared: Gram) -> Gram:
-        # sqrt has no derivative at 0; the inner `where` keeps its gradient finite there
-        zero = squared == 0
-        z = jnp.sqrt(2 * self.nu * jnp.where(zero, 1.0, squared))
-        z = jnp.where(zero, 0.0, jnp.minimum(z, FAR))
+        # sqrt has no derivative at 0. A comparison with 0 will not do: compiled, the same difference
+        # may be 0 in one place and 1e-17 in another, where multiplication and subtraction are fused
+        z = jnp.minimum(jnp.sqrt(2 * self.nu * jnp.maximum(squared, NEAR)), FAR)
         if self.nu == 0.5:
             return jnp.exp(-z)
         if self.nu == 1.5:
@@ -310,6 +310,19 @@ class Combined(Kernel):
     left: Kernel
     right: Kernel
 
+    @abstractmethod
+    def join(self, left: Any, right: Any) -> Any:
+        """The covariance, given those of the two."""
+
+    def __call__(self, x: Points, y: Others) -> Gram:
+        return self.join(self.left(x, y), self.right(x, y))
+
+    def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
+        return self.join(self.left.rows(domain, indices), self.right.rows(domain, indices))
+
+    def diagonal(self, domain: Domain) -> np.ndarray:
+        return self.join(self.left.diagonal(domain), self.right.diagonal(domain))
+
     def check(self, domain: Domain) -> None:
         self.left.check(domain)
         self.right.check(domain)
@@ -318,27 +331,15 @@ class Combined(Kernel):
 class Sum(Combined):
     """k1 + k2: the sum of two independent functions."""
 
-    def __call__(self, x: Points, y: Others) -> Gram:
-        return self.left(x, y) + self.right(x, y)
-
-    def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
-        return self.left.rows(domain, indices) + self.right.rows(domain, indices)
-
-    def diagonal(self, domain: Domain) -> np.ndarray:
-        return self.left.diagonal(domain) + self.right.diagonal(domain)
+    def join(self, left: Any, right: Any) -> Any:
+        return left + right
 
 
 class Product(Combined):
     """k1 k2: alike only where both say so."""
 
-    def __call__(self, x: Points, y: Others) -> Gram:
-        return self.left(x, y) * self.right(x, y)
-
-    def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
-        return self.left.rows(domain, indices) * self.right.rows(domain, indices)
-
-    def diagonal(self, domain: Domain) -> np.ndarray:
-        return self.left.diagonal(domain) * self.right.diagonal(domain)
+    def join(self, left: Any, right: Any) -> Any:
+        return left * right
 
     def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
         return self.left.frequencies(generator, count, dimension) + self.right.frequencies(

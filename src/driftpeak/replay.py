@@ -1,5 +1,7 @@
 """Which policy would have followed the peak of recorded data best?"""
 
+import dataclasses
+import json
 import math
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -15,6 +17,7 @@ from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_in
 from driftpeak.named import DEFAULT_POLICIES, make_policies
 from driftpeak.priors import Prior
 from driftpeak.simulation import simulate
+from driftpeak.tuning import Finding, complete, tune
 
 Mean = Literal["per-arm", "common", "zero"]
 MEANS = ("per-arm", "common", "zero")
@@ -72,6 +75,7 @@ def replay(
     train: float = 0.6,
     noise_variance: float | None = None,
     mean: Mean = "per-arm",
+    fit: bool = False,
     width: str = SENSOR_WIDTH,
     trials: int = 20,
     seed: int = 0,
@@ -87,6 +91,8 @@ def replay(
         policies: as for `driftpeak.named.make_policies`.
         train: share of the rows, from the first, that the prior comes from (rounded down).
         noise_variance, mean: see `prior_from_history`.
+        fit: learn what is not given from the training rows: the noise variance and the policies'
+            drift, window, period, discount or exponent (`driftpeak.tuning`).
         width: of the policies that have no width of their own; B16's for sensors by default.
         trials: repetitions of the policies that act at random. The others are played once, and
             that one trial is repeated in the result if there are more.
@@ -112,6 +118,17 @@ def replay(
     prior = prior_from_history(history, table.arms, noise_variance=noise_variance, mean=mean)
     trials = at_least_integer("trials", trials, 1)
     made = make_policies(policies, prior, len(rewards), width=width)
+    found: dict[str, Finding] = {}
+    if fit:
+
+        def from_rows(rows: Any, noise: float | None) -> Prior:
+            return prior_from_history(rows, table.arms, noise_variance=noise, mean=mean)
+
+        found = tune(policies, history, from_rows, noise_variance)
+        if noise_variance is None:
+            prior = prior.with_noise_variance(found["noise_variance"].value)
+        policies = complete(policies, found)
+        made = make_policies(policies, prior, len(rewards), width=width)
     # one history: a policy that does not act at random does the same in every trial
     once = {name: policy for name, policy in made.items() if policy.deterministic}
     often = {name: policy for name, policy in made.items() if not policy.deterministic}
@@ -137,4 +154,5 @@ def replay(
         mean=mean,
         width=width,
         policies=" ".join(policies),
+        fitted=json.dumps({name: dataclasses.asdict(one) for name, one in found.items()}),
     )

@@ -1,5 +1,27 @@
-"""Reward tables read from files."""
+"""Reward tables read from files, and the data sets of the papers."""
 
+from driftpeak.data.catalogue import DATA_SETS, DataSet
+from driftpeak.data.grids import read_grid
+from driftpeak.data.intel import read_intel_lab
+from driftpeak.data.monthly import read_monthly
+from driftpeak.data.store import data_folder, data_path, fetch_data, load_data, require_data
 from driftpeak.data.tables import Missing, RewardTable, read_table
+from driftpeak.data.traffic import read_speeds, split_days
 
-__all__ = ["Missing", "RewardTable", "read_table"]
+__all__ = [
+    "DATA_SETS",
+    "DataSet",
+    "Missing",
+    "RewardTable",
+    "data_folder",
+    "data_path",
+    "fetch_data",
+    "load_data",
+    "read_grid",
+    "read_intel_lab",
+    "read_monthly",
+    "read_speeds",
+    "read_table",
+    "require_data",
+    "split_days",
+]

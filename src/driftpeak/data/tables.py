@@ -79,7 +79,7 @@ def read_table(
             f"{nearest(str(missing), get_args(Missing))}"
         )
     path = Path(path)
-    lines, rows, notes = _rows(path, _text(path))
+    lines, rows, notes = _rows(path, text_of(path))
     header = [name.strip() for name in rows.pop(0)]
     del lines[0]
     _check_header(path, header, time_column)
@@ -112,12 +112,12 @@ def read_table(
         if missing == "drop-arm":
             values, arms, note = _without_gaps(path, values, arms, gaps)
         else:
-            values, note = _interpolated(path, values, arms, gaps)
+            values, note = interpolated(path, values, arms, gaps)
         notes.append(note)
     return RewardTable(values, arms, times, time_name, tuple(notes))
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
     """The decoded content of a file."""
     try:
         content = path.read_bytes()
@@ -311,7 +311,7 @@ def _without_gaps(
     return np.take(values, kept, axis=1), tuple(arms[arm] for arm in kept), note
 
 
-def _interpolated(
+def interpolated(
     path: Path,
     values: npt.NDArray[np.float64],
     arms: tuple[str, ...],

@@ -9,10 +9,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 from driftpeak.errors import DriftpeakError, finite_array, positive
+from driftpeak.learning.likelihood import correlations, spectral
+from driftpeak.precision import double_precision
 from driftpeak.priors import Prior
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
@@ -70,6 +73,18 @@ def rkhs_variation(prior: Prior, values: Any) -> float:
     return float(rkhs_norm(prior, np.diff(steps, axis=0)).sum())
 
 
+@jax.jit
+def _profile(
+    variances: Any, series: Any, noise: Any, drifts: Any, elapsed: Any, begins: Any
+) -> Any:
+    """The log-likelihood of the series at each of `drifts`."""
+
+    def at(drift: Any) -> Any:
+        return spectral(variances, series, noise, correlations(drift, elapsed, begins))[0]
+
+    return jax.vmap(at)(drifts)
+
+
 @dataclass(frozen=True)
 class DriftEstimate:
     """B16's epsilon, estimated.
@@ -87,6 +102,7 @@ class DriftEstimate:
     noise_variance: float
 
 
+@double_precision
 def estimate_drift(
     values: Any, *, prior: Prior | None = None, noise_variance: float | None = None
 ) -> DriftEstimate:
@@ -130,8 +146,11 @@ def estimate_drift(
     seen = spectrum > NULL * spectrum[-1]
     series, variances = centred @ vectors[:, seen], spectrum[seen]
 
+    elapsed, begins = np.ones(len(series)), np.arange(len(series)) == 0
+
     def cost(log_drift: Any) -> Any:
-        return _autoregression_cost(series, variances, noise, np.exp(np.atleast_1d(log_drift)))
+        drifts = np.exp(np.atleast_1d(log_drift))
+        return -np.asarray(_profile(variances, series, noise, drifts, elapsed, begins))
 
     grid = np.linspace(math.log(LEAST_DRIFT), 0.0, 41)
     start = int(np.argmin(cost(grid)))
@@ -149,19 +168,3 @@ def estimate_drift(
         for limit in (grid[0], grid[-1])
     )
     return DriftEstimate(math.exp(best.x), math.exp(low), math.exp(high), noise)
-
-
-def _autoregression_cost(series: Vector, variances: Vector, noise: float, drifts: Vector) -> Vector:
-    """Minus the log-likelihood of noisy autoregressions at each of `drifts`, constants left out."""
-    fresh = drifts[:, None] * variances
-    kept = 1 - drifts[:, None]
-    mean, variance = np.zeros_like(fresh), np.broadcast_to(variances, fresh.shape)
-    cost = np.zeros(len(drifts))
-    for row in series:
-        total = variance + noise
-        surprise = row - mean
-        cost += 0.5 * (np.log(total) + surprise**2 / total).sum(axis=1)
-        gain = variance / total
-        mean = np.sqrt(kept) * (mean + gain * surprise)
-        variance = kept * variance * (1 - gain) + fresh
-    return cost

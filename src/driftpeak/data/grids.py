@@ -1,0 +1,82 @@
+"""Gridded monthly anomalies in netCDF, a box of them made into one column per cell."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from driftpeak.data.tables import RewardTable
+from driftpeak.errors import DriftpeakError
+
+Range = tuple[float, float]
+
+
+def read_grid(
+    path: str | os.PathLike[str],
+    *,
+    latitude: Range = (41.0, 51.5),
+    longitude: Range = (-5.5, 10.0),
+    years: Range = (1981.0, 2021.0),
+    variable: str = "temperature",
+) -> RewardTable:
+    """A box of a grid such as Berkeley Earth's: `temperature(time, latitude, longitude)`.
+
+    Cells with a missing value in the period (sea) are left out. Cells are named "lat_lon" by their
+    centres, months by decimal years, as in the file. The default box holds France.
+
+    Arguments:
+        latitude, longitude: degrees, both ends included.
+        years: decimal, the second one excluded.
+        variable: to read.
+
+    Raises:
+        DriftpeakError: the file cannot be read or has no such variable, or fewer than two months or
+            whole cells lie in the box.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            classic = file.read(3) == b"CDF"
+        engine = "scipy" if classic else "h5netcdf"
+        with xr.open_dataset(path, engine=engine, decode_times=False) as grid:
+            if variable not in grid:
+                raise DriftpeakError(
+                    f"{path}: no variable is named {variable!r}; there are: "
+                    f"{', '.join(map(str, grid.data_vars)) or 'none'}"
+                )
+            needed = {"time", "latitude", "longitude"}
+            found = grid[variable]
+            if set(found.dims) != needed or not needed <= set(grid.coords):
+                raise DriftpeakError(
+                    f"{path}: {variable} must have the dimensions time, latitude and longitude, "
+                    f"each with coordinates; got {', '.join(map(str, found.dims))}"
+                )
+            box = found.isel(
+                time=_within(grid["time"].values, (years[0], np.nextafter(years[1], -np.inf))),
+                latitude=_within(grid["latitude"].values, latitude),
+                longitude=_within(grid["longitude"].values, longitude),
+            ).transpose("time", "latitude", "longitude")
+            box = box.stack(cell=("latitude", "longitude")).load()
+    except FileNotFoundError:
+        raise DriftpeakError(f"{path}: there is no such file; check the path") from None
+    except DriftpeakError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DriftpeakError(f"{path}: cannot be read as netCDF: {error}") from None
+    values = np.asarray(box.values, dtype=np.float64)
+    whole = np.isfinite(values).all(axis=0) if len(values) else np.zeros(values.shape[1], bool)
+    if len(values) < 2 or whole.sum() < 2:
+        raise DriftpeakError(
+            f"{path}: {len(values)} months and {whole.sum()} cells without gaps lie in latitude "
+            f"{latitude}, longitude {longitude}, years {years}; two of each are needed"
+        )
+    names = [f"{lat:g}_{lon:g}" for lat, lon in box["cell"].values[whole]]
+    times = tuple(f"{time:.4f}" for time in box["time"].values)
+    left = int((~whole).sum())
+    notes = (f"left out {left} cells with gaps (sea, or missing months)",) if left else ()
+    return RewardTable(values[:, whole], tuple(names), times, "time", notes)
+
+
+def _within(values: np.ndarray, ends: Range) -> np.ndarray:
+    return np.flatnonzero((values >= ends[0]) & (values <= ends[1]))

@@ -1,0 +1,72 @@
+"""`driftpeak data list | path | fetch`."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+data_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="The data sets of the papers: where they are."
+)
+Name = Annotated[str, typer.Argument(help="A name from `driftpeak data list`.")]
+
+
+@data_app.command("list")
+def list_data(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")] = False,
+) -> None:
+    """What is known: publisher, licence, format, and whether the file is there."""
+    from driftpeak.data import DATA_SETS, data_path
+
+    rows = [
+        {
+            "name": data.name,
+            "title": data.title,
+            "publisher": data.publisher,
+            "licence": data.licence,
+            "address": data.address,
+            "page": data.page,
+            "format": data.format,
+            "path": str(data_path(data.name)),
+            "present": data_path(data.name).is_file(),
+        }
+        for data in DATA_SETS.values()
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        print(f"{row['name']}: {row['title']}")
+        print(f"  publisher  {row['publisher']}")
+        print(f"  licence    {row['licence']}")
+        print(f"  from       {row['address'] or 'by hand: ' + str(row['page'])}")
+        print(f"  format     {row['format']}")
+        print(f"  file       {row['path']} ({'present' if row['present'] else 'not there'})")
+
+
+@data_app.command("path")
+def path_of_data(name: Name) -> None:
+    """Print where the file is; an error that says how to get it, if it is not there."""
+    from driftpeak.data import require_data
+
+    print(require_data(name))
+
+
+@data_app.command("fetch")
+def fetch(
+    name: Name,
+    source: Annotated[
+        str | None, typer.Option("--from", help="A file or address instead of the publisher's.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+    ] = False,
+) -> None:
+    """Put a data set into the data folder ($DRIFTPEAK_DATA, or ~/.cache/driftpeak)."""
+    from driftpeak.data import DATA_SETS, fetch_data
+
+    path = fetch_data(name, source, overwrite=overwrite)
+    print(path)
+    data = DATA_SETS[name]
+    print(f"Please credit {data.publisher}. Licence: {data.licence}.", file=sys.stderr)

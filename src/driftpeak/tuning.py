@@ -1,0 +1,90 @@
+"""What policies given by name leave open, learned from recorded rewards (`replay --fit`)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftpeak.learning import cross_validate, fit
+from driftpeak.priors import Prior
+
+Matrix = np.ndarray[Any, np.dtype[np.float64]]
+FORGETTING = {
+    "tv-gp-ucb": "drift",
+    "w-gp-ucb": "discount",
+    "sw-gp-ucb": "window",
+    "ui-gp-ucb": "exponent",
+    "r-gp-ucb": "period",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One learned number, and in words how it was learned and how well it is determined."""
+
+    value: float
+    how: str
+
+
+def tune(
+    policies: Sequence[str],
+    history: Matrix,
+    make_prior: Callable[[Matrix, float | None], Prior],
+    noise_variance: float | None = None,
+) -> dict[str, Finding]:
+    """Noise variance and drift by marginal likelihood, memories by cross-validation.
+
+    Arguments:
+        policies: as for `driftpeak.named.make_policies`; what one of them leaves open is learned.
+        history: rewards, shape `(steps, arms)`.
+        make_prior: the prior from some rows and a noise variance (None: a guess).
+        noise_variance: learned, if none is given.
+
+    Raises:
+        DriftpeakError: as `driftpeak.fit` and `driftpeak.cross_validate`.
+    """
+    found = {}
+    wanted = [name for name in dict.fromkeys(map(_open, policies)) if name]
+    learn = ["noise_variance"] * (noise_variance is None) + ["drift"]
+    if "drift" in wanted or noise_variance is None:
+        result = fit(history, make_prior(history, noise_variance), learn=learn)
+        for name in ["noise_variance"] * (noise_variance is None) + ["drift"] * ("drift" in wanted):
+            one = result.estimates[name]
+            interval = (
+                f"95 % interval {one.low:.4g} to {one.high:.4g}, the covariance taken as known"
+            )
+            how = interval if np.isfinite(one.low) else result.message
+            found[name] = Finding(one.value, f"by marginal likelihood, {how}")
+        noise_variance = result.prior.noise_variance
+    for name in wanted:
+        if name != "drift":
+            choice = cross_validate(history, name, lambda rows: make_prior(rows, noise_variance))
+            tried = list(choice.scores)
+            how = (
+                f"by cross-validation, the best of {len(tried)} from {tried[0]:g} to {tried[-1]:g}"
+            )
+            at_end = choice.value in (tried[0], tried[-1])
+            found[name] = Finding(choice.value, how + " (at the end of the range)" * at_end)
+    return found
+
+
+def complete(policies: Sequence[str], found: dict[str, Finding]) -> list[str]:
+    """The policies with what was found written out where they left it open."""
+    texts = []
+    for text in policies:
+        name = _open(text)
+        if name is not None:
+            value = found[name].value
+            written = str(int(value)) if name in ("window", "period") else f"{value:.6g}"
+            text += f"{',' if ':' in text else ':'}{name}={written}"
+        texts.append(text)
+    return texts
+
+
+def _open(text: str) -> str | None:
+    """The memory that a policy leaves open, if any."""
+    policy, _, given = text.partition(":")
+    parameter = FORGETTING.get(policy)
+    keys = [pair.partition("=")[0] for pair in given.split(",")]
+    return None if parameter in keys else parameter
