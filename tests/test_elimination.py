@@ -123,6 +123,7 @@ def test_the_permutation_is_uniform():
     assert ((counts - 500) ** 2 / 500).sum() < 20.52
 
 
+@pytest.mark.slow
 def test_on_a_stationary_function_the_best_point_survives():
     """Theorem 4: with probability 1 - delta the best point is in every surviving set.
 
@@ -165,6 +166,7 @@ def test_the_point_of_largest_upper_bound_always_survives():
         assert (sets.sum("point") == 1).any()
 
 
+@pytest.mark.slow
 def test_with_true_constants_it_beats_random_on_abrupt_switches():
     """IT25's setting, smaller: 10 x 10 grid, T = 1500, changes at T/5 and 2T/5, paired by trial.
 

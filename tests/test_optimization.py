@@ -205,6 +205,7 @@ def test_replays_are_scheduled_with_their_probability():
         assert np.abs(share - chance).max() < 4.5 * np.sqrt(chance * (1 - chance) / 4000)
 
 
+@pytest.mark.slow
 def test_with_theory_s_constants_nothing_that_stands_still_restarts_it():
     """Three points, so that blocks end within the horizon at all; delta = 0.1, 40 trials.
 
@@ -218,6 +219,7 @@ def test_with_theory_s_constants_nothing_that_stands_still_restarts_it():
     assert runs["restarts"].sum() == 0
 
 
+@pytest.mark.slow
 def test_with_tuned_constants_it_restarts_soon_after_a_switch():
     """H23's figure 1a with its switch at 3000 (n = 100, sphere of R^10): 6 trials.
 

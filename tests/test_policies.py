@@ -61,7 +61,13 @@ PLANNED = {
 }
 
 
-@pytest.mark.parametrize("row", PLANNED)
+# the OPKB family compiles for ten seconds: its most general member stands for all in quick runs
+SLOW = {"opkb", "opkb, restarts"}
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, marks=pytest.mark.slow if row in SLOW else ()) for row in PLANNED]
+)
 def test_planned_policies_conform(row):
     make, parameters = PLANNED[row]
     check_policy(make(PRIOR, horizon=24, **parameters))
