@@ -145,3 +145,27 @@ def test_injected_gains_never_exceed_the_static_one():
         )
         assert (gains <= previous + 1e-9).all()
         previous = gains
+
+
+def test_it25_101_dominates_simulated_regret():
+    """R-PERP on abrupt switches: every trial's regret is below (101) with its own V_T and B."""
+    prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(0.3), noise_variance=0.05)
+    steps, period, trials = 300, 60, 10
+    world = dp.AbruptSwitches(prior, changes=[100, 200], supports=5)
+    functions = dp.true_functions(world, times=[1.0, 150.0, 300.0], trials=trials, seed=1)
+    weights = np.linalg.lstsq(prior.features.matrix, functions.reshape(-1, 20).T, rcond=None)[0]
+    norm = float(np.sqrt((weights**2).sum(axis=0)).max())
+    policy = dp.RPERP(prior, horizon=steps, period=period, norm_bound=norm)
+    runs = dp.simulate({"it": policy}, world, steps=steps, trials=trials, seed=1)
+    variation = np.abs(np.diff(functions, axis=1)).max(axis=2).sum(axis=1)
+    for regret, moved in zip(runs["regret"].values[0].sum(axis=1), variation, strict=True):
+        bound = r_perp_regret(
+            width=float(policy.width),
+            gain=float(dp.greedy_gain(prior, period, upper=True)[-1]),
+            period=period,
+            variation=float(moved),
+            horizon=steps,
+            norm_bound=norm,
+            noise_variance=0.05,
+        )
+        assert regret < bound.number

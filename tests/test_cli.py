@@ -90,6 +90,14 @@ def test_replay_as_json_prints_json_alone(run, data):
     assert summary["settings"]["width"] == "scaled-log:c1=0.8,c2=0.4"
 
 
+def test_side_queries_are_printed_where_there_are_any(run, data):
+    _, out, _ = run("replay", data, "--policy", "sparq", "--policy", "gp-ucb", "--trials", "2")
+    assert "side queries" in out
+    assert "a step)" in out
+    _, out, _ = run("replay", data, "--policy", "gp-ucb")
+    assert "side queries" not in out
+
+
 def test_replay_without_policies_plays_six(run, data):
     code, out, _ = run("replay", data, "--json", "--trials", "2")
     assert code == 0

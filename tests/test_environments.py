@@ -67,6 +67,55 @@ def test_a_table_is_read_row_by_row_without_noise():
     np.testing.assert_array_equal(runs["regret"].values[0], 2 - chosen)
 
 
+def test_moving_coefficients_are_those_of_the_paper():
+    """a(t) = 5 / lambda_max u / ||u||, u_i = sin(0.3 t + i): M25 section 4.1, written out."""
+    centres = np.array([0, 2, 5])
+    world = dp.MovingCoefficients(PRIOR, centres=centres)
+    functions = dp.true_functions(world, steps=7, trials=2)
+    among = PRIOR.gram[np.ix_(centres, centres)]
+    for t in range(1, 8):
+        u = np.sin(0.3 * t + np.array([1, 2, 3]))
+        a = 5 / np.linalg.eigvalsh(among).max() * u / np.sqrt(np.sum(u**2))
+        expected = 1.5 + sum(a[i] * PRIOR.gram[centres[i]] for i in range(3))
+        np.testing.assert_allclose(functions[:, t - 1], [expected, expected])
+        assert a @ among @ a <= 25  # the largest eigenvalue is above 1
+
+
+def test_moving_coefficients_have_distinct_centres_of_their_own_in_every_trial():
+    """With as many centres as points, every trial has all of them, in another order."""
+    world = dp.MovingCoefficients(PRIOR, centres=6)
+    functions = dp.true_functions(world, steps=1, trials=50)[:, 0]
+    a = np.linalg.solve(PRIOR.gram, (functions - 1.5).T).T
+    u = np.sin(0.3 + np.arange(1, 7))
+    length = 5 / np.linalg.eigvalsh(PRIOR.gram).max()
+    expected = np.sort(length * u / np.linalg.norm(u))
+    np.testing.assert_allclose(np.sort(a, axis=1), np.tile(expected, (50, 1)), atol=1e-6)
+    assert len({tuple(row) for row in a.round(3).tolist()}) > 40
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0, 2.0])
+def test_injected_drift_satisfies_assumption_2(exponent):
+    """Var(f_s(x) - f_t(x)) = 0.04 * 3 |s - t|^alpha with the kernel's correlation between points,
+    and f at the first time from the prior: 8,000 worlds. A variance's relative standard error is
+    sqrt(2 / 8,000) = 0.016; 0.09 is more than five of them."""
+    times = np.array([3.0, 4.0, 4.5, 9.0, 9.0])
+    world = dp.InjectedDrift(PRIOR, exponent=exponent, slope=3.0)
+    draws = dp.true_functions(world, times=times, trials=8_000, seed=2)
+    np.testing.assert_allclose(np.cov(draws[:, 0].T), PRIOR.gram, atol=0.18)
+    for s in range(5):
+        for t in range(s):
+            gaps = draws[:, s] - draws[:, t]
+            expected = 0.12 * (times[s] - times[t]) ** exponent
+            np.testing.assert_allclose(gaps.var(axis=0), expected, rtol=0.09, atol=1e-12)
+    correlation = PRIOR.gram / 2.0
+    np.testing.assert_allclose(np.corrcoef((draws[:, 3] - draws[:, 0]).T), correlation, atol=0.06)
+
+
+def test_injected_drift_is_a_straight_line_at_the_limit():
+    draws = dp.true_functions(dp.InjectedDrift(PRIOR, exponent=2.0), steps=9)[0]
+    assert np.abs(np.diff(draws, n=2, axis=0)).max() < 1e-6
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -74,6 +123,13 @@ def test_a_table_is_read_row_by_row_without_noise():
         (lambda: dp.AbruptSwitches(PRIOR, changes=[5, 5]), "changes must increase"),
         (lambda: dp.AbruptSwitches(PRIOR, changes=[5], supports=0), "supports must be"),
         (lambda: dp.SlowChange(PRIOR, horizon=0), "horizon must be at least 1; got 0"),
+        (lambda: dp.InjectedDrift(PRIOR, exponent=2.1), r"exponent must lie in \(0, 2\]; got 2.1"),
+        (lambda: dp.InjectedDrift(PRIOR, exponent=0.0), r"exponent must lie in \(0, 2\]; got 0.0"),
+        (lambda: dp.InjectedDrift(PRIOR, slope=-1.0), "slope must be .*at least 0; got -1.0"),
+        (lambda: dp.MovingCoefficients(PRIOR, centres=7), "centres must be at most 6, .*got 7"),
+        (lambda: dp.MovingCoefficients(PRIOR, centres=0), "centres must be .*at least 1; got 0"),
+        (lambda: dp.MovingCoefficients(PRIOR, centres=[1, 6]), r"point numbers in 0\.\.5"),
+        (lambda: dp.MovingCoefficients(PRIOR, norm=0.0), "norm must be .*above 0; got 0.0"),
         (lambda: dp.environments.Table(np.ones((3, 1))), "at least 1 step and 2 arms"),
         (lambda: dp.environments.Table([[1.0, np.nan]]), "rewards must be .*nan at index"),
         (lambda: dp.environments.Table(np.eye(2), noise_variance=-1), "noise_variance"),

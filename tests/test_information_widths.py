@@ -538,3 +538,35 @@ def test_a_gain_table_too_short_for_the_run_is_refused_beforehand(rule, needed):
     with pytest.raises(dp.DriftpeakError, match=TOO_SHORT.format(needed)):
         dp.BeliefPolicy(PRIOR, rule, width=short).prepare(20)
     assert dp.BeliefPolicy(PRIOR, rule, width=enough).prepare(20).points == 9
+
+
+# H23's fractional gain
+
+
+def test_fractional_gain_of_independent_points_is_known():
+    """n independent points: the even design, n log(1 + (T / sigma) / n)."""
+    prior = dp.Prior(dp.Arms(6), dp.kernels.Table(np.eye(6)), noise_variance=0.1)
+    assert dp.fractional_gain(prior, 50.0) == pytest.approx(6 * np.log(1 + 50 / 6), abs=1e-6)
+
+
+def test_fractional_gain_is_at_least_twice_the_gain_of_any_set():
+    """An empirical distribution of T points is one of the distributions: equal for no better one.
+
+    Against all multisets of 3 of 5 points, and the greedy choice of 40.
+    """
+    from itertools import combinations_with_replacement
+
+    points = np.random.default_rng(3).uniform(0, 1, (5, 1))
+    prior = dp.Prior(dp.Arms(points), dp.SE(0.3), noise_variance=0.2)
+    sets = combinations_with_replacement(range(5), 3)
+    best = max(dp.information_gain(prior, list(chosen)) for chosen in sets)
+    assert dp.fractional_gain(prior, 3 / 0.2) >= 2 * best - 1e-9
+    greedy = 2 * dp.greedy_gain(prior, 40)[-1]
+    fractional = dp.fractional_gain(prior, 40 / 0.2)
+    assert greedy - 1e-9 <= fractional <= 1.05 * greedy
+
+
+def test_fractional_gain_refuses(without_type_checks):
+    prior = dp.Prior(dp.Arms(3), dp.kernels.Table(np.eye(3)), noise_variance=0.1)
+    with pytest.raises(dp.DriftpeakError, match="ratio must be a finite number above 0; got 0"):
+        dp.fractional_gain(prior, 0)

@@ -31,7 +31,8 @@ def test_lockstep_is_the_function_for_every_trial(shared):
     np.testing.assert_allclose(alone, found[0], atol=1e-14)
 
 
-def test_on_demand_serves_those_in_need_and_nobody_else():
+@pytest.mark.parametrize("together", [False, True])
+def test_on_demand_serves_those_in_need_and_nobody_else(together):
     vectors = jnp.asarray(np.random.default_rng(2).normal(size=(6, 5)))
     needed = jnp.array([True, False, False, True, True, False])
     offsets = jnp.arange(6.0)
@@ -41,7 +42,7 @@ def test_on_demand_serves_those_in_need_and_nobody_else():
         return matrix @ current + offset
 
     def trial(need, vector, offset):
-        return on_demand(need, work, vector, (MATRIX, offset))
+        return on_demand(need, work, vector, (MATRIX, offset), together=together)
 
     found = jax.vmap(trial)(needed, vectors, offsets)
     expected = np.where(needed[:, None], vectors @ MATRIX.T + np.asarray(offsets)[:, None], vectors)
@@ -56,6 +57,7 @@ def test_on_demand_serves_those_in_need_and_nobody_else():
     [
         lambda s, v: lockstep(grow, s, (MATRIX, v)),
         lambda s, v: on_demand(s > 2, lambda c, m: m @ c, v, MATRIX),
+        lambda s, v: on_demand(s > 2, lambda c, m: m @ c, v, MATRIX, together=True),
     ],
 )
 def test_under_vmap_it_stays_a_conditional(trial):

@@ -34,9 +34,20 @@ def test_gp_policies_conform(row, form, acquisition):
     check_policy(make(PRIOR, **parameters, form=form, acquisition=acquisition))
 
 
-@pytest.mark.parametrize("make", [dp.UniformRandom, dp.Clairvoyant, dp.BestFixedArm, dp.IGPUCB])
-def test_other_policies_conform(make):
-    check_policy(make(PRIOR))
+OTHERS = {
+    "random": dp.UniformRandom(PRIOR),
+    "clairvoyant": dp.Clairvoyant(PRIOR),
+    "best-fixed-arm": dp.BestFixedArm(PRIOR),
+    "igp-ucb": dp.IGPUCB(PRIOR),
+    "sparq": dp.SparQ(PRIOR),
+    "w-sparq": dp.WSparQ(PRIOR, exponent=0.5, acquisition="thompson"),
+    "adaptive-sparq": dp.AdaptiveSparQ(PRIOR),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_policies_conform(name):
+    check_policy(OTHERS[name])
 
 
 # planned for a horizon; short blocks, so that 24 steps see several

@@ -8,6 +8,7 @@ import pytest
 import driftpeak as dp
 from driftpeak.data import RewardTable, read_table
 from driftpeak.named import make_policies, make_policy, make_width
+from driftpeak.plots import regret_figure, track_figure
 from driftpeak.replay import prior_from_history, replay
 from driftpeak.results import judge, standard_error, summarise
 
@@ -177,3 +178,34 @@ def test_bad_policies_are_named(text, message, without_type_checks):
 def test_bad_arguments_are_named(arguments, message, without_type_checks):
     with pytest.raises(dp.DriftpeakError, match=message):
         replay(TABLE, **arguments)
+
+
+def test_side_queries_are_answered_from_the_table_and_counted():
+    """What the expert says is what the table says, so SparQ's belief at a point just asked about
+    is off by less than the noise it allows for."""
+    runs = replay(TABLE, ["sparq", "gp-ucb"], train=0.4, trials=3, noise_variance=1e-6)
+    asked = runs["side_queries"].sel(policy="sparq").values
+    actions = runs["action"].sel(policy="sparq").values
+    budget = np.ceil(np.log(np.arange(1, 31)))
+    distinct = [[len(set(row[:t].tolist())) for t in range(30)] for row in actions]
+    np.testing.assert_array_equal(asked, np.minimum(distinct, np.maximum(budget, 1)))
+    assert (runs["side_queries"].sel(policy="gp-ucb") == 0).all()
+    results = summarise(runs, independent_trials=False)
+    assert results["sparq"].side_queries == asked.sum(axis=1).mean()
+    assert results["sparq"].side_queries_per_step == asked.mean()
+    assert results["gp-ucb"].side_queries == 0
+
+
+def test_pictures_show_side_queries_beside_the_regret_only_if_there_are_any():
+    runs = replay(TABLE, ["w-sparq:exponent=0.5", "gp-ucb"], train=0.4, trials=2)
+    total = runs["side_queries"].sel(policy="w-sparq").sum("step").mean()
+    figure = regret_figure(runs, independent_trials=False)
+    regret, queries = figure.axes
+    (line,) = queries.lines
+    np.testing.assert_allclose(line.get_ydata()[-1], total / 30)
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert [label for label in labels if f"{float(total):.4g} side queries" in label]
+    assert len(regret.lines) == 2
+    assert len(regret_figure(runs.sel(policy=["gp-ucb"]), independent_trials=False).axes) == 1
+    titles = [axes.get_title(loc="left") for axes in track_figure(runs).axes]
+    assert sum("side queries" in title for title in titles) == 1

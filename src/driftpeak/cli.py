@@ -28,8 +28,9 @@ app = typer.Typer(
 POLICY_HELP = (
     "A policy, NAME[:key=value,...]; repeat for more. Names: random, gp-ucb, igp-ucb, "
     "r-gp-ucb:period=15, sw-gp-ucb:window=50, tv-gp-ucb:drift=0.03, w-gp-ucb:discount=0.9, "
-    "ui-gp-ucb:exponent=1, pe, r-perp:period=100, opkb:preset=theory, r-opkb, ada-opkb, rexp3, "
-    "best-fixed-arm, clairvoyant. Every gp policy also takes acquisition=thompson and "
+    "ui-gp-ucb:exponent=1, sparq, w-sparq:exponent=1, adaptive-sparq, pe, r-perp:period=100, "
+    "opkb:preset=theory, r-opkb, ada-opkb, rexp3, best-fixed-arm, clairvoyant. The sparq policies "
+    "make side queries. Every gp and sparq policy also takes acquisition=thompson and "
     "form=feature-space or function-space."
 )
 WIDTH_HELP = (
@@ -479,7 +480,7 @@ def _print_table(results: dict[str, Any], table_data: bool) -> None:
             "+- s.e.": "" if math.isnan(row.stderr) else f"{row.stderr:.2g}",
             "cumulative": f"{row.cumulative_regret:.4g}",
             "on best arm": f"{100 * row.on_best:.1f} %",
-            "side queries": f"{row.side_queries:.4g}",
+            "side queries": f"{row.side_queries:.4g} ({row.side_queries_per_step:.2g} a step)",
             "restarts": f"{row.restarts:.3g}",
             "seconds": f"{row.seconds:.2f}",
         }

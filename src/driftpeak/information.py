@@ -6,6 +6,7 @@ Under Markov drift \(K_A\) becomes \(K_A \circ D\) with \(D_{ij} = (1-\epsilon)^
 (B16 (14)-(15)); where old observations are worth less, their noise is \(\lambda / w\) (D22 (5)).
 """
 
+import math
 from abc import abstractmethod
 from typing import Any
 
@@ -15,7 +16,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from driftpeak.beliefs import Posterior
-from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, unit_interval
+from driftpeak.design import optimal_design
+from driftpeak.errors import (
+    DriftpeakError,
+    at_least_integer,
+    finite_array,
+    positive,
+    unit_interval,
+)
 from driftpeak.priors import Prior
 from driftpeak.threads import single_threaded_lapack
 
@@ -140,6 +148,25 @@ def _check_worth(worth: Any, count: int) -> Vector:
     if len(array) != count or not ((array > 0) & (array <= 1)).all():
         raise DriftpeakError(f"worth must be {count} numbers in (0, 1], one per observation")
     return array
+
+
+def fractional_gain(prior: Prior, ratio: float, *, tolerance: float = 1e-6) -> float:
+    r"""H23's gain \(\max_P \log\det(I + \frac T\sigma \sum_x P(x) \phi(x)\phi(x)^\top)\), nats.
+
+    The largest over distributions P instead of sets, and without the 1/2: at least twice the
+    information gain of any T points seen through noise of variance sigma.
+
+    Arguments:
+        prior: its covariance; its noise variance is not used.
+        ratio: T / sigma, of observations to regulariser. Positive.
+        tolerance: the maximum exceeds the result by no more, in nats.
+
+    Raises:
+        DriftpeakError: ratio or tolerance not positive.
+    """
+    regulariser = 1 / positive("ratio", ratio)
+    design = optimal_design(prior.features, regulariser, tolerance=tolerance)
+    return float(design.objective) - prior.features.rank * math.log(regulariser)
 
 
 class Gain(eqx.Module):

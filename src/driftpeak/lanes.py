@@ -40,22 +40,30 @@ def lockstep(function: Callable[[Any, Any], Any], shared: Any, own: Any) -> Any:
     return call(shared, own)
 
 
-def on_demand(needed: Any, function: Callable[[Any, Any], Any], current: Any, inputs: Any) -> Any:
+def on_demand(
+    needed: Any,
+    function: Callable[[Any, Any], Any],
+    current: Any,
+    inputs: Any,
+    *,
+    together: bool = False,
+) -> Any:
     """`function(current, inputs)` if `needed`, else `current`, at the cost of what is needed.
 
-    For work that few trials need at the same step: they are served one after another, and a step at
-    which none needs it costs one comparison.
+    A step at which no trial needs it costs one comparison.
 
     Arguments:
         needed: whether this trial needs it.
         function: pure; returns what has the structure of `current`.
         current: pytree of arrays that the work replaces.
         inputs: pytree of arrays that it only reads.
+        together: serve all trials at once as soon as one is in need, for work that most need at the
+            same steps; by default those in need are served one after another.
     """
 
     @custom_vmap
     def call(needed: Any, current: Any, inputs: Any) -> Any:
-        return jax.lax.cond(needed, function, lambda current, _: current, current, inputs)
+        return jax.lax.cond(needed, function, _keep, current, inputs)
 
     @call.def_vmap
     def rule(size: int, batched: Any, needed: Any, current: Any, inputs: Any) -> Any:
@@ -64,17 +72,41 @@ def on_demand(needed: Any, function: Callable[[Any, Any], Any], current: Any, in
 
         everyone = spread(batched[0], needed)
         states = jax.tree.map(spread, batched[1], current)
-
-        def serve(state: Any, trial: Any) -> tuple[Any, None]:
-            mine = jax.tree.map(lambda x: x[trial], state)
-            read = jax.tree.map(lambda differs, x: x[trial] if differs else x, batched[2], inputs)
-            after = jax.lax.cond(everyone[trial], function, lambda c, _: c, mine, read)
-            return jax.tree.map(lambda x, y: x.at[trial].set(y), state, after), None
-
-        def serve_all(state: Any) -> Any:
-            return jax.lax.scan(serve, state, jnp.arange(size))[0]
-
-        result = jax.lax.cond(everyone.any(), serve_all, lambda state: state, states)
+        serve = _together if together else _in_turn
+        result = jax.lax.cond(
+            everyone.any(),
+            lambda s: serve(function, everyone, s, inputs, batched[2]),
+            _same,
+            states,
+        )
         return result, jax.tree.map(lambda _: True, result)
 
     return call(needed, current, inputs)
+
+
+def _in_turn(function: Any, needed: Any, states: Any, inputs: Any, batched: Any) -> Any:
+    def serve(state: Any, trial: Any) -> tuple[Any, None]:
+        mine = jax.tree.map(lambda x: x[trial], state)
+        read = jax.tree.map(lambda differs, x: x[trial] if differs else x, batched, inputs)
+        after = jax.lax.cond(needed[trial], function, _keep, mine, read)
+        return jax.tree.map(lambda x, y: x.at[trial].set(y), state, after), None
+
+    return jax.lax.scan(serve, states, jnp.arange(len(needed)))[0]
+
+
+def _together(function: Any, needed: Any, states: Any, inputs: Any, batched: Any) -> Any:
+    axes = jax.tree.map(lambda differs: 0 if differs else None, batched)
+
+    def one(needed: Any, state: Any, read: Any) -> Any:
+        after = function(state, read)
+        return jax.tree.map(lambda new, old: jnp.where(needed, new, old), after, state)
+
+    return jax.vmap(one, in_axes=(0, 0, axes))(needed, states, inputs)
+
+
+def _keep(current: Any, inputs: Any) -> Any:
+    return current
+
+
+def _same(states: Any) -> Any:
+    return states

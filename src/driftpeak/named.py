@@ -23,11 +23,14 @@ from driftpeak.policies import (
     TVGPUCB,
     UIGPUCB,
     WGPUCB,
+    AdaptiveSparQ,
     BestFixedArm,
     Clairvoyant,
     Policy,
     RExp3,
+    SparQ,
     UniformRandom,
+    WSparQ,
 )
 from driftpeak.policies.belief_policy import ACQUISITIONS
 from driftpeak.policies.optimization import Constants
@@ -63,6 +66,7 @@ _PRESET: Parameters = {
     "preset": "tuned",
     **{field.name: type(field.default) for field in fields(Constants)},
 }
+SIDE_QUERIES: dict[str, Any] = {"rate": 1.0, "dimension": int, "mixing": int}
 
 POLICIES: dict[str, Entry] = {
     "random": Entry(UniformRandom, {}, is_belief=False),
@@ -77,6 +81,9 @@ POLICIES: dict[str, Entry] = {
     "tv-gp-ucb": Entry(TVGPUCB, {"drift": 0.03}),
     "w-gp-ucb": Entry(WGPUCB, {"discount": 0.9}),
     "ui-gp-ucb": Entry(UIGPUCB, {"exponent": 1.0, "slope": 1.0}),
+    "sparq": Entry(SparQ, SIDE_QUERIES),
+    "w-sparq": Entry(WSparQ, {"exponent": 1.0, "a": 0.25, "slope": 1.0} | SIDE_QUERIES),
+    "adaptive-sparq": Entry(AdaptiveSparQ, {"a": 0.25} | SIDE_QUERIES),
     "pe": Entry(PE, _ELIMINATION, is_belief=False, has_horizon=True),
     "r-perp": Entry(
         RPERP,

@@ -18,10 +18,13 @@ BAND = 0.2
 def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool) -> Figure:
     """Regret per step so far, R_t / t, of every policy (B16's figures); lowest ends lowest.
 
-    With independent trials, bands of one standard error over them.
+    With independent trials, bands of one standard error over them. Beside it, if an expert was
+    asked, the side queries per step so far, N_t / t.
     """
-    figure = _figure(8.0, 5.2)
-    axes = figure.add_subplot()
+    totals = runs["side_queries"].sum("step").mean("trial")
+    asking = bool(totals.any())
+    figure = _figure(11.5 if asking else 8.0, 5.2)
+    axes, *beside = figure.subplots(1, 1 + asking, squeeze=False)[0]
     average = runs["regret"].cumsum("step") / runs["step"]
     ends = average.mean("trial").isel(step=-1)
     order = [str(name) for name in runs["policy"].values[np.argsort(ends.values)[::-1]]]
@@ -37,12 +40,22 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
             runs["step"], mean - error, mean + error, color=colour, alpha=BAND, linewidth=0
         )
         label = f"{name}: {mean[-1]:.3g}"
+        if asked := float(totals.sel(policy=name)):
+            label += f", {asked:.4g} side queries"
+            queries = runs["side_queries"].sel(policy=name).mean("trial").cumsum("step")
+            share = queries / runs["step"]
+            beside[0].plot(runs["step"], share, color=colour, linestyle=style, linewidth=1.8)
         axes.plot(runs["step"], mean, color=colour, linestyle=style, linewidth=1.8, label=label)
         top = max(top, (mean + error)[settled:].max())
-    axes.set(xlabel="step t", ylabel="average regret so far, $R_t / t$", title=title)
-    axes.set_xlim(1, max(2, runs.sizes["step"]))
+    axes.set(xlabel="step t", ylabel="average regret so far, $R_t / t$")
     axes.set_ylim(0, 1.05 * top or 1.0)
-    _tidy(axes)
+    for panel in beside:
+        panel.set(xlabel="step t", ylabel="side queries per step so far, $N_t / t$")
+        panel.set_ylim(0)
+    for panel in (axes, *beside):
+        panel.set_xlim(1, max(2, runs.sizes["step"]))
+        _tidy(panel)
+    figure.suptitle(title)
     legend = "policy: value at the end" + ("; bands: one standard error" if banded else "")
     figure.legend(loc="outside lower center", ncols=2, frameon=False, title=legend)
     return figure
@@ -69,7 +82,10 @@ def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "reward") -
         axes.plot(x, peak, color="black", linewidth=1.0)
         axes.plot(x, chosen, color=colour, linewidth=1.2)
         regret = float(runs["regret"].sel(policy=name).mean())
-        axes.set_title(f"{name}: mean regret {regret:.3g}", loc="left", fontsize=9, color=colour)
+        heading = f"{name}: mean regret {regret:.3g}"
+        if queries := int(run["side_queries"].sum()):
+            heading += f", {queries} side queries"
+        axes.set_title(heading, loc="left", fontsize=9, color=colour)
         _tidy(axes)
     panels[0].text(
         1.0, 1.05, "black: the peak", transform=panels[0].transAxes, ha="right", fontsize=9

@@ -19,13 +19,14 @@ class Keys(NamedTuple):
     world: Any
     noise: Any
     policy: Any  # the same for all policies
+    expert: Any  # of the noise on answers to side queries
 
 
 @jax.jit
 def random_keys(seed: Any, trials: Any) -> Keys:
     """The keys of the trials with these numbers."""
     each = jax.vmap(jax.random.fold_in, in_axes=(None, 0))
-    return Keys(*(each(key, trials) for key in jax.random.split(jax.random.key(seed), 3)))
+    return Keys(*(each(key, trials) for key in jax.random.split(jax.random.key(seed), 4)))
 
 
 @jax.jit
@@ -66,12 +67,14 @@ def foretell(policy: Policy[Any], state: Any, values: Any, here: Any) -> Any:
 
 
 class Outcome(NamedTuple):
-    """What one policy did in one block, each of shape `(steps, trials)`."""
+    """What one policy did in one block, each of shape `(steps, trials)`; None if it never does."""
 
     action: Any
     reward: Any
     regret: Any
     restarts: Any
+    side_queries: Any = None
+    squared_error: Any = None
 
 
 def play(
@@ -82,28 +85,49 @@ def play(
     times: Any,
     numbers: Any,
     noise_keys: Any,
+    expert_keys: Any,
     noise_variance: Any,
+    *,
+    predictions: bool = False,
 ) -> tuple[Any, Outcome]:
     """One policy, one block of steps, all trials of the group."""
 
-    def trial(state: Any, now: Any, top: Any, key: Any, time: Any, number: Any) -> Any:
+    def trial(
+        state: Any, now: Any, top: Any, key: Any, expert_key: Any, time: Any, number: Any
+    ) -> Any:
         if policy.foresight == "present":
             state = policy.inform(state, now)
         restarts = policy.restarts(state)
+        side_queries = squared_error = None
+        if policy.side_capacity > 0:
+            state, arms, wanted = policy.consult(state, time)
+            noise = jax.random.normal(
+                jax.random.fold_in(expert_key, number), arms.shape, dtype=float
+            )
+            answers = now[arms] + jnp.sqrt(noise_variance) * noise
+            state = policy.hear(state, arms, answers, wanted, time)
+            side_queries = wanted.sum().astype(jnp.int32)
+        if predictions and (expected := policy.predict(state, time)) is not None:
+            squared_error = jnp.mean((expected - now) ** 2)
         state, query = policy.ask(state, time)
         value = now[query]
         noise = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
         reward = value + jnp.sqrt(noise_variance) * noise
         state = policy.tell(state, query, reward, time)
         restarts = (policy.restarts(state) - restarts).astype(jnp.uint8)
-        return state, Outcome(query.astype(jnp.int32), reward, top - value, restarts)
+        action = query.astype(jnp.int32)
+        outcome = Outcome(action, reward, top - value, restarts, side_queries, squared_error)
+        return state, outcome
 
     def step(state: Any, inputs: Any) -> Any:
         now, top, time, number = inputs
-        trials = jax.vmap(trial, in_axes=(0, 0, 0, 0, None, None))
-        return trials(state, now, top, noise_keys, time, number)
+        trials = jax.vmap(trial, in_axes=(0, 0, 0, 0, 0, None, None))
+        return trials(state, now, top, noise_keys, expert_keys, time, number)
 
     return jax.lax.scan(step, state, (values, best, times, numbers))
+
+
+play_and_predict = partial(play, predictions=True)
 
 
 @partial(jax.jit, donate_argnums=0)

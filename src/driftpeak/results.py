@@ -14,8 +14,8 @@ class PolicyResult:
     """One policy's figures.
 
     `mean_regret` and `cumulative_regret` are averages over trials, `stderr` the standard error of
-    `mean_regret`, `on_best` the share of steps spent on a best arm, `seconds` the run time of all
-    trials played, without compilation.
+    `mean_regret`, `on_best` the share of steps spent on a best arm, `side_queries` what the expert
+    answered in a whole trial, `seconds` the run time of all trials played, without compilation.
     """
 
     mean_regret: float
@@ -23,6 +23,7 @@ class PolicyResult:
     stderr: float
     on_best: float
     side_queries: float
+    side_queries_per_step: float
     restarts: float
     seconds: float
     compile_seconds: float
@@ -74,6 +75,7 @@ def summarise(runs: xr.Dataset, *, independent_trials: bool) -> dict[str, Policy
             on_best=float((regret <= 0).mean()),
             side_queries=float(run["side_queries"].sum("step").mean()),
             restarts=float(run["restarts"].sum("step").mean()),
+            side_queries_per_step=float(run["side_queries"].mean()),
             seconds=float(run["seconds"]),
             compile_seconds=float(run["compile_seconds"]),
         )

@@ -17,7 +17,16 @@ from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
 from driftpeak.forgetting import Times, TimesLike
 from driftpeak.policies import Policy
 from driftpeak.precision import double_precision
-from driftpeak.programs import advance, compiled, foretell, play, random_keys, refresh, start
+from driftpeak.programs import (
+    advance,
+    compiled,
+    foretell,
+    play,
+    play_and_predict,
+    random_keys,
+    refresh,
+    start,
+)
 from driftpeak.progress import Advance, progress_bar
 from driftpeak.record import Record
 from driftpeak.threads import single_threaded_lapack
@@ -39,11 +48,14 @@ def simulate(
     seed: int = 0,
     memory_budget: int = MEMORY_BUDGET,
     progress: bool | None = None,
+    predictions: bool = False,
 ) -> xr.Dataset:
     """Play every policy against the same worlds, and record what happened.
 
     All policies see the same functions and the same noise: trial i of one is comparable with trial
     i of another (common random numbers). Equal arguments give equal results on one machine.
+    Side queries are answered at once, from the function of the step, with independent noise of the
+    same variance.
 
     Arguments:
         policies: by the name they shall have in the result.
@@ -57,11 +69,15 @@ def simulate(
         memory_budget: bytes that the run may use for its arrays; trials are played in groups small
             enough for it. Results do not depend on it beyond rounding.
         progress: show a progress bar; by default if the error output is a terminal.
+        predictions: also record `squared_error`: what each policy expects of the function just
+            before it samples, against the noiseless function, squared, mean over all points; NaN
+            for policies that expect nothing.
 
     Returns:
         A dataset with dimensions `policy, trial, step` and variables `action` (point number),
         `reward` (as observed), `regret` (instantaneous, of the noiseless function), `restarts` (1
-        where the policy started afresh because of what it saw), `side_queries`; and, per policy,
+        where the policy started afresh because of what it saw), `side_queries` (how many the expert
+        answered); and, per policy,
         `seconds` (running), `compile_seconds` and `foresight` ("none" for all but yardsticks).
 
     Raises:
@@ -83,11 +99,18 @@ def simulate(
     points = _check_points(world, players)
     plan = _plan(world, players, points, len(times), trials, memory_budget)
     foresight = [player.foresight for player in players.values()]
-    record = Record(list(policies), foresight, trials, len(times), first_trial)
+    record = Record(
+        list(policies),
+        foresight,
+        trials,
+        len(times),
+        first_trial=first_trial,
+        predictions=predictions,
+    )
     work = plan.groups * plan.blocks * len(players)
     with single_threaded_lapack(), progress_bar("simulating", work, show=progress) as done:
         for group in range(plan.groups):
-            _play_group(world, players, times, seed, plan, group, record, done)
+            _play_group(world, players, times, seed, plan, group, record, done, predictions)
     for index, (name, policy) in enumerate(policies.items()):
         _warn_of_contradictions(name, policy, record.action[index], record.reward[index])
     return record.dataset(times, seed)
@@ -178,13 +201,14 @@ def _play_group(
     group: int,
     record: Record,
     done: Advance,
+    predictions: bool,
 ) -> None:
     """Play all steps of one group of trials, every policy in turn on each block of steps."""
     # numbers past the last trial or step pad the last group and block; their results are dropped
     trials = record.first_trial + np.arange(group * plan.trials, (group + 1) * plan.trials)
     numbers = np.arange(plan.blocks * plan.steps).reshape(plan.blocks, plan.steps)
     padded = times[np.minimum(numbers, len(times) - 1)]
-    noise_keys = random_keys(seed, trials).noise
+    keys = random_keys(seed, trials)
     # states are donated to what updates them, so each gets a copy of the keys of its own
     states = {
         name: start(player, random_keys(seed, trials).policy) for name, player in players.items()
@@ -212,10 +236,13 @@ def _play_group(
                 best,
                 clock_times,
                 jnp.asarray(numbers[block]),
-                noise_keys,
+                keys.noise,
+                keys.expert,
                 world.noise_variance,
             )
-            program, compile_seconds = compiled(play, arguments)
+            program, compile_seconds = compiled(
+                play_and_predict if predictions else play, arguments
+            )
             started = clock.perf_counter()
             states[name], outcome = jax.block_until_ready(program(*arguments))
             refresh_due = (block + 1) * plan.steps // REFRESH > block * plan.steps // REFRESH

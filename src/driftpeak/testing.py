@@ -30,6 +30,8 @@ def check_policy(policy: Policy[Any]) -> None:
     - equal keys give equal runs, whether trials run together in a compiled loop or one by one, step
       by step;
     - `refresh` changes no query;
+    - its side queries, if it makes any, are about points that it has sampled, and all this also
+      holds with an expert that answers none of them;
     - a reward that is not a finite number is refused, or changes nothing.
 
     Raises:
@@ -44,25 +46,29 @@ def check_policy(policy: Policy[Any]) -> None:
     phases = 3.0 * np.arange(player.points)[None, :] + 0.1 * times[:, None]
     values = jnp.asarray(np.sin(phases))
     keys = jax.random.split(jax.random.key(0), TRIALS)
-    together = jax.jit(jax.vmap(_play, in_axes=(None, 0, None, None)))
-    queries = np.asarray(together(player, keys, values, jnp.asarray(times)))
-    if not np.issubdtype(queries.dtype, np.integer):
-        raise AssertionError(f"ask must return an integer; got {queries.dtype}")
-    if not ((queries >= 0) & (queries < player.points)).all():
-        raise AssertionError(f"ask must return a number in 0..{player.points - 1}")
-    again = np.asarray(together(player, keys, values, jnp.asarray(times)))
-    _same("two runs with equal keys", queries, again)
-    alone = [_play_by_hand(player, key, values, times) for key in keys]
-    _same("trials run together in a loop, and one by one, step by step,", queries, np.array(alone))
+    together = jax.jit(jax.vmap(_play, in_axes=(None, 0, None, None, None)))
+    # an expert that answers nothing must be borne with; it makes no difference without side queries
+    for answers in (True, False) if player.side_capacity else (True,):
+        played = together(player, keys, values, jnp.asarray(times), answers)
+        queries, arms, wanted = map(np.asarray, played)
+        if not np.issubdtype(queries.dtype, np.integer):
+            raise AssertionError(f"ask must return an integer; got {queries.dtype}")
+        if not ((queries >= 0) & (queries < player.points)).all():
+            raise AssertionError(f"ask must return a number in 0..{player.points - 1}")
+        _check_side_queries(player, queries, arms, wanted)
+        again = np.asarray(together(player, keys, values, jnp.asarray(times), answers)[0])
+        _same("two runs with equal keys", queries, again)
+        alone = np.array([_play_by_hand(player, key, values, times, answers) for key in keys])
+        _same("trials run together in a loop, and one by one, step by step,", queries, alone)
     _check_bad_reward(player, keys[0], values[0], times[0])
 
 
-def _play(player: Policy[Any], key: Any, values: Any, times: Any) -> Any:
-    """The queries of one run, in a compiled loop: it fails if the state changes its type."""
+def _play(player: Policy[Any], key: Any, values: Any, times: Any, answers: Any) -> Any:
+    """One run in a compiled loop: it fails if the state changes its type."""
 
     def step(state: Any, inputs: Any) -> Any:
         value, time = inputs
-        return _one_step(player, state, value, time)
+        return _one_step(player, state, value, time, answers)
 
     state = player.init(key)
     if player.foresight == "all":
@@ -71,20 +77,40 @@ def _play(player: Policy[Any], key: Any, values: Any, times: Any) -> Any:
 
 
 @jax.jit
-def _one_step(player: Policy[Any], state: Any, value: Any, time: Any) -> Any:
+def _one_step(player: Policy[Any], state: Any, value: Any, time: Any, answers: Any) -> Any:
+    """The next state, the query, and the side queries before it."""
     if player.foresight == "present":
         state = player.inform(state, value)
+    arms, wanted = jnp.zeros(0, int), jnp.zeros(0, bool)
+    if player.side_capacity > 0:
+        state, arms, wanted = player.consult(state, time)
+        state = player.hear(state, arms, value[arms], wanted & answers, time)
     state, query = player.ask(state, time)
-    return player.tell(state, query, value[query], time), query
+    return player.tell(state, query, value[query], time), (query, arms, wanted)
 
 
-def _play_by_hand(player: Policy[Any], key: Any, values: Any, times: Times) -> Any:
-    """The same, step by step, with a refresh now and then."""
+def _check_side_queries(player: Policy[Any], queries: Any, arms: Any, wanted: Any) -> None:
+    places = (TRIALS, STEPS, player.side_capacity)
+    if arms.shape != places or wanted.shape != places or wanted.dtype != bool:
+        raise AssertionError(
+            f"consult must return {player.side_capacity} point numbers and as many booleans; "
+            f"got shapes {arms.shape[2:]}, {wanted.shape[2:]} and {wanted.dtype}"
+        )
+    for trial, step, place in np.argwhere(wanted):
+        if arms[trial, step, place] not in queries[trial, :step]:
+            raise AssertionError(
+                f"side queries must be about points sampled before; step {step + 1} asks about "
+                f"{arms[trial, step, place]}"
+            )
+
+
+def _play_by_hand(player: Policy[Any], key: Any, values: Any, times: Times, answers: bool) -> Any:
+    """The queries of the same, step by step, with a refresh now and then."""
     state, queries = player.init(key), []
     for value in values if player.foresight == "all" else []:
         state = player.inform(state, value)
     for number, (value, time) in enumerate(zip(values, times, strict=True)):
-        state, query = _one_step(player, state, value, time)
+        state, (query, _, _) = _one_step(player, state, value, time, answers)
         queries.append(int(query))
         if number % 5 == 4:
             state = _refresh(player, state)

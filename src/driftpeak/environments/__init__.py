@@ -2,6 +2,8 @@
 
 from driftpeak.environments.adversarial import MovingBump
 from driftpeak.environments.arms import MovingCosine, SignSwitches
+from driftpeak.environments.coefficients import MovingCoefficients
+from driftpeak.environments.injection import InjectedDrift
 from driftpeak.environments.markov import MarkovDrift
 from driftpeak.environments.protocol import Environment
 from driftpeak.environments.rkhs import AbruptSwitches, SlowChange
@@ -10,8 +12,10 @@ from driftpeak.environments.table import Table
 __all__ = [
     "AbruptSwitches",
     "Environment",
+    "InjectedDrift",
     "MarkovDrift",
     "MovingBump",
+    "MovingCoefficients",
     "MovingCosine",
     "SignSwitches",
     "SlowChange",

@@ -6,6 +6,7 @@ from driftpeak.policies.doubling import Doubling
 from driftpeak.policies.elimination import PE, RPERP
 from driftpeak.policies.optimization import ADAOPKB, OPKB, ROPKB
 from driftpeak.policies.protocol import Policy
+from driftpeak.policies.side_queries import AdaptiveSparQ, SparQ, WSparQ
 from driftpeak.policies.ucb import GPUCB, IGPUCB, RGPUCB, SWGPUCB, TVGPUCB, UIGPUCB, WGPUCB
 
 __all__ = [
@@ -21,11 +22,14 @@ __all__ = [
     "TVGPUCB",
     "UIGPUCB",
     "WGPUCB",
+    "AdaptiveSparQ",
     "BeliefPolicy",
     "BestFixedArm",
     "Clairvoyant",
     "Doubling",
     "Policy",
     "RExp3",
+    "SparQ",
     "UniformRandom",
+    "WSparQ",
 ]

@@ -149,5 +149,8 @@ class PreparedBeliefPolicy(Policy[BeliefState]):
         belief = self.belief.update(state.belief, query, checked_reward(reward), time)
         return state._replace(belief=belief)
 
+    def predict(self, state: BeliefState, time: Scalar) -> Float[Array, " n"]:
+        return self.belief.posterior(state.belief, time).mean
+
     def refresh(self, state: BeliefState) -> BeliefState:
         return state._replace(belief=self.belief.refresh(state.belief))

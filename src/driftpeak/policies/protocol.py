@@ -5,6 +5,13 @@
     state, query = policy.ask(state, time)      # which point to sample now?
     state = policy.tell(state, query, reward, time)
 
+A policy whose `side_capacity` is not 0 may have an expert re-evaluate points that it has sampled,
+just before it decides (side queries, M25). They bring no regret, and are counted:
+
+    state, arms, wanted = policy.consult(state, time)
+    state = policy.hear(state, arms, answers, answered, time)
+    state, query = policy.ask(state, time)
+
 The same object runs inside a compiled loop over steps and trials (`simulate`) and step by step.
 Everything but `prepare` must be traceable by JAX: static shapes, no Python control flow on values.
 """
@@ -17,7 +24,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import TimesLike
@@ -46,6 +53,11 @@ class Policy(eqx.Module, Generic[State]):
         """Whether equal observations always lead to equal queries, whatever the key."""
         return False
 
+    @property
+    def side_capacity(self) -> int:
+        """The most side queries at one step, q, known once prepared; 0 for most policies."""
+        return 0
+
     def prepare(self, times: TimesLike) -> "Policy[Any]":
         """The policy made ready to be asked at `times` (or at 1, ..., T): sizes fixed, checks done.
 
@@ -69,6 +81,38 @@ class Policy(eqx.Module, Generic[State]):
         Raises:
             DriftpeakError: a reward that is NaN or infinite; what is believed stays as it was.
         """
+
+    def consult(
+        self, state: State, time: Scalar
+    ) -> tuple[State, Int[Array, " q"], Bool[Array, " q"]]:
+        """Side queries before the decision at `time`: point numbers, and which of them count.
+
+        Points that the policy has sampled before, in `side_capacity` places.
+        """
+        raise NotImplementedError("this policy makes no side queries")
+
+    def hear(
+        self,
+        state: State,
+        arms: Int[Array, " q"],
+        answers: Any,
+        answered: Any,
+        time: Scalar,
+    ) -> State:
+        """Learn the expert's answers: `arms` as `consult` gave them, and which were `answered`.
+
+        Answers are real numbers and booleans of shape `(q,)`; where not answered, any number.
+
+        An expert may answer some or none; the policy goes on with what it has.
+
+        Raises:
+            DriftpeakError: an answer that is NaN or infinite; what is believed stays as it was.
+        """
+        raise NotImplementedError("this policy makes no side queries")
+
+    def predict(self, state: State, time: Scalar) -> Float[Array, " n"] | None:
+        """What is expected of every point at `time`, or None if the policy expects nothing."""
+        return None
 
     def refresh(self, state: State) -> State:
         """The same state with accumulated rounding errors removed; called now and then."""

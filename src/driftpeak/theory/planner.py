@@ -108,11 +108,11 @@ def _markov_restart(s: Setting) -> Parameters:
 
 def _w_sparq_queries(s: Setting) -> int:
     return w_sparq_queries(
-        s.horizon, dimension=s.dimension, exponent=s.measured("exponent"), window=s.window
+        s.horizon, dimension=s.dimension, exponent=s.measured("exponent"), a=s.window
     )
 
 
-FILTER, REWEIGHTING, DESIGN = "nr + r²", "nr² + r³", "nr² an iteration"
+FILTER, REWEIGHTING, DESIGN = "nr + r²", "nr² + r³", "nr + r² an iteration"
 FEW = 30  # correlation times below which the data say too little of their own mean and covariance
 MODELS = (
     _Model("r-gp-ucb", "drift", FILTER, ("T",), _markov_restart),
@@ -131,7 +131,7 @@ MODELS = (
     _Model("sparq", "exponent", "nq² + q³", ("an expert",),
            side_queries=lambda s: sparq_queries(s.horizon, dimension=s.dimension)),
     _Model("w-sparq", "exponent", REWEIGHTING, ("an expert",),
-           lambda s: {"exponent": s.measured("exponent"), "window": s.window}, _w_sparq_queries),
+           lambda s: {"exponent": s.measured("exponent"), "a": s.window}, _w_sparq_queries),
 )  # fmt: skip
 
 

@@ -5,11 +5,11 @@ GP-UCB with that noise needs no help; from \(\alpha = 1\) on, no policy has subl
 re-querying the present function (side queries).
 """
 
-import math
 from typing import Literal
 
-from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive
+from driftpeak.errors import at_least, at_least_integer
 from driftpeak.theory.bound import Bound, Condition, conclude
+from driftpeak.theory.side_queries import side_query_budget, side_query_windows
 
 Regime = Literal["slow", "moderate", "fast"]
 
@@ -26,57 +26,29 @@ def regime(exponent: float) -> Regime:
     return "slow" if exponent < 1 / 3 else "moderate" if exponent < 1 else "fast"
 
 
-def window_starts(horizon: int, *, exponent: float, window: float = 1 / 4) -> tuple[int, ...]:
-    r"""When W-SparQ asks its expert.
-
-    \(t_1 = 1\), \(t_{j+1} = t_j + \lfloor t_j^{a/\alpha}\rfloor + 1\), from M25 (32): the only
-    whole lengths with \(t_j^{a/\alpha} < t_{j+1} - t_j \le t_j^{a/\alpha} + 1\).
-
-    Arguments:
-        horizon: T; the starts up to it.
-        exponent: \(\alpha\).
-        window: a (M25's \(\tilde\alpha\)), 1/4 in the experiments.
-
-    Raises:
-        DriftpeakError: horizon below 1, alpha = 0 (windows without end), a outside (0, 1/3).
-    """
-    horizon = at_least_integer("horizon", horizon, 1)
-    exponent = positive("exponent", exponent)
-    power = _window(window) / exponent
-    starts = [1]
-    # compared as logarithms: at small alpha the next window may be too long for a float
-    while power * math.log(starts[-1]) <= math.log(horizon):
-        following = starts[-1] + math.floor(starts[-1] ** power) + 1
-        if following > horizon:
-            break
-        starts.append(following)
-    return tuple(starts)
-
-
-def sparq_queries(horizon: int, *, dimension: int, scale: float = 1.0) -> int:
-    r"""Side queries of SparQ in T steps: \(\sum_t \lceil c \log^d t \rceil\), at least 1 each.
+def sparq_queries(horizon: int, *, dimension: int, rate: float = 1.0) -> int:
+    r"""Side queries of SparQ in T steps: the sum of `theory.side_queries.side_query_budget`.
 
     As many as the policy asks for; it asks for fewer while it has visited fewer distinct points.
 
     Raises:
-        DriftpeakError: horizon or dimension below 1, scale not positive.
+        DriftpeakError: horizon or dimension below 1, rate not positive.
     """
-    horizon = at_least_integer("horizon", horizon, 1)
-    return sum(_batch(t, dimension, scale) for t in range(1, horizon + 1))
+    return int(side_query_budget(horizon, rate=rate, dimension=dimension).sum())
 
 
 def w_sparq_queries(
-    horizon: int, *, dimension: int, exponent: float, window: float = 1 / 4, scale: float = 1.0
+    horizon: int, *, dimension: int, exponent: float, a: float = 1 / 4, rate: float = 1.0
 ) -> int:
-    r"""Side queries of W-SparQ in T steps: \(\lceil c \log^d t_j \rceil\) at each window start.
+    r"""Side queries of W-SparQ in T steps: the budget at each window start.
 
     Of order \(T^{1 - a/\alpha} \log^d T\) (M25 Theorem 3.10), while it has points to ask about.
 
     Raises:
-        DriftpeakError: as for `window_starts`, dimension below 1, scale not positive.
+        DriftpeakError: as for `side_query_windows` and `side_query_budget`.
     """
-    starts = window_starts(horizon, exponent=exponent, window=window)
-    return sum(_batch(t, dimension, scale) for t in starts)
+    budget = side_query_budget(horizon, rate=rate, dimension=dimension)
+    return int(budget[side_query_windows(horizon, exponent=exponent, a=a)].sum())
 
 
 def side_queries_needed(horizon: int, *, exponent: float) -> Bound:
@@ -94,15 +66,3 @@ def side_queries_needed(horizon: int, *, exponent: float) -> Bound:
         [Condition("alpha > 1", alpha > 1, f"alpha = {alpha:g}")],
         lambda: horizon ** (alpha / (alpha + 1)),
     )
-
-
-def _batch(step: int, dimension: int, scale: float) -> int:
-    dimension = at_least_integer("dimension", dimension, 1)
-    return max(1, math.ceil(positive("scale", scale) * math.log(step) ** dimension))
-
-
-def _window(window: float) -> float:
-    window = positive("window", window)
-    if window >= 1 / 3:
-        raise DriftpeakError(f"window must lie in (0, 1/3) (M25 Theorem 3.10); got {window:g}")
-    return window

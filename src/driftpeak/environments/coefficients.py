@@ -1,0 +1,81 @@
+"""A function of an RKHS whose coefficients turn: M25's synthetic environment."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from driftpeak.environments.protocol import Environment, Scalar
+from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive
+from driftpeak.priors import Prior
+
+
+class Centred(NamedTuple):
+    """The kernel at the centres, \\(k(c_i, \\cdot)\\), and the length of the coefficients."""
+
+    kernels: Float[Array, "m n"]
+    length: Float[Array, ""]
+
+
+class MovingCoefficients(Environment[Centred]):
+    r"""\(f_t = m + \sum_i a_i(t)\, k(\cdot, c_i)\) with \(a(t) = \frac{b}{\lambda_{\max}}
+    \frac{u(t)}{\lVert u(t) \rVert}\), \(u_i(t) = \sin(s t + i)\) (M25 section 4.1).
+
+    \(\lambda_{\max}\) is the largest eigenvalue of the centres' covariance. The RKHS norm of
+    \(f_t - m\) is at most \(b / \sqrt{\lambda_{\max}}\): below b, as M25 says, only where
+    \(\lambda_{\max} \ge 1\), which takes enough centres.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        centres: how many, drawn from the points of the domain without repetition, in each trial
+            anew (M25 does not say how many); or their point numbers, the same in all trials.
+        norm: b, 5 in M25.
+        speed: s, in radians per unit of time, 0.3 in M25: everything returns after 21 steps.
+
+    Raises:
+        DriftpeakError: no centre, more than points, one outside the domain, norm not positive.
+    """
+
+    gram: Any
+    mean: Any
+    noise_variance: Any
+    fixed: Any
+    norm: Any
+    speed: Any
+    count: int = eqx.field(static=True)
+
+    def __init__(
+        self, prior: Prior, *, centres: Any = 20, norm: float = 5.0, speed: float = 0.3
+    ) -> None:
+        self.gram = prior.gram
+        self.mean = prior.mean
+        self.noise_variance = np.float64(prior.noise_variance)
+        self.norm = np.float64(positive("norm", norm))
+        self.speed = np.float64(finite("speed", speed))
+        points = len(prior)
+        if np.ndim(centres) == 0:
+            self.count, self.fixed = at_least_integer("centres", centres, 1), None
+        else:
+            chosen = np.asarray(centres)
+            whole = chosen.ndim == 1 and chosen.dtype.kind in "iu"
+            if not whole or not len(chosen) or not ((chosen >= 0) & (chosen < points)).all():
+                raise DriftpeakError(f"centres must be point numbers in 0..{points - 1}")
+            self.count, self.fixed = len(chosen), chosen
+        if self.count > points:
+            raise DriftpeakError(f"centres must be at most {points}, the points; got {self.count}")
+
+    def init(self, key: PRNGKeyArray) -> Centred:
+        gram, centres = jnp.asarray(self.gram), self.fixed
+        if centres is None:
+            centres = jax.random.choice(key, len(gram), (self.count,), replace=False)
+        kernels = gram[centres]
+        largest = jnp.linalg.eigvalsh(kernels[:, centres])[-1]
+        return Centred(kernels, self.norm / largest)
+
+    def step(self, state: Centred, time: Scalar) -> tuple[Centred, Float[Array, " n"]]:
+        directions = jnp.sin(self.speed * time + jnp.arange(1.0, self.count + 1))
+        coefficients = state.length * directions / jnp.linalg.norm(directions)
+        return state, self.mean + coefficients @ state.kernels

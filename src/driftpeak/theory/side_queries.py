@@ -1,0 +1,65 @@
+"""How many side queries, and when (M25)."""
+
+from typing import Any
+
+import numpy as np
+
+from driftpeak.beliefs import check_times
+from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive
+from driftpeak.forgetting import TimesLike
+
+
+def side_query_budget(
+    steps: int, *, rate: float = 1.0, dimension: int = 1
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    r"""\(Q_t = \lceil c \log^d t \rceil\), at least 1, for t = 1, ..., T (M25 Theorems 3.3, 3.10).
+
+    Raises:
+        DriftpeakError: the rate c not positive, steps or dimension below 1.
+    """
+    steps = at_least_integer("steps", steps, 1)
+    power = at_least_integer("dimension", dimension, 1)
+    logarithms = np.log(np.arange(1.0, steps + 1))
+    return np.maximum(1, np.ceil(positive("rate", rate) * logarithms**power)).astype(np.int64)
+
+
+def side_query_windows(
+    times: TimesLike, *, exponent: float, a: float = 0.25
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    r"""At which of the steps W-SparQ's windows start (M25 (32)).
+
+    \(t_1 = 1\) and \(t_{j+1} = t_j + \lfloor t_j^{a/\alpha} \rfloor + 1\): within a window the
+    injected noise stays below \(t_j^a\), up to a constant. Times count from the first, which is 1;
+    where they leave t_{j+1} out, the window starts at the next of them.
+
+    Arguments:
+        times: of the steps, or their number.
+        exponent: alpha > 0, of the uncertainty injection.
+        a: in (0, 1/3); the closer to 1/3, the fewer side queries; 1/4 in M25's experiments.
+
+    Raises:
+        DriftpeakError: exponent not positive, a outside (0, 1/3).
+    """
+    growth = checked_share(a) / positive("exponent", exponent)
+    elapsed = check_times(times)
+    elapsed = elapsed - elapsed[0] + 1
+    starts = np.zeros(len(elapsed), bool)
+    due = 1.0
+    for step, time in enumerate(elapsed):
+        if time >= due:
+            starts[step] = True
+            with np.errstate(over="ignore"):  # an endless window is as good as one
+                due = time + np.floor(time**growth) + 1
+    return starts
+
+
+def checked_share(a: float) -> float:
+    """`a` as a float.
+
+    Raises:
+        DriftpeakError: a outside (0, 1/3).
+    """
+    share = finite("a", a)
+    if not 0 < share < 1 / 3:
+        raise DriftpeakError(f"a must lie in (0, 1/3); got {a}")
+    return share

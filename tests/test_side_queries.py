@@ -1,0 +1,278 @@
+"""Side queries: who asks when, what is answered, what is believed, and what it is compared with."""
+
+import dense
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import driftpeak as dp
+from driftpeak.theory.side_queries import side_query_budget, side_query_windows
+
+PRIOR = dp.Prior(dp.Grid([0, 1], size=30), dp.SE(0.15), noise_variance=0.04, mean=0.2)
+WORLD = dp.MarkovDrift(PRIOR, drift=0.05)
+
+
+@pytest.mark.parametrize("exponent", [0.3, 1.0, 2.5])
+def test_windows_grow_as_in_the_paper(exponent):
+    """M25 (32): t_j^{a/alpha} < t_{j+1} - t_j <= t_j^{a/alpha} + 1, from t_1 = 1."""
+    starts = np.flatnonzero(side_query_windows(5_000, exponent=exponent, a=0.3)) + 1
+    assert starts[0] == 1
+    power = starts[:-1] ** (0.3 / exponent)
+    lengths = np.diff(starts)
+    assert (power < lengths).all()
+    assert (lengths <= power + 1).all()
+    assert len(starts) > 5
+
+
+def test_windows_count_from_the_first_time_and_wait_for_the_next():
+    regular = side_query_windows(50, exponent=1.0)
+    np.testing.assert_array_equal(side_query_windows(np.arange(1e9, 1e9 + 50), exponent=1), regular)
+    # from t = 1 the next window is due at 3, then at 40 + floor(40^(1/4)) + 1 = 43
+    starts = side_query_windows([5, 6, 44, 46, 47], exponent=1.0)
+    np.testing.assert_array_equal(starts, [True, False, True, False, True])
+
+
+def test_the_budget_is_that_of_the_paper():
+    budget = side_query_budget(1000, rate=1.5, dimension=2)
+    assert budget[0] == 1
+    t = np.arange(2, 1001)
+    np.testing.assert_array_equal(budget[1:], np.ceil(1.5 * np.log(t) ** 2))
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0, 2.0])
+def test_side_queries_per_step_vanish_at_the_rate_of_the_paper(exponent):
+    """The number of windows n(T) grows as T^{1 - a/alpha} and N_T / (T log T) falls as
+    T^{-a/alpha} (M25 Thm 3.10). On a log-log scale over T in 10^5..10^6 the slope of n(T) / T lies
+    within 0.015 above -a/alpha (what remains is the rounding of the lengths), that of
+    N_T / (T log T) within 0.03 above (and terms of order 1 / log T)."""
+    horizons = np.geomspace(1e5, 1e6, 9).astype(int)
+    last = int(horizons[-1])
+    starts = side_query_windows(last, exponent=exponent)
+    windows = np.cumsum(starts)[horizons - 1]
+    asked = np.cumsum(starts * side_query_budget(last))[horizons - 1]
+    for count, slack in ((windows, 0.015), (asked / np.log(horizons), 0.03)):
+        slope = np.polyfit(np.log(horizons), np.log(count / horizons), 1)[0]
+        assert -0.25 / exponent < slope < -0.25 / exponent + slack
+    assert asked[-1] / horizons[-1] < asked[0] / horizons[0]
+
+
+class Expert:
+    """Drives a policy by hand, keeps what it should know, and compares with a dense computation."""
+
+    def __init__(self, policy, rule, parameter, steps=40):
+        self.player = policy.prepare(steps)
+        self.consult = jax.jit(lambda s, t: self.player.consult(s, t))
+        self.hear = jax.jit(lambda s, *given: self.player.hear(s, *given))
+        self.ask = jax.jit(lambda s, t: self.player.ask(s, t))
+        self.tell = jax.jit(lambda s, *given: self.player.tell(s, *given))
+        self.believe = jax.jit(lambda s, t: self.player.actor.belief.posterior(s.acting.belief, t))
+        self.rule, self.parameter, self.steps = rule, parameter, steps
+        self.known = np.zeros((0, 3))  # arm, reward, time
+        self.generator = np.random.default_rng(0)
+        self.asked = np.zeros(steps, int)
+
+    def function(self, arm, time):
+        return np.sin(6 * PRIOR.domain.points[arm, 0] + 0.2 * time)
+
+    def run(self, answers=lambda time, wanted: wanted, memory=1_000):
+        """Play; `answers` says what is answered, `memory` how many observations are remembered."""
+        state = self.player.init(jax.random.key(5))
+        for time in range(1, self.steps + 1):
+            state, arms, wanted = self.consult(state, float(time))
+            arms, wanted = np.asarray(arms), np.asarray(wanted)
+            answered = answers(time, wanted)
+            values = self.function(arms, time) + 0.2 * self.generator.normal(size=len(arms))
+            state = self.hear(state, arms, values, answered, float(time))
+            if answered.any():
+                rows = [arms[answered], values[answered], np.full(answered.sum(), time)]
+                self.known = np.stack(rows, axis=1)
+            self.asked[time - 1] = wanted.sum()
+            self.known = self.known[-memory:]
+            if len(self.known):
+                self.compare(state, time)
+            state, arm = self.ask(state, float(time))
+            reward = self.function(int(arm), time) + 0.2 * self.generator.normal()
+            state = self.tell(state, arm, reward, float(time))
+            self.known = np.concatenate([self.known, [[int(arm), reward, time]]])
+
+    def compare(self, state, time):
+        arms, rewards, times = self.known[:, 0].astype(int), self.known[:, 1], self.known[:, 2]
+        expected = dense.posterior(
+            PRIOR.gram, 0.04, PRIOR.mean, self.rule, self.parameter, arms, rewards, times, time
+        )
+        posterior = self.believe(state, float(time))
+        for ours, theirs in zip(posterior, expected, strict=False):
+            np.testing.assert_allclose(ours, theirs, atol=1e-7)
+
+
+ROWS = {
+    "sparq": (dp.SparQ(PRIOR), "keep", None),
+    "w-sparq": (dp.WSparQ(PRIOR, exponent=0.7), "injection", 0.7),
+    "w-sparq in feature space": (
+        dp.WSparQ(PRIOR, exponent=0.7, form="feature-space"),
+        "injection",
+        0.7,
+    ),
+    "adaptive": (dp.AdaptiveSparQ(PRIOR), "keep", None),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_beliefs_equal_a_dense_regression_on_the_answers_and_what_came_since(row):
+    """SparQ: on the expert's answers alone (M25 (20)-(21)), from step 2 on."""
+    expert = Expert(*ROWS[row])
+    expert.run()
+    assert expert.asked[0] == 0  # nothing sampled yet
+    if row == "sparq":
+        assert expert.asked[1] == 1
+        assert (expert.asked[1:] > 0).all()
+    elif row != "adaptive":
+        windows = side_query_windows(expert.steps, exponent=0.7)
+        np.testing.assert_array_equal(expert.asked > 0, windows & (np.arange(expert.steps) > 0))
+    else:
+        assert 2 < (expert.asked > 0).sum() < 40
+
+
+def test_an_expert_may_answer_some_questions_and_ignore_others():
+    """The belief starts again from what was answered; it goes on where nothing was."""
+    expert = Expert(dp.WSparQ(PRIOR, exponent=0.7, rate=3.0), "injection", 0.7)
+
+    def every_other(time, wanted):
+        return wanted & (np.arange(len(wanted)) % 2 == 1) & (time % 3 > 0)
+
+    expert.run(every_other, memory=expert.player.actor.belief.capacity)
+
+
+@pytest.mark.parametrize("row", ["sparq", "w-sparq"])
+def test_an_expert_who_never_answers_leaves_the_newest_observations(row):
+    make, _, _ = ROWS[row]
+    expert = Expert(make, "injection", 1.0 if row == "sparq" else 0.7)
+    expert.run(lambda time, wanted: wanted & False, memory=expert.player.actor.belief.capacity)
+
+
+def test_all_points_are_asked_about_where_fewer_were_sampled_than_the_budget_says():
+    policy = dp.SparQ(PRIOR, rate=50.0)
+    with pytest.warns(UserWarning, match="of 30 points: all points sampled before"):
+        player = policy.prepare(20)
+    assert player.side_capacity == 19
+    with pytest.warns(UserWarning, match="all points"):
+        runs = dp.simulate({"all": policy}, WORLD, steps=20, trials=2)
+    actions, asked = runs["action"].values[0], runs["side_queries"].values[0]
+    distinct = [[len(set(row[:t].tolist())) for t in range(20)] for row in actions]
+    np.testing.assert_array_equal(asked, distinct)
+
+
+def test_the_simulator_counts_answers_and_leaves_the_others_alone():
+    policies = {"TV": dp.TVGPUCB(PRIOR, drift=0.05), "W": dp.WSparQ(PRIOR, exponent=1.0)}
+    runs = dp.simulate(policies, WORLD, steps=60, trials=2, seed=1, predictions=True)
+    alone = dp.simulate({"TV": policies["TV"]}, WORLD, steps=60, trials=2, seed=1)
+    np.testing.assert_array_equal(runs["reward"].sel(policy="TV"), alone["reward"][0])
+    assert (runs["side_queries"].sel(policy="TV") == 0).all()
+    asked = runs["side_queries"].sel(policy="W").values
+    starts = side_query_windows(60, exponent=1.0)
+    assert (asked[:, ~starts] == 0).all()
+    assert (asked <= side_query_budget(60)).all()
+    assert (asked[:, starts][:, 1:] > 0).all()
+
+
+def test_prediction_errors_are_those_of_the_belief_before_the_decision():
+    policies = {"TV": dp.TVGPUCB(PRIOR, drift=0.05), "random": dp.UniformRandom(PRIOR)}
+    runs = dp.simulate(policies, WORLD, steps=12, seed=2, predictions=True)
+    functions, run = dp.true_functions(WORLD, steps=12, seed=2)[0], runs.isel(policy=0, trial=0)
+    for t in range(12):
+        seen = run["action"].values[:t], run["reward"].values[:t], np.arange(1.0, t + 1)
+        mean, _, _ = dense.posterior(PRIOR.gram, 0.04, PRIOR.mean, "drift", 0.05, *seen, t + 1.0)
+        error = np.mean((mean - functions[t]) ** 2)
+        np.testing.assert_allclose(run["squared_error"][t], error, atol=1e-7)
+    assert runs["squared_error"].sel(policy="random").isnull().all()
+
+
+class AsksAboutEverything(dp.Policy):
+    """Predicts what the expert answered, so that its squared error is that of the answers."""
+
+    @property
+    def points(self):
+        return 30
+
+    @property
+    def side_capacity(self):
+        return 30
+
+    def init(self, key):
+        return jnp.zeros(30)
+
+    def consult(self, state, time):
+        return state, jnp.arange(30), jnp.ones(30, bool)
+
+    def hear(self, state, arms, answers, answered, time):
+        return answers
+
+    def ask(self, state, time):
+        return state, jnp.zeros((), int)
+
+    def tell(self, state, query, reward, time):
+        return state
+
+    def predict(self, state, time):
+        return state
+
+
+def test_answers_are_the_function_of_the_step_with_noise_of_its_own():
+    """3,000 squared errors of variance 0.04: their mean is within 0.04 +- 0.006 but once in 10^7
+    seeds; and the noise is not that of the rewards."""
+    runs = dp.simulate(
+        {"it": AsksAboutEverything(), "again": AsksAboutEverything()},
+        WORLD,
+        steps=50,
+        trials=2,
+        predictions=True,
+    )
+    np.testing.assert_allclose(runs["squared_error"].sel(policy="it").mean(), 0.04, atol=0.006)
+    assert (runs["side_queries"] == 30).all()
+    functions = dp.true_functions(WORLD, steps=50, trials=2)
+    noise = runs["reward"].values[0] - functions[:, :, 0]
+    assert abs(np.corrcoef(noise.ravel(), runs["squared_error"].values[0].ravel())[0, 1]) < 0.4
+
+
+def test_feedback_lengthens_windows_where_nothing_moves_and_asks_always_where_all_does():
+    """Static: the windows double, up to chance. Independent functions at every step: always, up
+    to chance."""
+    still = dp.MarkovDrift(PRIOR, drift=0.0)
+    wild = dp.MarkovDrift(PRIOR, drift=1.0)
+    policy = {"it": dp.AdaptiveSparQ(PRIOR)}
+    rare, often = (
+        (dp.simulate(policy, world, steps=150, trials=4)["side_queries"] > 0).mean()
+        for world in (still, wild)
+    )
+    assert rare < 0.15
+    assert often > 0.7
+
+
+def test_answers_that_are_not_finite_are_refused():
+    player = dp.SparQ(PRIOR).prepare(10)
+    state = player.init(jax.random.key(0))
+    arms, answered = jnp.zeros(player.side_capacity, int), jnp.arange(player.side_capacity) == 0
+    answers = jnp.full(player.side_capacity, jnp.nan)
+    with pytest.raises(dp.DriftpeakError, match="answers must be finite"):
+        player.hear(state, arms, answers, answered, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: dp.WSparQ(PRIOR, exponent=1.0, a=1 / 3), r"a must lie in \(0, 1/3\); got 0.333"),
+        (lambda: dp.WSparQ(PRIOR, exponent=1.0, a=0.0), r"a must lie in \(0, 1/3\); got 0.0"),
+        (lambda: dp.AdaptiveSparQ(PRIOR, a=0.4), r"a must lie in \(0, 1/3\); got 0.4"),
+        (lambda: dp.WSparQ(PRIOR, exponent=0.0), "exponent must be .*above 0; got 0.0"),
+        (lambda: dp.WSparQ(PRIOR, exponent=-1.0), "exponent must be .* got -1.0"),
+        (lambda: dp.WSparQ(PRIOR, exponent=1.0, slope=-1.0), "slope must be .* got -1.0"),
+        (lambda: dp.SparQ(PRIOR, rate=0.0), "rate must be .*above 0; got 0.0"),
+        (lambda: dp.SparQ(PRIOR, dimension=0), "dimension must be .*at least 1; got 0"),
+        (lambda: dp.SparQ(PRIOR, mixing=-1), "mixing must be .*at least 0; got -1"),
+        (lambda: side_query_budget(0), "steps must be .*at least 1; got 0"),
+    ],
+)
+def test_bad_parameters_are_named(make, message, without_type_checks):
+    with pytest.raises(dp.DriftpeakError, match=message):
+        make()
