@@ -52,7 +52,7 @@ def _matched(id: str, kernel: Kernel, name: str) -> Experiment:
     cases = [f"eps = {drift:g}" for drift in DRIFTS]
     return Experiment(
         id,
-        f"Matched parameters, {name}, 50 x 50 grid, T = 200, 200 trials",
+        f"Matched parameters, {name}",
         f"B16 figure {id[-2:]}",
         tuple(
             Case(case, partial(matched, kernel, drift), TRIALS, chunk=100)
@@ -85,7 +85,7 @@ EXPERIMENTS = (
     _matched("b16-fig2b", Matern(2.5, 0.2), "Matern-5/2 kernel, l = 0.2"),
     Experiment(
         "b16-fig2c",
-        "TV-GP-UCB told the wrong drift, true 0.01, SE kernel, 200 trials",
+        "TV-GP-UCB told the wrong drift, true 0.01, SE kernel",
         "B16 figure 2c",
         (Case("eps = 0.01", assumed_drift, TRIALS, chunk=50),),
         (
@@ -108,7 +108,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "b16-fig2d",
-        "R-GP-UCB with other periods, drift 0.01, SE kernel, 200 trials",
+        "R-GP-UCB with other periods, drift 0.01, SE kernel",
         "B16 figure 2d",
         (Case("eps = 0.01", restart_period, TRIALS, chunk=50),),
         (

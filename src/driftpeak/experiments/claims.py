@@ -1,7 +1,7 @@
 """Claims as tests: a paired comparison over trials, its bootstrap interval, and a verdict.
 
-A claim is a list of comparisons, each a statistic of paired samples that is positive if the claim is
-right. It holds if the intervals of all of them lie above zero, does not hold if one lies below, and
+A claim is a list of comparisons, each a statistic of paired samples that is positive if the claim
+is right. It holds if the intervals of all of them lie above zero, does not hold if one lies below, and
 is undecided otherwise. That all must hold needs no correction for their number.
 """
 
@@ -21,7 +21,7 @@ Verdict = Literal["holds", "does not hold", "undecided"]
 RESAMPLES = 10_000
 LEVEL = 0.95
 FEWEST = 5
-"""Samples below which nothing is decided: with four, all of one sign happens by chance too often."""
+"""With fewer samples nothing is decided: all of one sign happens by chance too often."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class Column:
         return np.array([b.mean() for b in np.array_split(series, round(len(series) ** 0.5))])
 
 
-Combine = Callable[[Array], Array]
+Combine = Callable[[Array], Any]
 
 
-def difference(samples: Array) -> Array:
+def difference(samples: Array) -> Any:
     """Mean of the first column minus that of the second."""
     return (samples[..., 0] - samples[..., 1]).mean(axis=-1)
 

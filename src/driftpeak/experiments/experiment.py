@@ -1,4 +1,4 @@
-"""What an experiment is: cases (a world and who plays it), claims, and a picture; all of it data."""
+"""What an experiment is: cases (a world and who plays it), claims, a picture; all of it data."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

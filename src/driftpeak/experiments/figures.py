@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -62,7 +61,8 @@ def regret_overlay(results: Results, title: str, *, kinds: Sequence[str]) -> Fig
             look = {"color": COLOURS[number], "linestyle": STYLES[place]}
             curve(axes, runs, regret, {**look, "label": f"{kinds[place]}, {case}"}, average=True)
         top = max(top, _top(runs, True))
-    axes.set(xlabel="step t", ylabel="average regret, $R_t/t$", ylim=(0, top), title=title)
+    axes.set(xlabel="step t", ylabel="average regret, $R_t/t$", ylim=(0, top))
+    figure.suptitle(title, fontsize=11)
     figure.legend(
         loc="outside lower center", ncols=len(results), frameon=False, title=_BANDS, fontsize=9
     )
@@ -86,10 +86,13 @@ def mismatch(
     deviation = regret.std(axis=1, ddof=1) if regret.shape[1] > 1 else 0 * mean
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")
     axes = figure.add_subplot()
-    axes.fill_between(values, mean - deviation, mean + deviation, color=COLOURS[0], alpha=BAND, lw=0)
+    axes.fill_between(
+        values, mean - deviation, mean + deviation, color=COLOURS[0], alpha=BAND, lw=0
+    )
     axes.plot(values, mean, "o-", color=COLOURS[0], ms=4, label="mean; band: standard deviation")
     axes.axvline(true, color=COLOURS[1], linestyle="--", label=f"matched: {true:g}")
-    axes.set(xlabel=xlabel, ylabel="average regret, $R_T/T$", title=title, ylim=(0, None))
+    axes.set(xlabel=xlabel, ylabel="average regret, $R_T/T$", ylim=(0, None))
+    figure.suptitle(title, fontsize=11)
     axes.legend(frameon=False)
     _tidy(axes)
     return figure
@@ -135,7 +138,7 @@ def _finish(figure: Figure, panels: Any, title: str, names: list[str], note: str
     figure.legend(
         handles=lines, loc="outside lower center", ncols=columns, frameon=False, title=note
     )
-    figure.suptitle(title)
+    figure.suptitle(title, fontsize=11)
 
 
 def _tidy(axes: Axes) -> None:

@@ -12,7 +12,7 @@ from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.information import TabulatedGain, greedy_gain
 from driftpeak.kernels import SE, Kernel, Matern
-from driftpeak.policies import ADAOPKB, ROPKB, RPERP, SWGPUCB, RGPUCB, UniformRandom
+from driftpeak.policies import ADAOPKB, RGPUCB, ROPKB, RPERP, SWGPUCB, UniformRandom
 from driftpeak.priors import Prior
 from driftpeak.simulation import true_functions
 from driftpeak.theory.schedules import elimination_period, restart_period
@@ -96,7 +96,7 @@ def _claims(case: str) -> tuple[Claim, ...]:
 EXPERIMENTS = (
     Experiment(
         "it25-fig2",
-        "Changes after T/5 and 2T/5, T = 5000, 30 x 30 grid, 5 trials",
+        "Changes after T/5 and 2T/5, 30 x 30 grid",
         "IT25 figure 2",
         tuple(Case(name, partial(setup, kernel), TRIALS) for name, kernel in CASES.items()),
         tuple(claim for case in CASES for claim in _claims(case)),
@@ -106,7 +106,7 @@ EXPERIMENTS = (
             "norm sqrt(U/3).",
             f"V_T is the mean over {WORLDS} other worlds, in the supremum norm.",
             "Centres are drawn from the grid's points instead of anywhere in the square.",
-            "OPKB and ADA-OPKB, which the paper left out as too costly, have H23's tuned constants.",
+            "OPKB and ADA-OPKB, left out of the paper as too costly, have H23's tuned constants.",
         ),
         notes=(
             "R-PERP's width has an unnamed absolute constant C. With C = 1 it is so wide that no "

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from driftpeak.errors import DriftpeakError, nearest
-from driftpeak.experiments import bogunovic2016, deng2022, hong2023, iwazaki2025
+from driftpeak.experiments import bogunovic2016, deng2022, hong2023, iwazaki2025, rates
 from driftpeak.experiments.experiment import Experiment
 
-_PAPERS = (bogunovic2016, deng2022, iwazaki2025, hong2023)
-EXPERIMENTS: dict[str, Experiment] = {e.id: e for paper in _PAPERS for e in paper.EXPERIMENTS}
+PAPERS = (bogunovic2016, deng2022, iwazaki2025, hong2023, rates)
+EXPERIMENTS: dict[str, Experiment] = {e.id: e for paper in PAPERS for e in paper.EXPERIMENTS}
 
 
 def find(ids: Sequence[str]) -> list[Experiment]:

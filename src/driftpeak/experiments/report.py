@@ -33,9 +33,7 @@ class Outcome:
     judgements: tuple[Judgement, ...]
 
 
-def outcome(
-    experiment: Experiment, results: Results, provenance: Mapping[str, Any]
-) -> Outcome:
+def outcome(experiment: Experiment, results: Results, provenance: Mapping[str, Any]) -> Outcome:
     """Judge an experiment's claims."""
     judged = tuple(judge(claim, results) for claim in experiment.claims)
     return Outcome(experiment, results, provenance, judged)
@@ -190,9 +188,7 @@ def page(found: Mapping[str, Any], pictures: Mapping[str, bytes]) -> str:
         for claim in one["claims"]
         if claim["kind"] == "paper"
     )
-    sections = "".join(
-        _section(id, one, pictures[id]) for id, one in found["experiments"].items()
-    )
+    sections = "".join(_section(id, one, pictures[id]) for id, one in found["experiments"].items())
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f"<title>The papers' experiments, reproduced</title><style>{STYLE}</style></head><body>"

@@ -225,12 +225,12 @@ def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]
         mine = [part for job, part in zip(jobs, parts, strict=True) if job.case == case]
         measured = [name for name in mine[0] if "trial" in mine[0][name].dims]
         whole = xr.concat([part[measured] for part in mine], "trial")
-        rest = mine[0].drop_vars([*measured, "seconds"])
+        rest = mine[0].drop_vars([*measured, "seconds", "trial"])
         seconds = sum(part["seconds"] for part in mine)
         whole = whole.merge(rest).assign(seconds=seconds)
         attrs = {k: v for k, v in mine[0].attrs.items() if k != "job_seconds"}
-        results[case] = whole.assign_attrs(attrs)
-        results[case].attrs["trials"] = whole.sizes["trial"]
+        whole.attrs = {**attrs, "trials": whole.sizes["trial"]}
+        results[case] = whole
     return results
 
 
