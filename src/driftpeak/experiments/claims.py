@@ -1,8 +1,8 @@
 """Claims as tests: a paired comparison over trials, its bootstrap interval, and a verdict.
 
 A claim is a list of comparisons, each a statistic of paired samples that is positive if the claim
-is right. It holds if the intervals of all of them lie above zero, does not hold if one lies below, and
-is undecided otherwise. That all must hold needs no correction for their number.
+is right. It holds if the intervals of all of them lie above zero, does not hold if one lies below,
+and is undecided otherwise. That all must hold needs no correction for their number.
 """
 
 from collections.abc import Callable, Mapping

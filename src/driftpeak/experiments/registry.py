@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from driftpeak.errors import DriftpeakError, nearest
-from driftpeak.experiments import bogunovic2016, deng2022, hong2023, iwazaki2025, rates
+from driftpeak.experiments import bogunovic2016, deng2022, hong2023, iwazaki2025, mauduit2025, rates
 from driftpeak.experiments.experiment import Experiment
 
-PAPERS = (bogunovic2016, deng2022, iwazaki2025, hong2023, rates)
+PAPERS = (bogunovic2016, deng2022, iwazaki2025, hong2023, mauduit2025, rates)
 EXPERIMENTS: dict[str, Experiment] = {e.id: e for paper in PAPERS for e in paper.EXPERIMENTS}
 
 
