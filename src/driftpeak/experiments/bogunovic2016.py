@@ -2,6 +2,7 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from driftpeak.data import read_table
 from driftpeak.domains import Grid
@@ -10,7 +11,7 @@ from driftpeak.experiments.claims import Claim, Column, Combine, Comparison, low
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import mismatch, regret_overlay, regret_panels
 from driftpeak.kernels import SE, Kernel, Matern
-from driftpeak.policies import GPUCB, RGPUCB, TVGPUCB, UniformRandom
+from driftpeak.policies import GPUCB, RGPUCB, TVGPUCB, Policy, UniformRandom
 from driftpeak.priors import Prior
 from driftpeak.replay import prior_from_history
 from driftpeak.theory.schedules import markov_restart_period
@@ -33,7 +34,10 @@ def matched(kernel: Kernel, drift: float) -> Setup:
     """Figures 2a and 2b: both policies know the drift."""
     belief = prior(kernel)
     period = markov_restart_period(kernel, drift=drift, horizon=STEPS, dimension=2)
-    policies = {TV: TVGPUCB(belief, drift=drift), R: RGPUCB(belief, period=period)}
+    policies: dict[str, Policy[Any]] = {
+        TV: TVGPUCB(belief, drift=drift),
+        R: RGPUCB(belief, period=period),
+    }
     settings = {"kernel": str(kernel), "drift": drift, "period": period, "width": "0.8, 4"}
     return Setup(MarkovDrift(belief, drift=drift), policies, STEPS, settings)
 
@@ -41,7 +45,9 @@ def matched(kernel: Kernel, drift: float) -> Setup:
 def assumed_drift() -> Setup:
     """Figure 2c: TV-GP-UCB with the wrong drift."""
     belief = prior(SE(0.2))
-    policies = {f"{TV} {drift:g}": TVGPUCB(belief, drift=drift) for drift in ASSUMED}
+    policies: dict[str, Policy[Any]] = {
+        f"{TV} {drift:g}": TVGPUCB(belief, drift=drift) for drift in ASSUMED
+    }
     settings = {"drift": 0.01, "assumed": ASSUMED, "width": "0.8, 4"}
     return Setup(MarkovDrift(belief, drift=0.01), policies, STEPS, settings)
 
@@ -49,7 +55,9 @@ def assumed_drift() -> Setup:
 def restart_period() -> Setup:
     """Figure 2d: R-GP-UCB with other periods."""
     belief = prior(SE(0.2))
-    policies = {f"{R} {period}": RGPUCB(belief, period=period) for period in PERIODS}
+    policies: dict[str, Policy[Any]] = {
+        f"{R} {period}": RGPUCB(belief, period=period) for period in PERIODS
+    }
     settings = {"drift": 0.01, "periods": PERIODS, "width": "0.8, 4"}
     return Setup(MarkovDrift(belief, drift=0.01), policies, STEPS, settings)
 
@@ -60,7 +68,7 @@ def sensors(path: Path) -> Setup:
     history, rewards = table.values[:SENSOR_TRAINING], table.values[SENSOR_TRAINING:]
     belief = prior_from_history(history, table.arms, noise_variance=0.5)
     width = ScaledLog(0.8, 0.4)
-    policies = {
+    policies: dict[str, Policy[Any]] = {
         TV: TVGPUCB(belief, drift=0.03, width=width),
         R: RGPUCB(belief, period=15, width=width),
         "GP-UCB": GPUCB(belief, width=width),

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from driftpeak.experiments.experiment import Results
 from driftpeak.plots import BAND, COLOURS, STYLES
 
+_BANDS = "bands: one standard error"
+
 
 def regret_panels(
     results: Results,
@@ -24,7 +26,9 @@ def regret_panels(
     """
     cases = list(cases or results)
     rows = 2 if side_queries else 1
-    figure = Figure(figsize=(0.6 + 4.4 * len(cases), 3.8 * rows + 0.8), layout="constrained")
+    figure = Figure(
+        figsize=(max(6.4, 0.6 + 4.4 * len(cases)), 3.8 * rows + 0.8), layout="constrained"
+    )
     panels = figure.subplots(rows, len(cases), squeeze=False)
     names = list(dict.fromkeys(str(n) for case in cases for n in results[case]["policy"].values))
     for column, case in enumerate(cases):
@@ -43,7 +47,8 @@ def regret_panels(
     panels[0, 0].set_ylabel("average regret, $R_t/t$" if average else "cumulative regret, $R_t$")
     if side_queries:
         panels[1, 0].set_ylabel("side queries so far, $N_t$")
-    _finish(figure, panels, title, names, "bands: one standard error")
+    banded = any(results[case].attrs["independent_trials"] for case in cases)
+    _finish(figure, panels, title, names, _BANDS if banded else "")
     return figure
 
 
@@ -68,9 +73,6 @@ def regret_overlay(results: Results, title: str, *, kinds: Sequence[str]) -> Fig
     )
     _tidy(axes)
     return figure
-
-
-_BANDS = "bands: one standard error"
 
 
 def mismatch(
@@ -136,7 +138,7 @@ def _finish(figure: Figure, panels: Any, title: str, names: list[str], note: str
     lines = [panels[0, 0].plot([], [], label=n, **_look(i))[0] for i, n in enumerate(names)]
     columns = min(4, len(names), 2 + panels.shape[1])
     figure.legend(
-        handles=lines, loc="outside lower center", ncols=columns, frameon=False, title=note
+        handles=lines, loc="outside lower center", ncols=columns, frameon=False, title=note or None
     )
     figure.suptitle(title, fontsize=11)
 

@@ -16,7 +16,7 @@ from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.information import greedy_gain
 from driftpeak.kernels import SE
-from driftpeak.policies import ADAOPKB, SWGPUCB, WGPUCB
+from driftpeak.policies import ADAOPKB, SWGPUCB, WGPUCB, Policy
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import discount_factor, window_length
 
@@ -32,7 +32,7 @@ def setup(changes: tuple[int, ...] | None, lengthscale: float) -> Setup:
     gain = float(greedy_gain(prior, STEPS)[-1])
     window = window_length(kernel, horizon=STEPS, dimension=10, gain=gain)
     discount = discount_factor(kernel, horizon=STEPS, dimension=10, gain=gain)
-    policies = {
+    policies: dict[str, Policy[Any]] = {
         "SW-GP-UCB": SWGPUCB(prior, window=window),
         "WGP-UCB": WGPUCB(prior, discount=discount),
         "ADA-OPKB": ADAOPKB(prior, horizon=STEPS, reward_bound=PEAK + 5 * NOISE),

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.information import TabulatedGain, greedy_gain
 from driftpeak.kernels import SE, Kernel, Matern
-from driftpeak.policies import ADAOPKB, RGPUCB, ROPKB, RPERP, SWGPUCB, UniformRandom
+from driftpeak.policies import ADAOPKB, RGPUCB, ROPKB, RPERP, SWGPUCB, Policy, UniformRandom
 from driftpeak.priors import Prior
 from driftpeak.simulation import true_functions
 from driftpeak.theory.schedules import elimination_period, restart_period
@@ -41,7 +42,7 @@ def setup(kernel: Kernel) -> Setup:
         "horizon": STEPS, "variation": variation, "norm_bound": bound, "noise_scale": NOISE,
         "delta": DELTA,
     }  # fmt: skip
-    policies = {
+    policies: dict[str, Policy[Any]] = {
         "random": UniformRandom(prior),
         "R-GP-UCB": RGPUCB(prior, period=memory,
                            width=Confidence(*common, noise_variance=NOISE**2)),

@@ -19,7 +19,7 @@ from driftpeak.experiments.claims import Claim, Column, Combine, Comparison, int
 from driftpeak.experiments.experiment import Case, Experiment, Results, Setup
 from driftpeak.kernels import SE
 from driftpeak.plots import COLOURS
-from driftpeak.policies import ADAOPKB, RGPUCB, ROPKB, RPERP, SWGPUCB, UniformRandom
+from driftpeak.policies import ADAOPKB, RGPUCB, ROPKB, RPERP, SWGPUCB, Policy, UniformRandom
 from driftpeak.priors import Prior
 from driftpeak.simulation import true_functions
 from driftpeak.theory.rates import Setting, applicable
@@ -59,7 +59,7 @@ def setup(horizon: int, changes: int) -> Setup:
     memory = restart_period(KERNEL, horizon=horizon, dimension=1, variation=variation)
     perp = {"horizon": horizon, "variation": variation, "norm_bound": bound, "noise_scale": NOISE}
     reward_bound = bound + 5 * NOISE
-    policies = {
+    policies: dict[str, Policy[Any]] = {
         "random": UniformRandom(prior),
         "R-GP-UCB": RGPUCB(prior, period=memory, width=ScaledLog()),
         "SW-GP-UCB": SWGPUCB(prior, window=memory, width=ScaledLog()),

@@ -303,7 +303,7 @@ def read_results(path: Path) -> tuple[dict[str, xr.Dataset], dict[str, object]]:
     cases = {
         str(node.attrs["case"]): node.to_dataset(inherit=False) for node in loaded.children.values()
     }
-    return cases, dict(loaded.attrs)
+    return cases, {str(name): value for name, value in loaded.attrs.items()}
 
 
 def write_results(
