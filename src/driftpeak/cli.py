@@ -1,4 +1,4 @@
-"""The command line: `driftpeak demo | replay | compare | plan | data`. Thin: parse, call, print."""
+"""The command line: demo, replay, compare, plan, reproduce, data. Thin: parse, call, print."""
 
 import dataclasses
 import json
@@ -309,6 +309,88 @@ def plan(
     for note in notes:
         _note(note)
     print_plan(result)
+
+
+@app.command()
+def reproduce(
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Experiments, see --list; or all.", metavar="ID...")
+    ] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+    trials: Annotated[
+        int | None, typer.Option(help="Of every case; by default as many as in the paper.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials.")] = False,
+    workers: Annotated[int, typer.Option(help="Processes that share the work.")] = 2,
+    data: Annotated[Path | None, typer.Option(help="Folder that holds the data files.")] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="Judge and draw again the results kept in this folder."),
+    ] = None,
+    seed: Seed = 0,
+    output: Output = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """The papers' experiments at full size, and whether their claims hold.
+
+    A run that was interrupted is taken up again by the same command with the same --output.
+    """
+    from driftpeak.experiments import registry, reproduce, runner
+
+    if show_list:
+        _print_experiments(registry.EXPERIMENTS.values())
+        return
+    tell = (lambda _: None) if as_json else _print_claims
+    if source is not None:
+        if ids or trials or quick or output or overwrite:
+            raise DriftpeakError("--from DIR draws what DIR holds, there: give nothing else")
+        result = reproduce.redraw(source, tell=tell)
+    else:
+        if not ids:
+            raise DriftpeakError("name an experiment, or all; driftpeak reproduce --list")
+        if quick and trials is not None:
+            raise DriftpeakError("give either --trials or --quick")
+        if overwrite and output is None:
+            raise DriftpeakError("--overwrite needs --output DIR")
+        chosen = registry.find(ids)
+        plan = runner.Plan(trials=trials, quick=quick, seed=seed, data=data)
+        try:
+            with runner.local_workers(workers) as executor:
+                result = reproduce.reproduce(
+                    chosen, plan, output=output, overwrite=overwrite, executor=executor, tell=tell
+                )
+        except KeyboardInterrupt:
+            kept = f"; the same command goes on where it stopped ({output})" if output else ""
+            raise DriftpeakError(f"interrupted{kept}") from None
+    if as_json:
+        print(json.dumps(result, indent=2, allow_nan=False))
+    if output or source:
+        _note(f"Written to {output or source}/: ID.nc, ID.png, summary.json, report.html.")
+    elif not as_json:
+        _note("Nothing written: --output DIR keeps results, pictures and report.html.")
+
+
+def _print_experiments(experiments: Any) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("id", "source", "title", "data"):
+        table.add_column(name, overflow="fold", no_wrap=name == "id")
+    for one in experiments:
+        data = ", ".join(dict.fromkeys(case.data for case in one.cases if case.data))
+        table.add_row(one.id, one.source, one.title, data)
+    Console().print(table)
+
+
+def _print_claims(outcome: Any) -> None:
+    print(f"{outcome.experiment.id}: {outcome.experiment.title}")
+    for judgement in outcome.judgements:
+        kind = "  (check)" if judgement.claim.check else ""
+        print(f"  {judgement.verdict.upper()}: {judgement.claim.text}{kind}")
+        for one in judgement.measured:
+            print(f"      {one.label}: {one.estimate:.3g} [{one.low:.3g}, {one.high:.3g}]")
 
 
 def _prepare_output(output: Path | None, command: str, overwrite: bool) -> None:

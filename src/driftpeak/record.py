@@ -20,9 +20,11 @@ class Record:
         trials: int,
         steps: int,
         *,
+        first_trial: int = 0,
         predictions: bool = False,
     ) -> None:
         shape = (len(names), trials, steps)
+        self.first_trial = first_trial
         self.names = names
         self.foresight = foresight
         self.action = np.zeros(shape, np.int32)
@@ -43,7 +45,8 @@ class Record:
         seconds: float,
         compile_seconds: float,
     ) -> None:
-        rows = slice(trials[0], min(trials[-1] + 1, self.action.shape[1]))
+        first = trials[0] - self.first_trial
+        rows = slice(first, min(first + len(trials), self.action.shape[1]))
         columns = slice(steps[0], min(steps[-1] + 1, self.action.shape[2]))
         height, width = rows.stop - rows.start, columns.stop - columns.start
         happened = {name: block for name, block in outcome._asdict().items() if block is not None}
@@ -68,7 +71,7 @@ class Record:
             coords={
                 "policy": self.names,
                 "foresight": ("policy", list(self.foresight)),
-                "trial": np.arange(self.action.shape[1]),
+                "trial": self.first_trial + np.arange(self.action.shape[1]),
                 "step": np.arange(1, self.action.shape[2] + 1),
                 "time": ("step", times),
             },

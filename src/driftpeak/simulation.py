@@ -44,6 +44,7 @@ def simulate(
     steps: int | None = None,
     times: TimesLike | None = None,
     trials: int = 1,
+    first_trial: int = 0,
     seed: int = 0,
     memory_budget: int = MEMORY_BUDGET,
     progress: bool | None = None,
@@ -62,6 +63,8 @@ def simulate(
         steps: number of steps, at times 1, 2, ..., `steps`; or
         times: the times of the steps instead, non-decreasing, in any unit.
         trials: independent worlds.
+        first_trial: number of the first of them; a trial depends on the seed and its number alone,
+            so that parts of a run can be played apart.
         seed: of everything random.
         memory_budget: bytes that the run may use for its arrays; trials are played in groups small
             enough for it. Results do not depend on it beyond rounding.
@@ -89,13 +92,21 @@ def simulate(
         raise DriftpeakError("give at least one policy")
     times = _times(steps, times)
     trials = at_least_integer("trials", trials, 1)
+    first_trial = at_least_integer("first_trial", first_trial, 0)
     seed = at_least_integer("seed", seed, 0)
     world = _to_device(environment.prepare(times))
     players = {name: _to_device(policy.prepare(times)) for name, policy in policies.items()}
     points = _check_points(world, players)
     plan = _plan(world, players, points, len(times), trials, memory_budget)
     foresight = [player.foresight for player in players.values()]
-    record = Record(list(policies), foresight, trials, len(times), predictions=predictions)
+    record = Record(
+        list(policies),
+        foresight,
+        trials,
+        len(times),
+        first_trial=first_trial,
+        predictions=predictions,
+    )
     work = plan.groups * plan.blocks * len(players)
     with single_threaded_lapack(), progress_bar("simulating", work, show=progress) as done:
         for group in range(plan.groups):
@@ -194,7 +205,7 @@ def _play_group(
 ) -> None:
     """Play all steps of one group of trials, every policy in turn on each block of steps."""
     # numbers past the last trial or step pad the last group and block; their results are dropped
-    trials = np.arange(group * plan.trials, (group + 1) * plan.trials)
+    trials = record.first_trial + np.arange(group * plan.trials, (group + 1) * plan.trials)
     numbers = np.arange(plan.blocks * plan.steps).reshape(plan.blocks, plan.steps)
     padded = times[np.minimum(numbers, len(times) - 1)]
     keys = random_keys(seed, trials)

@@ -1,0 +1,1 @@
+"""The papers' experiments: as data, one file per paper, and what runs, judges and reports them."""

@@ -1,0 +1,179 @@
+"""Claims as tests: a paired comparison over trials, its bootstrap interval, and a verdict.
+
+A claim is a list of comparisons, each a statistic of paired samples that is positive if the claim
+is right. It holds if the intervals of all of them lie above zero, does not hold if one lies below,
+and is undecided otherwise. That all must hold needs no correction for their number.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+from driftpeak.errors import DriftpeakError
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Verdict = Literal["holds", "does not hold", "undecided"]
+
+RESAMPLES = 10_000
+LEVEL = 0.95
+FEWEST = 5
+"""With fewer samples nothing is decided: all of one sign happens by chance too often."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number per sample: what `policy` did in `case`, per step over the steps first..last.
+
+    Attributes:
+        measure: "regret", "side_queries" or "restarts".
+        first, last: steps, counted from 1 and both included; the last one by default.
+    """
+
+    case: str
+    policy: str
+    measure: str = "regret"
+    first: int = 1
+    last: int | None = None
+
+    def samples(self, results: Mapping[str, xr.Dataset]) -> Array:
+        """Per trial; or, where all trials share one recorded history, per block of steps.
+
+        The blocks are consecutive and about sqrt(T) long, so that blocks are nearly independent.
+        """
+        runs = results[self.case]
+        run = runs[self.measure].sel(policy=self.policy)
+        values = np.asarray(run.values[:, self.first - 1 : self.last], dtype=float)
+        if runs.attrs["independent_trials"]:
+            return values.mean(axis=1)
+        series = values.mean(axis=0)
+        return np.array([b.mean() for b in np.array_split(series, round(len(series) ** 0.5))])
+
+
+Combine = Callable[[Array], Any]
+
+
+def difference(samples: Array) -> Any:
+    """Mean of the first column minus that of the second."""
+    return (samples[..., 0] - samples[..., 1]).mean(axis=-1)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A statistic of paired samples that is positive if what `label` says is right.
+
+    Attributes:
+        columns: k of them, of equally many samples each.
+        combine: from shape `(..., samples, k)` to `(...)`.
+    """
+
+    label: str
+    columns: tuple[Column, ...]
+    combine: Combine = difference
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, or what would have to be so.
+
+    Attributes:
+        check: whether it tests the hold of another claim on numbers that the paper left open,
+            instead of being the paper's.
+    """
+
+    text: str
+    comparisons: tuple[Comparison, ...]
+    check: bool = False
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The statistic, and its interval of confidence `LEVEL`."""
+
+    label: str
+    estimate: float
+    low: float
+    high: float
+    samples: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim with what was measured."""
+
+    claim: Claim
+    measured: tuple[Measured, ...]
+    verdict: Verdict
+
+
+def lower(
+    better: tuple[str, str], worse: tuple[str, str], *, first: int = 1, last: int | None = None
+) -> Comparison:
+    """That one (case, policy) has less regret per step than another."""
+    columns = (Column(*worse, first=first, last=last), Column(*better, first=first, last=last))
+    place = "" if better[0] == worse[0] else f" ({better[0]} / {worse[0]})"
+    return Comparison(f"{worse[1]} minus {better[1]}{place}, regret per step", columns)
+
+
+def lowest(case: str, policy: str, others: list[str]) -> tuple[Comparison, ...]:
+    """That `policy` has less regret than each of `others`."""
+    return tuple(lower((case, policy), (case, other)) for other in others)
+
+
+def judge(claim: Claim, results: Mapping[str, xr.Dataset]) -> Judgement:
+    """Put the claim to the test. The same results give the same numbers."""
+    measured = tuple(measure(comparison, results) for comparison in claim.comparisons)
+    verdicts = {one.verdict for one in measured}
+    verdict: Verdict = "undecided"
+    if verdicts == {"holds"}:
+        verdict = "holds"
+    elif "does not hold" in verdicts:
+        verdict = "does not hold"
+    return Judgement(claim, measured, verdict)
+
+
+def measure(comparison: Comparison, results: Mapping[str, xr.Dataset]) -> Measured:
+    """The statistic of one comparison and its interval.
+
+    Raises:
+        DriftpeakError: columns of different lengths.
+    """
+    columns = [column.samples(results) for column in comparison.columns]
+    if len({len(column) for column in columns}) != 1:
+        raise DriftpeakError(f"{comparison.label}: samples cannot be paired, their numbers differ")
+    samples = np.stack(columns, axis=-1)
+    low, high = interval(samples, comparison.combine)
+    verdict: Verdict = "undecided"
+    if len(samples) >= FEWEST and low > 0:
+        verdict = "holds"
+    elif len(samples) >= FEWEST and high < 0:
+        verdict = "does not hold"
+    estimate = float(comparison.combine(samples))
+    return Measured(comparison.label, estimate, low, high, len(samples), verdict)
+
+
+def interval(samples: Array, combine: Combine, *, seed: int = 0) -> tuple[float, float]:
+    """Bootstrap interval over the rows of `samples`: the expanded percentiles.
+
+    Plain percentiles are too narrow for few samples; these are moved outwards to where, for a mean,
+    they would agree with Student's t (Hesterberg 2015, What Teachers Should Know About the
+    Bootstrap, section 5.4).
+    """
+    count = len(samples)
+    if count < 2:
+        return -np.inf, np.inf
+    generator = np.random.default_rng(seed)
+    replicates = np.concatenate(
+        [
+            np.atleast_1d(combine(samples[generator.integers(0, count, (RESAMPLES // 20, count))]))
+            for _ in range(20)
+        ]
+    )
+    tail = (1 - LEVEL) / 2
+    widened = float(stats.norm.cdf(np.sqrt(count / (count - 1)) * stats.t.ppf(tail, count - 1)))
+    low, high = np.quantile(replicates, [widened, 1 - widened])
+    return float(low), float(high)

@@ -1,0 +1,208 @@
+r"""Rates: measured regret against T and against V_T, beside the exponents that theory gives.
+
+A function on [0, 1] changes abruptly at evenly spaced times. Against T, it changes twice whatever T
+is, so that V_T stays; against V_T, T stays and the number of changes grows. Each policy has the
+parameters that theory gives it for the known variation. Slopes are fitted to log R_T.
+"""
+
+import json
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from driftpeak.domains import Grid
+from driftpeak.environments import AbruptSwitches
+from driftpeak.experiments.claims import Claim, Column, Combine, Comparison, interval
+from driftpeak.experiments.experiment import Case, Experiment, Results, Setup
+from driftpeak.kernels import SE
+from driftpeak.plots import COLOURS
+from driftpeak.policies import ADAOPKB, RGPUCB, ROPKB, RPERP, SWGPUCB, Policy, UniformRandom
+from driftpeak.priors import Prior
+from driftpeak.simulation import true_functions
+from driftpeak.theory.rates import Setting, applicable
+from driftpeak.theory.schedules import restart_period
+from driftpeak.theory.variation import supremum_variation
+from driftpeak.widths import ScaledLog
+
+HORIZONS = (1_000, 3_162, 10_000, 31_623, 100_000)
+CHANGES = (1, 2, 4, 8, 16, 32)
+FIXED_CHANGES, FIXED_HORIZON = 2, 10_000
+SUPPORTS, NOISE, POINTS, TRIALS = 20, 0.1, 50, 10
+KERNEL = SE(0.2)
+SMALLER = 0.03
+THEORY = {
+    "R-GP-UCB": "r-gp-ucb", "SW-GP-UCB": "sw-gp-ucb", "R-PERP": "r-perp",
+    f"R-PERP, C = {SMALLER:g}": "r-perp", "OPKB with restarts": "opkb", "ADA-OPKB": "ada-opkb",
+}  # fmt: skip
+"""What each policy is called in the tables of exponents."""
+
+
+def environment(prior: Prior, horizon: int, changes: int) -> AbruptSwitches:
+    times = [round(horizon * (number + 1) / (changes + 1)) for number in range(changes)]
+    return AbruptSwitches(prior, changes=times, supports=SUPPORTS)
+
+
+def mean_variation(prior: Prior, changes: int) -> float:
+    """V_T of `changes` changes, in the supremum norm: the mean over 200 other worlds."""
+    world = environment(prior, changes + 1, changes)
+    pieces = true_functions(world, steps=changes + 1, trials=200, seed=2025)
+    return float(np.mean([supremum_variation(functions) for functions in pieces]))
+
+
+def setup(horizon: int, changes: int) -> Setup:
+    prior = Prior(Grid([0, 1], size=POINTS), KERNEL, NOISE**2)
+    variation = mean_variation(prior, changes)
+    bound = 2 * math.sqrt(SUPPORTS / 3)
+    memory = restart_period(KERNEL, horizon=horizon, dimension=1, variation=variation)
+    perp = {"horizon": horizon, "variation": variation, "norm_bound": bound, "noise_scale": NOISE}
+    reward_bound = bound + 5 * NOISE
+    policies: dict[str, Policy[Any]] = {
+        "random": UniformRandom(prior),
+        "R-GP-UCB": RGPUCB(prior, period=memory, width=ScaledLog()),
+        "SW-GP-UCB": SWGPUCB(prior, window=memory, width=ScaledLog()),
+        "R-PERP": RPERP(prior, **perp),  # type: ignore[arg-type]
+        f"R-PERP, C = {SMALLER:g}": RPERP(prior, constant=SMALLER, **perp),  # type: ignore[arg-type]
+        "OPKB with restarts": ROPKB(
+            prior, horizon=horizon, variation=variation, reward_bound=reward_bound
+        ),
+        "ADA-OPKB": ADAOPKB(prior, horizon=horizon, reward_bound=reward_bound),
+    }
+    settings = {
+        "horizon": horizon, "changes": changes, "variation": variation, "period and window": memory,
+        "norm_bound": bound, "noise_scale": NOISE, "width": "0.8, 4", "opkb": "tuned",
+    }  # fmt: skip
+    return Setup(environment(prior, horizon, changes), policies, horizon, settings)
+
+
+BY_HORIZON = {f"T = {horizon}": (horizon, FIXED_CHANGES) for horizon in HORIZONS}
+BY_CHANGES = {f"{n} changes": (FIXED_HORIZON, n) for n in CHANGES}
+
+
+def slope(logarithms: Any) -> Combine:
+    """The fitted slope of log(mean of the column) against `logarithms`, one per column."""
+    x = np.asarray(logarithms) - np.mean(logarithms)
+
+    def fit(samples: Any) -> Any:
+        return (np.log(samples.mean(axis=-2)) * x).sum(axis=-1) / (x**2).sum()
+
+    return fit
+
+
+def theoretical(policy: str, by: str) -> float | None:
+    """The exponent of T (`by` "T") or V_T ("V_T") in the largest term of the policy's rate."""
+    setting = Setting(KERNEL, 1, FIXED_HORIZON, variation=3.0)
+    found = applicable(THEORY[policy], setting, "variation")
+    if found is None:
+        return None
+    rate = found[0]
+    largest = max(rate.terms, key=lambda term: term[0].at(setting))
+    return largest[0 if by == "T" else 1].at(setting)
+
+
+def _columns(policy: str, cases: dict[str, tuple[int, int]]) -> tuple[Column, ...]:
+    return tuple(Column(case, policy) for case in cases)
+
+
+def _no_faster(policy: str) -> Comparison:
+    """Regret per step is what a column holds, so that R_T's slope is one more."""
+    exponent = theoretical(policy, "T") or 1.0
+    fit = slope(np.log(HORIZONS))
+    return Comparison(
+        f"{policy}: theory's exponent {exponent:.3g} minus the slope of log R_T against log T",
+        _columns(policy, BY_HORIZON),
+        lambda samples: exponent - 1 - fit(samples),
+    )
+
+
+def _sublinear(policy: str) -> Comparison:
+    fit = slope(np.log(HORIZONS))
+    return Comparison(
+        f"{policy}: 1 minus the slope of log R_T against log T",
+        _columns(policy, BY_HORIZON),
+        lambda samples: -fit(samples),
+    )
+
+
+def _samples(results: Results, policy: str, cases: dict[str, tuple[int, int]]) -> Any:
+    """R_T of every trial and case, shape `(trial, case)`."""
+    return np.stack(
+        [
+            results[case]["regret"].sel(policy=policy).sum("step").values
+            for case in cases
+        ],
+        axis=-1,
+    )  # fmt: skip
+
+
+def variations(results: Results) -> list[float]:
+    """V_T of the cases with T fixed, as the policies were told it."""
+    return [float(json.loads(results[case].attrs["settings"])["variation"]) for case in BY_CHANGES]
+
+
+def picture(results: Results, title: str) -> Figure:
+    """R_T against T and against V_T, log-log, slopes with intervals beside theory's exponents."""
+    figure = Figure(figsize=(12.0, 6.0), layout="constrained")
+    panels = figure.subplots(1, 2)
+    sides = (
+        (panels[0], BY_HORIZON, list(HORIZONS), "T", "horizon T"),
+        (panels[1], BY_CHANGES, variations(results), "V_T", "variation $V_T$"),
+    )
+    for axes, cases, values, by, xlabel in sides:
+        for number, policy in enumerate(["random", *THEORY]):
+            samples = _samples(results, policy, cases)
+            fit = slope(np.log(values))
+            low, high = interval(samples, fit)
+            theory = None if policy == "random" else theoretical(policy, by)
+            told = "" if theory is None else f"; theory {theory:.2f}"
+            label = f"{policy}: {fit(samples):.2f} [{low:.2f}, {high:.2f}]{told}"
+            mean = samples.mean(axis=0)
+            error = samples.std(axis=0, ddof=min(1, len(samples) - 1)) / len(samples) ** 0.5
+            axes.errorbar(values, mean, error, fmt="o-", ms=4, color=COLOURS[number], label=label)
+        axes.set(xscale="log", yscale="log", xlabel=xlabel)
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(
+            frameon=False, fontsize=8, title="slope [95 % interval]; theory's exponent",
+            loc="upper center", bbox_to_anchor=(0.5, -0.14),
+        )  # fmt: skip
+    panels[0].set_ylabel("regret $R_T$, mean and standard error")
+    panels[0].set_title(f"{FIXED_CHANGES} changes")
+    panels[1].set_title(f"T = {FIXED_HORIZON:,}")
+    figure.suptitle(title, fontsize=11)
+    return figure
+
+
+EXPERIMENTS = (
+    Experiment(
+        "rates",
+        "Regret against horizon and variation; abrupt changes on [0, 1], SE kernel",
+        "Theory: IT25 Tables 1 and 2",
+        tuple(
+            Case(name, partial(setup, *given), TRIALS, totals_only=True)
+            for name, given in (BY_HORIZON | BY_CHANGES).items()
+        ),
+        tuple(
+            Claim(text, (comparison,), check=True)
+            for policy in THEORY
+            for text, comparison in (
+                (f"{policy} grows no faster with T than theory's bound", _no_faster(policy)),
+                (f"{policy} is sublinear in T", _sublinear(policy)),
+            )
+        ),
+        picture,
+        choices=(
+            "50 points on [0, 1], SE l = 0.2, M = 20, noise sd 0.1; changes at evenly spaced "
+            "times: twice for every T; 1 to 32 times at T = 10,000; 10 trials.",
+            "V_T is the mean over 200 other worlds, in the supremum norm.",
+            "R- and SW-GP-UCB have B16's width; with the confidence width, valid but wide, they "
+            "mostly explore at these T.",
+        ),
+        notes=(
+            "Bounds are for the worst case and up to logarithms: a measured slope may lie well "
+            "below. A slope near 1 means that T is still too small for the policy to learn.",
+        ),
+    ),
+)

@@ -1,0 +1,269 @@
+"""What a run of experiments leaves behind: results, pictures, `summary.json`, `report.html`."""
+
+import base64
+import html
+import io
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from driftpeak.errors import DriftpeakError
+from driftpeak.experiments.claims import LEVEL, Judgement, judge
+from driftpeak.experiments.experiment import Experiment, Results
+from driftpeak.experiments.registry import EXPERIMENTS
+from driftpeak.experiments.runner import mean_regret, read_results
+from driftpeak.results import standard_error
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An experiment with its results, their provenance, and the claims judged."""
+
+    experiment: Experiment
+    results: Results
+    provenance: Mapping[str, Any]
+    judgements: tuple[Judgement, ...]
+
+
+def outcome(experiment: Experiment, results: Results, provenance: Mapping[str, Any]) -> Outcome:
+    """Judge an experiment's claims."""
+    judged = tuple(judge(claim, results) for claim in experiment.claims)
+    return Outcome(experiment, results, provenance, judged)
+
+
+def read_outcomes(directory: Path) -> Iterator[Outcome]:
+    """The outcomes kept in a folder, one after another, in the registry's order.
+
+    Raises:
+        DriftpeakError: the folder holds none.
+    """
+    paths = {path.stem: path for path in directory.glob("*.nc") if path.stem in EXPERIMENTS}
+    if not paths:
+        raise DriftpeakError(
+            f"{directory} holds no results of `driftpeak reproduce` (files ID.nc); run it with "
+            f"--output {directory} first"
+        )
+    for id, experiment in EXPERIMENTS.items():
+        if id in paths:
+            results, provenance = read_results(paths[id])
+            lacking = {case.name for case in experiment.cases} - set(results)
+            if lacking:
+                raise DriftpeakError(
+                    f"{paths[id]} lacks {', '.join(sorted(lacking))}: it was written by another "
+                    "version of driftpeak; run the experiment again"
+                )
+            yield outcome(experiment, results, provenance)
+
+
+def as_json(one: Outcome) -> dict[str, Any]:
+    """Everything but the curves: what summary.json holds of an experiment."""
+    return {
+        "title": one.experiment.title,
+        "source": one.experiment.source,
+        "choices": one.experiment.choices,
+        "notes": one.experiment.notes,
+        "seed": int(one.provenance["seed"]),
+        "job_seconds": round(float(one.provenance["job_seconds"]), 1),
+        "claims": [
+            {
+                "claim": judgement.claim.text,
+                "kind": "check" if judgement.claim.check else "paper",
+                "verdict": judgement.verdict,
+                "comparisons": [
+                    {
+                        "quantity": measured.label,
+                        "estimate": _finite(measured.estimate),
+                        "low": _finite(measured.low),
+                        "high": _finite(measured.high),
+                        "samples": measured.samples,
+                        "verdict": measured.verdict,
+                    }
+                    for measured in judgement.measured
+                ],
+            }
+            for judgement in one.judgements
+        ],
+        "cases": {
+            name: {
+                "trials": runs.sizes["trial"],
+                "steps": int(runs.attrs["steps"]),
+                "settings": json.loads(runs.attrs["settings"]),
+                "policies": _policies(runs),
+            }
+            for name, runs in one.results.items()
+        },
+    }
+
+
+def _policies(runs: xr.Dataset) -> dict[str, dict[str, float | None]]:
+    rows = {}
+    for name, regret in zip(map(str, runs["policy"].values), mean_regret(runs), strict=True):
+        run = runs.sel(policy=name)
+        error = float(np.std(regret, ddof=1) / len(regret) ** 0.5) if len(regret) > 1 else math.nan
+        if not runs.attrs["independent_trials"]:
+            error = standard_error(run["regret"].values, independent_trials=False)
+        rows[name] = {
+            "mean_regret": float(regret.mean()),
+            "standard_error": _finite(error),
+            "cumulative_regret": float(regret.mean() * runs.attrs["steps"]),
+            "side_queries": float(run["side_queries"].sum("step").mean()),
+            "restarts": float(run["restarts"].sum("step").mean()),
+            "seconds": float(run["seconds"]),
+        }
+    return rows
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """What `summary.json` holds, from `as_json` of every outcome by id."""
+    counts = {"holds": 0, "does not hold": 0, "undecided": 0}
+    for one in outcomes.values():
+        for claim in one["claims"]:
+            counts[claim["verdict"]] += claim["kind"] == "paper"
+    return {
+        "command": "reproduce",
+        "driftpeak_version": version("driftpeak"),
+        "level": LEVEL,
+        "papers_claims": counts,
+        "experiments": dict(outcomes),
+    }
+
+
+def draw(one: Outcome, path: Path) -> bytes:
+    """Write an experiment's picture, and return it."""
+    buffer = io.BytesIO()
+    title = f"{one.experiment.source}: {one.experiment.title}"
+    one.experiment.picture(one.results, title).savefig(buffer, format="png", dpi=130)
+    write_bytes(path, buffer.getvalue())
+    return buffer.getvalue()
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file that is whole or not there.
+
+    Raises:
+        DriftpeakError: the disk is full or the folder not writable.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:
+        raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222}
+img{max-width:100%;height:auto} table{border-collapse:collapse;margin:.6rem 0;font-size:.9rem}
+td,th{padding:.15rem .7rem .15rem 0;text-align:left;vertical-align:top}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+tr{border-bottom:1px solid #e4e4e4} .holds{color:#00664b;font-weight:600}
+.not{color:#a33c00;font-weight:600} .open{color:#555;font-weight:600} small,.note{color:#555}
+section{margin-top:3rem} summary{cursor:pointer}
+"""
+CLASSES = {"holds": "holds", "does not hold": "not", "undecided": "open"}
+
+
+def page(found: Mapping[str, Any], pictures: Mapping[str, bytes]) -> str:
+    """The report as one HTML page with the pictures inside, from `summary` and PNG files by id."""
+    counts = found["papers_claims"]
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    rows = "".join(
+        f'<tr><td><a href="#{id}">{id}</a></td><td>{_text(claim["claim"])}</td>'
+        f"<td>{_verdict(claim['verdict'])}</td></tr>"
+        for id, one in found["experiments"].items()
+        for claim in one["claims"]
+        if claim["kind"] == "paper"
+    )
+    sections = "".join(_section(id, one, pictures[id]) for id, one in found["experiments"].items())
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>The papers' experiments, reproduced</title><style>{STYLE}</style></head><body>"
+        f"<h1>The papers' experiments, reproduced</h1><p>driftpeak "
+        f"{_text(found['driftpeak_version'])}. Of the papers' claims: {words}. A claim holds if "
+        f"the {100 * found['level']:g} % bootstrap intervals over trials, of paired differences, "
+        "all lie above zero; it does not hold if one lies below; otherwise the trials do not "
+        "decide it.</p>"
+        f"<table><tr><th>experiment</th><th>claim</th><th>verdict</th></tr>{rows}</table>"
+        f"{sections}</body></html>\n"
+    )
+
+
+def _section(id: str, one: Mapping[str, Any], picture: bytes) -> str:
+    image = base64.b64encode(picture).decode()
+    notes = "".join(f"<p>{_text(note)}</p>" for note in one["notes"])
+    choices = "".join(f"<li>{_text(choice)}</li>" for choice in one["choices"])
+    left_open = f"<p>What the paper leaves open:</p><ul>{choices}</ul>" if choices else ""
+    main = [claim for claim in one["claims"] if claim["kind"] == "paper"]
+    checks = [claim for claim in one["claims"] if claim["kind"] == "check"]
+    further = f"<h3>Beyond the paper's claims</h3>{_claims(checks)}" if checks else ""
+    return (
+        f'<section id="{id}"><h2>{id}: {_text(one["title"])}</h2>'
+        f'<p class="note">{_text(one["source"])}; seed {one["seed"]}.</p>'
+        f'<img alt="{_text(one["title"])}" src="data:image/png;base64,{image}">'
+        f"{_claims(main)}{further}{notes}{left_open}{_cases(one['cases'])}</section>"
+    )
+
+
+def _claims(claims: list[Mapping[str, Any]]) -> str:
+    rows = ""
+    for claim in claims:
+        rows += (
+            f"<tr><th colspan=2>{_text(claim['claim'])}</th><td>{_verdict(claim['verdict'])}</td>"
+            "</tr>"
+        )
+        for measured in claim["comparisons"]:
+            numbers = (
+                f"{_number(measured['estimate'])} [{_number(measured['low'])}, "
+                f"{_number(measured['high'])}]"
+            )
+            rows += (
+                f"<tr><td>{_text(measured['quantity'])}</td><td class=n>{numbers}</td>"
+                f"<td><small>{measured['verdict']}, {measured['samples']} samples</small></td></tr>"
+            )
+    return f"<table>{rows}</table>" if rows else ""
+
+
+def _cases(cases: Mapping[str, Any]) -> str:
+    parts = ""
+    for name, case in cases.items():
+        rows = "".join(
+            f"<tr><td>{_text(policy)}</td><td class=n>{_number(row['mean_regret'])}</td>"
+            f"<td class=n>{_number(row['standard_error'])}</td>"
+            f"<td class=n>{_number(row['cumulative_regret'])}</td>"
+            f"<td class=n>{row['side_queries']:.4g}</td><td class=n>{row['seconds']:.1f}</td></tr>"
+            for policy, row in case["policies"].items()
+        )
+        settings = ", ".join(f"{key} = {value}" for key, value in case["settings"].items())
+        parts += (
+            f"<h3>{_text(name)}: {case['trials']} trials of {case['steps']} steps</h3><table><tr>"
+            "<th>policy</th><th class=n>regret per step</th><th class=n>s.e.</th>"
+            "<th class=n>cumulative</th><th class=n>side queries</th><th class=n>seconds</th></tr>"
+            f"{rows}</table><p class=note>{_text(settings)}</p>"
+        )
+    return f"<details><summary>Policies and settings</summary>{parts}</details>"
+
+
+def _verdict(verdict: str) -> str:
+    return f'<span class="{CLASSES[verdict]}">{verdict}</span>'
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def _text(value: Any) -> str:
+    return html.escape(str(value))

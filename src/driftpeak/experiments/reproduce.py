@@ -1,0 +1,147 @@
+"""`driftpeak reproduce`: from ids to a folder of results, pictures and a report."""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from driftpeak.errors import DriftpeakError
+from driftpeak.experiments.experiment import Experiment
+from driftpeak.experiments.registry import EXPERIMENTS
+from driftpeak.experiments.report import (
+    Outcome,
+    as_json,
+    draw,
+    outcome,
+    page,
+    read_outcomes,
+    summary,
+    write_bytes,
+)
+from driftpeak.experiments.runner import Plan, check_data, provenance, run, write_results
+from driftpeak.output import SUMMARY
+
+MARKER = "run.json"  # what the folder's results are of; there from the start of a run
+CHUNKS = "unfinished"
+Told = Callable[[Outcome], None]
+
+
+def reproduce(
+    experiments: Sequence[Experiment],
+    plan: Plan,
+    *,
+    output: Path | None = None,
+    overwrite: bool = False,
+    executor: Executor | None = None,
+    tell: Told = lambda _: None,
+) -> dict[str, Any]:
+    """Run experiments, judge their claims, and write all of it to `output` if there is one.
+
+    A run that was interrupted is taken up where it stopped if it is started again with the same
+    arguments and output.
+
+    Arguments:
+        tell: called with each outcome, as soon as there is one.
+
+    Returns:
+        What `summary.json` holds.
+
+    Raises:
+        DriftpeakError: missing data, an output folder that holds something else or cannot be
+            written, a worker process that died.
+    """
+    check_data(experiments, plan.data)
+    chunks = None
+    if output is not None:
+        _claim_folder(output, _marker(experiments, plan), overwrite=overwrite)
+        chunks = output / CHUNKS
+        _make(chunks)
+    found: dict[str, dict[str, Any]] = {}
+    pictures: dict[str, bytes] = {}
+
+    def done(experiment: Experiment, results: dict[str, xr.Dataset], seconds: float) -> None:
+        attributes = provenance(experiment, plan, seconds)
+        one = outcome(experiment, results, attributes)
+        found[experiment.id] = as_json(one)
+        if output is not None:
+            write_results(results, attributes, output / f"{experiment.id}.nc")
+            pictures[experiment.id] = draw(one, output / f"{experiment.id}.png")
+        tell(one)
+
+    run(experiments, plan, done, chunks=chunks, executor=executor)
+    result = summary({id: found[id] for id in EXPERIMENTS if id in found})
+    if output is not None:
+        _write_report(output, result, pictures)
+        shutil.rmtree(output / CHUNKS, ignore_errors=True)
+    return result
+
+
+def redraw(directory: Path, *, tell: Told = lambda _: None) -> dict[str, Any]:
+    """Judge, draw and report again from the results kept in a folder, without running anything.
+
+    Raises:
+        DriftpeakError: no results there, or it cannot be written.
+    """
+    found, pictures = {}, {}
+    for one in read_outcomes(directory):
+        found[one.experiment.id] = as_json(one)
+        pictures[one.experiment.id] = draw(one, directory / f"{one.experiment.id}.png")
+        tell(one)
+    result = summary(found)
+    _write_report(directory, result, pictures)
+    return result
+
+
+def _write_report(directory: Path, result: dict[str, Any], pictures: dict[str, bytes]) -> None:
+    write_bytes(directory / "report.html", page(result, pictures).encode())
+    text = json.dumps(result, indent=2, allow_nan=False) + "\n"
+    write_bytes(directory / SUMMARY, text.encode())
+
+
+def _marker(experiments: Sequence[Experiment], plan: Plan) -> dict[str, Any]:
+    return {
+        "command": "reproduce",
+        "experiments": [experiment.id for experiment in experiments],
+        "trials": plan.trials,
+        "quick": plan.quick,
+        "seed": plan.seed,
+    }
+
+
+def _claim_folder(output: Path, marker: dict[str, Any], *, overwrite: bool) -> None:
+    """Make the folder ours: new, empty, or one of a run with the same arguments.
+
+    Raises:
+        DriftpeakError: it holds something else, or cannot be written.
+    """
+    if output.exists() and not output.is_dir():
+        raise DriftpeakError(f"--output {output} is a file; name a directory")
+    if output.is_dir() and any(output.iterdir()) and _read_marker(output) != marker:
+        if not overwrite:
+            raise DriftpeakError(
+                f"--output {output} holds something other than results of these experiments with "
+                "these trials and this seed; name another directory, or replace it with --overwrite"
+            )
+        shutil.rmtree(output)
+    _make(output)
+    write_bytes(output / MARKER, (json.dumps(marker, indent=2) + "\n").encode())
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DriftpeakError(
+            f"--output {directory} cannot be written: {error.strerror or error}"
+        ) from None
+
+
+def _read_marker(directory: Path) -> Any:
+    try:
+        return json.loads((directory / MARKER).read_text())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,328 @@
+"""Run experiments: cut them into jobs, play these in any executor, keep what is finished."""
+
+import hashlib
+import json
+import math
+import os
+import platform
+import time as clock
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.registry import EXPERIMENTS
+from driftpeak.progress import progress_bar
+from driftpeak.simulation import simulate
+
+QUICK_SHARE = 0.1
+FEWEST_TRIALS = 2
+DROPPED = ("compile_seconds",)
+
+
+class Job(NamedTuple):
+    """Some trials of a case; plain data, which any process can be sent."""
+
+    experiment: str
+    case: str
+    first_trial: int
+    trials: int
+    seed: int
+    data: str
+
+    @property
+    def key(self) -> str:
+        """A file name for its results: unlike that of any other job, or of another version."""
+        text = json.dumps([*self, version("driftpeak")])
+        return f"{self.experiment}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.nc"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How large a run is.
+
+    Attributes:
+        trials: of every case; the paper's numbers by default. quick: a tenth of them.
+        seed: of everything random. data: folder of the data files.
+    """
+
+    trials: int | None = None
+    quick: bool = False
+    seed: int = 0
+    data: Path | None = None
+
+    def count(self, case: Case) -> int:
+        """Trials of a case."""
+        if self.trials is not None:
+            return at_least_integer("trials", self.trials, 1)
+        if self.quick:
+            return max(min(FEWEST_TRIALS, case.trials), math.ceil(QUICK_SHARE * case.trials))
+        return case.trials
+
+    def jobs(self, experiment: Experiment) -> list[Job]:
+        """The jobs of an experiment. They do not depend on how many workers there are."""
+        data = "" if self.data is None else str(self.data.resolve())
+        return [
+            Job(
+                experiment.id,
+                case.name,
+                first,
+                min(case.chunk, self.count(case) - first),
+                at_least_integer("seed", self.seed, 0),
+                data if case.data else "",
+            )
+            for case in experiment.cases
+            for first in range(0, self.count(case), case.chunk)
+        ]
+
+
+def check_data(experiments: Sequence[Experiment], data: Path | None) -> None:
+    """Raise DriftpeakError if a data file is missing, saying which and how to get it."""
+    for experiment in experiments:
+        for case in experiment.cases:
+            if case.data and (data is None or not (data / case.data).is_file()):
+                where = "no --data DIR was given" if data is None else f"it is not in {data}"
+                raise DriftpeakError(
+                    f"{experiment.id} needs {case.data}, and {where}: "
+                    "docs/reproduce.md says where it comes from; give the folder with --data DIR"
+                )
+
+
+def play(job: Job) -> xr.Dataset:
+    """Play one job, in whatever process."""
+    case = next(c for c in EXPERIMENTS[job.experiment].cases if c.name == job.case)
+    setup: Setup = case.build(Path(job.data) / case.data) if case.data else case.build()
+    runs = simulate(
+        setup.policies,
+        setup.environment,
+        steps=setup.steps,
+        trials=job.trials,
+        first_trial=job.first_trial,
+        seed=job.seed,
+        progress=False,
+    ).drop_vars(DROPPED)
+    if case.totals_only:
+        last = runs["step"].values[-1:]
+        totals = runs[["regret", "side_queries", "restarts"]].sum("step", dtype=float)
+        runs = runs.drop_dims("step").merge(totals.expand_dims(step=last, axis=-1))
+        runs = runs.transpose("policy", "trial", "step")
+    for name, value in setup.extra.items():
+        runs[name] = value
+    return runs.assign_attrs(
+        settings=json.dumps(setup.settings, default=str),
+        independent_trials=int(case.independent),
+        steps=setup.steps,
+    )
+
+
+@contextmanager
+def local_workers(workers: int) -> Iterator[Executor | None]:
+    """An executor with so many processes; None, for this process alone, if one is enough."""
+    if at_least_integer("workers", workers, 1) == 1:
+        yield None
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+Done = Callable[[Experiment, dict[str, xr.Dataset], float], None]
+
+
+def run(
+    experiments: Sequence[Experiment],
+    plan: Plan,
+    done: Done,
+    *,
+    chunks: Path | None = None,
+    executor: Executor | None = None,
+) -> None:
+    """Play every job, and hand each experiment's results to `done` as soon as it has them all.
+
+    The results are those of a run without executor: what a job gives depends on the job alone.
+
+    Arguments:
+        done: called with the experiment, its results and the seconds that its jobs took in all.
+        chunks: folder where finished jobs are kept, so that an interrupted run can be resumed.
+        executor: anything with the interface of `concurrent.futures`, such as a process pool or a
+            cluster's; jobs run in this process if there is none.
+
+    Raises:
+        DriftpeakError: a data file is missing, a worker process died, the folder is not writable.
+    """
+    check_data(experiments, plan.data)
+    todo = {experiment.id: plan.jobs(experiment) for experiment in experiments}
+    results: dict[Job, xr.Dataset] = {}
+    total = sum(len(jobs) for jobs in todo.values())
+    with progress_bar("reproducing", total) as advance:
+
+        def finish(job: Job, runs: xr.Dataset) -> None:
+            results[job] = runs
+            advance(job.experiment)
+            jobs = todo[job.experiment]
+            if all(one in results for one in jobs):
+                parts = [results.pop(one) for one in jobs]
+                seconds = sum(float(part.attrs["job_seconds"]) for part in parts)
+                done(EXPERIMENTS[job.experiment], _assemble(jobs, parts), seconds)
+                for one in jobs if chunks else ():
+                    (chunks / one.key).unlink(missing_ok=True)  # type: ignore[operator]
+
+        missing = []
+        for job in (job for jobs in todo.values() for job in jobs):
+            kept = None if chunks is None else _read(chunks / job.key)
+            if kept is None:
+                missing.append(job)
+            else:
+                finish(job, kept)
+        for job, runs in _played(missing, executor):
+            if chunks is not None:
+                write_dataset(runs, chunks / job.key)
+            finish(job, runs)
+
+
+def _played(jobs: list[Job], executor: Executor | None) -> Iterator[tuple[Job, xr.Dataset]]:
+    if executor is None:
+        for job in jobs:
+            yield job, timed_play(job)
+        return
+    futures: dict[Future[xr.Dataset], Job] = {executor.submit(timed_play, job): job for job in jobs}
+    try:
+        for future in as_completed(futures):
+            yield futures.pop(future), future.result()
+    except BrokenProcessPool:
+        raise DriftpeakError(
+            "a worker process died, perhaps for lack of memory; finished parts are kept: run the "
+            "same command again, with fewer --workers"
+        ) from None
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def timed_play(job: Job) -> xr.Dataset:
+    """`play`, with the seconds it took, compilation included."""
+    started = clock.perf_counter()
+    runs = play(job)
+    return runs.assign_attrs(job_seconds=clock.perf_counter() - started)
+
+
+def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]:
+    """The parts of every case put together, trials in order."""
+    results = {}
+    for case in dict.fromkeys(job.case for job in jobs):
+        mine = [part for job, part in zip(jobs, parts, strict=True) if job.case == case]
+        measured = [name for name in mine[0] if "trial" in mine[0][name].dims]
+        whole = xr.concat([part[measured] for part in mine], "trial")
+        rest = mine[0].drop_vars([*measured, "seconds", "trial"])
+        seconds = sum(part["seconds"] for part in mine)
+        whole = whole.merge(rest).assign(seconds=seconds)
+        attrs = {k: v for k, v in mine[0].attrs.items() if k != "job_seconds"}
+        whole.attrs = {**attrs, "trials": whole.sizes["trial"]}
+        results[case] = whole
+    return results
+
+
+def provenance(experiment: Experiment, plan: Plan, seconds: float) -> dict[str, str | int | float]:
+    """What an experiment's results came from, for their attributes."""
+    made_with = ("driftpeak", "jax", "jaxlib", "equinox", "numpy", "scipy", "xarray")
+    return {
+        "experiment": experiment.id,
+        "title": experiment.title,
+        "source": experiment.source,
+        "choices": json.dumps(experiment.choices),
+        "seed": plan.seed,
+        "quick": int(plan.quick),
+        "trials_asked": "paper" if plan.trials is None else str(plan.trials),
+        "job_seconds": seconds,
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        **{f"{name}_version": version(name) for name in made_with},
+    }
+
+
+def write_dataset(data: xr.Dataset | xr.DataTree, path: Path) -> None:
+    """Write a NetCDF file that is whole or not there.
+
+    Raises:
+        DriftpeakError: the disk is full or the folder not writable.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if isinstance(data, xr.Dataset):
+            data.to_netcdf(part, engine="h5netcdf", encoding=_compressed(data))
+        else:
+            encoding = {node.path: _compressed(node.dataset) for node in data.leaves}
+            data.to_netcdf(part, engine="h5netcdf", encoding=encoding)
+        part.replace(path)
+    except OSError as error:
+        raise DriftpeakError(
+            f"{path} cannot be written: {error.strerror or error}; finished parts are kept"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _compressed(data: xr.Dataset) -> dict[str, dict[str, int]]:
+    """Fast compression of everything numeric that has a size."""
+    large = [n for n in data.data_vars if data[n].dtype.kind in "iuf" and data[n].ndim > 1]
+    return {str(name): {"zlib": 1, "complevel": 1} for name in large}
+
+
+def _read(path: Path) -> xr.Dataset | None:
+    """A finished job's results, or None if there are none that can be read."""
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as runs:
+            return runs.load()
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def read_results(path: Path) -> tuple[dict[str, xr.Dataset], dict[str, object]]:
+    """An experiment's results by case, and their provenance.
+
+    Raises:
+        DriftpeakError: no file of results.
+    """
+    try:
+        with xr.open_datatree(path, engine="h5netcdf") as tree:
+            loaded = tree.load()
+    except (OSError, ValueError, KeyError) as error:
+        raise DriftpeakError(f"{path} holds no results of an experiment: {error}") from None
+    cases = {
+        str(node.attrs["case"]): node.to_dataset(inherit=False) for node in loaded.children.values()
+    }
+    return cases, {str(name): value for name, value in loaded.attrs.items()}
+
+
+def write_results(
+    results: dict[str, xr.Dataset], attributes: dict[str, str | int | float], path: Path
+) -> None:
+    """One NetCDF file with a group per case.
+
+    Raises:
+        DriftpeakError: it cannot be written.
+    """
+    groups = {
+        f"case{number:02d}": runs.assign_attrs(case=name)
+        for number, (name, runs) in enumerate(results.items())
+    }
+    tree = xr.DataTree.from_dict({"/": xr.Dataset(attrs=attributes), **groups})
+    write_dataset(tree, path)
+
+
+def mean_regret(runs: xr.Dataset) -> np.ndarray:
+    """Regret per step of every trial, shape `(policy, trial)`."""
+    steps = int(runs.attrs["steps"])
+    return np.asarray(runs["regret"].sum("step").transpose("policy", "trial").values) / steps
