@@ -98,6 +98,26 @@ def test_side_queries_are_printed_where_there_are_any(run, data):
     assert "side queries" not in out
 
 
+def test_replay_learns_what_is_not_given(run, data):
+    words = ("--fit", "--policy", "tv-gp-ucb", "--policy", "sw-gp-ucb:acquisition=ucb",
+             "--policy", "r-gp-ucb:period=5")  # fmt: skip
+    code, out, err = run("replay", data, "--json", *words)
+    assert code == 0, err
+    settings = json.loads(out)["settings"]
+    fitted = settings["fitted"]
+    assert set(fitted) == {"noise_variance", "drift", "window"}  # the period is given
+    assert settings["noise_variance"] == fitted["noise_variance"]["value"]
+    assert settings["policies"][0] == f"tv-gp-ucb:drift={fitted['drift']['value']:.6g}"
+    window = f"window={fitted['window']['value']:.0f}"
+    assert settings["policies"][1:] == [f"sw-gp-ucb:acquisition=ucb,{window}", "r-gp-ucb:period=5"]
+    for name in fitted:
+        assert re.search(rf"^{name} .*: by (marginal likelihood|cross-validation)", err, re.M)
+    code, out, _ = run("replay", data, "--json", "--noise-variance", "0.2", *words)
+    assert set(json.loads(out)["settings"]["fitted"]) == {"drift", "window"}
+    assert refused(run("replay", data, "--fit", "--policy", "sw-gp-ucb", "--train", "0.2"),
+                   "3 folds need at least 12 rows")  # fmt: skip
+
+
 def test_replay_without_policies_plays_six(run, data):
     code, out, _ = run("replay", data, "--json", "--trials", "2")
     assert code == 0

@@ -150,8 +150,8 @@ class Matern(Stationary):
             raise DriftpeakError(f"nu must be at most 100 (its limit at infinity is SE); got {nu}")
 
     def of_squared_distance(self, squared: Gram) -> Gram:
-        # sqrt has no derivative at 0. A comparison with 0 will not do: compiled, the same difference
-        # may be 0 in one place and 1e-17 in another, where multiplication and subtraction are fused
+        # sqrt has no derivative at 0. A comparison with 0 will not do: compiled, the same
+        # difference may be 0 in one place and 1e-17 in another, where operations are fused
         z = jnp.minimum(jnp.sqrt(2 * self.nu * jnp.maximum(squared, NEAR)), FAR)
         if self.nu == 0.5:
             return jnp.exp(-z)

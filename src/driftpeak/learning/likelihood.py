@@ -1,6 +1,6 @@
 r"""The log marginal likelihood of a function that drifts (B16 (24)), in three forms.
 
-\(\log N(y; 0, \bar K \circ \bar D + \sigma^2 I)\) with \(\bar D_{ij} = (1-\epsilon)^{|t_i-t_j|/2}\),
+\(\log N(y; 0, \bar K \circ \bar D + \sigma^2 I)\), \(\bar D_{ij} = (1-\epsilon)^{|t_i-t_j|/2}\),
 zero between independent stretches. With N observations of m distinct points at T times:
 
 - `separable`, where every point is seen once at every time: in the eigenvectors of the points'
@@ -9,9 +9,9 @@ zero between independent stretches. With N observations of m distinct points at 
 - `dense`: Cholesky of the whole covariance, O(N^3), for few observations;
 - `filtered`: a Kalman filter over the m points, O(N m^2), for many.
 
-B16 (25) prints the derivative of D without its sign and power in full; it is
-\(-v (1-\epsilon)^{v-1}\), \(v = |t_i - t_j|/2\). Here all derivatives are automatic, but for that of
-the eigenvectors, which are not unique where eigenvalues meet (see `separable`).
+Derivatives are automatic, among them B16's (25), \(dD/d\epsilon = -v (1-\epsilon)^{v-1}\) with
+\(v = |t_i - t_j|/2\); all but that of the eigenvectors, which are not unique where eigenvalues meet
+(see `separable`).
 """
 
 import math
