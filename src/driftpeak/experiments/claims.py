@@ -65,9 +65,8 @@ def difference(samples: Array) -> Any:
 class Comparison:
     """A statistic of paired samples that is positive if what `label` says is right.
 
-    Attributes:
-        columns: k of them, of equally many samples each.
-        combine: from shape `(..., samples, k)` to `(...)`.
+    There are k columns of equally many samples; `combine` takes an array of shape
+    `(..., samples, k)` to one of shape `(...)`.
     """
 
     label: str
