@@ -12,7 +12,7 @@ import xarray as xr
 
 import driftpeak as dp
 from driftpeak import cli
-from driftpeak.experiments import registry, runner
+from driftpeak.experiments import rates, registry, runner
 from driftpeak.experiments.claims import Claim, Column, Comparison, interval, judge, lower
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import regret_panels
@@ -115,6 +115,18 @@ def test_samples_that_cannot_be_paired_are_refused():
     }
     with pytest.raises(dp.DriftpeakError, match="cannot be paired"):
         judge(Claim("", (Comparison("x", (Column("case", "a"), Column("other", "a"))),)), results)
+
+
+def test_slopes_of_power_laws():
+    """R_T = T^0.7 in every trial: the fit is exact, and so is what the claims make of it."""
+    results = {
+        case: results_of({"ADA-OPKB": np.full((6, 1), horizon**0.7)})["case"]
+        for case, (horizon, _) in rates.BY_HORIZON.items()
+    }
+    [bounded] = [c for c in rates.EXPERIMENTS[0].claims if c.text.startswith("ADA-OPKB grows")]
+    [sublinear] = [c for c in rates.EXPERIMENTS[0].claims if c.text.startswith("ADA-OPKB is")]
+    np.testing.assert_allclose(judge(bounded, results).measured[0].estimate, 2 / 3 - 0.7)
+    np.testing.assert_allclose(judge(sublinear, results).measured[0].estimate, 0.3)
 
 
 def collected(plan: Plan, **options) -> dict[str, xr.Dataset]:

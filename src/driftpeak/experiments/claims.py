@@ -28,6 +28,8 @@ FEWEST = 5
 class Column:
     """One number per sample: what `policy` did in `case`, per step over the steps first..last.
 
+    Of a case that keeps totals only, the total.
+
     Attributes:
         measure: "regret", "side_queries" or "restarts".
         first, last: steps, counted from 1 and both included; the last one by default.

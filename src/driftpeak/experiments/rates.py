@@ -107,13 +107,12 @@ def _columns(policy: str, cases: dict[str, tuple[int, int]]) -> tuple[Column, ..
 
 
 def _no_faster(policy: str) -> Comparison:
-    """Regret per step is what a column holds, so that R_T's slope is one more."""
     exponent = theoretical(policy, "T") or 1.0
     fit = slope(np.log(HORIZONS))
     return Comparison(
         f"{policy}: theory's exponent {exponent:.3g} minus the slope of log R_T against log T",
         _columns(policy, BY_HORIZON),
-        lambda samples: exponent - 1 - fit(samples),
+        lambda samples: exponent - fit(samples),
     )
 
 
@@ -122,7 +121,7 @@ def _sublinear(policy: str) -> Comparison:
     return Comparison(
         f"{policy}: 1 minus the slope of log R_T against log T",
         _columns(policy, BY_HORIZON),
-        lambda samples: -fit(samples),
+        lambda samples: 1 - fit(samples),
     )
 
 
