@@ -1,6 +1,7 @@
 """Experiments: claims, jobs, resuming, output folders, the command. Sizes are tiny."""
 
 import json
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -157,15 +158,20 @@ def test_an_executor_changes_nothing():
         assert_same(collected(Plan(trials=7)), collected(Plan(trials=7), executor=pool))
 
 
-def test_processes_change_nothing(tmp_path):
-    """With real worker processes, on an experiment that they find in the registry."""
-    [experiment] = registry.find(["b16-fig2a"])
-    serial, parallel = {}, {}
-    plan = Plan(trials=2)
-    runner.run([experiment], plan, lambda _e, r, _s: serial.update(r))
-    with runner.local_workers(2) as pool:
-        runner.run([experiment], plan, lambda _e, r, _s: parallel.update(r), executor=pool)
-    assert_same(serial, parallel)
+@pytest.mark.slow
+def test_worker_processes_change_nothing(tmp_path):
+    """`--workers 1`, all in one process, and `--workers 2` give the same to the last bit."""
+    found = []
+    for workers in ("1", "2"):
+        output = tmp_path / workers
+        words = ["reproduce", "b16-fig2a", "--trials", "2", "--workers", workers, "--json"]
+        subprocess.run(
+            [sys.executable, "-m", "driftpeak", *words, "--output", output],
+            check=True,
+            capture_output=True,
+        )
+        found.append(runner.read_results(output / "b16-fig2a.nc")[0])
+    assert_same(*found)
 
 
 def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
