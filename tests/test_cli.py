@@ -98,6 +98,7 @@ def test_side_queries_are_printed_where_there_are_any(run, data):
     assert "side queries" not in out
 
 
+@pytest.mark.slow
 def test_replay_learns_what_is_not_given(run, data):
     words = ("--fit", "--policy", "tv-gp-ucb", "--policy", "sw-gp-ucb:acquisition=ucb",
              "--policy", "r-gp-ucb:period=5")  # fmt: skip

@@ -122,6 +122,7 @@ START = dp.Prior(TRUE.domain, 1.0 * dp.SE(0.6), 1.0, mean=1.0)
 ALL = ("kernel", "noise_variance", "drift")
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth():
     """12 tables, 4 numbers each: 48 intervals of nominally 95 %. At most 9 misses: by chance more
     once in 10,000 times if they were independent."""

@@ -26,6 +26,7 @@ def test_doubling_is_one_policy_after_another():
         begin, horizon = begin + horizon, 2 * horizon
 
 
+@pytest.mark.slow
 def test_doubling_counts_the_restarts_of_all_stages():
     policy = dp.Doubling(
         lambda horizon: dp.ADAOPKB(

@@ -26,8 +26,15 @@ ROWS = {
 FORMS = ("feature-space", "function-space")
 
 
-@pytest.mark.parametrize("acquisition", ["ucb", "thompson"])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("form", "acquisition"),
+    [
+        ("feature-space", "ucb"),
+        ("feature-space", "thompson"),
+        pytest.param("function-space", "ucb", marks=pytest.mark.slow),
+        pytest.param("function-space", "thompson", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("row", ROWS)
 def test_gp_policies_conform(row, form, acquisition):
     make, parameters, _, _ = ROWS[row]
@@ -45,7 +52,15 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+# some families compile for ten seconds: their most general member stands for all in quick runs
+SLOW = {"sparq", "adaptive-sparq", "opkb", "opkb, restarts"}
+
+
+def quick(rows):
+    return [pytest.param(row, marks=pytest.mark.slow if row in SLOW else ()) for row in rows]
+
+
+@pytest.mark.parametrize("name", quick(OTHERS))
 def test_other_policies_conform(name):
     check_policy(OTHERS[name])
 
@@ -61,18 +76,13 @@ PLANNED = {
 }
 
 
-# the OPKB family compiles for ten seconds: its most general member stands for all in quick runs
-SLOW = {"opkb", "opkb, restarts"}
-
-
-@pytest.mark.parametrize(
-    "row", [pytest.param(row, marks=pytest.mark.slow if row in SLOW else ()) for row in PLANNED]
-)
+@pytest.mark.parametrize("row", quick(PLANNED))
 def test_planned_policies_conform(row):
     make, parameters = PLANNED[row]
     check_policy(make(PRIOR, horizon=24, **parameters))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ["pe", "r-perp", "rexp3"])
 def test_planned_policies_conform_under_the_doubling_trick(row):
     make, parameters = PLANNED[row]
