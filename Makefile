@@ -9,7 +9,7 @@ BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format docs bench clean
+.PHONY: help demo test test-slow test-postgres check format docs bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
@@ -34,6 +34,10 @@ test: $(READY)  ## quick tests, and the examples of the pages
 
 test-slow: $(READY)  ## the tests that take minutes
 	@$(PYTEST) -m slow tests
+
+test-postgres: $(READY)  ## stored studies against a real PostgreSQL server (installed, if you are root)
+	@.ci/install-postgresql
+	@DRIFTPEAK_NEEDS_POSTGRESQL=1 $(PYTEST) -k postgresql tests/test_live_storage.py tests/test_live_processes.py
 
 check: $(READY)  ## formatting, lint and types
 	@$(BIN)/ruff format --check

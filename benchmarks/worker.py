@@ -6,7 +6,13 @@ import resource
 import sys
 import time
 
-OPTIONAL = {"botorch": "pip install torch, then driftpeak[botorch]"}  # what may be missing
+COMPARE = "pip install torch, then driftpeak[compare]"
+OPTIONAL = {  # what may be missing
+    "botorch": "pip install torch, then driftpeak[botorch]",
+    "bayes_opt": COMPARE,
+    "gpytorch": COMPARE,
+    "wdbo_algo": COMPARE,
+}
 
 
 def main(name: str) -> dict[str, object]:

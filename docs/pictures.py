@@ -1,8 +1,19 @@
-"""Draw the pictures of README.md and the docs: `python docs/pictures.py`."""
+"""Draw the pictures of README.md and the docs: `python docs/pictures.py`.
 
+The tournament's is drawn from its kept results, where their folder is named:
+`python docs/pictures.py results` after `driftpeak reproduce tournament --output results`.
+"""
+
+import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import numpy as np
+
 import driftpeak as dp
+from driftpeak.experiments.runner import read_results
+from driftpeak.experiments.tournament_figures import heat_map, overview
+from driftpeak.live.plots import track_figure
 from driftpeak.plots import map_figure
 
 IMAGES = Path(__file__).parent / "images"
@@ -34,6 +45,37 @@ def tracks() -> None:
     map_figure(values, line.points[:, 0], shown).savefig(IMAGES / "tracks.png", dpi=110)
 
 
+def tournament(results: Path) -> None:
+    """Every policy and auto, in brief and in full."""
+    cases, _ = read_results(results / "tournament.nc")
+    brief = overview(cases, f"Every policy in {len(cases)} cases, simulated and recorded")
+    brief.savefig(IMAGES / "tournament.png", dpi=110)
+    heat_map(cases, "").savefig(IMAGES / "tournament-cases.png", dpi=80)
+
+
+def live() -> None:
+    """A machine whose best setting wanders, kept at its peak for 40 hours."""
+    space = dp.Box(
+        speed=dp.Float(0, 10),
+        gain=dp.Float(1e-3, 1, log=True),
+        stages=dp.Integer(1, 6),
+        coolant=dp.Categorical("water", "oil", "air"),
+    )
+    optimizer = dp.Optimizer(space, maximize=True)
+    generator, start = np.random.default_rng(0), datetime(2026, 3, 1, 8)
+    for i in range(160):
+        setting = optimizer.ask(start + timedelta(minutes=15 * i))
+        value = 10 - 0.15 * (setting["speed"] - 5 - 3 * np.sin(i / 30)) ** 2
+        value -= 1.5 * (np.log10(setting["gain"]) + 1.5 - 0.5 * np.cos(i / 40)) ** 2
+        value -= 0.2 * (setting["stages"] - 3) ** 2
+        value += {"water": 1, "oil": 0, "air": -1}[setting["coolant"]]
+        optimizer.tell(setting, value + 0.3 * generator.normal())
+    track_figure(optimizer).savefig(IMAGES / "live-track.png", dpi=110)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     tracks()
+    if len(sys.argv) > 1:
+        tournament(Path(sys.argv[1]))
+    live()

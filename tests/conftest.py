@@ -1,9 +1,11 @@
 """Tests compute in double precision and refuse silent broadcasting between ranks."""
 
+import os
 from collections.abc import Iterator
 
 import jax
 import jaxtyping
+import postgres
 import pytest
 from hypothesis import settings
 
@@ -21,3 +23,21 @@ def double_precision() -> Iterator[None]:
 def without_type_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let wrongly typed arguments reach the messages that users see; the checks are for us."""
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The address of a real PostgreSQL server, of this worker's own."""
+    if postgres.find_program("initdb") is None:
+        assert postgres.NEEDED not in os.environ, "PostgreSQL is not installed"
+        pytest.skip("PostgreSQL's server is not installed: see `make test-postgres`")
+    with postgres.server() as address:
+        yield address
+
+
+@pytest.fixture(params=["journal", "sqlite", "postgresql"])
+def storage(request: pytest.FixtureRequest, tmp_path) -> str:
+    """An address of every kind of storage; that of a database may hold other studies."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgresql")
+    return f"{request.param}:///{tmp_path}/studies"

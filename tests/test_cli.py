@@ -57,17 +57,19 @@ def refused(result, *fragments):
 def test_replay_writes_everything(run, data, tmp_path):
     output = tmp_path / "results"
     code, out, err = run("replay", data, "--output", output, "--policy", "tv-gp-ucb:drift=0.1",
-                         "--policy", "random", "--trials", "3")  # fmt: skip
+                         "--policy", "random", "--policy", "auto", "--trials", "3")  # fmt: skip
     assert code == 0, err
     assert "followed the peak best" in out
     assert "tv-gp-ucb" in out
     assert sorted(path.name for path in output.iterdir()) == [
-        "regret.png", "results.nc", "summary.json", "track.png",
+        "beliefs.png", "regret.png", "results.nc", "summary.json", "track.png",
     ]  # fmt: skip
     summary = json.loads((output / "summary.json").read_text())
-    assert set(summary["policies"]) == {"tv-gp-ucb", "random"}
+    assert set(summary["policies"]) == {"tv-gp-ucb", "random", "auto"}
     with xr.open_dataset(output / "results.nc", engine="h5netcdf") as runs:
-        assert dict(runs.sizes) == {"policy": 2, "trial": 3, "step": 12, "arm": 3}
+        sizes = {"policy": 3, "trial": 3, "step": 12, "arm": 3, "member_weight_of": 8}
+        assert dict(runs.sizes) == sizes
+        assert runs["believed_drift"].sel(policy="auto").notnull().all()
         for name, row in summary["policies"].items():
             regret = runs["regret"].sel(policy=name)
             np.testing.assert_allclose(row["mean_regret"], regret.mean())
@@ -75,7 +77,7 @@ def test_replay_writes_everything(run, data, tmp_path):
             assert row["stderr"] > 0
             assert row["seconds"] > 0
         assert str(runs["label"].values[0]) == "2024-01-19"
-    for picture in ("regret.png", "track.png"):
+    for picture in ("beliefs.png", "regret.png", "track.png"):
         with Image.open(output / picture) as image:
             assert min(image.size) > 300
             assert len(set(image.convert("L").resize((64, 64)).tobytes())) > 10  # not blank
@@ -119,11 +121,11 @@ def test_replay_learns_what_is_not_given(run, data):
                    "3 folds need at least 12 rows")  # fmt: skip
 
 
-def test_replay_without_policies_plays_six(run, data):
+def test_replay_without_policies_plays_seven(run, data):
     code, out, _ = run("replay", data, "--json", "--trials", "2")
     assert code == 0
     assert set(json.loads(out)["policies"]) == {
-        "random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb",
+        "auto", "random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb",
     }  # fmt: skip
 
 

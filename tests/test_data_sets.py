@@ -135,6 +135,10 @@ def test_grids_are_cut_to_a_box(tmp_path, engine):
     assert table.arms == ("0.5_0.5", "1.5_-0.5", "1.5_0.5")
     np.testing.assert_array_equal(table.values, values[:2][:, [1, 2, 2], [2, 1, 2]])
     assert "1 cells" in table.notes[0]
+    np.testing.assert_array_equal(table.positions, [[0.5, 0.5], [-0.5, 1.5], [0.5, 1.5]])
+    np.testing.assert_array_equal(data.cell_positions(table.arms), table.positions)
+    with pytest.raises(dp.DriftpeakError, match="'Paris' is not the name of a grid cell"):
+        data.cell_positions(["43.25_-1.75", "Paris"])
 
 
 def test_fetch_from_a_server(tmp_path, serve, monkeypatch, folder):
@@ -143,7 +147,7 @@ def test_fetch_from_a_server(tmp_path, serve, monkeypatch, folder):
     (tmp_path / "site" / "s.csv").write_bytes(content)
     address = serve(partial(Files, directory=tmp_path / "site")) + "/s.csv"
     path = data.fetch_data("stocks", address)
-    assert path == folder / "stocks.csv.gz" == data.require_data("stocks")
+    assert path == folder / "stocks_dow.csv.gz" == data.require_data("stocks")
     assert path.read_bytes() == content
     np.testing.assert_array_equal(data.load_data("stocks").values, [[2, 3], [3, 4]])
     with pytest.raises(dp.DriftpeakError, match=r"there already.*--overwrite"):
@@ -157,7 +161,7 @@ def test_fetch_from_a_server(tmp_path, serve, monkeypatch, folder):
     with pytest.raises(dp.DriftpeakError, match="checksum"):
         data.fetch_data("stocks", overwrite=True)
     assert path.read_bytes() == content
-    assert [one.name for one in folder.iterdir()] == ["stocks.csv.gz"]
+    assert [one.name for one in folder.iterdir()] == ["stocks_dow.csv.gz"]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +198,7 @@ def test_commands(run, tmp_path, folder):  # noqa: F811
     assert refused(run("data", "fetch", "stocks"), "cannot be downloaded by a program")
     (tmp_path / "mine.csv").write_text("date,a,b\n1,2,3\n2,3,4\n")
     code, out, err = run("data", "fetch", "stocks", "--from", tmp_path / "mine.csv")
-    assert (code, out.strip()) == (0, str(folder / "stocks.csv.gz"))
+    assert (code, out.strip()) == (0, str(folder / "stocks_dow.csv.gz"))
     assert "Licence" in err
     assert run("data", "path", "stocks")[1] == out
 
@@ -213,6 +217,12 @@ def test_commands(run, tmp_path, folder):  # noqa: F811
             "line 3: A, 2001-01 occurs",
         ),
         ("month,region,x\n2001-01,A,hot\n", data.read_monthly, "line 2.*'hot' is not a number"),
+        (
+            "month,region,lat,lon,x\n2001-01,A,1,2,3\n2001-02,A,1,3,3\n",
+            data.read_monthly,
+            "line 3: A lies elsewhere",
+        ),
+        ("month,region,lat,lon,x\n2001-01,A,1,,3\n", data.read_monthly, "line 2, column 'lon'"),
         ("month,region,xx\n2001-01,A,1\n", partial(data.read_monthly, value="x"), "there are: xx"),
         ("61.5,70\n60,x\n", data.read_speeds, "not a table of numbers"),
         ("text", data.read_grid, "cannot be read as netCDF"),
@@ -225,8 +235,49 @@ def test_broken_files(tmp_path, text, call, message):
         call(path)
 
 
+def test_another_folder(tmp_path, folder):
+    """A folder that is given is the only one looked in."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    folder.mkdir()
+    (folder / "stocks_dow.csv.gz").write_text("date,a,b\n1,2,3\n2,3,4\n")
+    with pytest.raises(dp.DriftpeakError, match=rf"{mine}/stocks_dow.*--from FILE` in {folder}"):
+        data.require_data("stocks", mine)
+    (mine / "stocks_dow.csv.gz").write_text("")
+    assert data.require_data("stocks", mine) == mine / "stocks_dow.csv.gz"
+    assert data.require_data("stocks") == folder / "stocks_dow.csv.gz"
+
+
+def test_names_and_files_are_unique():
+    assert len({one.file for one in data.DATA_SETS.values()}) == len(data.DATA_SETS)
+    assert all(name == one.name for name, one in data.DATA_SETS.items())
+
+
 @pytest.mark.skipif(not SHARED.exists(), reason="data beside the project")
-def test_the_real_tables():
+@pytest.mark.parametrize(
+    ("name", "shape", "arms"),
+    [
+        ("intel-lab-table", (720, 46), ("1", "53")),
+        ("pems-speed", (2016, 228), ("716939", None)),
+        ("us101-speed", (864, 115), ("d001", "d115")),
+        ("stocks", (823, 29), ("AAPL", "XOM")),
+        ("europe-anomalies", (552, 21), ("Andorra", None)),
+        ("france-temperature", (869, 13), (None, None)),
+        ("iberia-temperature", (360, 330), ("36.25_-6.25", None)),
+    ],
+)
+def test_the_real_tables(monkeypatch, name, shape, arms):
+    """The catalogue's names, files and loaders fit the files beside the project."""
+    monkeypatch.setenv("DRIFTPEAK_DATA", str(SHARED))
+    table = data.load_data(name)
+    assert table.values.shape == shape
+    assert np.isfinite(table.values).all()
+    for end, arm in zip((0, -1), arms, strict=True):
+        assert arm in (None, table.arms[end])
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="data beside the project")
+def test_the_real_tables_cut():
     speeds = data.read_speeds(SHARED / "pemsd7_speed.csv.gz")
     days = data.split_days(speeds, 288, first=72, last=132)
     assert (len(days), days[0].values.shape) == (7, (60, 228))
@@ -236,3 +287,7 @@ def test_the_real_tables():
     france = data.read_monthly(SHARED / "france_temperature.csv.gz", since="1981-01")
     assert len(france.arms) == 13
     assert abs(france.values[:360].mean()) < 1e-3  # anomalies of their own base period
+    for table in (europe, france):
+        longitudes, latitudes = table.positions.T
+        assert ((longitudes > -12) & (longitudes < 21)).all()
+        assert ((latitudes > 35) & (latitudes < 60)).all()

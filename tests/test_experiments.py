@@ -10,38 +10,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
+from tiny_experiment import RECORDED, TINY, tiny_setup
 
 import driftpeak as dp
 from driftpeak import cli
+from driftpeak.data import DATA_SETS, data_path, read_monthly
+from driftpeak.environments import Table
 from driftpeak.experiments import rates, registry, runner
-from driftpeak.experiments.claims import Claim, Column, Comparison, interval, judge, lower
+from driftpeak.experiments.bogunovic2016_sensors import days_of_traffic
+from driftpeak.experiments.claims import Claim, Column, Comparison, interval, judge, lower, majority
 from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.experiment import recorded as recorded_extra
 from driftpeak.experiments.figures import regret_panels
+from driftpeak.experiments.mauduit2025_maps import iberia
+from driftpeak.experiments.recorded_figures import error_map, tracks
 from driftpeak.experiments.reproduce import MARKER, redraw, reproduce
 from driftpeak.experiments.runner import Plan
-
-
-def tiny_setup(drift: float) -> Setup:
-    prior = dp.Prior(dp.Grid([0, 1], size=8), dp.SE(0.3), noise_variance=0.01)
-    policies = {"random": dp.UniformRandom(prior), "TV": dp.TVGPUCB(prior, drift=drift)}
-    return Setup(dp.MarkovDrift(prior, drift=drift), policies, 12, {"drift": drift})
-
-
-CASES = ("slow", "fast")
-TINY = Experiment(
-    "tiny",
-    "A tiny experiment",
-    "nowhere",
-    tuple(
-        Case(name, partial(tiny_setup, drift), trials=30, chunk=3)
-        for name, drift in zip(CASES, (0.01, 0.1), strict=True)
-    ),
-    (
-        Claim("TV beats random", tuple(lower((c, "TV"), (c, "random")) for c in CASES)),
-        Claim("random beats TV", (lower(("slow", "random"), ("slow", "TV")),), check=True),
-    ),
-    regret_panels,
-)
+from driftpeak.experiments.workers import versions
 
 
 @pytest.fixture(autouse=True)
@@ -110,6 +96,26 @@ def test_one_history_is_compared_by_blocks_of_steps():
     np.testing.assert_allclose(Column("case", "a").samples(results), [1.5, 5.5, 9.5, 13.5])
 
 
+def test_several_cases_are_one_sample_each():
+    """Seven days, "low" the lower one on six of them: 6/7 of the days, less a half."""
+    generator = np.random.default_rng(6)
+    days = {}
+    for day in range(7):
+        high = generator.normal(size=(3, 8))
+        low = high + (0.5 if day == 4 else -0.5)
+        days[str(day)] = results_of({"low": low, "high": high}, independent=0)["case"]
+    low, high = (Column(tuple(days), name) for name in ("low", "high"))
+    np.testing.assert_allclose(
+        low.samples(days), [days[day]["regret"].values[0].mean() for day in days]
+    )
+    [most] = judge(Claim("", (Comparison("", (high, low), majority),)), days).measured
+    np.testing.assert_allclose(most.estimate, 6 / 7 - 1 / 2)
+    assert most.samples == 7
+    # resampled shares are counts of Binomial(7, 6/7) over 7, at the widened level 0.0041
+    np.testing.assert_allclose(most.low, stats.binom.ppf(0.0041, 7, 6 / 7) / 7 - 1 / 2)
+    assert most.verdict == "undecided"
+
+
 def test_samples_that_cannot_be_paired_are_refused():
     results = results_of({"a": np.zeros((3, 4))}) | {
         "other": results_of({"a": np.zeros((2, 4))})["case"]
@@ -124,10 +130,28 @@ def test_slopes_of_power_laws():
         case: results_of({"ADA-OPKB": np.full((6, 1), horizon**0.7)})["case"]
         for case, (horizon, _) in rates.BY_HORIZON.items()
     }
-    [bounded] = [c for c in rates.EXPERIMENTS[0].claims if c.text.startswith("ADA-OPKB grows")]
+    [bounded] = [
+        c
+        for c in rates.EXPERIMENTS[0].claims
+        if c.text.startswith("ADA-OPKB grows no faster with T ")
+    ]
     [sublinear] = [c for c in rates.EXPERIMENTS[0].claims if c.text.startswith("ADA-OPKB is")]
     np.testing.assert_allclose(judge(bounded, results).measured[0].estimate, 2 / 3 - 0.7)
     np.testing.assert_allclose(judge(sublinear, results).measured[0].estimate, 0.3)
+
+
+def test_slopes_against_variation():
+    """R_T = V_T^0.5 where V_T is proportional to the number of changes."""
+    results = {
+        case: results_of({"WGP-UCB": np.full((6, 1), 3 * (2.8 * changes) ** 0.5)})["case"]
+        for case, (_, changes) in rates.BY_CHANGES.items()
+    }
+    [bounded] = [
+        c
+        for c in rates.EXPERIMENTS[0].claims
+        if c.text.startswith("WGP-UCB grows no faster with V_T")
+    ]
+    np.testing.assert_allclose(judge(bounded, results).measured[0].estimate, 1 / 4 - 0.5)
 
 
 def collected(plan: Plan, **options) -> dict[str, xr.Dataset]:
@@ -144,6 +168,7 @@ def assert_same(one: dict[str, xr.Dataset], other: dict[str, xr.Dataset]) -> Non
         )
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_run_are_the_run():
     """Chunks of 3 trials give what `simulate` gives at once, but for rounding."""
     found = collected(Plan(trials=7))
@@ -250,12 +275,62 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.rglob("*")} == {MARKER, "unfinished"}
 
 
-def test_missing_data_says_what_to_do(tmp_path, monkeypatch):
-    case = Case("lab", partial(tiny_setup, 0.1), trials=1, data="lab.csv")
-    experiment = Experiment("real", "", "", (case,), (), regret_panels)
+@pytest.fixture
+def recorded(monkeypatch, tmp_path):
+    """An experiment on recorded data; the data folder is `tmp_path / "folder"`."""
+    monkeypatch.setenv("DRIFTPEAK_DATA", str(tmp_path / "folder"))
+    monkeypatch.setitem(registry.EXPERIMENTS, "recorded", RECORDED)
+    return RECORDED
+
+
+def test_data_are_found_by_name(tmp_path, recorded):
+    """In the data folder, or else in the folder given; the record says what was read."""
+    for name, data in (("folder", None), ("mine", tmp_path / "mine")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "stocks_dow.csv.gz").write_text(f"date,{name},b\n1,2,3\n2,3,4\n")
+        output = tmp_path / f"output-{name}"
+        reproduce([recorded], Plan(data=data), output=output)
+        runs = runner.read_results(output / "recorded.nc")[0]["days"]
+        assert json.loads(runs.attrs["settings"]) == {"arms": [name, "b"]}
+
+
+def test_a_worker_without_the_same_data_says_so(tmp_path, recorded):
+    """What a worker on another machine meets: the path leads nowhere, or to another file."""
+    (tmp_path / "folder").mkdir()
+    path = tmp_path / "folder" / "stocks_dow.csv.gz"
+    path.write_text("date,a,b\n1,2,3\n2,3,4\n")
+    job = Plan().jobs(recorded)[0]
+    runner.play(job)
+    path.write_text("date,a,b\n1,2,3\n2,3,5\n")
+    with pytest.raises(dp.DriftpeakError, match="holds something else than where the run was"):
+        runner.play(job)
+    assert Plan().jobs(recorded)[0].key != job.key
+    path.unlink()
+    with pytest.raises(dp.DriftpeakError, match=rf"{path} on .* is missing.*at the same path"):
+        runner.play(job)
+
+
+def test_results_of_other_versions_are_refused(monkeypatch):
+    """A worker that comes late is not asked first; its results say what they were made with."""
+    timed = runner.timed_play
+
+    def play(job):
+        return timed(job).assign_attrs(made_with=json.dumps(versions() | {"jax": "0.1.2"}))
+
+    monkeypatch.setattr(runner, "timed_play", play)
+    with pytest.raises(dp.DriftpeakError, match=r"has jax 0\.1\.2 \(here"):
+        collected(Plan(trials=3))
+
+
+def test_missing_data_says_what_to_do(tmp_path, recorded):
     for data in (None, tmp_path):
-        with pytest.raises(dp.DriftpeakError, match=r"real needs lab\.csv.*--data DIR"):
-            reproduce([experiment], Plan(data=data))
+        where = tmp_path / "folder" if data is None else tmp_path
+        with pytest.raises(
+            dp.DriftpeakError,
+            match=rf"recorded needs the data set stocks\. {where}/stocks_dow\.csv\.gz: there is no "
+            r"such file\..*`driftpeak data fetch stocks --from FILE`",
+        ):
+            reproduce([recorded], Plan(data=data))
 
 
 def test_the_registry_is_sound():
@@ -266,8 +341,9 @@ def test_the_registry_is_sound():
         names = [case.name for case in experiment.cases]
         assert len(set(names)) == len(names)
         assert experiment.title
+        assert {case.data for case in experiment.cases} <= {"", *DATA_SETS}
         columns = [c for claim in experiment.claims for x in claim.comparisons for c in x.columns]
-        assert {column.case for column in columns} <= set(names)
+        assert {case for column in columns for case in column.cases} <= set(names)
 
 
 @pytest.mark.parametrize("id", ["b16-fig2a", "b16-fig2c", "b16-fig2d", "d22-fig1a", "d22-fig1b"])
@@ -277,7 +353,117 @@ def test_experiments_name_the_policies_they_compare(id):
     for claim in experiment.claims:
         for comparison in claim.comparisons:
             for column in comparison.columns:
-                assert column.policy in policies[column.case]
+                assert all(column.policy in policies[case] for case in column.cases)
+
+
+MAP = (
+    "month,region,lat,lon,anomaly_c\n"
+    + "\n".join(
+        f"{1975 + month // 12}-{month % 12 + 1:02d},{name},{45 + place},{5 - place},{value:.3f}"
+        for month, row in enumerate(np.random.default_rng(8).normal(size=(60, 4)).cumsum(axis=1))
+        for place, (name, value) in enumerate(zip("ABCD", row, strict=True))
+    )
+    + "\n"
+)
+
+
+def map_setup(path: Path) -> Setup:
+    table = read_monthly(path)
+    prior = dp.Prior(dp.Arms(4), dp.kernels.Table(np.eye(4)), noise_variance=0.1)
+    policies = {"TV": dp.TVGPUCB(prior, drift=0.1), "random": dp.UniformRandom(prior)}
+    return Setup(Table(table.values), policies, 60, {}, recorded_extra(table))
+
+
+def test_maps_and_tracks(tmp_path, monkeypatch):
+    """An experiment with several pictures: files, report, and what they show."""
+    case = Case("map", map_setup, trials=4, chunk=2, data="europe-anomalies", predictions=True)
+    errors = partial(error_map, case="map", unit="squared degrees C")
+    further = {"error-map": errors, "tracks": partial(tracks, case="map", ylabel="anomaly")}
+    panels = partial(regret_panels, further=("squared_error", "side_queries"))
+    experiment = Experiment("maps", "Maps", "nowhere", (case,), (), panels, further=further)
+    monkeypatch.setitem(registry.EXPERIMENTS, "maps", experiment)
+    (tmp_path / "europe_berkeley_anomalies.csv.gz").write_text(MAP)
+    output = tmp_path / "out"
+    reproduce([experiment], Plan(data=tmp_path), output=output)
+    for name in ("maps", "maps-error-map", "maps-tracks"):
+        assert (output / f"{name}.png").stat().st_size > 10_000
+    assert (output / "report.html").read_text().count("data:image/png") == 3
+    runs = runner.read_results(output / "maps.nc")[0]["map"]
+    assert runs["rewards"].dims == ("step", "point")
+    assert runs["label"].values[12] == "1976-01"
+    np.testing.assert_array_equal(runs["longitude"], [5, 4, 3, 2])
+    np.testing.assert_array_equal(runs["latitude"], [45, 46, 47, 48])
+    rewards = runs["rewards"].values
+    chosen = rewards[np.arange(60), runs["action"].values[0, 0]]
+    np.testing.assert_allclose(runs["regret"].values[0, 0], rewards.max(axis=1) - chosen)
+    found = json.loads((output / "summary.json").read_text())["experiments"]["maps"]
+    policies = found["cases"]["map"]["policies"]
+    assert policies["random"]["squared_error"] is None
+    mean = float(runs["point_error"].sel(policy="TV").mean())
+    np.testing.assert_allclose(policies["TV"]["squared_error"], mean)
+    panel = errors({"map": runs.sel(policy=["TV"])}, "Maps").axes[0]
+    drawn = panel.collections[0]
+    np.testing.assert_allclose(drawn.get_offsets()[:, 0], [5, 4, 3, 2])
+    np.testing.assert_allclose(
+        drawn.get_array(), runs["point_error"].sel(policy="TV").mean("trial")
+    )
+
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHARED.exists(), reason="data beside the project")
+@pytest.mark.parametrize("id", ["b16-fig3a", "b16-fig3c", "m25-fig3", "m25-fig4"])
+def test_recorded_experiments_name_what_they_compare_and_learn_from_other_rows(id):
+    [experiment] = registry.find([id])
+    checked = [case for case in experiment.cases if "," not in case.name]
+    setups = {c.name: c.build(data_path(c.data, SHARED)) for c in checked}
+    for claim in experiment.claims:
+        for column in (c for comparison in claim.comparisons for c in comparison.columns):
+            for case in set(column.cases) & set(setups):
+                assert column.policy in setups[case].policies
+    for setup in setups.values():
+        assert setup.extra["rewards"].shape[0] == setup.steps
+    if id == "b16-fig3c":
+        for day, setup in enumerate(setups.values(), start=1):
+            assert day not in setup.settings["training days"]
+            assert len(setup.settings["training days"]) in (4, 5)
+            assert str(setup.extra["label"].values[0]).endswith("06:00:00")
+            assert setup.extra["rewards"].shape == (84, 50)
+
+
+def test_days_of_traffic(tmp_path):
+    """84 steps from 6:00, 50 sensors, the same on all days; too few of either are refused."""
+    cells = np.arange(7 * 288)[:, None] * 100 + np.arange(52)
+    lines = [",".join(map(str, row)) for row in cells.tolist()]
+    header = ",".join(f"s{number}" for number in range(52))
+    path = tmp_path / "speeds.csv"
+    path.write_text("\n".join([header, *lines]) + "\n")
+    days = days_of_traffic(path, 84, 0)
+    sensors = days[0].values[0] - 72 * 100
+    assert len(set(sensors)) == 50
+    assert days[0].arms == tuple(f"s{int(sensor)}" for sensor in sensors)
+    for number, day in enumerate(days):
+        rows = number * 288 + 72 + np.arange(84)
+        np.testing.assert_array_equal(day.values, rows[:, None] * 100 + sensors)
+    path.write_text("\n".join([header, *lines[:-1]]) + "\n")
+    with pytest.raises(dp.DriftpeakError, match="6 whole days of 52 sensors; b16-fig3c needs 7"):
+        days_of_traffic(path, 84, 0)
+
+
+def test_the_first_half_of_the_grid_has_no_anomaly_on_average(tmp_path):
+    """Absolute temperatures with a season: the anomalies' calendar-month means vanish there."""
+    months = np.arange(96)
+    values = 15 + 8 * np.sin(np.pi * months / 6)[:, None] + months[:, None] * [0.01, 0.02]
+    path = tmp_path / "grid.csv"
+    lines = [f"{1981 + m // 12}-{m % 12 + 1:02d},{a},{b}" for m, (a, b) in enumerate(values)]
+    path.write_text("\n".join(["month,40.25_-3.25,40.75_-3.25", *lines]) + "\n")
+    table = iberia(path)
+    np.testing.assert_allclose(table.values[:48].reshape(4, 12, 2).mean(axis=0), 0, atol=1e-12)
+    # a trend remains: 48 months later and so many hundredths warmer
+    np.testing.assert_allclose(table.values[48:] - table.values[:48], [[0.48, 0.96]] * 48)
+    np.testing.assert_array_equal(table.positions, [[-3.25, 40.25], [-3.25, 40.75]])
 
 
 @pytest.fixture
@@ -323,3 +509,10 @@ def test_mistakes(arguments, message, tmp_path, monkeypatch, command):
     code, _, errors = command(*arguments)
     assert code == 2
     assert message in errors
+
+
+def test_all_means_the_papers():
+    ids = [experiment.id for experiment in registry.find(["all"])]
+    assert {"b16-fig2a", "d22-fig1c", "it25-fig2", "h23-fig2b", "m25-fig3"} <= set(ids)
+    assert not {"rates", "tournament"} & set(ids)
+    assert [e.id for e in registry.find(["rates", "b16-fig2a"])] == ["b16-fig2a", "rates"]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.policies.optimization import THEORY, TUNED, Constants, History
+from driftpeak.policies.opkb_constants import THEORY, TUNED, Constants
+from driftpeak.policies.optimization import History
 
 POINTS = np.random.default_rng(6).normal(size=(12, 3))
 PRIOR = dp.Prior(dp.Arms(POINTS), dp.SE(1.0), noise_variance=0.01)

@@ -11,6 +11,7 @@ from driftpeak.theory.schedules import rexp3_batch_length
 PRIOR = dp.Prior(dp.Arms(np.linspace(0, 1, 8)[:, None]), dp.SE(0.3), noise_variance=0.01)
 
 
+@pytest.mark.slow
 def test_doubling_is_one_policy_after_another():
     """Stage i of horizon 5 * 2^i, on its own part of the run: PE is deterministic, so exactly."""
     policy = dp.Doubling(lambda horizon: dp.PE(PRIOR, horizon=horizon, norm_bound=3.0), first=5)

@@ -43,17 +43,19 @@ def test_gp_policies_conform(row, form, acquisition):
 
 OTHERS = {
     "random": dp.UniformRandom(PRIOR),
+    "auto": dp.Auto(PRIOR),
     "clairvoyant": dp.Clairvoyant(PRIOR),
     "best-fixed-arm": dp.BestFixedArm(PRIOR),
     "igp-ucb": dp.IGPUCB(PRIOR),
     "sparq": dp.SparQ(PRIOR),
     "w-sparq": dp.WSparQ(PRIOR, exponent=0.5, acquisition="thompson"),
     "adaptive-sparq": dp.AdaptiveSparQ(PRIOR),
+    "random start": dp.RandomStart(dp.WSparQ(PRIOR, exponent=0.5), steps=3),
 }
 
 
 # some families compile for ten seconds: their most general member stands for all in quick runs
-SLOW = {"sparq", "adaptive-sparq", "opkb", "opkb, restarts"}
+SLOW = {"sparq", "w-sparq", "random start", "adaptive-sparq", "opkb", "opkb, restarts"}
 
 
 def quick(rows):

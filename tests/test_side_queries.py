@@ -1,5 +1,7 @@
 """Side queries: who asks when, what is answered, what is believed, and what it is compared with."""
 
+import re
+
 import dense
 import jax
 import jax.numpy as jnp
@@ -151,6 +153,7 @@ def test_an_expert_who_never_answers_leaves_the_newest_observations(row):
     expert.run(lambda time, wanted: wanted & False, memory=expert.player.actor.belief.capacity)
 
 
+@pytest.mark.slow
 def test_all_points_are_asked_about_where_fewer_were_sampled_than_the_budget_says():
     policy = dp.SparQ(PRIOR, rate=50.0)
     with pytest.warns(UserWarning, match="of 30 points: all points sampled before"):
@@ -180,12 +183,35 @@ def test_prediction_errors_are_those_of_the_belief_before_the_decision():
     policies = {"TV": dp.TVGPUCB(PRIOR, drift=0.05), "random": dp.UniformRandom(PRIOR)}
     runs = dp.simulate(policies, WORLD, steps=12, seed=2, predictions=True)
     functions, run = dp.true_functions(WORLD, steps=12, seed=2)[0], runs.isel(policy=0, trial=0)
+    errors = []
     for t in range(12):
         seen = run["action"].values[:t], run["reward"].values[:t], np.arange(1.0, t + 1)
         mean, _, _ = dense.posterior(PRIOR.gram, 0.04, PRIOR.mean, "drift", 0.05, *seen, t + 1.0)
         error = np.mean((mean - functions[t]) ** 2)
         np.testing.assert_allclose(run["squared_error"][t], error, atol=1e-7)
+        errors.append((mean - functions[t]) ** 2)
+    np.testing.assert_allclose(run["point_error"], np.mean(errors, axis=0), atol=1e-7)
+    assert runs["point_error"].sel(policy="random").isnull().all()
     assert runs["squared_error"].sel(policy="random").isnull().all()
+
+
+def test_errors_by_point_and_by_step_are_of_the_same_errors():
+    """However trials and steps are cut into groups and blocks, padded ones do not count."""
+    policy = {"TV": dp.TVGPUCB(PRIOR, drift=0.05)}
+    options = {"steps": 49, "trials": 5, "predictions": True}
+    whole = dp.simulate(policy, WORLD, **options)
+    np.testing.assert_allclose(
+        whole["point_error"].mean("point"), whole["squared_error"].mean("step"), rtol=1e-12
+    )
+    least = int(re.search(r"least ([\d,]+) bytes", refusal(policy, options))[1].replace(",", ""))
+    tight = dp.simulate(policy, WORLD, **options, memory_budget=2 * least)
+    np.testing.assert_allclose(tight["point_error"], whole["point_error"], rtol=1e-9)
+
+
+def refusal(policy, options):
+    with pytest.raises(dp.DriftpeakError) as caught:
+        dp.simulate(policy, WORLD, **options, memory_budget=1)
+    return str(caught.value)
 
 
 class AsksAboutEverything(dp.Policy):
@@ -235,6 +261,7 @@ def test_answers_are_the_function_of_the_step_with_noise_of_its_own():
     assert abs(np.corrcoef(noise.ravel(), runs["squared_error"].values[0].ravel())[0, 1]) < 0.4
 
 
+@pytest.mark.slow
 def test_feedback_lengthens_windows_where_nothing_moves_and_asks_always_where_all_does():
     """Static: the windows double, up to chance. Independent functions at every step: always, up
     to chance."""

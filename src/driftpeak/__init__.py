@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from driftpeak import environments, features, forgetting, kernels, widths
+from driftpeak import environments, features, forgetting, kernels, live, widths
 from driftpeak.beliefs import Posterior, make_belief
 from driftpeak.design import balance, optimal_design
 from driftpeak.domains import Arms, Grid, unit_sphere
@@ -26,6 +26,15 @@ from driftpeak.information import (
 )
 from driftpeak.kernels import SE, Linear, Matern, Periodic, RationalQuadratic
 from driftpeak.learning import Observations, cross_validate, fit, log_marginal_likelihood
+from driftpeak.live import (
+    Box,
+    Categorical,
+    DriftingGP,
+    Float,
+    Integer,
+    Optimizer,
+    Suggestion,
+)
 from driftpeak.policies import (
     ADAOPKB,
     GPUCB,
@@ -40,11 +49,13 @@ from driftpeak.policies import (
     UIGPUCB,
     WGPUCB,
     AdaptiveSparQ,
+    Auto,
     BeliefPolicy,
     BestFixedArm,
     Clairvoyant,
     Doubling,
     Policy,
+    RandomStart,
     RExp3,
     SparQ,
     UniformRandom,
@@ -72,14 +83,20 @@ __all__ = [
     "AbruptSwitches",
     "AdaptiveSparQ",
     "Arms",
+    "Auto",
     "BeliefPolicy",
     "BestFixedArm",
+    "Box",
+    "Categorical",
     "Clairvoyant",
     "Doubling",
+    "DriftingGP",
     "DriftpeakError",
     "DriftpeakWarning",
+    "Float",
     "Grid",
     "InjectedDrift",
+    "Integer",
     "Linear",
     "MarkovDrift",
     "Matern",
@@ -87,16 +104,19 @@ __all__ = [
     "MovingCoefficients",
     "MovingCosine",
     "Observations",
+    "Optimizer",
     "Periodic",
     "Policy",
     "Posterior",
     "Prior",
     "RExp3",
+    "RandomStart",
     "RationalQuadratic",
     "RealisedGain",
     "SignSwitches",
     "SlowChange",
     "SparQ",
+    "Suggestion",
     "TabulatedGain",
     "UniformRandom",
     "WSparQ",
@@ -110,6 +130,7 @@ __all__ = [
     "greedy_gain",
     "information_gain",
     "kernels",
+    "live",
     "log_marginal_likelihood",
     "make_belief",
     "optimal_design",

@@ -1,21 +1,18 @@
-"""The command line: demo, replay, compare, plan, reproduce, data. Thin: parse, call, print."""
+"""The command line, but for `data` and `live`. Thin: parse, call, print."""
 
-import dataclasses
 import json
-import math
 import sys
 import warnings
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from driftpeak.console import note, print_claims, print_experiments, report
 from driftpeak.data_commands import data_app
 from driftpeak.errors import DriftpeakError, DriftpeakWarning
-
-if TYPE_CHECKING:
-    import xarray as xr
+from driftpeak.live_commands import live_app
 
 # The rest of the package is imported where it is used: `--help` and mistakes answer at once.
 
@@ -26,9 +23,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data_app, name="data")
+app.add_typer(live_app, name="live")
 
 POLICY_HELP = (
-    "A policy, NAME[:key=value,...]; repeat for more. Names: random, gp-ucb, igp-ucb, "
+    "A policy, NAME[:key=value,...]; repeat for more. Names: auto (which needs no parameters), "
+    "random, gp-ucb, igp-ucb, "
     "r-gp-ucb:period=15, sw-gp-ucb:window=50, tv-gp-ucb:drift=0.03, w-gp-ucb:discount=0.9, "
     "ui-gp-ucb:exponent=1, sparq, w-sparq:exponent=1, adaptive-sparq, pe, r-perp:period=100, "
     "opkb:preset=theory, r-opkb, ada-opkb, rexp3, best-fixed-arm, clairvoyant. The sparq policies "
@@ -46,6 +45,7 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace whatever i
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")]
 Trials = Annotated[int, typer.Option(help="Independent repetitions.")]
 Seed = Annotated[int, typer.Option(help="Of everything random.")]
+DEFAULT_WORKERS = 2
 
 
 def main() -> None:
@@ -104,7 +104,7 @@ def demo(
     drift, steps, kernel = 0.01, 200, dp.SE(lengthscale=0.2)
     prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=50), kernel, noise_variance=0.01)
     period = markov_restart_period(kernel, drift=drift, horizon=steps, dimension=2)
-    _note(f"2,500 points, SE kernel, drift {drift:g}, {steps} steps, {trials} trials.")
+    note(f"2,500 points, SE kernel, drift {drift:g}, {steps} steps, {trials} trials.")
     runs = dp.simulate(
         {
             "random": dp.UniformRandom(prior),
@@ -118,7 +118,7 @@ def demo(
         seed=seed,
     )
     title = f"A function that drifts: SE kernel, drift {drift:g}, {trials} trials"
-    _report("demo", runs, {"drift": drift}, output, as_json=False, title=title, table_data=False)
+    report("demo", runs, {"drift": drift}, output, as_json=False, title=title, table_data=False)
 
 
 @app.command()
@@ -175,16 +175,16 @@ def replay(
         trials=trials,
         seed=seed,
     )
-    for note in table.notes:
-        _note(note)
+    for text in table.notes:
+        note(text)
     rows = runs.attrs["train_rows"]
-    _note(
+    note(
         f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
         f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}."
     )
     fitted = json.loads(runs.attrs["fitted"])
     for name, found in fitted.items():
-        _note(f"{name} {found['value']:.4g}: {found['how']}.")
+        note(f"{name} {found['value']:.4g}: {found['how']}.")
     settings = {
         "fitted": fitted,
         "policies": runs.attrs["policies"].split(" "),
@@ -201,7 +201,7 @@ def replay(
         "notes": list(table.notes),
     }
     title = f"{data.name}, rows {rows + 1} to {rows + runs.sizes['step']}"
-    _report("replay", runs, settings, output, as_json=as_json, title=title, table_data=True)
+    report("replay", runs, settings, output, as_json=as_json, title=title, table_data=True)
 
 
 @app.command()
@@ -238,7 +238,7 @@ def compare(
     world = make_environment(environment, prior, drift, steps)
     texts = policy or default_policies(prior, drift, steps)
     policies = make_policies(texts, prior, steps, width=width)
-    runs = dp.simulate(policies, world, steps=steps, trials=trials, seed=seed)
+    runs = dp.simulate(policies, world, steps=steps, trials=trials, seed=seed, readings=True)
     settings: dict[str, Any] = {
         "environment": environment,
         "kernel": kernel if kernel == "se" else f"{kernel}, nu={nu:g}",
@@ -252,7 +252,7 @@ def compare(
     }
     runs = runs.assign_attrs({key: str(value) for key, value in settings.items()})
     title = f"Environment {environment}, kernel {settings['kernel']}, {trials} trials"
-    _report("compare", runs, settings, output, as_json=as_json, title=title, table_data=False)
+    report("compare", runs, settings, output, as_json=as_json, title=title, table_data=False)
 
 
 @app.command()
@@ -306,23 +306,36 @@ def plan(
         made_by = {"command": "plan", "driftpeak_version": version("driftpeak")}
         print(json.dumps({**made_by, **summary(result), "notes": notes}, indent=2, allow_nan=False))
         return
-    for note in notes:
-        _note(note)
+    for text in notes:
+        note(text)
     print_plan(result)
 
 
 @app.command()
 def reproduce(
     ids: Annotated[
-        list[str] | None, typer.Argument(help="Experiments, see --list; or all.", metavar="ID...")
+        list[str] | None,
+        typer.Argument(help="Experiments, see --list; or all of the papers.", metavar="ID..."),
     ] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
     trials: Annotated[
         int | None, typer.Option(help="Of every case; by default as many as in the paper.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials.")] = False,
-    workers: Annotated[int, typer.Option(help="Processes that share the work.")] = 2,
-    data: Annotated[Path | None, typer.Option(help="Folder that holds the data files.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that share the work; 2 by default.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tcp://HOST:PORT",
+            help="Scheduler of a dask cluster whose workers share the work instead.",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the data files, by default that of `driftpeak data`."),
+    ] = None,
     source: Annotated[
         Path | None,
         typer.Option("--from", help="Judge and draw again the results kept in this folder."),
@@ -337,13 +350,14 @@ def reproduce(
     A run that was interrupted is taken up again by the same command with the same --output.
     """
     from driftpeak.experiments import registry, reproduce, runner
+    from driftpeak.experiments.workers import cluster_workers, local_workers
 
     if show_list:
-        _print_experiments(registry.EXPERIMENTS.values())
+        print_experiments(registry.EXPERIMENTS.values())
         return
-    tell = (lambda _: None) if as_json else _print_claims
+    tell = (lambda _: None) if as_json else print_claims
     if source is not None:
-        if ids or trials or quick or output or overwrite:
+        if ids or trials or quick or output or overwrite or workers or cluster:
             raise DriftpeakError("--from DIR draws what DIR holds, there: give nothing else")
         result = reproduce.redraw(source, tell=tell)
     else:
@@ -353,10 +367,19 @@ def reproduce(
             raise DriftpeakError("give either --trials or --quick")
         if overwrite and output is None:
             raise DriftpeakError("--overwrite needs --output DIR")
+        if workers is not None and cluster is not None:
+            raise DriftpeakError(
+                "give either --workers N (processes here) or --cluster; a cluster has as many "
+                "workers as were started with `dask worker`"
+            )
         chosen = registry.find(ids)
         plan = runner.Plan(trials=trials, quick=quick, seed=seed, data=data)
         try:
-            with runner.local_workers(workers) as executor:
+            with (
+                local_workers(DEFAULT_WORKERS if workers is None else workers)
+                if cluster is None
+                else cluster_workers(cluster)
+            ) as executor:
                 result = reproduce.reproduce(
                     chosen, plan, output=output, overwrite=overwrite, executor=executor, tell=tell
                 )
@@ -366,31 +389,9 @@ def reproduce(
     if as_json:
         print(json.dumps(result, indent=2, allow_nan=False))
     if output or source:
-        _note(f"Written to {output or source}/: ID.nc, ID.png, summary.json, report.html.")
+        note(f"Written to {output or source}/: ID.nc, ID.png, summary.json, report.html.")
     elif not as_json:
-        _note("Nothing written: --output DIR keeps results, pictures and report.html.")
-
-
-def _print_experiments(experiments: Any) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("id", "source", "title", "data"):
-        table.add_column(name, overflow="fold", no_wrap=name == "id")
-    for one in experiments:
-        data = ", ".join(dict.fromkeys(case.data for case in one.cases if case.data))
-        table.add_row(one.id, one.source, one.title, data)
-    Console().print(table)
-
-
-def _print_claims(outcome: Any) -> None:
-    print(f"{outcome.experiment.id}: {outcome.experiment.title}")
-    for judgement in outcome.judgements:
-        kind = "  (check)" if judgement.claim.check else ""
-        print(f"  {judgement.verdict.upper()}: {judgement.claim.text}{kind}")
-        for one in judgement.measured:
-            print(f"      {one.label}: {one.estimate:.3g} [{one.low:.3g}, {one.high:.3g}]")
+        note("Nothing written: --output DIR keeps results, pictures and report.html.")
 
 
 def _prepare_output(output: Path | None, command: str, overwrite: bool) -> None:
@@ -400,105 +401,3 @@ def _prepare_output(output: Path | None, command: str, overwrite: bool) -> None:
         check_output(output, command, overwrite=overwrite)
     elif overwrite:
         raise DriftpeakError("--overwrite needs --output DIR")
-
-
-def _note(text: str) -> None:
-    print(text, file=sys.stderr)
-
-
-def _report(
-    command: str,
-    runs: "xr.Dataset",
-    settings: dict[str, Any],
-    output: Path | None,
-    *,
-    as_json: bool,
-    title: str,
-    table_data: bool,
-) -> None:
-    """Print the results, and write them if there is somewhere to."""
-    from driftpeak.output import write_results
-    from driftpeak.results import judge, summarise
-
-    independent = not table_data
-    results = summarise(runs, independent_trials=independent)
-    real = [str(n) for n in runs["policy"].values[runs["foresight"].values == "none"]]
-    verdict = judge(runs, real, independent_trials=independent) if real else None
-    summary = {
-        "command": command,
-        "driftpeak_version": version("driftpeak"),
-        "settings": settings,
-        "steps": runs.sizes["step"],
-        "trials": runs.sizes["trial"],
-        "seed": runs.attrs["seed"],
-        "best": verdict.best if verdict else None,
-        "policies": {name: _plain(dataclasses.asdict(row)) for name, row in results.items()},
-    }
-    if as_json:
-        print(json.dumps(summary, indent=2, allow_nan=False))
-    else:
-        _print_table(results, table_data)
-        if verdict:
-            print(_in_words(verdict))
-    if output is not None:
-        from driftpeak.plots import regret_figure, track_figure
-
-        pictures: dict[str, Any] = {
-            "regret.png": lambda: regret_figure(runs, title=title, independent_trials=independent)
-        }
-        if table_data:
-            pictures["track.png"] = lambda: track_figure(runs, title=title)
-        write_results(output, runs, summary, pictures)
-        _note(f"Written to {output}/: results.nc, summary.json, {', '.join(pictures)}.")
-    elif not as_json:
-        _note("Nothing written: --output DIR keeps results.nc, summary.json and pictures.")
-
-
-def _plain(row: dict[str, float]) -> dict[str, float | None]:
-    """JSON has no NaN: a standard error that does not exist is null."""
-    return {key: value if math.isfinite(value) else None for key, value in row.items()}
-
-
-def _in_words(verdict: Any) -> str:
-    if verdict.runner_up is None:
-        return f"{verdict.best} was the only policy."
-    gap = f"{verdict.difference:.3g} +- {verdict.difference_stderr:.2g}"
-    if verdict.clear:
-        return (
-            f"{verdict.best} followed the peak best: {gap} less regret per step than "
-            f"{verdict.runner_up}."
-        )
-    return (
-        f"{verdict.best} followed the peak best, but hardly better than {verdict.runner_up}: "
-        f"{gap} less regret per step is within two standard errors."
-    )
-
-
-def _print_table(results: dict[str, Any], table_data: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("policy", overflow="fold")
-    optional = {"side queries": "side_queries", "restarts": "restarts"}
-    columns = ["mean regret", "+- s.e.", "cumulative", "on best arm", *optional, "seconds"]
-    unused = {
-        name
-        for name, field in optional.items()
-        if not any(getattr(row, field) for row in results.values())
-    }
-    shown = [name for name in columns if name not in unused]
-    for name in shown:
-        table.add_column(name, justify="right")
-    for name, row in results.items():
-        cells = {
-            "mean regret": f"{row.mean_regret:.4g}",
-            "+- s.e.": "" if math.isnan(row.stderr) else f"{row.stderr:.2g}",
-            "cumulative": f"{row.cumulative_regret:.4g}",
-            "on best arm": f"{100 * row.on_best:.1f} %",
-            "side queries": f"{row.side_queries:.4g} ({row.side_queries_per_step:.2g} a step)",
-            "restarts": f"{row.restarts:.3g}",
-            "seconds": f"{row.seconds:.2f}",
-        }
-        table.add_row(name, *(cells[column] for column in shown))
-    Console().print(table)

@@ -40,6 +40,13 @@ class Features:
         """The number of features, r."""
         return self.matrix.shape[1]
 
+    def check(self, points: int) -> None:
+        """Raise DriftpeakError unless the features are for so many points."""
+        if len(self.matrix) != points:
+            raise DriftpeakError(
+                f"features are for {len(self.matrix)} points, the prior has {points}"
+            )
+
 
 def pivoted_cholesky(
     kernel: Kernel,

@@ -29,7 +29,7 @@ from driftpeak.threads import single_threaded_lapack
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 
-GREEDY_GUARANTEE = 1 - 1 / np.e
+GREEDY_GUARANTEE = 1 - 1 / math.e
 """Greedy selection reaches at least this share of the maximum (Nemhauser et al. 1978)."""
 ORDERED_GUARANTEE = 1 / 2
 """The share where every observation has a time or a worth of its own (Fisher et al. 1978)."""

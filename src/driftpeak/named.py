@@ -24,6 +24,7 @@ from driftpeak.policies import (
     UIGPUCB,
     WGPUCB,
     AdaptiveSparQ,
+    Auto,
     BestFixedArm,
     Clairvoyant,
     Policy,
@@ -33,7 +34,7 @@ from driftpeak.policies import (
     WSparQ,
 )
 from driftpeak.policies.belief_policy import ACQUISITIONS
-from driftpeak.policies.optimization import Constants
+from driftpeak.policies.opkb_constants import Constants
 from driftpeak.priors import Prior
 from driftpeak.widths import Width
 
@@ -66,12 +67,15 @@ _PRESET: Parameters = {
     "preset": "tuned",
     **{field.name: type(field.default) for field in fields(Constants)},
 }
-SIDE_QUERIES: dict[str, Any] = {"rate": 1.0, "dimension": int, "mixing": int}
+_SIDE_QUERIES: Parameters = {"rate": 1.0, "dimension": int, "mixing": int}
 
 POLICIES: dict[str, Entry] = {
     "random": Entry(UniformRandom, {}, is_belief=False),
     "best-fixed-arm": Entry(BestFixedArm, {}, is_belief=False),
     "clairvoyant": Entry(Clairvoyant, {}, is_belief=False),
+    "auto": Entry(
+        Auto, {"switching": 0.001, "leak": 0.01, "outlier": 6.0, "mix_every": 3}, is_belief=False
+    ),
     "gp-ucb": Entry(GPUCB, {}),
     "igp-ucb": Entry(
         IGPUCB, {"norm_bound": 1.0, "noise_scale": float, "delta": 0.1, "horizon": int}
@@ -81,9 +85,9 @@ POLICIES: dict[str, Entry] = {
     "tv-gp-ucb": Entry(TVGPUCB, {"drift": 0.03}),
     "w-gp-ucb": Entry(WGPUCB, {"discount": 0.9}),
     "ui-gp-ucb": Entry(UIGPUCB, {"exponent": 1.0, "slope": 1.0}),
-    "sparq": Entry(SparQ, SIDE_QUERIES),
-    "w-sparq": Entry(WSparQ, {"exponent": 1.0, "a": 0.25, "slope": 1.0} | SIDE_QUERIES),
-    "adaptive-sparq": Entry(AdaptiveSparQ, {"a": 0.25} | SIDE_QUERIES),
+    "sparq": Entry(SparQ, _SIDE_QUERIES),
+    "w-sparq": Entry(WSparQ, {"exponent": 1.0, "a": 0.25, "slope": 1.0, **_SIDE_QUERIES}),
+    "adaptive-sparq": Entry(AdaptiveSparQ, {"a": 0.25, **_SIDE_QUERIES}),
     "pe": Entry(PE, _ELIMINATION, is_belief=False, has_horizon=True),
     "r-perp": Entry(
         RPERP,
@@ -102,7 +106,7 @@ POLICIES: dict[str, Entry] = {
     ),
 }
 
-DEFAULT_POLICIES = ("random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb")
+DEFAULT_POLICIES = ("auto", "random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb")
 
 _RKHS: Parameters = {"norm_bound": 1.0, "noise_scale": 1.0, "delta": 0.1}
 

@@ -23,7 +23,7 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
     """
     totals = runs["side_queries"].sum("step").mean("trial")
     asking = bool(totals.any())
-    figure = _figure(11.5 if asking else 8.0, 5.2)
+    figure = new_figure(11.5 if asking else 8.0, 5.2)
     axes, *beside = figure.subplots(1, 1 + asking, squeeze=False)[0]
     average = runs["regret"].cumsum("step") / runs["step"]
     ends = average.mean("trial").isel(step=-1)
@@ -54,7 +54,7 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
         panel.set_ylim(0)
     for panel in (axes, *beside):
         panel.set_xlim(1, max(2, runs.sizes["step"]))
-        _tidy(panel)
+        tidy(panel)
     figure.suptitle(title)
     legend = "policy: value at the end" + ("; bands: one standard error" if banded else "")
     figure.legend(loc="outside lower center", ncols=2, frameon=False, title=legend)
@@ -69,7 +69,7 @@ def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "reward") -
     names = [str(name) for name in runs["policy"].values]
     order = sorted(names, key=lambda name: float(runs["regret"].sel(policy=name).mean()))
     looks = dict(zip(names, _looks(), strict=False))
-    figure = _figure(9.0, 1.2 + 1.25 * len(order))
+    figure = new_figure(9.0, 1.2 + 1.25 * len(order))
     panels = figure.subplots(len(order), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     x, xlabel = time_axis(runs)
     rewards = runs["rewards"].values
@@ -86,7 +86,7 @@ def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "reward") -
         if queries := int(run["side_queries"].sum()):
             heading += f", {queries} side queries"
         axes.set_title(heading, loc="left", fontsize=9, color=colour)
-        _tidy(axes)
+        tidy(axes)
     panels[0].text(
         1.0, 1.05, "black: the peak", transform=panels[0].transAxes, ha="right", fontsize=9
     )
@@ -102,6 +102,36 @@ def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "reward") -
     return figure
 
 
+def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
+    """What `Auto` thinks through time: the drift, how long data are of use, whether it changed.
+
+    Of the first policy that has such readings: medians over trials, and bands from the 10 % to the
+    90 % quantile.
+    """
+    policy = runs["policy"].values[runs["believed_drift"].notnull().all(["trial", "step"])][0]
+    mine, (when, label) = runs.sel(policy=policy), time_axis(runs)
+    figure = new_figure(8.0, 7.2)
+    panels = figure.subplots(4, 1, sharex=True)
+    shown = {
+        "believed_drift": "believed drift\nper step",
+        "memory": "data are of use\nfor (steps)",
+        "change_probability": "probability of a\nrecent change",
+        "believed_noise": "believed noise\n(reward's unit)",
+    }
+    for axes, (name, ylabel), colour in zip(panels, shown.items(), COLOURS, strict=False):
+        low, middle, high = mine[name].quantile([0.1, 0.5, 0.9], "trial").values
+        axes.fill_between(when, low, high, color=colour, alpha=BAND, linewidth=0)
+        axes.plot(when, middle, color=colour, linewidth=1.6)
+        axes.set_ylabel(ylabel)
+        axes.set_yscale("linear" if name == "change_probability" else "log")
+        tidy(axes)
+    panels[2].set_ylim(0, 1)
+    panels[-1].set_xlabel(label)
+    band = "; bands: 10 % to 90 % of the trials" if runs.sizes["trial"] > 1 else ""
+    figure.suptitle(f"What {policy} thinks{band}\n{title}", fontsize=11)
+    return figure
+
+
 def map_figure(
     values: Any, positions: Any, tracks: dict[str, Sequence[int]], *, title: str = ""
 ) -> Figure:
@@ -113,7 +143,7 @@ def map_figure(
         tracks: each policy's choices, point numbers, by name; one panel each.
     """
     values, positions = np.asarray(values), np.asarray(positions)
-    figure = _figure(4.6 * len(tracks), 4.2)
+    figure = new_figure(4.6 * len(tracks), 4.2)
     panels = figure.subplots(1, len(tracks), sharey=True, squeeze=False)[0]
     steps = np.arange(1, len(values) + 1)
     peak = positions[values.argmax(axis=1)]
@@ -158,11 +188,13 @@ def _looks() -> list[tuple[str, str]]:
     return [(colour, style) for style in STYLES for colour in islice(colours, len(COLOURS))]
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _tidy(axes: Axes) -> None:
+def tidy(axes: Axes) -> None:
+    """No frame above and at the right, a faint grid behind."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
     axes.set_axisbelow(True)

@@ -2,7 +2,7 @@
 
 import time as clock
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -75,6 +75,19 @@ class Outcome(NamedTuple):
     restarts: Any
     side_queries: Any = None
     squared_error: Any = None
+    readings: Any = None  # by name, further axes last
+
+
+class Played(NamedTuple):
+    """A policy after a block of steps, what it did there, and how it erred in sum.
+
+    `error_sums` has shape `(trials, n)`: squared errors of what it expected of every point, summed
+    over the steps of the block; None where predictions are not wanted or there are none.
+    """
+
+    state: Any
+    outcome: Outcome
+    error_sums: Any
 
 
 def play(
@@ -87,10 +100,15 @@ def play(
     noise_keys: Any,
     expert_keys: Any,
     noise_variance: Any,
+    steps: Any,
     *,
     predictions: bool = False,
-) -> tuple[Any, Outcome]:
-    """One policy, one block of steps, all trials of the group."""
+    readings: bool = False,
+) -> Played:
+    """One policy, one block of steps, all trials of the group.
+
+    Numbers from `steps` on are padding.
+    """
 
     def trial(
         state: Any, now: Any, top: Any, key: Any, expert_key: Any, time: Any, number: Any
@@ -98,7 +116,7 @@ def play(
         if policy.foresight == "present":
             state = policy.inform(state, now)
         restarts = policy.restarts(state)
-        side_queries = squared_error = None
+        side_queries = squared_error = errors = None
         if policy.side_capacity > 0:
             state, arms, wanted = policy.consult(state, time)
             noise = jax.random.normal(
@@ -108,7 +126,9 @@ def play(
             state = policy.hear(state, arms, answers, wanted, time)
             side_queries = wanted.sum().astype(jnp.int32)
         if predictions and (expected := policy.predict(state, time)) is not None:
-            squared_error = jnp.mean((expected - now) ** 2)
+            errors = (expected - now) ** 2
+            squared_error = jnp.mean(errors)
+            errors = jnp.where(number < steps, errors, 0.0)
         state, query = policy.ask(state, time)
         value = now[query]
         noise = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
@@ -116,18 +136,29 @@ def play(
         state = policy.tell(state, query, reward, time)
         restarts = (policy.restarts(state) - restarts).astype(jnp.uint8)
         action = query.astype(jnp.int32)
-        outcome = Outcome(action, reward, top - value, restarts, side_queries, squared_error)
-        return state, outcome
+        thoughts = policy.read(state) if readings else None
+        outcome = Outcome(
+            action, reward, top - value, restarts, side_queries, squared_error, thoughts
+        )
+        return state, outcome, errors
 
-    def step(state: Any, inputs: Any) -> Any:
+    def step(carry: Any, inputs: Any) -> Any:
+        state, sums = carry
         now, top, time, number = inputs
         trials = jax.vmap(trial, in_axes=(0, 0, 0, 0, 0, None, None))
-        return trials(state, now, top, noise_keys, expert_keys, time, number)
+        state, outcome, errors = trials(state, now, top, noise_keys, expert_keys, time, number)
+        return (state, sums if errors is None else sums + errors), outcome
 
-    return jax.lax.scan(step, state, (values, best, times, numbers))
+    sums = jnp.zeros(values.shape[1:]) if predictions else None
+    blocks = (values, best, times, numbers)
+    (state, sums), outcome = jax.lax.scan(step, (state, sums), blocks)
+    return Played(state, outcome, None if outcome.squared_error is None else sums)
 
 
-play_and_predict = partial(play, predictions=True)
+@cache
+def playing(*, predictions: bool, readings: bool) -> Callable[..., Played]:
+    """`play`, recording more or less; equal wishes give the same function."""
+    return partial(play, predictions=predictions, readings=readings)
 
 
 @partial(jax.jit, donate_argnums=0)

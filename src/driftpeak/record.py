@@ -1,17 +1,21 @@
 """What happened in a simulation, collected block by block into an xarray dataset."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import jax
 import numpy as np
 import xarray as xr
 
 from driftpeak.forgetting import Times
-from driftpeak.programs import Outcome
+from driftpeak.policies.protocol import Reading
+from driftpeak.programs import Played
 
 
 class Record:
-    """Collects outcomes into arrays of shape `(policy, trial, step)`."""
+    """Collects outcomes into arrays of shape `(policy, trial, step)`.
+
+    With a number of `points` also squared prediction errors, at every step and of every point.
+    """
 
     def __init__(
         self,
@@ -21,7 +25,8 @@ class Record:
         steps: int,
         *,
         first_trial: int = 0,
-        predictions: bool = False,
+        points: int | None = None,
+        readings: Sequence[Mapping[str, Reading]] | None = None,
     ) -> None:
         shape = (len(names), trials, steps)
         self.first_trial = first_trial
@@ -32,7 +37,17 @@ class Record:
         self.regret = np.zeros(shape)
         self.restarts = np.zeros(shape, np.uint8)
         self.side_queries = np.zeros(shape, np.int32)
-        self.squared_error = np.full(shape, np.nan) if predictions else None
+        self.squared_error = None if points is None else np.full(shape, np.nan)
+        self.error_sums = None if points is None else np.full((*shape[:2], points), np.nan)
+        self.readings = {name: one for each in readings or () for name, one in each.items()}
+        sizes = {
+            name: [len(each[name].labels) for each in readings or () if name in each]
+            for name in self.readings
+        }
+        self.thoughts = {
+            name: np.full((*shape, max(sizes[name])) if one.labels else shape, np.nan, np.float32)
+            for name, one in self.readings.items()
+        }
         self.seconds = np.zeros(len(names))
         self.compile_seconds = np.zeros(len(names))
 
@@ -41,7 +56,7 @@ class Record:
         policy: int,
         trials: np.ndarray,
         steps: np.ndarray,
-        outcome: Outcome,
+        played: Played,
         seconds: float,
         compile_seconds: float,
     ) -> None:
@@ -49,9 +64,17 @@ class Record:
         rows = slice(first, min(first + len(trials), self.action.shape[1]))
         columns = slice(steps[0], min(steps[-1] + 1, self.action.shape[2]))
         height, width = rows.stop - rows.start, columns.stop - columns.start
-        happened = {name: block for name, block in outcome._asdict().items() if block is not None}
+        for name, block in (played.outcome.readings or {}).items():
+            seen = np.asarray(block).swapaxes(0, 1)[:height, :width]
+            into = self.thoughts[name][policy, rows, columns]
+            into[(..., slice(seen.shape[-1])) if seen.ndim == 3 else ...] = seen
+        blocks = played.outcome._replace(readings=None)._asdict()
+        happened = {name: block for name, block in blocks.items() if block is not None}
         for name, block in happened.items():
             getattr(self, name)[policy, rows, columns] = np.asarray(block).T[:height, :width]
+        if played.error_sums is not None and self.error_sums is not None:
+            so_far = 0.0 if steps[0] == 0 else self.error_sums[policy, rows]
+            self.error_sums[policy, rows] = so_far + np.asarray(played.error_sums)[:height]
         self.seconds[policy] += seconds
         self.compile_seconds[policy] += compile_seconds
 
@@ -77,7 +100,15 @@ class Record:
             },
             attrs={"seed": seed, "jax_version": jax.__version__},
         )
-        if self.squared_error is not None:
+        if self.squared_error is not None and self.error_sums is not None:
             meaning = "squared prediction error, mean over all points"
             runs["squared_error"] = (dims, self.squared_error, {"long_name": meaning})
+            meaning = "squared prediction error, mean over all steps"
+            errors = self.error_sums / self.action.shape[2]
+            runs["point_error"] = (("policy", "trial", "point"), errors, {"long_name": meaning})
+        for name, reading in self.readings.items():
+            own = (*dims, f"{name}_of") if reading.labels else dims
+            runs[name] = (own, self.thoughts[name], {"long_name": reading.meaning})
+            if reading.labels and len(reading.labels) == runs.sizes[f"{name}_of"]:
+                runs = runs.assign_coords({f"{name}_of": list(reading.labels)})
         return runs

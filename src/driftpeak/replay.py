@@ -134,7 +134,13 @@ def replay(
     often = {name: policy for name, policy in made.items() if not policy.deterministic}
     played = [
         simulate(
-            part, Table(rewards), steps=len(rewards), trials=count, seed=seed, progress=progress
+            part,
+            Table(rewards),
+            steps=len(rewards),
+            trials=count,
+            seed=seed,
+            progress=progress,
+            readings=True,
         )
         for part, count in ((once, 1), (often, trials))
         if part

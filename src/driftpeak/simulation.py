@@ -3,7 +3,7 @@
 import math
 import time as clock
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -18,11 +18,11 @@ from driftpeak.forgetting import Times, TimesLike
 from driftpeak.policies import Policy
 from driftpeak.precision import double_precision
 from driftpeak.programs import (
+    Played,
     advance,
     compiled,
     foretell,
-    play,
-    play_and_predict,
+    playing,
     random_keys,
     refresh,
     start,
@@ -49,6 +49,7 @@ def simulate(
     memory_budget: int = MEMORY_BUDGET,
     progress: bool | None = None,
     predictions: bool = False,
+    readings: bool = False,
 ) -> xr.Dataset:
     """Play every policy against the same worlds, and record what happened.
 
@@ -69,16 +70,19 @@ def simulate(
         memory_budget: bytes that the run may use for its arrays; trials are played in groups small
             enough for it. Results do not depend on it beyond rounding.
         progress: show a progress bar; by default if the error output is a terminal.
-        predictions: also record `squared_error`: what each policy expects of the function just
-            before it samples, against the noiseless function, squared, mean over all points; NaN
-            for policies that expect nothing.
+        predictions: also record what each policy expects of the function just before it samples,
+            against the noiseless function, squared: `squared_error` at every step, mean over all
+            points, and `point_error` (policy x trial x point) at every point, mean over all steps;
+            NaN for policies that expect nothing.
+        readings: also record what the policies that can tell think after each step, by the names
+            of their `readings`: `believed_drift` and the like of `Auto`; NaN for other policies.
 
     Returns:
         A dataset with dimensions `policy, trial, step` and variables `action` (point number),
         `reward` (as observed), `regret` (instantaneous, of the noiseless function), `restarts` (1
         where the policy started afresh because of what it saw), `side_queries` (how many the expert
-        answered); and, per policy,
-        `seconds` (running), `compile_seconds` and `foresight` ("none" for all but yardsticks).
+        answered); and, per policy, `seconds` (running), `compile_seconds` and `foresight` ("none"
+        for all but yardsticks).
 
     Raises:
         DriftpeakError: no policy, numbers out of range, a policy for another number of points than
@@ -105,12 +109,14 @@ def simulate(
         trials,
         len(times),
         first_trial=first_trial,
-        predictions=predictions,
+        points=points if predictions else None,
+        readings=[player.readings for player in players.values()] if readings else None,
     )
+    wanted = playing(predictions=predictions, readings=readings)
     work = plan.groups * plan.blocks * len(players)
     with single_threaded_lapack(), progress_bar("simulating", work, show=progress) as done:
         for group in range(plan.groups):
-            _play_group(world, players, times, seed, plan, group, record, done, predictions)
+            _play_group(world, players, times, seed, plan, group, record, done, wanted)
     for index, (name, policy) in enumerate(policies.items()):
         _warn_of_contradictions(name, policy, record.action[index], record.reward[index])
     return record.dataset(times, seed)
@@ -201,7 +207,7 @@ def _play_group(
     group: int,
     record: Record,
     done: Advance,
-    predictions: bool,
+    wanted: Callable[..., Played],
 ) -> None:
     """Play all steps of one group of trials, every policy in turn on each block of steps."""
     # numbers past the last trial or step pad the last group and block; their results are dropped
@@ -239,17 +245,17 @@ def _play_group(
                 keys.noise,
                 keys.expert,
                 world.noise_variance,
+                jnp.asarray(len(times)),
             )
-            program, compile_seconds = compiled(
-                play_and_predict if predictions else play, arguments
-            )
+            program, compile_seconds = compiled(wanted, arguments)
             started = clock.perf_counter()
-            states[name], outcome = jax.block_until_ready(program(*arguments))
+            played = jax.block_until_ready(program(*arguments))
+            states[name] = played.state
             refresh_due = (block + 1) * plan.steps // REFRESH > block * plan.steps // REFRESH
             if refresh_due and block + 1 < plan.blocks:
                 states[name] = jax.block_until_ready(refresh(states[name], player))
             seconds = clock.perf_counter() - started
-            record.write(index, trials, numbers[block], outcome, seconds, compile_seconds)
+            record.write(index, trials, numbers[block], played, seconds, compile_seconds)
             done(name)
 
 

@@ -84,6 +84,7 @@ def default_policies(prior: Prior, drift: float, steps: int) -> list[str]:
     dimension = prior.domain.points.shape[1]
     period = markov_restart_period(prior.kernel, drift=drift, horizon=steps, dimension=dimension)
     return [
+        "auto",
         "random",
         "gp-ucb",
         f"r-gp-ucb:period={period}",

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 import scipy.linalg  # noqa: F401  JAX calls LAPACK through it: it must be loaded to be limited
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 
 @contextmanager
@@ -14,5 +16,11 @@ def single_threaded_lapack() -> Iterator[None]:
     On the CPU, JAX calls SciPy's OpenBLAS, which divides even a 46 x 46 factorisation among all
     cores and then waits for them: ten times slower, measured on two cores.
     """
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _controller().limit(limits=1, user_api="blas"):
         yield
+
+
+@cache
+def _controller() -> Any:
+    # looking for the libraries takes 2 ms, too long for every call of an optimiser
+    return ThreadpoolController()

@@ -67,10 +67,7 @@ def make_belief(
     check_form(form)
     capacity = forgetting.memory(times)
     if features is not None:
-        if len(features.matrix) != len(prior):
-            raise DriftpeakError(
-                f"features are for {len(features.matrix)} points, the prior has {len(prior)}"
-            )
+        features.check(len(prior))
     elif form == "feature-space":
         features = prior.features
     elif form == "auto":

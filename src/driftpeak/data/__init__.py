@@ -1,7 +1,7 @@
 """Reward tables read from files, and the data sets of the papers."""
 
 from driftpeak.data.catalogue import DATA_SETS, DataSet
-from driftpeak.data.grids import read_grid
+from driftpeak.data.grids import cell_positions, read_grid
 from driftpeak.data.intel import read_intel_lab
 from driftpeak.data.monthly import read_monthly
 from driftpeak.data.store import data_folder, data_path, fetch_data, load_data, require_data
@@ -13,6 +13,7 @@ __all__ = [
     "DataSet",
     "Missing",
     "RewardTable",
+    "cell_positions",
     "data_folder",
     "data_path",
     "fetch_data",

@@ -22,7 +22,7 @@ class DataSet:
         publisher, licence: who to credit, and under what terms, as far as known.
         file: its name in the data folder.
         address: where the publisher offers that file; None if only by hand.
-        page: where a person finds it.
+        page: where a person finds it, or what it is made from.
         format: what `read` expects.
         read: the loader; takes a path.
         sha256: checksum of the publisher's file, where the publisher's file is known to be fixed.
@@ -56,7 +56,7 @@ DATA_SETS: dict[str, DataSet] = {
         ),
         DataSet(
             "intel-lab-table",
-            "the same as a table: one column per sensor, one row per 10 minutes",
+            "the same as a table: 46 sensors, every 10 minutes from 2004-03-01 to 2004-03-05",
             "Intel Lab Data, MIT CSAIL",
             "as intel-lab",
             "intel_lab_temperature.csv.gz",
@@ -67,24 +67,35 @@ DATA_SETS: dict[str, DataSet] = {
         ),
         DataSet(
             "pems-speed",
-            "Caltrans PeMS: highway speed by detector, every 5 minutes",
-            "California Department of Transportation, Performance Measurement System",
+            "PeMSD7(M): highway speed at 228 stations near Los Angeles, every 5 minutes, 2012",
+            "Caltrans Performance Measurement System; set made by Yu, Yin and Zhu (IJCAI 2018)",
             "free with registration; terms of PeMS",
-            "pems_speed.csv.gz",
+            "pemsd7_speed.csv.gz",
             None,
             "https://pems.dot.ca.gov",
             "CSV: one column per detector, mph, with or without a header and a time column",
             read_speeds,
         ),
         DataSet(
-            "stocks",
-            "adjusted closing prices of stocks, by trading day",
-            "any vendor; the papers use 29 Dow Jones stocks, 2016-01-04 to 2019-04-10",
-            "terms of the exchange or vendor",
-            "stocks.csv.gz",
+            "us101-speed",
+            "highway speed at 115 detectors along US-101, every 5 minutes for 3 days",
+            "Caltrans Performance Measurement System; Avila and Mezic (Nature Communications 2020)",
+            "none stated; terms of PeMS",
+            "us101_speed.csv.gz",
             None,
-            "your vendor's download page",
-            "CSV: date, then one column per stock",
+            "https://github.com/Allan-Avila/Highway-Traffic-Dynamics-KMD-Code",
+            "CSV: minute, then one column per detector in road order, mph",
+            read_speeds,
+        ),
+        DataSet(
+            "stocks",
+            "adjusted closing prices of 29 Dow Jones stocks, 2016-01-04 to 2019-04-10",
+            "Chowdhury and Gopalan (NeurIPS 2019); their source of the prices is not stated",
+            "none stated; market data may be subject to the terms of the exchange or vendor",
+            "stocks_dow.csv.gz",
+            None,
+            "https://github.com/sayakrc/Bayesian-Optimization-under-Heavy-tailed-Payoffs",
+            "CSV: date, then one column per stock, US dollars",
             read_table,
         ),
         DataSet(
@@ -99,15 +110,37 @@ DATA_SETS: dict[str, DataSet] = {
             read_grid,
         ),
         DataSet(
-            "monthly-map",
-            "monthly temperature of named places, one line per month and place",
-            "for instance Berkeley Earth's regional summaries or GHCN-CAMS regional means",
-            "of the source",
-            "monthly_map.csv.gz",
+            "europe-anomalies",
+            "monthly temperature anomalies of 25 European regions, from 1975, base 1951 to 1980",
+            "Berkeley Earth; collected by Leonardo Uieda",
+            "CC BY-NC 4.0",
+            "europe_berkeley_anomalies.csv.gz",
             None,
-            "https://berkeleyearth.org/data/",
-            "CSV: month, location or region, and a column of values",
+            "https://github.com/compgeolab/temperature-data",
+            "CSV: month, region, lat, lon, anomaly_c; one line per month and region",
             read_monthly,
+        ),
+        DataSet(
+            "france-temperature",
+            "monthly temperature of 13 French regions, 1948 to 2020; use it from 1981",
+            "GHCN-CAMS, NOAA PSL (Fan and van den Dool 2008); regional means by Resource Watch",
+            "public domain (US government); the regional means MIT",
+            "france_temperature.csv.gz",
+            None,
+            "https://github.com/resource-watch/blog-analysis",
+            "CSV: month, location, lat, lon, temperature_c, anomaly_1981_2010_c",
+            read_monthly,
+        ),
+        DataSet(
+            "iberia-temperature",
+            "monthly temperature on 330 half-degree cells, Iberia and around, 1981 to 2010",
+            "Climatic Research Unit, CRU TS 4.00 (Harris et al. 2014)",
+            "Open Database License as far as known",
+            "iberia_temperature_cru.csv.gz",
+            None,
+            "https://github.com/SantanderMetGroup/drought4R",
+            "CSV: month, then one column per cell, named lat_lon, degrees C",
+            read_table,
         ),
     )
 }

@@ -1,6 +1,7 @@
 """Gridded monthly anomalies in netCDF, a box of them made into one column per cell."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -71,11 +72,30 @@ def read_grid(
             f"{path}: {len(values)} months and {whole.sum()} cells without gaps lie in latitude "
             f"{latitude}, longitude {longitude}, years {years}; two of each are needed"
         )
-    names = [f"{lat:g}_{lon:g}" for lat, lon in box["cell"].values[whole]]
+    cells = np.array([tuple(cell) for cell in box["cell"].values[whole]], dtype=np.float64)
+    names = [f"{lat:g}_{lon:g}" for lat, lon in cells]
     times = tuple(f"{time:.4f}" for time in box["time"].values)
     left = int((~whole).sum())
     notes = (f"left out {left} cells with gaps (sea, or missing months)",) if left else ()
-    return RewardTable(values[:, whole], tuple(names), times, "time", notes)
+    return RewardTable(values[:, whole], tuple(names), times, "time", notes, cells[:, ::-1])
+
+
+def cell_positions(names: Sequence[str]) -> np.ndarray:
+    """Longitude and latitude, shape `(cells, 2)`, from names "lat_lon" as `read_grid` gives them.
+
+    Raises:
+        DriftpeakError: a name of another form.
+    """
+    positions = []
+    for name in names:
+        try:
+            latitude, longitude = map(float, name.split("_"))
+        except ValueError:
+            raise DriftpeakError(
+                f"{name!r} is not the name of a grid cell: latitude_longitude, as 43.25_-1.75"
+            ) from None
+        positions.append((longitude, latitude))
+    return np.array(positions)
 
 
 def _within(values: np.ndarray, ends: Range) -> np.ndarray:

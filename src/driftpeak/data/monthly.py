@@ -11,6 +11,7 @@ from driftpeak.data.tables import RewardTable, text_of
 from driftpeak.errors import DriftpeakError, nearest
 
 PLACES = ("location", "region", "place", "station", "city")
+COORDINATES = (("lon", "lat"), ("longitude", "latitude"))
 NOT_VALUES = ("month", *PLACES, "lat", "lon", "latitude", "longitude")
 
 
@@ -24,6 +25,7 @@ def read_monthly(
     """A tidy monthly map: `month` (2001-05), a column of places, and columns of values.
 
     Places that lack a month between `since` and `until` (both included) are left out, with a note.
+    Columns `lat` and `lon` (or `latitude` and `longitude`) give the places' positions.
 
     Arguments:
         value: the column to take; by default the first whose name begins with "anomaly", else the
@@ -31,7 +33,8 @@ def read_monthly(
 
     Raises:
         DriftpeakError: the file cannot be read or is no such table, an unknown column, a value that
-            is no number, a month and place that occur twice, fewer than two whole places.
+            is no number, a month and place that occur twice, a place at two positions, fewer than
+            two whole places.
     """
     path = Path(path)
     reader = csv.DictReader(io.StringIO(text_of(path)))
@@ -50,7 +53,9 @@ def read_monthly(
             f"{path}: no column of values is named {column!r}; there are: "
             f"{', '.join(choices) or 'none'}.{nearest(column, choices)}"
         )
+    axes = next((pair for pair in COORDINATES if set(pair) <= set(header)), None)
     cells: dict[tuple[str, str], float] = {}
+    positions: dict[str, tuple[float, ...]] = {}
     for row in reader:
         month, name = row["month"] or "", row[place] or ""
         if (since is not None and month < since) or (until is not None and month[:7] > until):
@@ -60,12 +65,12 @@ def read_monthly(
         text = (row[column] or "").strip()
         if not text or text.lower() == "nan":
             continue
-        try:
-            cells[month, name] = float(text)
-        except ValueError:
-            raise DriftpeakError(
-                f"{path}: line {reader.line_num}, column {column!r}: {text!r} is not a number"
-            ) from None
+        line = f"{path}: line {reader.line_num}"
+        cells[month, name] = _number(text, f"{line}, column {column!r}")
+        if axes is not None:
+            position = tuple(_number(row[axis], f"{line}, column {axis!r}") for axis in axes)
+            if positions.setdefault(name, position) != position:
+                raise DriftpeakError(f"{line}: {name} lies elsewhere than in the lines before")
     months = sorted({month for month, _ in cells})
     names = sorted({name for _, name in cells})
     whole = [name for name in names if all((month, name) in cells for month in months)]
@@ -77,4 +82,12 @@ def read_monthly(
     values = np.array([[cells[month, name] for name in whole] for month in months])
     left = [name for name in names if name not in whole]
     notes = (f"left out, for missing months: {', '.join(left)}",) if left else ()
-    return RewardTable(values, tuple(whole), tuple(months), "month", notes)
+    where = np.array([positions[name] for name in whole]) if axes is not None else None
+    return RewardTable(values, tuple(whole), tuple(months), "month", notes, where)
+
+
+def _number(text: str | None, where: str) -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        raise DriftpeakError(f"{where}: {text!r} is not a number") from None

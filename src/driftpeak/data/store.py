@@ -1,9 +1,7 @@
 """The data folder: where data sets lie, and how they get there, whole or not at all."""
 
-import contextlib
 import hashlib
 import os
-import tempfile
 import urllib.error
 import urllib.request
 from http.client import HTTPException
@@ -12,6 +10,7 @@ from typing import IO, Any
 
 from driftpeak.data.catalogue import DataSet, data_set
 from driftpeak.errors import DriftpeakError
+from driftpeak.files import new_file
 
 TIMEOUT = 20  # seconds without an answer
 BLOCK = 1 << 20
@@ -26,24 +25,25 @@ def data_folder() -> Path:
     return Path(cache).expanduser() / "driftpeak"
 
 
-def data_path(name: str) -> Path:
-    """Where the file of a data set is, or would be.
+def data_path(name: str, folder: Path | None = None) -> Path:
+    """Where the file of a data set is, or would be: in `folder`, else in the data folder.
 
     Raises:
         DriftpeakError: an unknown name.
     """
-    return data_folder() / data_set(name).file
+    return (folder or data_folder()) / data_set(name).file
 
 
-def require_data(name: str) -> Path:
-    """Where the file of a data set is.
+def require_data(name: str, folder: Path | None = None) -> Path:
+    """Where the file of a data set is: in `folder`, else in the data folder.
 
     Raises:
         DriftpeakError: an unknown name, or it is not there; says how to put it there.
     """
-    path = data_path(name)
+    path = data_path(name, folder)
     if not path.is_file():
-        raise DriftpeakError(f"{path}: there is no such file. {remedy(data_set(name))}")
+        elsewhere = "" if folder is None else f" in {data_folder()}, which is used without --data"
+        raise DriftpeakError(f"{path}: there is no such file. {remedy(data_set(name))}{elsewhere}")
     return path
 
 
@@ -60,7 +60,7 @@ def remedy(data: DataSet) -> str:
     """In words, how to put the file in its place."""
     by_hand = f"`driftpeak data fetch {data.name} --from FILE`"
     if data.address is None:
-        return f"Get it from {data.page} ({data.format}) and put it in place with {by_hand}"
+        return f"Make it from {data.page} ({data.format}) and put it in place with {by_hand}"
     return (
         f"`driftpeak data fetch {data.name}` downloads it from {data.address}; "
         f"without a connection copy it from elsewhere with {by_hand}"
@@ -97,24 +97,16 @@ def fetch_data(name: str, source: str | None = None, *, overwrite: bool = False)
     checksum = data.sha256 if source is None else None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     except OSError as error:
         raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
+    with new_file(path) as part:
+        with part.open("wb") as file:
             digest = _copy(origin, file, data)
         if checksum is not None and digest != checksum:
             raise DriftpeakError(
                 f"{origin}: the checksum (SHA-256) is {digest}, not {checksum}: the download is "
                 "damaged or the publisher has replaced the file"
             )
-        Path(part).chmod(0o644)  # mkstemp makes it private
-        Path(part).replace(path)
-    except OSError as error:
-        raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(part).unlink()
     return path
 
 

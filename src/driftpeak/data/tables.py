@@ -10,7 +10,7 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -41,6 +41,7 @@ class RewardTable:
         times: the cells of the time column as written, None if the table has no such column.
         time_name: the name of the time column, possibly empty; None if there is none.
         notes: what was done to the data, in words.
+        positions: longitude and latitude of the arms in degrees, (arms, 2); None if not known.
     """
 
     values: npt.NDArray[np.float64]
@@ -48,6 +49,19 @@ class RewardTable:
     times: tuple[str, ...] | None
     time_name: str | None
     notes: tuple[str, ...] = ()
+    positions: npt.NDArray[np.float64] | None = None
+
+    def rows(self, first: int, last: int | None = None) -> RewardTable:
+        """The steps from number `first` (from 0) to before `last`."""
+        times = None if self.times is None else self.times[first:last]
+        return replace(self, values=self.values[first:last], times=times)
+
+    def columns(self, chosen: Sequence[int] | npt.NDArray[np.integer]) -> RewardTable:
+        """The arms with these numbers (from 0), in this order."""
+        numbers = np.asarray(chosen)
+        positions = None if self.positions is None else self.positions[numbers]
+        arms = tuple(self.arms[number] for number in numbers)
+        return replace(self, values=self.values[:, numbers], arms=arms, positions=positions)
 
 
 def read_table(

@@ -1,7 +1,6 @@
 """Highway speeds: one column per detector, cut into days if wanted."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,12 +62,4 @@ def split_days(
     count = len(table.values) // steps
     if count == 0:
         raise DriftpeakError(f"{len(table.values)} rows are less than a day of {steps} steps")
-    days = [slice(day * steps + first, day * steps + last) for day in range(count)]
-    return [
-        replace(
-            table,
-            values=table.values[day],
-            times=None if table.times is None else table.times[day],
-        )
-        for day in days
-    ]
+    return [table.rows(day * steps + first, day * steps + last) for day in range(count)]

@@ -1,29 +1,23 @@
 """B16: Bogunovic, Scarlett and Cevher, Time-varying Gaussian process bandit optimization (2016)."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from driftpeak.data import read_table
 from driftpeak.domains import Grid
-from driftpeak.environments import MarkovDrift, Table
+from driftpeak.environments import MarkovDrift
 from driftpeak.experiments.claims import Claim, Column, Combine, Comparison, lower
 from driftpeak.experiments.experiment import Case, Experiment, Setup
-from driftpeak.experiments.figures import mismatch, regret_overlay, regret_panels
+from driftpeak.experiments.figures import mismatch, regret_overlay
 from driftpeak.kernels import SE, Kernel, Matern
-from driftpeak.policies import GPUCB, RGPUCB, TVGPUCB, Policy, UniformRandom
+from driftpeak.policies import RGPUCB, TVGPUCB, Policy
 from driftpeak.priors import Prior
-from driftpeak.replay import prior_from_history
 from driftpeak.theory.schedules import markov_restart_period
-from driftpeak.theory.variation import estimate_drift
-from driftpeak.widths import ScaledLog
 
-SENSOR_TRAINING = 3 * 144  # rows of three days
 STEPS, TRIALS, NOISE_VARIANCE = 200, 200, 0.01
 DRIFTS = (0.001, 0.01, 0.03)
 ASSUMED = (0.0, 0.0005, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1)
 PERIODS = (2, 5, 10, 20, 38, 60, 100, 200)
-TV, R, LAB = "TV-GP-UCB", "R-GP-UCB", "sensors"
+TV, R = "TV-GP-UCB", "R-GP-UCB"
 
 
 def prior(kernel: Kernel) -> Prior:
@@ -60,30 +54,6 @@ def restart_period() -> Setup:
     }
     settings = {"drift": 0.01, "periods": PERIODS, "width": "0.8, 4"}
     return Setup(MarkovDrift(belief, drift=0.01), policies, STEPS, settings)
-
-
-def sensors(path: Path) -> Setup:
-    """Figure 3a: three days of sensors to learn from, two to play."""
-    table = read_table(path)
-    history, rewards = table.values[:SENSOR_TRAINING], table.values[SENSOR_TRAINING:]
-    belief = prior_from_history(history, table.arms, noise_variance=0.5)
-    width = ScaledLog(0.8, 0.4)
-    policies: dict[str, Policy[Any]] = {
-        TV: TVGPUCB(belief, drift=0.03, width=width),
-        R: RGPUCB(belief, period=15, width=width),
-        "GP-UCB": GPUCB(belief, width=width),
-        "random": UniformRandom(belief),
-    }
-    found = estimate_drift(history, prior=belief)
-    settings = {
-        "drift": 0.03,
-        "period": 15,
-        "noise_variance": 0.5,
-        "width": "0.8, 0.4",
-        "drift of highest likelihood on the training days": found.drift,
-        "its interval": [found.low, found.high],
-    }
-    return Setup(Table(rewards), policies, len(rewards), settings)
 
 
 def _matched(id: str, kernel: Kernel, name: str) -> Experiment:
@@ -168,26 +138,5 @@ EXPERIMENTS = (
         partial(mismatch, case="eps = 0.01", values=PERIODS, true=38,
                 xlabel="period N of R-GP-UCB"),
         choices=("Spread is compared between N = 20, 60 and 200.",),
-    ),
-    Experiment(
-        "b16-fig3a",
-        "Intel lab, 46 sensors, the last two of five days",
-        "B16 figure 3a",
-        (Case(LAB, sensors, 20, data="intel_lab_temperature.csv.gz"),),
-        (
-            Claim("TV-GP-UCB has less regret than R-GP-UCB", (lower((LAB, TV), (LAB, R)),)),
-            Claim("R-GP-UCB has less regret than GP-UCB", (lower((LAB, R), (LAB, "GP-UCB")),)),
-            Claim("GP-UCB ends near random: in the second day it has more than 80 % of its regret",
-                  (Comparison("GP-UCB minus 0.8 times random, regret per step",
-                              (Column(LAB, "GP-UCB", first=145), Column(LAB, "random", first=145)),
-                              _weighted(1, -0.8)),)),
-        ),
-        partial(regret_panels, average=True),
-        choices=(
-            "Rewards as recorded, no noise added; prior mean and covariance of the training days.",
-            "Drift 0.03 and period 15 are the paper's; settings say what the training days give.",
-            "B16 says `barely better than random`: here above 80 % of random's regret.",
-        ),
-        notes=("One history: intervals are over blocks of steps, random is a mean of 20 runs.",),
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ is right. It holds if the intervals of all of them lie above zero, does not hold
 and is undecided otherwise. That all must hold needs no correction for their number.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,28 +31,49 @@ class Column:
     Of a case that keeps totals only, the total.
 
     Attributes:
-        measure: "regret", "side_queries" or "restarts".
+        case: its trials are the samples; or several cases, each of them one sample.
+        measure: "regret", "squared_error", "side_queries" or "restarts".
         first, last: steps, counted from 1 and both included; the last one by default.
     """
 
-    case: str
+    case: str | tuple[str, ...]
     policy: str
     measure: str = "regret"
     first: int = 1
     last: int | None = None
 
     def samples(self, results: Mapping[str, xr.Dataset]) -> Array:
-        """Per trial; or, where all trials share one recorded history, per block of steps.
+        """Per case, if there are several; else per trial; or, where all trials share one recorded
+        history, per block of steps.
 
         The blocks are consecutive and about sqrt(T) long, so that blocks are nearly independent.
         """
+        if isinstance(self.case, tuple):
+            return np.array([self._values(results[case]).mean() for case in self.case])
         runs = results[self.case]
+        return by_sample(self._values(runs), independent=bool(runs.attrs["independent_trials"]))
+
+    def _values(self, runs: xr.Dataset) -> Array:
+        """Shape `(trial, step)`."""
         run = runs[self.measure].sel(policy=self.policy)
-        values = np.asarray(run.values[:, self.first - 1 : self.last], dtype=float)
-        if runs.attrs["independent_trials"]:
-            return values.mean(axis=1)
-        series = values.mean(axis=0)
-        return np.array([b.mean() for b in np.array_split(series, round(len(series) ** 0.5))])
+        return np.asarray(run.values[:, self.first - 1 : self.last], dtype=float)
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The case or the cases."""
+        return self.case if isinstance(self.case, tuple) else (self.case,)
+
+
+def by_sample(values: Array, *, independent: bool) -> Array:
+    """From shape `(..., trial, step)` to `(..., sample)`, means over a trial or a block of steps.
+
+    The blocks, of one history that all trials share, are consecutive and about sqrt(T) long.
+    """
+    if independent:
+        return values.mean(axis=-1)
+    series = values.mean(axis=-2)
+    blocks = np.array_split(series, round(series.shape[-1] ** 0.5), axis=-1)
+    return np.stack([block.mean(axis=-1) for block in blocks], axis=-1)
 
 
 Combine = Callable[[Array], Any]
@@ -61,6 +82,11 @@ Combine = Callable[[Array], Any]
 def difference(samples: Array) -> Any:
     """Mean of the first column minus that of the second."""
     return (samples[..., 0] - samples[..., 1]).mean(axis=-1)
+
+
+def majority(samples: Array) -> Any:
+    """Share of the samples in which the second column is at most the first, less one half."""
+    return (samples[..., 1] <= samples[..., 0]).mean(axis=-1) - 0.5
 
 
 @dataclass(frozen=True)
@@ -112,17 +138,25 @@ class Judgement:
 
 
 def lower(
-    better: tuple[str, str], worse: tuple[str, str], *, first: int = 1, last: int | None = None
+    better: tuple[str, str],
+    worse: tuple[str, str],
+    *,
+    measure: str = "regret",
+    first: int = 1,
+    last: int | None = None,
 ) -> Comparison:
-    """That one (case, policy) has less regret per step than another."""
-    columns = (Column(*worse, first=first, last=last), Column(*better, first=first, last=last))
+    """That one (case, policy) has less of what is measured, per step, than another."""
+    columns = tuple(Column(*one, measure, first, last) for one in (worse, better))
     place = "" if better[0] == worse[0] else f" ({better[0]} / {worse[0]})"
-    return Comparison(f"{worse[1]} minus {better[1]}{place}, regret per step", columns)
+    quantity = f"{measure.replace('_', ' ')} per step"
+    return Comparison(f"{worse[1]} minus {better[1]}{place}, {quantity}", columns)
 
 
-def lowest(case: str, policy: str, others: list[str]) -> tuple[Comparison, ...]:
-    """That `policy` has less regret than each of `others`."""
-    return tuple(lower((case, policy), (case, other)) for other in others)
+def lowest(
+    case: str, policy: str, others: Sequence[str], *, measure: str = "regret"
+) -> tuple[Comparison, ...]:
+    """That `policy` has less of what is measured than each of `others`."""
+    return tuple(lower((case, policy), (case, other), measure=measure) for other in others)
 
 
 def judge(claim: Claim, results: Mapping[str, xr.Dataset]) -> Judgement:

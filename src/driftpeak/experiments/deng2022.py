@@ -140,7 +140,7 @@ EXPERIMENTS = (
         "d22-fig1c",
         "29 stocks, 823 days",
         "D22 figure 1 (c)",
-        (Case("stocks", stocks, 1, data="stocks_dow.csv.gz"),),
+        (Case("stocks", stocks, 1, data="stocks"),),
         (Claim("WGP-UCB has the lowest regret", lowest("stocks", "WGP-UCB", OTHERS)),),
         regret_panels,
         choices=(

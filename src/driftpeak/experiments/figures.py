@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -10,6 +11,12 @@ from driftpeak.experiments.experiment import Results
 from driftpeak.plots import BAND, COLOURS, STYLES
 
 _BANDS = "bands: one standard error"
+_MEASURES = {  # by name, and whether they are averaged over steps
+    ("regret", False): "cumulative regret, $R_t$",
+    ("regret", True): "average regret, $R_t/t$",
+    ("side_queries", False): "side queries so far, $N_t$",
+    ("squared_error", True): "squared error so far, mean per step",
+}
 
 
 def regret_panels(
@@ -18,35 +25,32 @@ def regret_panels(
     *,
     cases: Sequence[str] = (),
     average: bool = False,
-    side_queries: bool = False,
+    further: Sequence[str] = (),
 ) -> Figure:
     """One panel per case: cumulative regret R_t, or R_t / t, with standard errors over trials.
 
-    With `side_queries`, a second row counts them.
+    A row of panels for each of `further`: "side_queries" so far, or the "squared_error" so far,
+    mean over steps.
     """
     cases = list(cases or results)
-    rows = 2 if side_queries else 1
+    rows = {"regret": average} | {measure: measure == "squared_error" for measure in further}
     figure = Figure(
-        figsize=(max(6.4, 0.6 + 4.4 * len(cases)), 3.8 * rows + 0.8), layout="constrained"
+        figsize=(max(6.4, 0.6 + 4.4 * len(cases)), 3.8 * len(rows) + 0.8), layout="constrained"
     )
-    panels = figure.subplots(rows, len(cases), squeeze=False)
+    panels = figure.subplots(len(rows), len(cases), squeeze=False)
     names = list(dict.fromkeys(str(n) for case in cases for n in results[case]["policy"].values))
     for column, case in enumerate(cases):
         runs = results[case]
         for name in map(str, runs["policy"].values):
             look = _look(names.index(name))
-            regret = runs["regret"].sel(policy=name).values.cumsum(axis=1)
-            curve(panels[0, column], runs, regret, look, average=average)
-            if side_queries:
-                queries = runs["side_queries"].sel(policy=name).values.cumsum(axis=1)
-                curve(panels[1, column], runs, queries, look)
-        panels[0, column].set(title=case, xlabel="step t")
-        panels[0, column].set_ylim(0, _top(runs, average))
-        if side_queries:
-            panels[1, column].set(xlabel="step t", ylim=(0, None))
-    panels[0, 0].set_ylabel("average regret, $R_t/t$" if average else "cumulative regret, $R_t$")
-    if side_queries:
-        panels[1, 0].set_ylabel("side queries so far, $N_t$")
+            for axes, (measure, averaged) in zip(panels[:, column], rows.items(), strict=True):
+                totals = runs[measure].sel(policy=name).values.cumsum(axis=1)
+                curve(axes, runs, totals, look, average=averaged)
+        panels[0, column].set_title(case)
+        for axes, (measure, averaged) in zip(panels[:, column], rows.items(), strict=True):
+            axes.set(xlabel="step t", ylim=(0, _top(runs, averaged, measure)))
+    for axes, row in zip(panels[:, 0], rows.items(), strict=True):
+        axes.set_ylabel(_MEASURES[row])
     banded = any(results[case].attrs["independent_trials"] for case in cases)
     _finish(figure, panels, title, names, _BANDS if banded else "")
     return figure
@@ -116,13 +120,14 @@ def curve(
     axes.plot(steps, mean, linewidth=1.6, **look)
 
 
-def _top(runs: Any, average: bool) -> float:
+def _top(runs: Any, average: bool, measure: str = "regret") -> float:
     """Upper end of the axis; the first steps of an average are all exploration: left out."""
-    totals = runs["regret"].values.cumsum(axis=2).mean(axis=1)
+    totals = runs[measure].values.cumsum(axis=2).mean(axis=1)
     if average:
         totals = totals / runs["step"].values
-        return 1.1 * float(totals[:, min(5, totals.shape[1] - 1) :].max())
-    return 1.1 * float(totals.max())
+        totals = totals[:, min(5, totals.shape[1] - 1) :]
+    # no squared error of policies that expect nothing; no side queries of most
+    return 1.1 * float(np.nanmax(totals)) or 1.0
 
 
 def _look(number: int) -> dict[str, Any]:

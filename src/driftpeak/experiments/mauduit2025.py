@@ -133,7 +133,7 @@ EXPERIMENTS = (
         tuple(
             claim for case in CASES for claim in _claims(case, check=case != "20 centres")
         ),
-        partial(regret_panels, cases=("20 centres",), average=True, side_queries=True),
+        partial(regret_panels, cases=("20 centres",), average=True, further=("side_queries",)),
         choices=(
             "M25 states neither the number of centres nor the noise: 20, evenly spaced, and sd "
             "0.1; delta = 0.1, B = 5.",

@@ -1,8 +1,9 @@
 r"""Rates: measured regret against T and against V_T, beside the exponents that theory gives.
 
 A function on [0, 1] changes abruptly at evenly spaced times. Against T, it changes twice whatever T
-is, so that V_T stays; against V_T, T stays and the number of changes grows. Each policy has the
-parameters that theory gives it for the known variation. Slopes are fitted to log R_T.
+is, so that V_T stays; against V_T, T stays and the number of changes grows, to which V_T is
+proportional. Each policy has the parameters that theory gives it for the known variation. Slopes
+are fitted to log R_T.
 """
 
 import json
@@ -19,11 +20,20 @@ from driftpeak.experiments.claims import Claim, Column, Combine, Comparison, int
 from driftpeak.experiments.experiment import Case, Experiment, Results, Setup
 from driftpeak.kernels import SE
 from driftpeak.plots import COLOURS
-from driftpeak.policies import ADAOPKB, RGPUCB, ROPKB, RPERP, SWGPUCB, Policy, UniformRandom
+from driftpeak.policies import (
+    ADAOPKB,
+    RGPUCB,
+    ROPKB,
+    RPERP,
+    SWGPUCB,
+    WGPUCB,
+    Policy,
+    UniformRandom,
+)
 from driftpeak.priors import Prior
 from driftpeak.simulation import true_functions
 from driftpeak.theory.rates import Setting, applicable
-from driftpeak.theory.schedules import restart_period
+from driftpeak.theory.schedules import discount_factor, restart_period
 from driftpeak.theory.variation import supremum_variation
 from driftpeak.widths import ScaledLog
 
@@ -34,7 +44,7 @@ SUPPORTS, NOISE, POINTS, TRIALS = 20, 0.1, 50, 10
 KERNEL = SE(0.2)
 SMALLER = 0.03
 THEORY = {
-    "R-GP-UCB": "r-gp-ucb", "SW-GP-UCB": "sw-gp-ucb", "R-PERP": "r-perp",
+    "R-GP-UCB": "r-gp-ucb", "SW-GP-UCB": "sw-gp-ucb", "WGP-UCB": "w-gp-ucb", "R-PERP": "r-perp",
     f"R-PERP, C = {SMALLER:g}": "r-perp", "OPKB with restarts": "opkb", "ADA-OPKB": "ada-opkb",
 }  # fmt: skip
 """What each policy is called in the tables of exponents."""
@@ -57,12 +67,14 @@ def setup(horizon: int, changes: int) -> Setup:
     variation = mean_variation(prior, changes)
     bound = 2 * math.sqrt(SUPPORTS / 3)
     memory = restart_period(KERNEL, horizon=horizon, dimension=1, variation=variation)
+    discount = discount_factor(KERNEL, horizon=horizon, dimension=1, variation=variation)
     perp = {"horizon": horizon, "variation": variation, "norm_bound": bound, "noise_scale": NOISE}
     reward_bound = bound + 5 * NOISE
     policies: dict[str, Policy[Any]] = {
         "random": UniformRandom(prior),
         "R-GP-UCB": RGPUCB(prior, period=memory, width=ScaledLog()),
         "SW-GP-UCB": SWGPUCB(prior, window=memory, width=ScaledLog()),
+        "WGP-UCB": WGPUCB(prior, discount=discount, width=ScaledLog()),
         "R-PERP": RPERP(prior, **perp),  # type: ignore[arg-type]
         f"R-PERP, C = {SMALLER:g}": RPERP(prior, constant=SMALLER, **perp),  # type: ignore[arg-type]
         "OPKB with restarts": ROPKB(
@@ -72,7 +84,8 @@ def setup(horizon: int, changes: int) -> Setup:
     }
     settings = {
         "horizon": horizon, "changes": changes, "variation": variation, "period and window": memory,
-        "norm_bound": bound, "noise_scale": NOISE, "width": "0.8, 4", "opkb": "tuned",
+        "discount": discount, "norm_bound": bound, "noise_scale": NOISE,
+        "width": "0.8, 4", "opkb": "tuned",
     }  # fmt: skip
     return Setup(environment(prior, horizon, changes), policies, horizon, settings)
 
@@ -106,12 +119,13 @@ def _columns(policy: str, cases: dict[str, tuple[int, int]]) -> tuple[Column, ..
     return tuple(Column(case, policy) for case in cases)
 
 
-def _no_faster(policy: str) -> Comparison:
-    exponent = theoretical(policy, "T") or 1.0
-    fit = slope(np.log(HORIZONS))
+def _no_faster(policy: str, by: str) -> Comparison:
+    cases = BY_HORIZON if by == "T" else BY_CHANGES
+    exponent = theoretical(policy, by) or 0.0
+    fit = slope(np.log(HORIZONS if by == "T" else CHANGES))
     return Comparison(
-        f"{policy}: theory's exponent {exponent:.3g} minus the slope of log R_T against log T",
-        _columns(policy, BY_HORIZON),
+        f"{policy}: theory's exponent {exponent:.3g} minus the slope of log R_T against log {by}",
+        _columns(policy, cases),
         lambda samples: exponent - fit(samples),
     )
 
@@ -187,8 +201,12 @@ EXPERIMENTS = (
             Claim(text, (comparison,), check=True)
             for policy in THEORY
             for text, comparison in (
-                (f"{policy} grows no faster with T than theory's bound", _no_faster(policy)),
                 (f"{policy} is sublinear in T", _sublinear(policy)),
+                (f"{policy} grows no faster with T than theory's bound", _no_faster(policy, "T")),
+                (
+                    f"{policy} grows no faster with V_T than theory's bound",
+                    _no_faster(policy, "V_T"),
+                ),
             )
         ),
         picture,
@@ -196,7 +214,7 @@ EXPERIMENTS = (
             "50 points on [0, 1], SE l = 0.2, M = 20, noise sd 0.1; changes at evenly spaced "
             "times: twice for every T; 1 to 32 times at T = 10,000; 10 trials.",
             "V_T is the mean over 200 other worlds, in the supremum norm.",
-            "R- and SW-GP-UCB have B16's width; with the confidence width, valid but wide, they "
+            "R-, SW- and WGP-UCB have B16's width; with the confidence width, valid but wide, they "
             "mostly explore at these T.",
         ),
         notes=(

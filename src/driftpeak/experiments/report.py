@@ -1,12 +1,12 @@
 """What a run of experiments leaves behind: results, pictures, `summary.json`, `report.html`."""
 
 import base64
+import dataclasses
 import html
 import io
 import json
 import math
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +20,7 @@ from driftpeak.experiments.claims import LEVEL, Judgement, judge
 from driftpeak.experiments.experiment import Experiment, Results
 from driftpeak.experiments.registry import EXPERIMENTS
 from driftpeak.experiments.runner import mean_regret, read_results
+from driftpeak.files import new_file
 from driftpeak.results import standard_error
 
 
@@ -91,6 +92,7 @@ def as_json(one: Outcome) -> dict[str, Any]:
             }
             for judgement in one.judgements
         ],
+        "tables": [dataclasses.asdict(table) for table in one.experiment.tables(one.results)],
         "cases": {
             name: {
                 "trials": runs.sizes["trial"],
@@ -118,6 +120,8 @@ def _policies(runs: xr.Dataset) -> dict[str, dict[str, float | None]]:
             "restarts": float(run["restarts"].sum("step").mean()),
             "seconds": float(run["seconds"]),
         }
+        if "squared_error" in run:
+            rows[name]["squared_error"] = _finite(float(run["squared_error"].values.mean()))
     return rows
 
 
@@ -140,13 +144,16 @@ def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def draw(one: Outcome, path: Path) -> bytes:
-    """Write an experiment's picture, and return it."""
-    buffer = io.BytesIO()
+def draw(one: Outcome, directory: Path) -> list[bytes]:
+    """Write an experiment's pictures into a folder, and return them."""
     title = f"{one.experiment.source}: {one.experiment.title}"
-    one.experiment.picture(one.results, title).savefig(buffer, format="png", dpi=130)
-    write_bytes(path, buffer.getvalue())
-    return buffer.getvalue()
+    drawn = []
+    for name, picture in one.experiment.pictures.items():
+        buffer = io.BytesIO()
+        picture(one.results, title).savefig(buffer, format="png", dpi=130)
+        write_bytes(directory / f"{name}.png", buffer.getvalue())
+        drawn.append(buffer.getvalue())
+    return drawn
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -155,14 +162,8 @@ def write_bytes(path: Path, content: bytes) -> None:
     Raises:
         DriftpeakError: the disk is full or the folder not writable.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with new_file(path) as part:
         part.write_bytes(content)
-        part.replace(path)
-    except OSError as error:
-        raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 STYLE = """
@@ -177,7 +178,7 @@ section{margin-top:3rem} summary{cursor:pointer}
 CLASSES = {"holds": "holds", "does not hold": "not", "undecided": "open"}
 
 
-def page(found: Mapping[str, Any], pictures: Mapping[str, bytes]) -> str:
+def page(found: Mapping[str, Any], pictures: Mapping[str, Sequence[bytes]]) -> str:
     """The report as one HTML page with the pictures inside, from `summary` and PNG files by id."""
     counts = found["papers_claims"]
     words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
@@ -202,8 +203,12 @@ def page(found: Mapping[str, Any], pictures: Mapping[str, bytes]) -> str:
     )
 
 
-def _section(id: str, one: Mapping[str, Any], picture: bytes) -> str:
-    image = base64.b64encode(picture).decode()
+def _section(id: str, one: Mapping[str, Any], pictures: Sequence[bytes]) -> str:
+    images = "".join(
+        f'<img alt="{_text(one["title"])}, picture {number}" '
+        f'src="data:image/png;base64,{base64.b64encode(picture).decode()}">'
+        for number, picture in enumerate(pictures, start=1)
+    )
     notes = "".join(f"<p>{_text(note)}</p>" for note in one["notes"])
     choices = "".join(f"<li>{_text(choice)}</li>" for choice in one["choices"])
     left_open = f"<p>What the paper leaves open:</p><ul>{choices}</ul>" if choices else ""
@@ -213,9 +218,20 @@ def _section(id: str, one: Mapping[str, Any], picture: bytes) -> str:
     return (
         f'<section id="{id}"><h2>{id}: {_text(one["title"])}</h2>'
         f'<p class="note">{_text(one["source"])}; seed {one["seed"]}.</p>'
-        f'<img alt="{_text(one["title"])}" src="data:image/png;base64,{image}">'
-        f"{_claims(main)}{further}{notes}{left_open}{_cases(one['cases'])}</section>"
+        f"{images}{_tables(one['tables'])}{_claims(main)}{further}{notes}{left_open}{_cases(one['cases'])}</section>"
     )
+
+
+def _tables(tables: list[Mapping[str, Any]]) -> str:
+    parts = ""
+    for table in tables:
+        head = "".join(f"<th>{_text(column)}</th>" for column in table["columns"])
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>"
+            for row in table["rows"]
+        )
+        parts += f"<h3>{_text(table['title'])}</h3><table><tr>{head}</tr>{rows}</table>"
+    return parts
 
 
 def _claims(claims: list[Mapping[str, Any]]) -> str:
@@ -240,18 +256,22 @@ def _claims(claims: list[Mapping[str, Any]]) -> str:
 def _cases(cases: Mapping[str, Any]) -> str:
     parts = ""
     for name, case in cases.items():
+        predicted = any("squared_error" in row for row in case["policies"].values())
+        heading = "<th class=n>squared error</th>" if predicted else ""
         rows = "".join(
             f"<tr><td>{_text(policy)}</td><td class=n>{_number(row['mean_regret'])}</td>"
             f"<td class=n>{_number(row['standard_error'])}</td>"
             f"<td class=n>{_number(row['cumulative_regret'])}</td>"
-            f"<td class=n>{row['side_queries']:.4g}</td><td class=n>{row['seconds']:.1f}</td></tr>"
+            f"<td class=n>{row['side_queries']:.4g}</td><td class=n>{row['seconds']:.1f}</td>"
+            + (f"<td class=n>{_number(row['squared_error'])}</td></tr>" if predicted else "</tr>")
             for policy, row in case["policies"].items()
         )
         settings = ", ".join(f"{key} = {value}" for key, value in case["settings"].items())
         parts += (
             f"<h3>{_text(name)}: {case['trials']} trials of {case['steps']} steps</h3><table><tr>"
             "<th>policy</th><th class=n>regret per step</th><th class=n>s.e.</th>"
-            "<th class=n>cumulative</th><th class=n>side queries</th><th class=n>seconds</th></tr>"
+            "<th class=n>cumulative</th><th class=n>side queries</th><th class=n>seconds</th>"
+            f"{heading}</tr>"
             f"{rows}</table><p class=note>{_text(settings)}</p>"
         )
     return f"<details><summary>Policies and settings</summary>{parts}</details>"

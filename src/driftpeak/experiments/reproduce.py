@@ -61,7 +61,7 @@ def reproduce(
         chunks = output / CHUNKS
         _make(chunks)
     found: dict[str, dict[str, Any]] = {}
-    pictures: dict[str, bytes] = {}
+    pictures: dict[str, list[bytes]] = {}
 
     def done(experiment: Experiment, results: dict[str, xr.Dataset], seconds: float) -> None:
         attributes = provenance(experiment, plan, seconds)
@@ -69,7 +69,7 @@ def reproduce(
         found[experiment.id] = as_json(one)
         if output is not None:
             write_results(results, attributes, output / f"{experiment.id}.nc")
-            pictures[experiment.id] = draw(one, output / f"{experiment.id}.png")
+            pictures[experiment.id] = draw(one, output)
         tell(one)
 
     run(experiments, plan, done, chunks=chunks, executor=executor)
@@ -89,14 +89,16 @@ def redraw(directory: Path, *, tell: Told = lambda _: None) -> dict[str, Any]:
     found, pictures = {}, {}
     for one in read_outcomes(directory):
         found[one.experiment.id] = as_json(one)
-        pictures[one.experiment.id] = draw(one, directory / f"{one.experiment.id}.png")
+        pictures[one.experiment.id] = draw(one, directory)
         tell(one)
     result = summary(found)
     _write_report(directory, result, pictures)
     return result
 
 
-def _write_report(directory: Path, result: dict[str, Any], pictures: dict[str, bytes]) -> None:
+def _write_report(
+    directory: Path, result: dict[str, Any], pictures: dict[str, list[bytes]]
+) -> None:
     write_bytes(directory / "report.html", page(result, pictures).encode())
     text = json.dumps(result, indent=2, allow_nan=False) + "\n"
     write_bytes(directory / SUMMARY, text.encode())

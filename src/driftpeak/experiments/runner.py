@@ -7,27 +7,28 @@ import os
 import platform
 import time as clock
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future, as_completed
 from dataclasses import dataclass
-from importlib.metadata import version
-from multiprocessing import get_context
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
+from driftpeak.data import data_path, require_data
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.registry import EXPERIMENTS
+from driftpeak.experiments.workers import MADE_WITH, check_versions, versions
+from driftpeak.files import new_file
 from driftpeak.progress import progress_bar
 from driftpeak.simulation import simulate
 
 QUICK_SHARE = 0.1
 FEWEST_TRIALS = 2
 DROPPED = ("compile_seconds",)
+OF_A_JOB = ("job_seconds", "machine", "made_with")
 
 
 class Job(NamedTuple):
@@ -38,12 +39,13 @@ class Job(NamedTuple):
     first_trial: int
     trials: int
     seed: int
-    data: str
+    data: str  # path of the data file, or empty
+    checksum: str  # of the data file
 
     @property
     def key(self) -> str:
-        """A file name for its results: unlike that of any other job, or of another version."""
-        text = json.dumps([*self, version("driftpeak")])
+        """A file name for its results: unlike that of other jobs, data or versions."""
+        text = json.dumps([*self, versions()])
         return f"{self.experiment}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.nc"
 
 
@@ -53,7 +55,7 @@ class Plan:
 
     Attributes:
         trials: of every case; the paper's numbers by default. quick: a tenth of them.
-        seed: of everything random. data: folder of the data files.
+        seed: of everything random. data: folder of the data files, by default the data folder.
     """
 
     trials: int | None = None
@@ -71,7 +73,6 @@ class Plan:
 
     def jobs(self, experiment: Experiment) -> list[Job]:
         """The jobs of an experiment. They do not depend on how many workers there are."""
-        data = "" if self.data is None else str(self.data.resolve())
         return [
             Job(
                 experiment.id,
@@ -79,29 +80,49 @@ class Plan:
                 first,
                 min(case.chunk, self.count(case) - first),
                 at_least_integer("seed", self.seed, 0),
-                data if case.data else "",
+                *(_named(data_path(case.data, self.data)) if case.data else ("", "")),
             )
             for case in experiment.cases
             for first in range(0, self.count(case), case.chunk)
         ]
 
 
+def _named(path: Path) -> tuple[str, str]:
+    """A file's absolute path, and the SHA-256 of what it holds."""
+    return str(path.resolve()), _checksum(path.resolve())
+
+
+def _checksum(path: Path) -> str:
+    found = path.stat()
+    return _digest(path, found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _digest(path: Path, modified: int, size: int) -> str:
+    """Kept as long as the file is not replaced: every job asks, and a worker lives long."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def check_data(experiments: Sequence[Experiment], data: Path | None) -> None:
     """Raise DriftpeakError if a data file is missing, saying which and how to get it."""
     for experiment in experiments:
         for case in experiment.cases:
-            if case.data and (data is None or not (data / case.data).is_file()):
-                where = "no --data DIR was given" if data is None else f"it is not in {data}"
-                raise DriftpeakError(
-                    f"{experiment.id} needs {case.data}, and {where}: "
-                    "docs/reproduce.md says where it comes from; give the folder with --data DIR"
-                )
+            if case.data:
+                try:
+                    require_data(case.data, data)
+                except DriftpeakError as error:
+                    raise DriftpeakError(
+                        f"{experiment.id} needs the data set {case.data}. {error}"
+                    ) from None
 
 
 def play(job: Job) -> xr.Dataset:
     """Play one job, in whatever process."""
     case = next(c for c in EXPERIMENTS[job.experiment].cases if c.name == job.case)
-    setup: Setup = case.build(Path(job.data) / case.data) if case.data else case.build()
+    if job.data:
+        _check_file(job)
+    setup: Setup = case.build(Path(job.data)) if job.data else case.build()
     runs = simulate(
         setup.policies,
         setup.environment,
@@ -110,32 +131,29 @@ def play(job: Job) -> xr.Dataset:
         first_trial=job.first_trial,
         seed=job.seed,
         progress=False,
+        predictions=case.predictions,
     ).drop_vars(DROPPED)
     if case.totals_only:
         last = runs["step"].values[-1:]
         totals = runs[["regret", "side_queries", "restarts"]].sum("step", dtype=float)
         runs = runs.drop_dims("step").merge(totals.expand_dims(step=last, axis=-1))
         runs = runs.transpose("policy", "trial", "step")
-    for name, value in setup.extra.items():
-        runs[name] = value
-    return runs.assign_attrs(
+    return runs.merge(setup.extra).assign_attrs(
         settings=json.dumps(setup.settings, default=str),
         independent_trials=int(case.independent),
         steps=setup.steps,
     )
 
 
-@contextmanager
-def local_workers(workers: int) -> Iterator[Executor | None]:
-    """An executor with so many processes; None, for this process alone, if one is enough."""
-    if at_least_integer("workers", workers, 1) == 1:
-        yield None
-        return
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+def _check_file(job: Job) -> None:
+    """Raise DriftpeakError if this machine lacks the data file, or has another one."""
+    path = Path(job.data)
+    if not path.is_file() or _checksum(path) != job.checksum:
+        what = "holds something else than" if path.is_file() else "is missing, unlike"
+        raise DriftpeakError(
+            f"{path} on {platform.node()} {what} where the run was started: every worker needs the "
+            "same data files at the same path (shared, or copied there)"
+        )
 
 
 Done = Callable[[Experiment, dict[str, xr.Dataset], float], None]
@@ -160,7 +178,8 @@ def run(
             cluster's; jobs run in this process if there is none.
 
     Raises:
-        DriftpeakError: a data file is missing, a worker process died, the folder is not writable.
+        DriftpeakError: a data file is missing, here or where a job is played; a worker has other
+            versions than this process; the folder is not writable.
     """
     check_data(experiments, plan.data)
     todo = {experiment.id: plan.jobs(experiment) for experiment in experiments}
@@ -187,6 +206,7 @@ def run(
             else:
                 finish(job, kept)
         for job, runs in _played(missing, executor):
+            check_versions(runs.attrs["machine"], json.loads(runs.attrs["made_with"]))
             if chunks is not None:
                 write_dataset(runs, chunks / job.key)
             finish(job, runs)
@@ -201,21 +221,20 @@ def _played(jobs: list[Job], executor: Executor | None) -> Iterator[tuple[Job, x
     try:
         for future in as_completed(futures):
             yield futures.pop(future), future.result()
-    except BrokenProcessPool:
-        raise DriftpeakError(
-            "a worker process died, perhaps for lack of memory; finished parts are kept: run the "
-            "same command again, with fewer --workers"
-        ) from None
     finally:
         for future in futures:
             future.cancel()
 
 
 def timed_play(job: Job) -> xr.Dataset:
-    """`play`, with the seconds it took, compilation included."""
+    """`play`, with the seconds it took, compilation included, and who played it."""
     started = clock.perf_counter()
     runs = play(job)
-    return runs.assign_attrs(job_seconds=clock.perf_counter() - started)
+    return runs.assign_attrs(
+        job_seconds=clock.perf_counter() - started,
+        machine=platform.node(),
+        made_with=json.dumps(versions()),
+    )
 
 
 def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -228,7 +247,7 @@ def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]
         rest = mine[0].drop_vars([*measured, "seconds", "trial"])
         seconds = sum(part["seconds"] for part in mine)
         whole = whole.merge(rest).assign(seconds=seconds)
-        attrs = {k: v for k, v in mine[0].attrs.items() if k != "job_seconds"}
+        attrs = {k: v for k, v in mine[0].attrs.items() if k not in OF_A_JOB}
         whole.attrs = {**attrs, "trials": whole.sizes["trial"]}
         results[case] = whole
     return results
@@ -236,7 +255,6 @@ def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]
 
 def provenance(experiment: Experiment, plan: Plan, seconds: float) -> dict[str, str | int | float]:
     """What an experiment's results came from, for their attributes."""
-    made_with = ("driftpeak", "jax", "jaxlib", "equinox", "numpy", "scipy", "xarray")
     return {
         "experiment": experiment.id,
         "title": experiment.title,
@@ -248,7 +266,7 @@ def provenance(experiment: Experiment, plan: Plan, seconds: float) -> dict[str, 
         "job_seconds": seconds,
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        **{f"{name}_version": version(name) for name in made_with},
+        **{f"{name}_version": versions()[name] for name in MADE_WITH},
     }
 
 
@@ -258,20 +276,12 @@ def write_dataset(data: xr.Dataset | xr.DataTree, path: Path) -> None:
     Raises:
         DriftpeakError: the disk is full or the folder not writable.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with new_file(path) as part:
         if isinstance(data, xr.Dataset):
             data.to_netcdf(part, engine="h5netcdf", encoding=_compressed(data))
         else:
             encoding = {node.path: _compressed(node.dataset) for node in data.leaves}
             data.to_netcdf(part, engine="h5netcdf", encoding=encoding)
-        part.replace(path)
-    except OSError as error:
-        raise DriftpeakError(
-            f"{path} cannot be written: {error.strerror or error}; finished parts are kept"
-        ) from None
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _compressed(data: xr.Dataset) -> dict[str, dict[str, int]]:

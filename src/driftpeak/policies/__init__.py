@@ -1,11 +1,13 @@
 """Policies: rules that decide where to sample next."""
 
+from driftpeak.policies.auto import Auto
 from driftpeak.policies.baselines import BestFixedArm, Clairvoyant, RExp3, UniformRandom
 from driftpeak.policies.belief_policy import BeliefPolicy
 from driftpeak.policies.doubling import Doubling
 from driftpeak.policies.elimination import PE, RPERP
 from driftpeak.policies.optimization import ADAOPKB, OPKB, ROPKB
 from driftpeak.policies.protocol import Policy
+from driftpeak.policies.random_start import RandomStart
 from driftpeak.policies.side_queries import AdaptiveSparQ, SparQ, WSparQ
 from driftpeak.policies.ucb import GPUCB, IGPUCB, RGPUCB, SWGPUCB, TVGPUCB, UIGPUCB, WGPUCB
 
@@ -23,12 +25,14 @@ __all__ = [
     "UIGPUCB",
     "WGPUCB",
     "AdaptiveSparQ",
+    "Auto",
     "BeliefPolicy",
     "BestFixedArm",
     "Clairvoyant",
     "Doubling",
     "Policy",
     "RExp3",
+    "RandomStart",
     "SparQ",
     "UniformRandom",
     "WSparQ",

@@ -10,17 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak.errors import at_least_integer, positive
-from driftpeak.forgetting import TimesLike
-from driftpeak.policies.protocol import (
-    Foresight,
-    Policy,
-    Query,
-    Scalar,
-    check_horizon,
-    checked_reward,
-    default_reward_bound,
-    draw,
-)
+from driftpeak.policies.planned import PlannedPolicy
+from driftpeak.policies.protocol import Foresight, Policy, Query, Scalar, checked_reward
+from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import rexp3_batch_length
 
@@ -107,7 +99,7 @@ class RExp3State(NamedTuple):
     key: PRNGKeyArray
 
 
-class RExp3(Policy[RExp3State]):
+class RExp3(PlannedPolicy[RExp3State]):
     r"""Exp3, started afresh every so many steps (Besbes, Gur and Zeevi 2014, Theorem 2).
 
     It knows nothing of the kernel. Points are drawn with probability
@@ -156,10 +148,6 @@ class RExp3(Policy[RExp3State]):
     @property
     def points(self) -> int:
         return self.size
-
-    def prepare(self, times: TimesLike) -> "RExp3":
-        check_horizon(self.horizon, times)
-        return self
 
     def init(self, key: PRNGKeyArray) -> RExp3State:
         return RExp3State(jnp.zeros((), int), jnp.zeros(self.size), key)

@@ -7,7 +7,7 @@ the points whose upper bound lies below the largest lower bound are then dropped
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import equinox as eqx
 import jax
@@ -17,14 +17,18 @@ import xarray as xr
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak.beliefs.posterior import FeaturePrior
-from driftpeak.errors import DriftpeakError, at_least_integer, positive
+from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.features import Features, pivoted_cholesky
-from driftpeak.forgetting import TimesLike
 from driftpeak.lanes import lockstep
-from driftpeak.policies.protocol import Policy, Query, Scalar, check_horizon, checked_reward
+from driftpeak.policies.planned import (
+    PlannedPolicy,
+    check_horizon,
+    check_period,
+    default_period,
+)
+from driftpeak.policies.protocol import Query, Scalar, checked_reward
 from driftpeak.precision import double_precision
 from driftpeak.priors import Prior
-from driftpeak.theory.schedules import elimination_period
 from driftpeak.widths import Elimination
 
 FEATURE_SHARE = 1e-3
@@ -59,7 +63,7 @@ class EliminationState(NamedTuple):
     key: PRNGKeyArray
 
 
-class PhasedElimination(Policy[EliminationState]):
+class PhasedElimination(PlannedPolicy[EliminationState]):
     """What `PE` and `RPERP` make; the schedule is fixed by the horizon and the period."""
 
     prior: FeaturePrior
@@ -82,11 +86,11 @@ class PhasedElimination(Policy[EliminationState]):
         horizon: int,
         period: int,
         permute: bool,
-        norm_bound: float,
-        noise_scale: float | None,
-        delta: float,
-        constant: float,
-        features: Features | None,
+        norm_bound: float = 1.0,
+        noise_scale: float | None = None,
+        delta: float = 0.1,
+        constant: float = 1.0,
+        features: Features | None = None,
     ) -> None:
         noise_scale = math.sqrt(prior.noise_variance) if noise_scale is None else noise_scale
         width = Elimination(
@@ -102,10 +106,7 @@ class PhasedElimination(Policy[EliminationState]):
         if features is None:
             share = FEATURE_SHARE * prior.noise_variance / prior.variance.max()
             features = pivoted_cholesky(prior.kernel, prior.domain, tolerance=share)
-        elif len(features.matrix) != len(prior):
-            raise DriftpeakError(
-                f"features are for {len(features.matrix)} points, the prior has {len(prior)}"
-            )
+        features.check(len(prior))
         self.prior = FeaturePrior(prior, features)
         self.width = width.value
         self.norm_bound, self.noise_scale = np.float64(norm_bound), np.float64(noise_scale)
@@ -126,10 +127,6 @@ class PhasedElimination(Policy[EliminationState]):
     @property
     def deterministic(self) -> bool:
         return not self.permute
-
-    def prepare(self, times: TimesLike) -> "PhasedElimination":
-        check_horizon(self.horizon, times)
-        return self
 
     def init(self, key: PRNGKeyArray) -> EliminationState:
         zeros = jnp.zeros(self.points)
@@ -277,16 +274,17 @@ def _open_batch(batch: Any, own: Any) -> Any:
     return jax.lax.cond(batch >= 0, renew, lambda: (survivors, plan, counts, sums))
 
 
-def PE(
-    prior: Prior,
-    *,
-    horizon: int,
-    norm_bound: float = 1.0,
-    noise_scale: float | None = None,
-    delta: float = 0.1,
-    constant: float = 1.0,
-    features: Features | None = None,
-) -> PhasedElimination:
+class Options(TypedDict, total=False):
+    """What both take besides prior, horizon and period; explained in `RPERP`."""
+
+    norm_bound: float
+    noise_scale: float | None
+    delta: float
+    constant: float
+    features: Features | None
+
+
+def PE(prior: Prior, *, horizon: int, **options: Unpack[Options]) -> PhasedElimination:
     """Phased elimination (Li and Scarlett 2022): for a function that stays; the order is as picked.
 
     Arguments: as for `RPERP`, whose width it shares with one interval.
@@ -295,17 +293,7 @@ def PE(
         DriftpeakError: a number out of range; a run longer than the horizon.
     """
     horizon = at_least_integer("horizon", horizon, 2)
-    return PhasedElimination(
-        prior,
-        horizon=horizon,
-        period=horizon,
-        permute=False,
-        norm_bound=norm_bound,
-        noise_scale=noise_scale,
-        delta=delta,
-        constant=constant,
-        features=features,
-    )
+    return PhasedElimination(prior, horizon=horizon, period=horizon, permute=False, **options)
 
 
 def RPERP(
@@ -314,11 +302,7 @@ def RPERP(
     horizon: int,
     period: int | None = None,
     variation: float | None = None,
-    norm_bound: float = 1.0,
-    noise_scale: float | None = None,
-    delta: float = 0.1,
-    constant: float = 1.0,
-    features: Features | None = None,
+    **options: Unpack[Options],
 ) -> PhasedElimination:
     """R-PERP: phased elimination, restarted, in random order (IT25 Algorithm 1, Theorem 5).
 
@@ -328,11 +312,14 @@ def RPERP(
         period: H in [2, T], the steps between restarts; by default what Theorem 5 gives for SE and
             Matern kernels (`theory.schedules.elimination_period`).
         variation: V_T, for that default; unknown if left out.
-        norm_bound: B, a bound on the RKHS norm of every f_t less the prior mean.
-        noise_scale: rho, sub-Gaussian constant of the noise; default the prior's noise deviation.
-        delta: failure probability.
-        constant: C in the width (8), which the paper does not name.
-        features: a factor of the covariance; by default one exact to 1e-3 of the noise variance.
+        options:
+            - norm_bound: B, a bound on the RKHS norm of every f_t less the prior mean; default 1.
+            - noise_scale: rho, sub-Gaussian constant of the noise; default the prior's noise
+              deviation.
+            - delta: failure probability; default 0.1.
+            - constant: C in the width (8), which the paper does not name; default 1.
+            - features: a factor of the covariance; by default one exact to 1e-3 of the noise
+              variance.
 
     Raises:
         DriftpeakError: a number out of range, both period and variation, no period for a kernel
@@ -343,38 +330,5 @@ def RPERP(
         period = default_period(prior, horizon, variation)
     elif variation is not None:
         raise DriftpeakError("give period or variation, not both: variation only sets the period")
-    return PhasedElimination(
-        prior,
-        horizon=horizon,
-        period=check_period(period, horizon),
-        permute=True,
-        norm_bound=norm_bound,
-        noise_scale=noise_scale,
-        delta=delta,
-        constant=constant,
-        features=features,
-    )
-
-
-def default_period(prior: Prior, horizon: int, variation: float | None) -> int:
-    """H of IT25 Theorems 3 and 5 for this prior.
-
-    Raises:
-        DriftpeakError: a kernel that theory gives no H for.
-    """
-    if variation is not None:
-        positive("variation", variation)
-    dimension = prior.domain.points.shape[1]
-    try:
-        return elimination_period(
-            prior.kernel, horizon=horizon, dimension=dimension, variation=variation
-        )
-    except DriftpeakError as error:
-        raise DriftpeakError(f"{error}; give period") from None
-
-
-def check_period(period: int, horizon: int) -> int:
-    """Raise DriftpeakError unless `period` is an integer in [2, horizon]."""
-    if at_least_integer("period", period, 1) not in range(2, horizon + 1):
-        raise DriftpeakError(f"period must lie in [2, {horizon}], the horizon; got {period}")
-    return int(period)
+    period = check_period(period, horizon)
+    return PhasedElimination(prior, horizon=horizon, period=period, permute=True, **options)

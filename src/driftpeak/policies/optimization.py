@@ -17,7 +17,6 @@ less the prior mean, divided by `reward_bound`, lie in [-1, 1].
 """
 
 import math
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -27,20 +26,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak.design import Design, greedy_start, maximise, optimal_design
-from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
+from driftpeak.errors import at_least_integer, positive
 from driftpeak.features import Features, pivoted_cholesky
-from driftpeak.forgetting import TimesLike
 from driftpeak.lanes import on_demand
-from driftpeak.policies.elimination import check_period, default_period
-from driftpeak.policies.protocol import (
-    Policy,
-    Query,
-    Scalar,
-    check_horizon,
-    checked_reward,
-    default_reward_bound,
-    draw,
-)
+from driftpeak.policies.opkb_constants import Constants, preset_constants
+from driftpeak.policies.planned import PlannedPolicy, check_period, default_period
+from driftpeak.policies.protocol import Query, Scalar, checked_reward
+from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
 
 DESIGN_TOLERANCE = 1e-3
@@ -48,60 +40,6 @@ DESIGN_TOLERANCE = 1e-3
 FEATURE_SHARE = 1e-2
 """Default features miss at most this share of s = sigma / T of any variance: the estimates' bias
 from it is a tenth of what the regulariser s itself brings."""
-
-
-@dataclass(frozen=True)
-class Constants:
-    r"""The constants of H23; the defaults are those of its analysis (Appendix D.1).
-
-    With \(\alpha = c_4 \sigma / \log(C_0 n / \delta)\), \(C_0 = 8 T \log_2 T\) and the gain
-    \(\gamma = \max_P \log\det(I + \frac{T}{\sigma} \sum_x P(x) \phi(x)\phi(x)^\top)\):
-
-    - block 0 has \(E = \lceil c_3 \gamma \log(C_0 n / \delta) \rceil\) steps;
-    - \(\mu_j = c_1 2^{-j/2}\), \(\beta_j = \frac{c_2}{10 + 4\sqrt\alpha} \gamma\,2^{j/2}\);
-    - a replay of index m contradicts block k where a gap exceeds four times the other by more than
-      \(4 c_0 (40 + 16 \sqrt\alpha) \mu_{\min(m, k)}\);
-    - A holds the gaps up to `threshold` \(\cdot 2 \alpha \gamma / \beta_j\), and q is `mixture`;
-    - replays and tests concern indices of at least `first_index`.
-
-    Raises:
-        DriftpeakError: a number out of range.
-    """
-
-    sigma: float = 1.0
-    delta: float = 0.1
-    c0: float = 1.0
-    c1: float = 0.5
-    c2: float = 1.0
-    c3: float = 4.0
-    c4: float = 0.25
-    threshold: float = 1.0
-    mixture: float = 0.5
-    first_index: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("sigma", "c0", "c2", "c3", "c4"):
-            positive(name, getattr(self, name))
-        unit_interval("delta", self.delta, low_open=True, high_open=True)
-        unit_interval("c1", self.c1, low_open=True)
-        unit_interval("mixture", self.mixture)
-        at_least("threshold", self.threshold, 0)
-        at_least_integer("first_index", self.first_index, 0)
-
-
-THEORY = Constants()
-TUNED = Constants(
-    sigma=100.0,
-    delta=1e-4,
-    c0=0.025,  # 0.005 in H23's program, whose test has c1 = 1/2 where play has 0.1
-    c1=0.1,
-    c2=50.0,
-    c3=0.04,
-    threshold=2.5,
-    mixture=0.2,
-    first_index=4,
-)
-PRESETS = {"tuned": TUNED, "theory": THEORY}
 
 
 class Knowledge(NamedTuple):
@@ -132,7 +70,7 @@ class OptimizationState(NamedTuple):
     key: PRNGKeyArray
 
 
-class OptimizationBased(Policy[OptimizationState]):
+class OptimizationBased(PlannedPolicy[OptimizationState]):
     """What `OPKB` and `ADAOPKB` make."""
 
     features: Any  # (n, p), scaled
@@ -172,10 +110,7 @@ class OptimizationBased(Policy[OptimizationState]):
             features = pivoted_cholesky(
                 prior.kernel, prior.domain, tolerance=FEATURE_SHARE * regulariser
             )
-        elif len(features.matrix) != len(prior):
-            raise DriftpeakError(
-                f"features are for {len(features.matrix)} points, the prior has {len(prior)}"
-            )
+        features.check(len(prior))
         self.features = features.matrix / math.sqrt(size)
         bound = default_reward_bound(prior) if reward_bound is None else reward_bound
         self.reward_bound = np.float64(positive("reward_bound", bound))
@@ -201,10 +136,6 @@ class OptimizationBased(Policy[OptimizationState]):
     @property
     def points(self) -> int:
         return len(self.design)
-
-    def prepare(self, times: TimesLike) -> "OptimizationBased":
-        check_horizon(self.horizon, times)
-        return self
 
     def init(self, key: PRNGKeyArray) -> OptimizationState:
         zero = jnp.zeros((), int)
@@ -392,17 +323,6 @@ def _optimal_design(features: Any, regulariser: float) -> tuple[Any, float]:
     return design.weights, float(design.objective) - rank * math.log(regulariser)
 
 
-def _constants(preset: str, given: dict[str, Any]) -> Constants:
-    if preset not in PRESETS:
-        raise DriftpeakError(f"preset must be one of {', '.join(PRESETS)}; got {preset!r}")
-    try:
-        return replace(PRESETS[preset], **given)
-    except TypeError:
-        known = ", ".join(Constants.__dataclass_fields__)
-        unknown = ", ".join(set(given) - set(Constants.__dataclass_fields__))
-        raise DriftpeakError(f"{unknown} is no constant of H23; known: {known}") from None
-
-
 def OPKB(
     prior: Prior,
     *,
@@ -437,7 +357,7 @@ def OPKB(
         horizon=horizon,
         period=None if period is None else check_period(period, horizon),
         adaptive=False,
-        constants=_constants(preset, constants),
+        constants=preset_constants(preset, constants),
         reward_bound=reward_bound,
         features=features,
     )
@@ -477,7 +397,7 @@ def ADAOPKB(
         horizon=at_least_integer("horizon", horizon, 2),
         period=None,
         adaptive=True,
-        constants=_constants(preset, constants),
+        constants=preset_constants(preset, constants),
         reward_bound=reward_bound,
         features=features,
     )

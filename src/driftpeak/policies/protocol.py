@@ -16,9 +16,9 @@ The same object runs inside a compiled loop over steps and trials (`simulate`) a
 Everything but `prepare` must be traceable by JAX: static shapes, no Python control flow on values.
 """
 
-import math
 from abc import abstractmethod
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -28,12 +28,18 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import TimesLike
-from driftpeak.priors import Prior
 
 Scalar = Any  # a real number; an array of one inside JAX
 State = TypeVar("State")
 Query = Int[Array, ""]
 Foresight = Literal["none", "present", "all"]
+
+
+class Reading(NamedTuple):
+    """What a policy shows of what it thinks: a number, or one for each of `labels`."""
+
+    meaning: str
+    labels: tuple[str, ...] = ()
 
 
 class Policy(eqx.Module, Generic[State]):
@@ -126,6 +132,15 @@ class Policy(eqx.Module, Generic[State]):
         """How often the policy has started afresh because of what it saw (not by schedule)."""
         return jnp.zeros((), int)
 
+    @property
+    def readings(self) -> Mapping[str, Reading]:
+        """What `read` gives, by name."""
+        return {}
+
+    def read(self, state: State) -> dict[str, Any]:
+        """What the policy thinks, by the names of `readings`: numbers and vectors of numbers."""
+        return {}
+
     def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
         """Which of the rewards contradict the bound that the policy was given. NumPy arrays."""
         return np.zeros(np.shape(rewards), bool)
@@ -134,28 +149,6 @@ class Policy(eqx.Module, Generic[State]):
     def bounds_in_words(self) -> str:
         """The bound that `out_of_bounds` tests, for a warning."""
         return ""
-
-
-def check_horizon(horizon: int, times: TimesLike) -> None:
-    """Raise DriftpeakError unless a run at `times` fits into a policy's horizon."""
-    steps = int(times) if isinstance(times, int | np.integer) else len(times)
-    if steps > horizon:
-        raise DriftpeakError(
-            f"the policy is planned for horizon={horizon} steps, the run has {steps}: give a "
-            "larger horizon, or wrap the policy in Doubling"
-        )
-
-
-def default_reward_bound(prior: Prior) -> float:
-    """Three deviations of a reward, noise included, around the prior mean."""
-    return 3 * math.sqrt(prior.variance.max() + prior.noise_variance)
-
-
-def draw(key: PRNGKeyArray, weights: Float[Array, " n"]) -> Query:
-    """A point drawn with probabilities proportional to `weights`; never one of weight 0."""
-    cumulative = jnp.cumsum(weights)
-    place = jax.random.uniform(key, dtype=float) * cumulative[-1]
-    return jnp.searchsorted(cumulative, place, side="right")
 
 
 def checked_reward(reward: Scalar) -> Scalar:

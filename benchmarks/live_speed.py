@@ -1,0 +1,136 @@
+"""An ask and a tell cost milliseconds, whatever was told before.
+
+Four parameters, a drifting function with noise, 500 places in memory, all full. Medians over 200
+rounds of ask and tell, apart for rounds that learn the hyperparameters anew; then the tell of an
+old optimiser against that of a young one; and, each in a fresh process, the import and the first
+suggestions, compilation included.
+"""
+
+import resource
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+import driftpeak as dp
+
+DIMENSION, CAPACITY, ROUNDS = 4, 500, 200
+YOUNG, OLD, TELLS = 1_000, 100_000, 500
+TARGETS = {
+    "ask + tell (ms)": "<= 20",
+    "ask + tell + learning (ms)": "<= 200",
+    "tell: late / early": "<= 1.1",
+    "memory grown from early to late (MiB)": "<= 50",
+    "fresh process: import (s)": "<= 1.5",
+    "fresh process: first ask (s)": "<= 5",
+}
+FRESH = """
+import time
+started = time.perf_counter()
+import driftpeak as dp
+imported = time.perf_counter()
+optimizer = dp.Optimizer(dp.Box({f"x{j}": dp.Float(0, 1) for j in range(4)}), maximize=True)
+suggestion = optimizer.ask()
+asked = time.perf_counter()
+for step in range(8):
+    optimizer.tell(suggestion, 0.1 * step)
+    suggestion = optimizer.ask()
+print(imported - started, asked - imported, time.perf_counter() - imported)
+"""
+
+
+def run() -> dict[str, Any]:
+    """Milliseconds of a round; ratios of late to early; seconds in a fresh process."""
+    import_seconds, first, ninth = np.median([fresh() for _ in range(3)], axis=0)
+    plain, learning = rounds()
+    early, ratio, grown = ages()
+    return {
+        "ask + tell (ms)": 1e3 * float(np.median(plain)),
+        "  95 % of them below (ms)": 1e3 * float(np.quantile(plain, 0.95)),
+        "ask + tell + learning (ms)": 1e3 * float(np.median(learning)),
+        "  slowest (ms)": 1e3 * float(np.max(learning)),
+        "tell (ms)": 1e3 * early,
+        "tell: late / early": ratio,
+        "memory grown from early to late (MiB)": grown,
+        "fresh process: import (s)": float(import_seconds),
+        "fresh process: first ask (s)": float(first),
+        "fresh process: nine asks, eight tells, all compiled (s)": float(ninth),
+    }
+
+
+def make() -> dp.Optimizer:
+    box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(DIMENSION)})
+    return dp.Optimizer(box, maximize=True, policy=dp.DriftingGP(capacity=CAPACITY))
+
+
+def rounds() -> tuple[list[float], list[float]]:
+    """Seconds of rounds without and with learning, the memory being full."""
+    generator, optimizer = np.random.default_rng(0), make()
+    lessons: list[Any] = []
+    optimizer.on_event = lambda event: lessons.append(event) if _is_lesson(event) else None
+    for t in range(CAPACITY + 60):
+        tell(optimizer, generator, t)
+    plain: list[float] = []
+    learning: list[float] = []
+    for t in range(CAPACITY + 60, CAPACITY + 60 + ROUNDS + 20):
+        known = len(lessons)
+        started = time.perf_counter()
+        suggestion = optimizer.ask(float(t))
+        optimizer.tell(suggestion, value(np.array(list(suggestion.values())), generator, t))
+        spent = time.perf_counter() - started
+        if t >= CAPACITY + 80:  # all is compiled by then
+            (learning if len(lessons) > known else plain).append(spent)
+    return plain, learning
+
+
+def ages() -> tuple[float, float, float]:
+    """Seconds of a tell to a young optimiser, how many times that to an old one, MiB grown between.
+
+    The two are told in turns, TELLS times; the ratio is the median over the turns.
+    """
+    generator, young, old = np.random.default_rng(0), make(), make()
+    for t in range(YOUNG):
+        tell(young, generator, t)
+        tell(old, generator, t)
+    before = _mebibytes()
+    for t in range(YOUNG, OLD):
+        # learning, at 150 ms every 50 tells, would take this benchmark five minutes more
+        old._engine.since_lesson = 0  # type: ignore[attr-defined]
+        tell(old, generator, t)
+    grown = _mebibytes() - before
+    seconds = np.zeros((TELLS, 2))
+    for turn in range(TELLS):
+        for column, (optimizer, start) in enumerate(((young, YOUNG), (old, OLD))):
+            started = time.perf_counter()
+            tell(optimizer, generator, start + turn)
+            seconds[turn, column] = time.perf_counter() - started
+    return float(np.median(seconds[:, 0])), float(np.median(seconds[:, 1] / seconds[:, 0])), grown
+
+
+def _mebibytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def tell(optimizer: dp.Optimizer, generator: Any, t: int) -> None:
+    """What a random point brought."""
+    x = generator.uniform(size=DIMENSION)
+    point = {f"x{j}": float(x[j]) for j in range(DIMENSION)}
+    optimizer.tell(point, value(x, generator, t), float(t))
+
+
+def value(x: Any, generator: Any, t: int) -> float:
+    """A function whose peak wanders, with noise."""
+    bowl = np.cos(3 * (x[0] - 0.3 * np.sin(t / 40))) + np.sin(4 * x[1]) - (x[2] - 0.5) ** 2
+    return float(bowl + 0.1 * generator.normal())
+
+
+def fresh() -> list[float]:
+    """Seconds to import, to the first suggestion, and to the ninth, in a process of its own."""
+    output = subprocess.run([sys.executable, "-c", FRESH], stdout=subprocess.PIPE, text=True)
+    return [float(number) for number in output.stdout.split()]
+
+
+def _is_lesson(event: Any) -> bool:
+    return isinstance(event, dp.live.events.Learned)

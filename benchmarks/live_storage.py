@@ -1,0 +1,101 @@
+"""What it costs that every ask and tell of a live optimiser is on disk before it returns.
+
+A cheap policy on six arms, so that the storage is what is measured: the median of 300 rounds of ask
+and tell in memory, and in each kind of storage. PostgreSQL only where DRIFTPEAK_POSTGRESQL holds an
+address. Then a study of a drifting process with 100,000 events in a journal: resuming it with a
+snapshot, and from its events alone.
+"""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import driftpeak as dp
+from driftpeak.live.events import Asked, Learned, Told, to_dict
+
+ARMS, ROUNDS, EVENTS = 6, 300, 100_000
+TARGETS = {"resume 100,000 events, snapshot (s)": "<= 5"}
+
+
+def run() -> dict[str, Any]:
+    """Milliseconds of a round, and seconds to resume."""
+    found = {"ask + tell in memory (ms)": rounds(None)}
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("journal", "sqlite"):
+            found[f"ask + tell, {kind} (ms)"] = rounds(f"{kind}:///{folder}/{kind}")
+        if address := os.environ.get("DRIFTPEAK_POSTGRESQL"):
+            found["ask + tell, postgresql (ms)"] = rounds(address)
+        found |= resume(Path(folder) / "long")
+    return found
+
+
+def rounds(storage: str | None) -> float:
+    """Median milliseconds of an ask and its tell."""
+    places = np.linspace(0, 1, ARMS)
+    gram = np.exp(-((places[:, None] - places) ** 2) / 0.1)
+    prior = dp.Prior(dp.Arms(ARMS), dp.kernels.Table(gram), noise_variance=0.1)
+    policy = dp.TVGPUCB(prior, drift=0.02)
+    name = None if storage is None else f"benchmark {time.time()}"
+    optimizer = dp.Optimizer(
+        dp.Arms(ARMS), maximize=True, policy=policy, storage=storage, name=name
+    )
+    spent = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, 0.5)
+        spent.append(time.perf_counter() - started)
+    return 1e3 * float(np.median(spent[20:]))
+
+
+def resume(path: Path) -> dict[str, float]:
+    """Seconds to load a study of 100,000 events, without and with its snapshot."""
+    space = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(4)})
+    optimizer = dp.Optimizer(space, maximize=True, storage=path)
+    fill(optimizer)
+    started = time.perf_counter()
+    whole = dp.Optimizer.load(path)
+    replayed = time.perf_counter() - started
+    while not Path(f"{path}.snapshot").exists():
+        whole.tell(whole.ask(), 0.5)
+    started = time.perf_counter()
+    resumed = dp.Optimizer.load(path)
+    quick = time.perf_counter() - started
+    assert dict(resumed.ask(count=1)[0]) == dict(whole.pending()[-1])
+    return {
+        "resume 100,000 events, snapshot (s)": quick,
+        "resume 100,000 events, without (s)": replayed,
+        "journal of 100,000 events (MiB)": path.stat().st_size / 2**20,
+    }
+
+
+def fill(optimizer: dp.Optimizer) -> None:
+    """Write nearly 100,000 events as asks, tells and lessons would have, without computing them."""
+    generator, lesson = np.random.default_rng(0), None
+    for _ in range(8):
+        optimizer.tell(optimizer.ask(), float(generator.normal()))
+    events: list[Any] = []
+    assert optimizer._study is not None
+    store = optimizer._study.store
+    with store.locked():
+        position = store.start()
+        for after, written in store.read(position):
+            position = after
+            lesson = written if written["event"] == "Learned" else lesson
+    assert lesson is not None
+    number = 8
+    while position[0] + len(events) < EVENTS - 20:
+        number += 1
+        parameters = {f"x{j}": float(generator.uniform()) for j in range(4)}
+        when = float(number)
+        events.append(to_dict(Asked(number, when, "steps", parameters)))
+        reward = float(generator.normal())
+        events.append(to_dict(Told(number, when, "steps", parameters, reward, (0.0, 1.0))))
+        if number % 50 == 0:
+            events.append(to_dict(Learned(lesson["values"])))
+    with store.locked():
+        store.append(position, events)

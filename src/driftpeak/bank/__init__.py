@@ -1,0 +1,16 @@
+"""A bank of beliefs, each for another way the function may move, that learn from one another."""
+
+from driftpeak.bank.members import Bank, BankState, Forecast
+from driftpeak.bank.motions import MarkovMotion, Motion, SmoothMotion
+from driftpeak.bank.scale import Scale, ScaleState
+
+__all__ = [
+    "Bank",
+    "BankState",
+    "Forecast",
+    "MarkovMotion",
+    "Motion",
+    "Scale",
+    "ScaleState",
+    "SmoothMotion",
+]

@@ -1,0 +1,146 @@
+"""What the command line prints, and the results that it writes."""
+
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from driftpeak.experiments.experiment import Experiment
+    from driftpeak.experiments.report import Outcome
+    from driftpeak.results import PolicyResult, Verdict
+
+
+def note(text: str) -> None:
+    """To the error output, so that what is printed can be piped."""
+    print(text, file=sys.stderr)
+
+
+def report(
+    command: str,
+    runs: "xr.Dataset",
+    settings: dict[str, Any],
+    output: Path | None,
+    *,
+    as_json: bool,
+    title: str,
+    table_data: bool,
+) -> None:
+    """Print the results, and write them if there is somewhere to."""
+    from driftpeak.output import write_results
+    from driftpeak.results import judge, summarise
+
+    independent = not table_data
+    results = summarise(runs, independent_trials=independent)
+    real = [str(n) for n in runs["policy"].values[runs["foresight"].values == "none"]]
+    verdict = judge(runs, real, independent_trials=independent) if real else None
+    summary = {
+        "command": command,
+        "driftpeak_version": version("driftpeak"),
+        "settings": settings,
+        "steps": runs.sizes["step"],
+        "trials": runs.sizes["trial"],
+        "seed": runs.attrs["seed"],
+        "best": verdict.best if verdict else None,
+        "policies": {name: _plain(dataclasses.asdict(row)) for name, row in results.items()},
+    }
+    if as_json:
+        print(json.dumps(summary, indent=2, allow_nan=False))
+    else:
+        _print_table(results, table_data)
+        if verdict:
+            print(_in_words(verdict))
+    if output is not None:
+        from driftpeak.plots import belief_figure, regret_figure, track_figure
+
+        pictures: dict[str, Any] = {
+            "regret.png": lambda: regret_figure(runs, title=title, independent_trials=independent)
+        }
+        if table_data:
+            pictures["track.png"] = lambda: track_figure(runs, title=title)
+        if "believed_drift" in runs:
+            pictures["beliefs.png"] = lambda: belief_figure(runs, title=title)
+        write_results(output, runs, summary, pictures)
+        note(f"Written to {output}/: results.nc, summary.json, {', '.join(pictures)}.")
+    elif not as_json:
+        note("Nothing written: --output DIR keeps results.nc, summary.json and pictures.")
+
+
+def _plain(row: dict[str, float]) -> dict[str, float | None]:
+    """JSON has no NaN: a standard error that does not exist is null."""
+    return {key: value if math.isfinite(value) else None for key, value in row.items()}
+
+
+def _in_words(verdict: "Verdict") -> str:
+    if verdict.runner_up is None:
+        return f"{verdict.best} was the only policy."
+    gap = f"{verdict.difference:.3g} +- {verdict.difference_stderr:.2g}"
+    if verdict.clear:
+        return (
+            f"{verdict.best} followed the peak best: {gap} less regret per step than "
+            f"{verdict.runner_up}."
+        )
+    return (
+        f"{verdict.best} followed the peak best, but hardly better than {verdict.runner_up}: "
+        f"{gap} less regret per step is within two standard errors."
+    )
+
+
+def _print_table(results: "dict[str, PolicyResult]", table_data: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("policy", overflow="fold")
+    optional = {"side queries": "side_queries", "restarts": "restarts"}
+    columns = ["mean regret", "+- s.e.", "cumulative", "on best arm", *optional, "seconds"]
+    unused = {
+        name
+        for name, field in optional.items()
+        if not any(getattr(row, field) for row in results.values())
+    }
+    shown = [name for name in columns if name not in unused]
+    for name in shown:
+        table.add_column(name, justify="right")
+    for name, row in results.items():
+        cells = {
+            "mean regret": f"{row.mean_regret:.4g}",
+            "+- s.e.": "" if math.isnan(row.stderr) else f"{row.stderr:.2g}",
+            "cumulative": f"{row.cumulative_regret:.4g}",
+            "on best arm": f"{100 * row.on_best:.1f} %",
+            "side queries": f"{row.side_queries:.4g} ({row.side_queries_per_step:.2g} a step)",
+            "restarts": f"{row.restarts:.3g}",
+            "seconds": f"{row.seconds:.2f}",
+        }
+        table.add_row(name, *(cells[column] for column in shown))
+    Console().print(table)
+
+
+def print_experiments(experiments: "Iterable[Experiment]") -> None:
+    """The registry as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("id", "source", "title", "data"):
+        table.add_column(name, overflow="fold", no_wrap=name == "id")
+    for one in experiments:
+        data = ", ".join(dict.fromkeys(case.data for case in one.cases if case.data))
+        table.add_row(one.id, one.source, one.title, data)
+    Console().print(table)
+
+
+def print_claims(outcome: "Outcome") -> None:
+    """What became of an experiment's claims."""
+    print(f"{outcome.experiment.id}: {outcome.experiment.title}")
+    for judgement in outcome.judgements:
+        kind = "  (check)" if judgement.claim.check else ""
+        print(f"  {judgement.verdict.upper()}: {judgement.claim.text}{kind}")
+        for one in judgement.measured:
+            print(f"      {one.label}: {one.estimate:.3g} [{one.low:.3g}, {one.high:.3g}]")

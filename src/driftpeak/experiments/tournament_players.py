@@ -1,0 +1,299 @@
+"""Who plays in the tournament: the policies of the papers, told what theory asks, and on a grid.
+
+Every family plays once with the parameter that theory gives, and once for every setting of a grid
+that is the same in all worlds; the best of all these is what hindsight would have taken.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from driftpeak.errors import DriftpeakError
+from driftpeak.kernels import Table
+from driftpeak.policies import (
+    ADAOPKB,
+    GPUCB,
+    IGPUCB,
+    OPKB,
+    RGPUCB,
+    RPERP,
+    SWGPUCB,
+    TVGPUCB,
+    UIGPUCB,
+    WGPUCB,
+    Auto,
+    Policy,
+    RandomStart,
+    RExp3,
+    UniformRandom,
+)
+from driftpeak.policies.planned import PlannedPolicy
+from driftpeak.priors import Prior
+from driftpeak.theory.schedules import discount_factor, markov_restart_period, restart_period
+from driftpeak.widths import FiniteDomain, ScaledLog, Width
+
+AUTO, RANDOM, THEORY = "auto", "random", "theory"
+WIDE, NARROW = ScaledLog(0.8, 4.0), ScaledLog(0.2, 0.4)
+"""B16's widths for synthetic data and for traffic, the largest and the smallest of its three."""
+WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
+SMALLER = 0.03
+"""Of R-PERP's constant C: with C = 1 nothing is ever eliminated at these horizons."""
+MEMORIES = (10, 25, 50, 100, 250)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is told of a world to policies that ask for it; `auto` gets the prior and nothing else.
+
+    Attributes:
+        prior: domain, kernel, noise variance, mean.
+        horizon: T.
+        variation: V_T, in the supremum norm; None if unknown.
+        drift: B16's epsilon: the true one, or that of highest likelihood in other data.
+        markov: whether the world does drift like that.
+        norm_bound: B, in deviations of the prior.
+        gain: greedy information gain of T observations.
+    """
+
+    prior: Prior
+    horizon: int
+    variation: float | None
+    drift: float
+    markov: bool
+    norm_bound: float
+    gain: float
+
+    @property
+    def reward_bound(self) -> float:
+        """Rewards lie within this of the prior mean."""
+        deviation = math.sqrt(float(self.prior.variance.max()))
+        return self.norm_bound * deviation + 5 * math.sqrt(self.prior.noise_variance)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.prior.domain.points.shape[1])
+
+    @property
+    def memory(self) -> int:
+        """ZS21's restart period and window."""
+        return restart_period(
+            self.prior.kernel,
+            horizon=self.horizon,
+            dimension=self.dimension,
+            variation=self.variation,
+            gain=self.gain,
+        )
+
+    @property
+    def markov_memory(self) -> int:
+        """B16's restart period, where the world is B16's; ZS21's elsewhere."""
+        if not self.markov or isinstance(self.prior.kernel, Table):
+            return self.memory
+        return markov_restart_period(
+            self.prior.kernel, drift=self.drift, horizon=self.horizon, dimension=self.dimension
+        )
+
+    @property
+    def discount(self) -> float:
+        """D22's discount."""
+        return discount_factor(
+            self.prior.kernel,
+            horizon=self.horizon,
+            dimension=self.dimension,
+            variation=self.variation,
+            gain=self.gain,
+        )
+
+    @property
+    def elimination_period(self) -> int:
+        r"""IT25's \((T/V_T)^{2/3} (\gamma_T \log T)^{1/3}\), in [2, T].
+
+        The balance behind Theorem 5 with the greedy gain, which a table of covariances has too.
+        """
+        variation = 1.0 if self.variation is None else self.variation
+        if variation == 0:
+            return self.horizon
+        learning = (self.gain * math.log(self.horizon)) ** (1 / 3)
+        wanted = (self.horizon / variation) ** (2 / 3) * learning
+        return max(2, math.ceil(min(wanted, self.horizon)))
+
+
+@dataclass(frozen=True)
+class Family:
+    """A policy of the papers, up to its parameter.
+
+    Attributes:
+        name: what it is called in the tables.
+        theory: the policy with the parameter of its paper.
+        parameter, values: the grid.
+        make: the policy with a value of the grid and a width of `WIDTHS`.
+        wide_only: whether the family has a width of its own, and so no choice of one.
+    """
+
+    name: str
+    theory: Callable[[Known], Policy[Any]]
+    parameter: str = ""
+    values: tuple[float, ...] = ()
+    make: Callable[[Known, Any, Width], Policy[Any]] | None = None
+    wide_only: bool = False
+
+    @property
+    def grid(self) -> dict[str, tuple[float, Width]]:
+        """The settings by the names they play under."""
+        widths = {"": WIDE} if self.wide_only else {f", {name}": w for name, w in WIDTHS.items()}
+        return {
+            f"{self.name}, {self.parameter} {value:g}{suffix}": (value, width)
+            for value in self.values
+            for suffix, width in widths.items()
+        }
+
+    @property
+    def at_theory(self) -> str:
+        """The name that theory's parameter plays under."""
+        return f"{self.name}, {THEORY}"
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """All names that the family plays under, theory's first."""
+        return (self.at_theory, *self.grid)
+
+
+def _perp(known: Known, period: int, constant: float) -> Policy[Any]:
+    return RPERP(
+        known.prior,
+        horizon=known.horizon,
+        period=min(period, known.horizon),
+        norm_bound=known.norm_bound,
+        constant=constant,
+    )
+
+
+def _opkb(known: Known, period: int) -> Policy[Any]:
+    return OPKB(
+        known.prior,
+        horizon=known.horizon,
+        period=min(period, known.horizon),
+        reward_bound=known.reward_bound,
+    )
+
+
+def _rexp3(known: Known, variation: float | None) -> Policy[Any]:
+    told = None if variation is None else max(variation, 1e-6)  # theory divides by it
+    return RExp3(
+        known.prior, horizon=known.horizon, variation=told, reward_bound=known.reward_bound
+    )
+
+
+FAMILIES = (
+    Family(
+        "GP-UCB",
+        lambda known: GPUCB(known.prior, width=FiniteDomain(len(known.prior))),
+        "c1",
+        (0.05, 0.2, 0.8),
+        lambda known, c1, width: GPUCB(known.prior, width=ScaledLog(c1, 4.0)),
+        wide_only=True,
+    ),
+    Family(
+        "IGP-UCB",
+        lambda known: IGPUCB(known.prior, norm_bound=known.norm_bound, horizon=known.horizon),
+        "B",
+        (0.3, 1.0, 3.0),
+        lambda known, bound, width: IGPUCB(known.prior, norm_bound=bound),
+        wide_only=True,
+    ),
+    Family(
+        "R-GP-UCB",
+        lambda known: RGPUCB(known.prior, period=known.markov_memory, width=WIDE),
+        "period",
+        MEMORIES,
+        lambda known, period, width: RGPUCB(known.prior, period=period, width=width),
+    ),
+    Family(
+        "SW-GP-UCB",
+        lambda known: SWGPUCB(known.prior, window=known.memory, width=WIDE),
+        "window",
+        MEMORIES,
+        lambda known, window, width: SWGPUCB(known.prior, window=window, width=width),
+    ),
+    Family(
+        "TV-GP-UCB",
+        lambda known: TVGPUCB(known.prior, drift=known.drift, width=WIDE),
+        "drift",
+        (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
+        lambda known, drift, width: TVGPUCB(known.prior, drift=drift, width=width),
+    ),
+    Family(
+        "WGP-UCB",
+        lambda known: WGPUCB(known.prior, discount=known.discount, width=WIDE),
+        "discount",
+        tuple(1 - 1 / memory for memory in MEMORIES),
+        lambda known, discount, width: WGPUCB(known.prior, discount=discount, width=width),
+    ),
+    Family(
+        "UI-GP-UCB",
+        lambda known: UIGPUCB(known.prior, exponent=1.0, width=WIDE),
+        "exponent",
+        (0.25, 0.5, 1.0, 2.0),
+        lambda known, exponent, width: UIGPUCB(known.prior, exponent=exponent, width=width),
+    ),
+    Family(
+        "R-PERP",
+        lambda known: _perp(known, known.elimination_period, 1.0),
+        f"C = {SMALLER:g}, period",
+        (100, 500),
+        lambda known, period, width: _perp(known, period, SMALLER),
+        wide_only=True,
+    ),
+    Family(
+        "OPKB with restarts",
+        lambda known: _opkb(known, known.elimination_period),
+        "period",
+        (100, 500),
+        lambda known, period, width: _opkb(known, period),
+        wide_only=True,
+    ),
+    Family(
+        "ADA-OPKB",
+        lambda known: ADAOPKB(
+            known.prior, horizon=known.horizon, reward_bound=known.reward_bound
+        ),
+    ),
+    Family(
+        "RExp3",
+        lambda known: _rexp3(known, known.variation),
+        "variation",
+        (1, 10, 100),
+        lambda known, variation, width: _rexp3(known, variation),
+        wide_only=True,
+    ),
+)  # fmt: skip
+PUBLISHED = (RANDOM, *(name for family in FAMILIES for name in family.settings))
+"""Everything that plays but `auto`."""
+
+
+def players(known: Known, *, random_start: bool = False) -> dict[str, Policy[Any]]:
+    """All who play, by name: `auto` with its defaults, and `PUBLISHED`.
+
+    Arguments:
+        random_start: whether the first point is drawn at random, the same for all policies that
+            can learn from points they did not choose.
+
+    Raises:
+        DriftpeakError: theory gives no parameter for what is known.
+    """
+    made: dict[str, Policy[Any]] = {AUTO: Auto(known.prior), RANDOM: UniformRandom(known.prior)}
+    for family in FAMILIES:
+        try:
+            made[family.at_theory] = family.theory(known)
+        except DriftpeakError as error:
+            raise DriftpeakError(f"{family.name} at theory's parameter: {error}") from None
+        if family.make is not None:
+            for name, (value, width) in family.grid.items():
+                made[name] = family.make(known, value, width)
+    if not random_start:
+        return made
+    return {
+        name: policy if isinstance(policy, PlannedPolicy | UniformRandom) else RandomStart(policy)
+        for name, policy in made.items()
+    }

@@ -1,0 +1,21 @@
+"""Live use: an optimiser with ask and tell, in front of a system that moves."""
+
+from driftpeak.live.diagnostics import Calibration, Diagnostics
+from driftpeak.live.drifting import DriftingGP
+from driftpeak.live.optimizer import Optimizer
+from driftpeak.live.space import Box, Categorical, Float, Integer
+from driftpeak.live.suggestion import Estimate, Observation, Suggestion
+
+__all__ = [
+    "Box",
+    "Calibration",
+    "Categorical",
+    "Diagnostics",
+    "DriftingGP",
+    "Estimate",
+    "Float",
+    "Integer",
+    "Observation",
+    "Optimizer",
+    "Suggestion",
+]

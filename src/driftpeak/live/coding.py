@@ -1,0 +1,182 @@
+"""Between the user's parameters and the unit cube in which beliefs compute: one column each."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from driftpeak.domains import Arms, Grid
+from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.live.space import ROUNDING, Box, check_names
+
+Vector = np.ndarray[Any, np.dtype[np.float64]]
+Space = Box | Arms | Grid
+
+
+class Coding(ABC):
+    """One row in \\([0, 1]^d\\) for every setting of the parameters.
+
+    Attributes:
+        names: of the parameters.
+        columns: of the d columns, for diagnostics.
+        levels: how many values each column takes, 0 for a continuum.
+        categorical: which columns have no order.
+        pool: all rows there are, shape `(n, d)`; None for a box.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...]
+    levels: Vector
+    categorical: np.ndarray
+    pool: Vector | None = None
+
+    @property
+    def dimension(self) -> int:
+        """d, the number of columns."""
+        return len(self.levels)
+
+    @abstractmethod
+    def row(self, parameters: Any) -> Vector:
+        """The row of a setting, shape `(d,)`.
+
+        Raises:
+            DriftpeakError: naming the parameter that is misspelt or outside the space.
+        """
+
+    @abstractmethod
+    def clean(self, parameters: Any) -> dict[str, Any]:
+        """A setting as it would be suggested: an int given for a float is a float.
+
+        Raises:
+            DriftpeakError: as `row`.
+        """
+
+    @abstractmethod
+    def parameters(self, row: Vector) -> dict[str, Any]:
+        """The setting that belongs to a row, or the nearest."""
+
+    def snap(self, rows: Vector) -> Vector:
+        """Rows with whole and categorical columns moved to the nearest value there is."""
+        steps = np.maximum(self.levels - 1, 1)
+        return np.where(self.levels > 0, np.round(rows * steps) / steps, rows)
+
+    def spread(self, uniform: Vector) -> Vector:
+        """Rows in which every value of a whole or categorical column is equally frequent."""
+        number = np.minimum(np.floor(uniform * self.levels), np.maximum(self.levels - 1, 0))
+        return np.where(self.levels > 0, number / np.maximum(self.levels - 1, 1), uniform)
+
+
+class BoxCoding(Coding):
+    """One column for each parameter of a box."""
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+        self.names = self.columns = tuple(box.parameters)
+        each = box.parameters.values()
+        self.levels = np.array([one.levels for one in each], float)
+        self.categorical = np.array([one.categorical for one in each])
+
+    def row(self, parameters: Any) -> Vector:
+        given = check_names(parameters, self.names)
+        return np.array([one.encode(k, given[k]) for k, one in self.box.parameters.items()])
+
+    def clean(self, parameters: Any) -> dict[str, Any]:
+        given = check_names(parameters, self.names)
+        return {name: one.clean(name, given[name]) for name, one in self.box.parameters.items()}
+
+    def parameters(self, row: Vector) -> dict[str, Any]:
+        each = self.box.parameters.items()
+        return {name: one.decode(float(u)) for (name, one), u in zip(each, row, strict=True)}
+
+
+class FiniteCoding(Coding):
+    """Arms or the points of a grid: every setting has a number too."""
+
+    pool: Vector
+
+    def __init__(self, domain: Arms | Grid) -> None:
+        self.domain = domain
+        points = domain.points
+        low, high = points.min(axis=0), points.max(axis=0)
+        self.pool = (points - low) / np.where(high > low, high - low, 1.0)
+        self.named = isinstance(domain, Arms)
+        dimension = points.shape[1]
+        coordinates = tuple(f"x{j + 1}" for j in range(dimension))
+        self.names = ("arm",) if self.named else coordinates
+        self.columns = coordinates if domain.has_coordinates else ("arm",)
+        self.levels = np.zeros(dimension)  # the pool says what there is
+        self.categorical = np.full(dimension, not domain.has_coordinates)
+        self.numbers = {name: number for number, name in enumerate(domain.names)}
+
+    def __len__(self) -> int:
+        return len(self.pool)
+
+    def row(self, parameters: Any) -> Vector:
+        return self.pool[self.number(parameters)]
+
+    def clean(self, parameters: Any) -> dict[str, Any]:
+        return self.at(self.number(parameters))
+
+    def parameters(self, row: Vector) -> dict[str, Any]:
+        return self.at(int(np.argmin(((self.pool - row) ** 2).sum(axis=1))))
+
+    def at(self, number: int) -> dict[str, Any]:
+        """The setting with this number."""
+        if self.named:
+            return {"arm": self.domain.names[number]}
+        return dict(zip(self.names, map(float, self.domain.points[number]), strict=True))
+
+    def number(self, parameters: Any) -> int:
+        """The number of a setting: an arm by its name or number, a grid point by its coordinates.
+
+        Raises:
+            DriftpeakError: there is no such arm or point.
+        """
+        given = check_names(parameters, self.names)
+        return self._arm(given["arm"]) if self.named else self._point(given)
+
+    def _arm(self, arm: Any) -> int:
+        if isinstance(arm, Integral) and not isinstance(arm, bool):
+            if not 0 <= int(arm) < len(self.pool):
+                raise DriftpeakError(f"arm must be 0 to {len(self.pool) - 1} or a name; got {arm}")
+            return int(arm)
+        if arm not in self.numbers:
+            raise DriftpeakError(
+                f"there is no arm {arm!r}; arms are {_some(self.domain.names)}."
+                + nearest(str(arm), self.domain.names)
+            )
+        return self.numbers[arm]
+
+    def _point(self, given: Mapping[str, Any]) -> int:
+        for name, value in given.items():
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise DriftpeakError(f"parameter {name!r} must be a number; got {value!r}")
+        wanted = np.array([float(given[name]) for name in self.names])
+        points = self.domain.points
+        gap = np.abs(points - wanted) / np.maximum(np.ptp(points, axis=0), 1e-300)
+        distance = gap.max(axis=1)
+        number = int(np.argmin(np.where(np.isnan(distance), np.inf, distance)))
+        if not distance[number] <= ROUNDING:
+            raise DriftpeakError(
+                f"the grid has no point {dict(given)}; the nearest is {self.at(number)}"
+            )
+        return number
+
+
+def make_coding(space: Space) -> Coding:
+    """The coding of a space.
+
+    Raises:
+        DriftpeakError: something that is no space.
+    """
+    if isinstance(space, Box):
+        return BoxCoding(space)
+    if isinstance(space, Arms | Grid):
+        return FiniteCoding(space)
+    raise DriftpeakError(f"space must be a Box, Arms or Grid; got {space!r}")
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")

@@ -1,0 +1,88 @@
+"""How well does it go, without knowing the truth: what is believed, and what had been foretold."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from driftpeak.live.suggestion import Observation
+
+LEVELS = (0.5, 0.8, 0.95)
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """What the belief thinks. None where the policy has no such thing.
+
+    Attributes:
+        told: rewards ever told since the start or the last reset.
+        held: of them in memory.
+        pending: suggestions that are out.
+        memory: effective memory length: the held observations, each counted with the share
+            (1 - drift)^age of its variance that is still that of the present.
+        drift: epsilon per unit of time (per second where times are dates).
+        half_life: after this time half of the function's variance is new, in units of time.
+        noise: standard deviation of the noise on one reward.
+        amplitude: standard deviation of the function around its level.
+        lengthscales: by parameter, as a share of its range (in the logarithm where it has one).
+        newest_age, median_age, oldest_age: of the held observations, in units of time.
+    """
+
+    told: int
+    held: int | None = None
+    pending: int = 0
+    memory: float | None = None
+    drift: float | None = None
+    half_life: float | None = None
+    noise: float | None = None
+    amplitude: float | None = None
+    lengthscales: dict[str, float] | None = None
+    newest_age: float | None = None
+    median_age: float | None = None
+    oldest_age: float | None = None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One-step predictions against what came.
+
+    Attributes:
+        count: rewards that had been foretold.
+        log_likelihood: average log density given to a reward, in nats; NaN without any.
+        coverage: for each central interval, by its nominal probability, the share of rewards that
+            fell into it.
+        errors: standardised errors, which should look like draws from N(0, 1), shape `(count,)`.
+    """
+
+    count: int
+    log_likelihood: float
+    coverage: dict[float, float]
+    errors: np.ndarray = field(repr=False)
+
+
+def diagnostics(report: dict[str, Any], pending: int) -> Diagnostics:
+    """The report of an engine, with the number of suggestions that are out."""
+    return Diagnostics(pending=pending, **report)
+
+
+def calibration(history: Sequence[Observation]) -> Calibration:
+    """How well the rewards of a history were foretold."""
+    foretold = [one for one in history if one.expected is not None]
+    rewards = np.array([one.reward for one in foretold])
+    means, deviations = np.array([one.expected for one in foretold]).reshape(-1, 2).T
+    errors = (rewards - means) / deviations
+    densities = -0.5 * errors**2 - np.log(deviations) - 0.5 * math.log(2 * math.pi)
+    inside = {
+        level: float(np.mean(np.abs(errors) <= ndtri(0.5 + level / 2))) if foretold else math.nan
+        for level in LEVELS
+    }
+    average = float(densities.mean()) if foretold else math.nan
+    return Calibration(len(foretold), average, inside, errors)
+
+
+def uniform(errors: np.ndarray) -> np.ndarray:
+    """Where each reward fell in its predictive distribution: uniform on [0, 1] if calibrated."""
+    return ndtr(errors)

@@ -1,0 +1,275 @@
+"""The default of an optimiser: a Gaussian process that drifts and learns its own numbers."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.live import gp, search
+from driftpeak.live.coding import Coding, Vector
+from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
+from driftpeak.live.hyperparameters import default_model, most_probable, pace_of
+from driftpeak.live.memory import Memory, pad, places
+from driftpeak.live.standard import Standard
+from driftpeak.widths import ScaledLog, Width
+
+NEWEST = 256  # observations to learn hyperparameters from
+IMAGINED = 32  # suggestions that are out and influence the next
+LESSONS = 10  # learn again after a tenth as many rewards as are in memory
+DROPPED = 8  # of a full memory, one in so many falls out at once
+ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
+
+
+class DriftingGP:
+    """Upper confidence bounds of a Gaussian process that drifts, on any space.
+
+    Its covariance is that of B16's Markov drift in continuous time; lengthscales (one for each
+    parameter), amplitude, noise and drift are learned while it runs: see
+    `driftpeak.live.hyperparameters`. The first d + 2 suggestions are spread evenly.
+
+    Arguments:
+        capacity: the most observations in memory, at least 32. When it is full, the eighth that
+            tells least of the present falls out: what is old, or repeated.
+        width: the exploration width; its step is the number of observations in memory plus one,
+            since a system that moves must be explored for ever. Default
+            `widths.ScaledLog(0.2 * d, 2)` for d parameters (Kandasamy et al. 2015).
+        learn: whether to learn; if not, the medians of the priors stay, but for the scale of the
+            rewards.
+
+    Raises:
+        DriftpeakError: capacity below 32.
+    """
+
+    def __init__(
+        self, *, capacity: int = 512, width: Width | None = None, learn: bool = True
+    ) -> None:
+        self.capacity = at_least_integer("capacity", capacity, 32)
+        self.width = width
+        self.learn = learn
+
+
+class Drifting(Engine):
+    """The engine of a `DriftingGP`."""
+
+    def __init__(self, policy: DriftingGP, coding: Coding, *, seed: int) -> None:
+        self.policy, self.coding = policy, coding
+        default = ScaledLog(0.2 * coding.dimension, 2.0)
+        self.width = default if policy.width is None else policy.width
+        self.searcher = search.Searcher(coding, seed)
+        self.initial = coding.dimension + 2
+        self.reset()
+
+    def reset(self) -> None:
+        self.memory = Memory(self.policy.capacity, self.coding.dimension)
+        self.tells = self.since_lesson = 0
+        self.lessons: dict[str, Any] | None = None
+        self._understand(None)
+
+    def _understand(self, values: dict[str, Any] | None) -> None:
+        self.lessons = values
+        if values is None:
+            self.standard = Standard()
+            self.pace = 1.0
+            self.model = default_model(self.coding.dimension, self.coding.categorical, self.pace)
+        else:
+            self.standard = Standard(values["centre"], values["scale"])
+            self.pace = values["pace"]
+            self.model = gp.Model(
+                values["level"],
+                np.array(values["lengthscale"]),
+                values["variance"],
+                values["noise_variance"],
+                values["timescale"],
+                self.coding.categorical,
+            )
+        self._refactor()
+
+    def _refactor(self) -> None:
+        """Factor all that is in memory afresh, when next asked; what comes then is appended."""
+        self.base = self._factored = len(self.memory)
+        self._known: gp.Known | None = None
+
+    @property
+    def origin(self) -> float:
+        """The time from which to count: the numbers stay small, and differences exact."""
+        return float(self.memory.times[self.base - 1]) if self.base else 0.0
+
+    @property
+    def known(self) -> gp.Known:
+        """What the observations say.
+
+        The first `base` of them factored at once, the others appended one by one, so that equal
+        states give equal numbers to the last digit, however they came about.
+        """
+        held, size = self.memory, self.memory.size
+        rewards = pad(self.standard.into(held.rewards), size)
+        known, factored = self._known, self._factored
+        if known is None:
+            first, factored = slice(self.base), self.base
+            among = places(held.rows[first], held.times[first] - self.origin, size)
+            known = _learn(self.model, among, pad(rewards[first], size))
+        for number in range(factored, len(held)):
+            row, time = held.rows[number], held.times[number] - self.origin
+            known = _append(self.model, known, number, row, time, rewards)
+        self._known, self._factored = known, len(held)
+        return known
+
+    def propose(self, number: int, time: float, pending: list[Outstanding]) -> dict[str, Any]:
+        if len(self.memory) + len(pending) < self.initial:
+            return self.coding.parameters(self.searcher.first(number))
+        return self.coding.parameters(self._search(number, time, pending, explore=1.0))
+
+    def _search(
+        self, number: int, time: float, pending: list[Outstanding], *, explore: float
+    ) -> Vector:
+        imagined, elapsed = self._imagine(pending), time - self.origin
+        beliefs = (self.model, self.known, imagined, elapsed, self.width, explore)
+        if self.coding.pool is not None:
+            return self.coding.pool[int(search.highest_of(*beliefs, self.coding.pool))]
+        trials = self.searcher.trials(number)
+        return np.asarray(search.highest(*beliefs, trials, self.coding.levels))
+
+    def _imagine(self, pending: list[Outstanding]) -> gp.Imagined | None:
+        if not pending:
+            return None
+        newest = pending[-IMAGINED:]
+        rows = np.array([self.coding.row(one.parameters) for one in newest])
+        times = np.array([one.time for one in newest]) - self.origin
+        return _imagine(self.model, self.known, places(rows, times, IMAGINED))
+
+    def asked(self, time: float) -> None:
+        pass  # what is out is the optimiser's to know
+
+    def told(self, parameters: dict[str, Any], reward: float, time: float) -> None:
+        if len(self.memory) == self.policy.capacity:
+            self._drop(max(time, self.origin))
+        size = self.memory.size
+        newest = self.memory.insert(self.coding.row(parameters), reward, time)
+        self.tells += 1
+        self.since_lesson += 1
+        if not newest or self.memory.size != size or self.base == 0:
+            self._refactor()
+
+    def _drop(self, now: float) -> None:
+        worth = np.asarray(_worth(self.model, self.known, now - self.origin))[: len(self.memory)]
+        dropped = np.argsort(worth, kind="stable")[: len(worth) // DROPPED]
+        kept = np.ones(len(worth), bool)
+        kept[dropped] = False
+        self.memory.keep(kept)
+        self._refactor()
+
+    def lesson(self) -> dict[str, Any] | None:
+        if self.since_lesson < max(1, len(self.memory) // LESSONS):
+            return None
+        rows, times = self.memory.rows[-NEWEST:], self.memory.times[-NEWEST:]
+        rewards = self.memory.rewards[-NEWEST:]
+        standard, pace = Standard.of(rewards), pace_of(times)
+        model = self.model._replace(timescale=self.model.timescale / self.pace * pace)
+        if self.policy.learn:
+            size = min(self.memory.size, NEWEST)
+            among = places(rows, times - self.origin, size)
+            start = model if self.lessons is None else self.model
+            model = most_probable(start, among, pad(standard.into(rewards), size), pace)
+        return {
+            "level": float(model.level),
+            "lengthscale": [float(one) for one in model.lengthscale],
+            "variance": float(model.variance),
+            "noise_variance": float(model.noise_variance),
+            "timescale": float(model.timescale),
+            "pace": pace,
+            "centre": standard.centre,
+            "scale": standard.scale,
+        }
+
+    def learned(self, values: dict[str, Any]) -> None:
+        self.since_lesson = 0
+        self._understand(values)
+
+    def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
+        if len(self.memory) < self.initial:
+            return None  # of so few rewards not even the scale is known
+        mean, deviation = self._posterior(self.coding.row(parameters)[None], time)
+        whole = np.sqrt(deviation**2 + self.model.noise_variance)
+        mean, whole = self.standard.back(mean, whole)
+        return float(mean[0]), float(whole[0])
+
+    def peak(self, time: float) -> Peak:
+        if len(self.memory) == 0:
+            raise DriftpeakError("nothing has been told of which anything could be expected")
+        row = self._search(0, time, [], explore=0.0)
+        mean, deviation = self.standard.back(*self._posterior(row[None], time))
+        return Peak(self.coding.parameters(row), float(mean[0]), float(deviation[0]))
+
+    def belief(self, settings: list[dict[str, Any]], time: float) -> tuple[Vector, Vector]:
+        rows = np.array([self.coding.row(one) for one in settings])
+        rows = rows.reshape(-1, self.coding.dimension)
+        return self.standard.back(*self._posterior(rows, time))
+
+    def _posterior(self, rows: Vector, time: float) -> tuple[Vector, Vector]:
+        """Mean and deviation in standard units, of any number of rows."""
+        size = next((size for size in ROWS if size >= len(rows)), ROWS[-1])
+        means, deviations = [np.zeros(0)], [np.zeros(0)]
+        for start in range(0, len(rows), size):
+            some = rows[start : start + size]
+            padded = np.pad(some, ((0, size - len(some)), (0, 0)))
+            found = _posterior(self.model, self.known, None, padded, time - self.origin)
+            means.append(np.asarray(found[0])[: len(some)])
+            deviations.append(np.asarray(found[1])[: len(some)])
+        return np.concatenate(means), np.concatenate(deviations)
+
+    def peaks(self, times: Vector) -> tuple[Vector, list[Peak]]:
+        first = self.memory.times[0] if len(self.memory) else np.inf
+        known = times[times >= first]
+        return known, [self.peak(float(time)) for time in known]
+
+    def forgot(self, before: float | None) -> None:
+        self.memory.keep(self.memory.times >= (np.inf if before is None else before))
+        self._refactor()
+
+    def report(self, time: float) -> dict[str, Any]:
+        held, model = self.memory, self.model
+        found: dict[str, Any] = {"told": self.tells, "held": len(held)}
+        if len(held) == 0:
+            return found
+        ages = time - held.times
+        scale = self.standard.scale
+        return found | {
+            "memory": float(np.exp(-2 * np.abs(ages) / model.timescale).sum()),
+            "drift": float(-np.expm1(-2 / model.timescale)),
+            "half_life": float(model.timescale * np.log(2) / 2),
+            "noise": float(scale * np.sqrt(model.noise_variance)),
+            "amplitude": float(scale * np.sqrt(model.variance)),
+            "lengthscales": dict(
+                zip(self.coding.columns, map(float, model.lengthscale), strict=True)
+            ),
+            "newest_age": float(ages[-1]),
+            "median_age": float(np.median(ages)),
+            "oldest_age": float(ages[0]),
+        }
+
+    def save(self) -> tuple[Arrays, dict[str, Any]]:
+        held = self.memory
+        arrays = {"rows": held.rows, "rewards": held.rewards, "times": held.times}
+        rest = {
+            "lessons": self.lessons,
+            "since": self.since_lesson,
+            "tells": self.tells,
+            "base": self.base,
+        }
+        return arrays, rest
+
+    def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
+        self.reset()
+        self.memory.rows, self.memory.rewards = arrays["rows"], arrays["rewards"]
+        self.memory.times = arrays["times"]
+        self.tells, self.since_lesson = rest["tells"], rest["since"]
+        self._understand(rest["lessons"])
+        self.base = rest["base"]
+
+
+_learn = jax.jit(gp.learn)
+_append = jax.jit(gp.append)
+_imagine = jax.jit(gp.imagine)
+_posterior = jax.jit(gp.posterior)
+_worth = jax.jit(gp.worth)

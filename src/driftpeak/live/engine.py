@@ -1,0 +1,108 @@
+"""What stands behind an optimiser: something that learns from events and makes proposals.
+
+An engine always maximises: the optimiser turns the sign of rewards that are to be minimised. Its
+state changes by events alone (`asked`, `told`, ...); everything else looks and changes nothing.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftpeak.errors import DriftpeakError
+from driftpeak.live.coding import Vector
+
+Arrays = dict[str, np.ndarray]
+
+
+class Outstanding(NamedTuple):
+    """A suggestion that is out and not yet told."""
+
+    parameters: dict[str, Any]
+    time: float
+
+
+class Peak(NamedTuple):
+    """Where the function is expected to be largest, its mean there and its deviation."""
+
+    parameters: dict[str, Any]
+    mean: float
+    deviation: float
+
+
+class Engine(ABC):
+    """Base class of engines."""
+
+    @abstractmethod
+    def propose(self, number: int, time: float, pending: list[Outstanding]) -> dict[str, Any]:
+        """Where to sample at `time`, as suggestion `number`."""
+
+    @abstractmethod
+    def asked(self, time: float) -> None:
+        """A suggestion went out."""
+
+    @abstractmethod
+    def told(self, parameters: dict[str, Any], reward: float, time: float) -> None:
+        """A reward came in."""
+
+    @abstractmethod
+    def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
+        """Mean and deviation, noise included, of a reward at `time`; None if nothing is."""
+
+    @abstractmethod
+    def peak(self, time: float) -> Peak:
+        """The estimated peak at `time`.
+
+        Raises:
+            DriftpeakError: nothing is expected yet.
+        """
+
+    @abstractmethod
+    def belief(self, settings: list[dict[str, Any]], time: float) -> tuple[Vector, Vector]:
+        """Mean and deviation of the function at some settings."""
+
+    @abstractmethod
+    def peaks(self, times: Vector) -> tuple[Vector, list[Peak]]:
+        """The estimated peak at some past times, or at those of them that are still known."""
+
+    @abstractmethod
+    def forgot(self, before: float | None) -> None:
+        """Forget what was observed before a time, or everything."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Start again."""
+
+    @abstractmethod
+    def report(self, time: float) -> dict[str, Any]:
+        """What the belief thinks, for `diagnostics`."""
+
+    @abstractmethod
+    def save(self) -> tuple[Arrays, dict[str, Any]]:
+        """The state as arrays and what JSON can hold."""
+
+    @abstractmethod
+    def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
+        """Take the state that `save` gave."""
+
+    def lesson(self) -> dict[str, Any] | None:
+        """Hyperparameters learned just now, if it is time to learn."""
+        return None
+
+    def learned(self, values: dict[str, Any]) -> None:
+        """Take over what was learned."""
+        raise DriftpeakError("this policy learns no hyperparameters")
+
+    def consult(self, time: float) -> list[dict[str, Any]]:
+        """The side queries that the policy would make at `time`."""
+        raise DriftpeakError("this policy makes no side queries")
+
+    def answered(
+        self, queries: list[dict[str, Any]], answers: list[float | None], time: float
+    ) -> None:
+        """An expert answered side queries; None where it did not."""
+        raise DriftpeakError("this policy makes no side queries")
+
+    def is_too_late(self, time: float) -> bool:
+        """Whether a reward made at `time` can no longer be put in its place."""
+        return False

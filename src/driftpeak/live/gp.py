@@ -1,0 +1,163 @@
+r"""A Gaussian process over the unit cube that drifts in continuous time.
+
+\(k(x, x')\,(1-\epsilon)^{|t-t'|/2}\), the covariance of Bogunovic et al.'s Markov drift at any real
+times (B16 section 2), written with a timescale \(\tau\), \(e^{-|t-t'|/\tau}\), so that
+\(\epsilon = 1 - e^{-2/\tau}\) per unit of time. k is Matern 5/2 with a lengthscale for each column;
+two values of a categorical column are as far apart as the ends of another.
+
+All arrays have a fixed number of places; those not in use count as observations of no worth.
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from driftpeak.kernels import Matern
+
+Rows = Float[Array, "m d"]
+SHAPE = Matern(2.5)
+
+
+class Model(NamedTuple):
+    """The numbers of the process, in units of standardised rewards."""
+
+    level: Any  # the mean where and when nothing is known
+    lengthscale: Any  # (d,)
+    variance: Any
+    noise_variance: Any
+    timescale: Any
+    categorical: Any  # (d,) booleans
+
+    def covariance(self, x: Any, y: Any) -> Any:
+        """Between two sets of rows at one time, shape `(m, n)`."""
+        squared = jnp.zeros((len(x), len(y)))
+        for column in range(x.shape[1]):
+            gap = x[:, None, column] - y[None, :, column]
+            apart = jnp.where(self.categorical[column], jnp.abs(gap) > 1e-9, gap**2)
+            squared = squared + apart / self.lengthscale[column] ** 2
+        return self.variance * SHAPE.of_squared_distance(squared)
+
+    def correlation(self, elapsed: Any) -> Any:
+        """Of the function with itself after some time."""
+        return jnp.exp(-jnp.abs(elapsed) / self.timescale)
+
+
+class Places(NamedTuple):
+    """Observations, or suggestions that are out."""
+
+    rows: Any  # (c, d)
+    times: Any  # (c,)
+    used: Any  # (c,) booleans
+
+
+class Known(NamedTuple):
+    """What the observations say, ready to be asked."""
+
+    places: Places
+    whiten: Any  # (c, c): inverse Cholesky factor of the observations' covariance
+    solved: Any  # (c,): inverse covariance times residuals
+    information: Any  # in nats
+
+
+class Imagined(NamedTuple):
+    """Suggestions that are out, taken as if each had brought what is expected of it.
+
+    That leaves the mean as it is and narrows the deviation (Desautels et al. 2014; "kriging
+    believer").
+    """
+
+    places: Places
+    cross: Any  # (c, p): their covariance with the observations, whitened
+    whiten: Any  # (p, p)
+
+
+def learn(model: Model, places: Places, rewards: Any) -> Known:
+    """Factor the covariance of the observations; `rewards` have shape `(c,)`."""
+    root, lower, information = factor(model, places)
+    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
+    whiten = inverse * root[None, :]
+    return Known(places, whiten, whiten.T @ (whiten @ (rewards - model.level)), information)
+
+
+def append(model: Model, known: Known, number: Any, row: Any, time: Any, rewards: Any) -> Known:
+    """One more observation, in the free place `number`: a new row of the factor, O(c^2).
+
+    `rewards` are those of all places.
+    """
+    across = _across(model, known.places, row[None], time)[:, 0]
+    white = known.whiten @ across
+    scale = jnp.sqrt(model.variance + model.noise_variance - white @ white)
+    new = (-white @ known.whiten).at[number].add(1.0) / scale
+    whiten = known.whiten.at[number].set(new)
+    places = Places(
+        known.places.rows.at[number].set(row),
+        known.places.times.at[number].set(time),
+        known.places.used.at[number].set(True),
+    )
+    information = known.information + jnp.log(scale) - 0.5 * jnp.log(model.noise_variance)
+    return Known(places, whiten, whiten.T @ (whiten @ (rewards - model.level)), information)
+
+
+def factor(model: Model, places: Places) -> tuple[Any, Any, Any]:
+    """1 / noise deviation of every place, the factor of I + K / noise, half its log-determinant."""
+    root = jnp.where(places.used, 1 / jnp.sqrt(model.noise_variance), 0.0)
+    among = model.covariance(places.rows, places.rows)
+    among = among * model.correlation(places.times[:, None] - places.times[None, :])
+    whole = jnp.eye(len(root)) + root[:, None] * among * root[None, :]
+    lower = jnp.linalg.cholesky(whole)
+    return root, lower, jnp.log(lower.diagonal()).sum()
+
+
+def imagine(model: Model, known: Known, places: Places) -> Imagined:
+    """Add suggestions that are out."""
+    root = jnp.where(places.used, 1 / jnp.sqrt(model.noise_variance), 0.0)
+    across = model.covariance(known.places.rows, places.rows)
+    across = across * model.correlation(known.places.times[:, None] - places.times[None, :])
+    cross = known.whiten @ across
+    among = model.covariance(places.rows, places.rows)
+    among = among * model.correlation(places.times[:, None] - places.times[None, :])
+    among = root[:, None] * (among - cross.T @ cross) * root[None, :]
+    identity = jnp.eye(len(root))
+    lower = jnp.linalg.cholesky(identity + among)
+    inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True)
+    return Imagined(places, cross, inverse * root[None, :])
+
+
+def mean(model: Model, known: Known, rows: Any, time: Any) -> Any:
+    """The mean at some rows, shape `(m,)`."""
+    return model.level + _across(model, known.places, rows, time).T @ known.solved
+
+
+def posterior(
+    model: Model, known: Known, imagined: Imagined | None, rows: Any, time: Any
+) -> tuple[Any, Any]:
+    """Mean and deviation at some rows, both of shape `(m,)`."""
+    across = _across(model, known.places, rows, time)
+    white = known.whiten @ across
+    variance = model.variance - jnp.sum(white**2, axis=0)
+    if imagined is not None:
+        further = _across(model, imagined.places, rows, time) - imagined.cross.T @ white
+        variance = variance - jnp.sum((imagined.whiten @ further) ** 2, axis=0)
+    # the least variance is that of rounding: a deviation of 0 has no derivative
+    least = 1e-12 * model.variance
+    return model.level + across.T @ known.solved, jnp.sqrt(jnp.maximum(variance, least))
+
+
+def worth(model: Model, known: Known, time: Any) -> Any:
+    """How much each observation alone, given all others, narrows the variance where it was made.
+
+    Of the function at `time`: old observations and repeated ones are worth little. Shape `(c,)`;
+    infinite for places not in use. With \\(\\tilde K\\) the observations' covariance and \\(c_i\\)
+    that with the function at the i-th row, \\((\\tilde K^{-1} c_i)_i^2 / (\\tilde K^{-1})_{ii}\\).
+    """
+    across = _across(model, known.places, known.places.rows, time)
+    inverse = known.whiten.T @ known.whiten
+    numerator = jnp.sum(inverse * across.T, axis=1) ** 2
+    return jnp.where(known.places.used, numerator / inverse.diagonal(), jnp.inf)
+
+
+def _across(model: Model, places: Places, rows: Any, time: Any) -> Any:
+    faded = model.correlation(time - places.times)
+    return model.covariance(places.rows, rows) * faded[:, None]

@@ -1,0 +1,142 @@
+r"""Learning while running: the most probable lengthscales, amplitude, noise and timescale.
+
+The maximum of the log marginal likelihood plus the log density of these priors, normal in the
+logarithm (median; deviation of the natural logarithm), for standardised rewards on the unit cube:
+
+| number | median | deviation | range |
+| --- | --- | --- | --- |
+| lengthscale of each of d columns | \(0.3 \sqrt{d}\) | 0.7 | 0.02 to 20 |
+| variance of the function | 1 | 0.5 | 0.05 to 20 |
+| variance of the noise | 0.01 | 1.5 | 0.0001 to 2 |
+| timescale, in paces | 100 | 1.5 | 10 to 100,000 |
+
+and the level, the mean where and when nothing is known, normal around 0 with deviation 1. It is
+learned because most samples are taken near the peak: their median is not what to expect elsewhere.
+
+A *pace* is the usual time from one observation to the next. The timescale cannot fall below ten of
+them: observations ten paces old always keep a correlation of 0.37 with the present, so that the
+memory cannot collapse to the newest two points, which noise can make look best.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import minimize
+
+from driftpeak.live.coding import Vector
+from driftpeak.live.gp import Model, Places, factor
+
+EVALUATIONS = 30
+STARTS = (12.0, 40.0, 150.0, 600.0)  # timescales, in paces, to start from
+NEIGHBOURS = 10  # observations over which a pace is measured
+
+
+@dataclass(frozen=True)
+class Range:
+    """A prior, normal in the logarithm, and bounds."""
+
+    median: float
+    deviation: float
+    low: float
+    high: float
+
+
+VARIANCE = Range(1.0, 0.5, 0.05, 20.0)
+NOISE = Range(0.01, 1.5, 1e-4, 2.0)
+TIMESCALE = Range(100.0, 1.5, 10.0, 1e5)
+LEVEL = 10.0  # the largest, in standard units
+
+
+def ranges(dimension: int) -> list[Range]:
+    """The priors of the d lengthscales, variance, noise variance and timescale."""
+    lengthscale = Range(0.3 * dimension**0.5, 0.7, 0.02, 20.0)
+    return [lengthscale] * dimension + [VARIANCE, NOISE, TIMESCALE]
+
+
+def pace_of(times: Vector) -> float:
+    """The usual time from one observation to the next, in the unit of `times`, increasing.
+
+    The median, over the observations, of the time to the tenth next, divided by ten: neither
+    several observations at one time nor a long silence make much of a difference.
+    """
+    neighbours = min(NEIGHBOURS, len(times) - 1)
+    if neighbours < 1:
+        return 1.0
+    pace = float(np.median(times[neighbours:] - times[:-neighbours])) / neighbours
+    return pace or float(times[-1] - times[0]) / (len(times) - 1) or 1.0
+
+
+def default_model(dimension: int, categorical: np.ndarray, pace: float) -> Model:
+    """The medians of the priors."""
+    medians = np.array([one.median for one in ranges(dimension)])
+    return unpack(np.append(np.log(medians), 0.0), categorical, pace)
+
+
+def unpack(vector: Any, categorical: Any, pace: Any) -> Model:
+    """The model of a vector: logarithms, and last the level."""
+    numbers = (jnp if isinstance(vector, jax.Array) else np).exp(vector[:-1])
+    *_, variance, noise, timescale = numbers
+    return Model(vector[-1], numbers[:-3], variance, noise, timescale * pace, categorical)
+
+
+def pack(model: Model, pace: float) -> Vector:
+    """The vector of a model."""
+    rest = [model.variance, model.noise_variance, model.timescale / pace]
+    logarithms = np.log(np.concatenate([np.asarray(model.lengthscale, float), rest]))
+    return np.append(logarithms, model.level)
+
+
+def cost(vector: Any, places: Places, rewards: Any, categorical: Any, pace: Any) -> Any:
+    """Minus the log posterior density, up to a constant."""
+    model = unpack(vector, categorical, pace)
+    root, lower, half_logarithm = factor(model, places)
+    residuals = root * (rewards - model.level)
+    white = jax.scipy.linalg.solve_triangular(lower, residuals, lower=True)
+    noise = 0.5 * places.used.sum() * jnp.log(model.noise_variance)
+    priors = ranges(len(vector) - 4)
+    centre = jnp.append(jnp.log(jnp.array([one.median for one in priors])), 0.0)
+    width = jnp.append(jnp.array([one.deviation for one in priors]), 1.0)
+    penalty = 0.5 * jnp.sum(((vector - centre) / width) ** 2)
+    return 0.5 * white @ white + half_logarithm + noise + penalty
+
+
+_cost = jax.jit(cost)
+_cost_and_slope = jax.jit(jax.value_and_grad(cost))
+
+
+def most_probable(start: Model, places: Places, rewards: Vector, pace: float) -> Model:
+    """The most probable model near `start`, or near one of other timescales that is better.
+
+    At most 30 evaluations of the likelihood and its gradient: the next call goes on from here.
+    """
+    problem = (places, rewards, start.categorical, pace)
+    bounds = [(np.log(one.low), np.log(one.high)) for one in ranges(len(start.lengthscale))]
+    bounds.append((-LEVEL, LEVEL))
+    low, high = np.array(bounds).T
+    here = np.clip(pack(start, pace), low, high)
+    starts = [here, *(_with_timescale(here, timescale) for timescale in STARTS)]
+    costs = [float(_cost(jnp.asarray(one), *problem)) for one in starts]
+    found = minimize(
+        partial(_evaluate, problem),
+        starts[int(np.argmin(costs))],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxfun": EVALUATIONS, "maxiter": EVALUATIONS},
+    )
+    return unpack(np.asarray(found.x), start.categorical, pace)
+
+
+def _with_timescale(vector: Vector, timescale: float) -> Vector:
+    changed = vector.copy()
+    changed[-2] = np.log(timescale)
+    return changed
+
+
+def _evaluate(problem: Any, vector: Vector) -> tuple[float, Vector]:
+    value, slope = _cost_and_slope(jnp.asarray(vector), *problem)
+    return float(value), np.asarray(slope)

@@ -1,0 +1,56 @@
+"""A bounded number of observations in the order of their times, whatever the order of arrival."""
+
+from typing import Any
+
+import numpy as np
+
+from driftpeak.live.coding import Vector
+from driftpeak.live.gp import Places
+
+SIZES = (32, 128, 512, 2048)  # numbers of places for which programs are compiled
+
+
+def places(rows: Vector, times: Vector, size: int) -> Places:
+    """Rows and times in `size` places."""
+    free = size - len(rows)
+    return Places(
+        np.pad(rows, ((0, free), (0, 0))),
+        np.pad(times, (0, free)),
+        np.arange(size) < len(rows),
+    )
+
+
+def pad(values: Vector, size: int) -> Vector:
+    """Values in `size` places, 0 where there are none."""
+    return np.pad(values, (0, size - len(values)))
+
+
+class Memory:
+    """Rows, rewards and times of up to `capacity` observations."""
+
+    def __init__(self, capacity: int, dimension: int) -> None:
+        self.capacity = capacity
+        self.rows = np.zeros((0, dimension))
+        self.rewards = np.zeros(0)
+        self.times = np.zeros(0)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def size(self) -> int:
+        """How many places to compute with."""
+        return min([size for size in SIZES if size >= len(self)] + [self.capacity])
+
+    def insert(self, row: Vector, reward: float, time: float) -> bool:
+        """One more observation, after those of the same time; whether it is the newest."""
+        place = int(np.searchsorted(self.times, time, side="right"))
+        self.rows = np.insert(self.rows, place, row, axis=0)
+        self.rewards = np.insert(self.rewards, place, reward)
+        self.times = np.insert(self.times, place, time)
+        return place == len(self.times) - 1
+
+    def keep(self, which: Any) -> None:
+        """Drop all but some observations."""
+        self.rows, self.rewards = self.rows[which], self.rewards[which]
+        self.times = self.times[which]

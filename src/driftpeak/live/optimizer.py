@@ -1,0 +1,566 @@
+"""An optimiser for a real system that keeps moving: ask where to sample, tell what it brought."""
+
+import io
+import json
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import jax
+import numpy as np
+
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, finite
+from driftpeak.live import events as happened
+from driftpeak.live.clock import Kind, Time, read_time, show_time
+from driftpeak.live.coding import FiniteCoding, Space, make_coding
+from driftpeak.live.description import (
+    policy_from_data,
+    policy_to_data,
+    space_from_data,
+    space_to_data,
+)
+from driftpeak.live.diagnostics import Calibration, Diagnostics, calibration, diagnostics
+from driftpeak.live.drifting import Drifting, DriftingGP
+from driftpeak.live.engine import Engine, Outstanding
+from driftpeak.live.events import Event
+from driftpeak.live.played import Played
+from driftpeak.live.storage import Storage, Study, check_format, open_store
+from driftpeak.live.suggestion import Estimate, Observation, Suggestion
+from driftpeak.policies import Policy
+from driftpeak.threads import single_threaded_lapack
+
+HISTORY = 10_000
+PENDING = 1_000
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+Method = Callable[Concatenate["Optimizer", Arguments], Result]
+
+
+def _changing(method: Method[Arguments, Result]) -> Method[Arguments, Result]:
+    """The method changes a stored study: it holds the study, and is durable when it returns."""
+
+    @wraps(method)
+    def durable(self: "Optimizer", /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
+        if self._study is None:
+            return method(self, *args, **named)
+        with self._study.changing():
+            return method(self, *args, **named)
+
+    return durable
+
+
+def _looking(method: Method[Arguments, Result]) -> Method[Arguments, Result]:
+    """The method looks at what is known, with what other processes have added to the study."""
+
+    @wraps(method)
+    def fresh(self: "Optimizer", /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
+        if self._study is not None:
+            self._study.refresh()
+        return method(self, *args, **named)
+
+    return fresh
+
+
+class Optimizer:
+    """Keeps a system at the moving peak of something that can only be sampled, with noise.
+
+    Nothing is read from the computer's clock unless `time="now"` is given. Times may be irregular,
+    and rewards late or out of order. The state is a function of the arguments here and of the
+    events so far: see `events`, `apply` and `snapshot`.
+
+    With a `storage`, every change is on disk before the call that made it returns, and goes on
+    where it was when the program starts again; several processes may share a study.
+
+    Arguments:
+        space: `Box`, `Arms` or `Grid`.
+        maximize: whether large rewards are good; there is no default.
+        policy: how to choose. By default `DriftingGP()`: a Gaussian process that drifts, whose
+            numbers are learned while it runs. On `Arms` and `Grid` any policy of driftpeak
+            (`TVGPUCB(prior, drift=0.01)`), which then decides as in `simulate`; with
+            maximize=False it sees the negated rewards, which its prior must describe.
+        seed: of everything random.
+        horizon: the most decisions of such a policy, which may reserve room for them.
+        storage: where the study is kept: see `driftpeak.live.storage.open_store`. A study that is
+            there already goes on.
+        name: of the study in the storage; by default the only one there, or "study".
+
+    Raises:
+        DriftpeakError: something that is no space or no policy, `maximize` not True or False, or a
+            policy that does not fit the space; a storage that is locked, corrupt, or holds a study
+            of another space, direction, policy, seed or horizon under this name.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        maximize: bool,
+        policy: Policy[Any] | DriftingGP | None = None,
+        seed: int = 0,
+        horizon: int = 100_000,
+        storage: Storage | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(maximize, bool):
+            raise DriftpeakError(f"maximize must be True or False; got {maximize!r}")
+        self.space, self.maximize = space, maximize
+        self.seed = at_least_integer("seed", seed, 0)
+        self.coding = make_coding(space)
+        self.on_event: Callable[[Event], None] = _ignore
+        """Called with every event that happens here, before it takes effect."""
+        self._sign = 1.0 if maximize else -1.0
+        self.policy = DriftingGP() if policy is None else policy
+        self.horizon = at_least_integer("horizon", horizon, 1)
+        self._engine = self._make_engine(self.policy, self.horizon)
+        self._study: Study | None = None
+        self.begin()
+        if storage is not None:
+            self._study = Study(open_store(storage, name), self, self.describe())
+        elif name is not None:
+            raise DriftpeakError("a name needs a storage to be kept in")
+
+    @classmethod
+    def load(
+        cls,
+        storage: Storage,
+        name: str | None = None,
+        *,
+        policy: Policy[Any] | DriftingGP | None = None,
+    ) -> "Optimizer":
+        """Go on with a study that is kept in a storage.
+
+        Arguments:
+            storage: a path, `journal:///path`, `sqlite:///path` or `postgresql://...`.
+            name: of the study; may be left out if it is the only one.
+            policy: the policy again, if a part of it is not driftpeak's own.
+
+        Raises:
+            DriftpeakError: no such study, another policy than the study's, a storage that is locked
+                or corrupt.
+        """
+        store = open_store(storage, name)
+        found = store.describe()
+        if found is None:
+            wanted = "no study" if store.name is None else f"no study {store.name!r}"
+            raise DriftpeakError(f"there is {wanted} in {store.where}.{store.others()}")
+        check_format(found, store)
+        return cls(
+            space_from_data(found["space"]),
+            maximize=found["maximize"],
+            policy=policy_from_data(found["policy"]) if policy is None else policy,
+            seed=found["seed"],
+            horizon=found["horizon"],
+            storage=store,
+        )
+
+    @property
+    def name(self) -> str | None:
+        """The study's name in its storage; None without one."""
+        return None if self._study is None else self._study.store.name
+
+    def describe(self) -> dict[str, Any]:
+        """The arguments, as data that JSON can hold."""
+        return {
+            "space": space_to_data(self.space),
+            "maximize": self.maximize,
+            "policy": policy_to_data(self.policy),
+            "seed": self.seed,
+            "horizon": self.horizon,
+        }
+
+    def _make_engine(self, policy: Any, horizon: int) -> Engine:
+        with _computing():
+            if isinstance(policy, DriftingGP):
+                return Drifting(policy, self.coding, seed=self.seed)
+            if not isinstance(policy, Policy):
+                raise DriftpeakError(
+                    f"policy must be a DriftingGP or a policy of driftpeak; got {policy!r}"
+                )
+            if not isinstance(self.coding, FiniteCoding):
+                raise DriftpeakError(
+                    "this policy chooses among finitely many points: give Arms or a Grid for it, "
+                    "or a DriftingGP for a Box"
+                )
+            return Played(policy, self.coding, seed=self.seed, horizon=horizon)
+
+    # asking and telling
+
+    @_changing
+    def ask(self, time: Time | None = None, count: int | None = None) -> Any:
+        """Where to sample next.
+
+        Arguments:
+            time: when it will be sampled. Without one, steps are counted: 1, 2, ...
+            count: how many, for several workers at once.
+
+        Returns:
+            A `Suggestion`; a list of them if `count` is given. Suggestions that are out and not yet
+            told are taken into account as if they had brought what is expected of them.
+
+        Raises:
+            DriftpeakError: a time that cannot be compared with earlier ones, more than 1,000
+                suggestions out.
+        """
+        number = 1 if count is None else at_least_integer("count", count, 1)
+        if len(self._pending) + number > PENDING:
+            raise DriftpeakError(
+                f"{len(self._pending)} suggestions are out and not told, and at most {PENDING} may "
+                "be: tell or cancel some"
+            )
+        when, kind = self._time_of_ask(time)
+        found = [self._suggest(when, kind) for _ in range(number)]
+        return found[0] if count is None else found
+
+    def _suggest(self, when: float, kind: Kind) -> Suggestion:
+        number = self._asked + 1
+        with _computing():
+            parameters = self._engine.propose(number, when, list(self._pending.values()))
+        self._commit(happened.Asked(number, when, kind, parameters))
+        return Suggestion(number, show_time(when, kind), parameters, self.coding)
+
+    @_changing
+    def tell(
+        self,
+        suggestion: "Suggestion | int | Mapping[str, Any]",
+        reward: float,
+        time: Time | None = None,
+    ) -> None:
+        """What a setting brought.
+
+        Arguments:
+            suggestion: as `ask` gave it, its id, or any setting of the parameters, asked for or
+                not. A setting that was suggested answers the oldest such suggestion.
+            reward: a finite number.
+            time: when it was brought; default the time of the suggestion.
+
+        Raises:
+            DriftpeakError: parameters outside the space or misspelt, a reward that is not finite,
+                an id that is unknown or already told, a time that cannot be compared. Nothing has
+                changed then.
+
+        Warns:
+            DriftpeakWarning: a reward so late that a policy's belief can no longer take it in; it
+                is in the history only.
+        """
+        reward = finite("reward", reward)
+        number, parameters = self._find(suggestion)
+        if time is None and number is not None:
+            kind = self._kind
+            assert kind is not None  # it was asked for at some time
+            when = self._pending[number].time
+        elif time is None:
+            when, kind = self._time_to_look(None), self._kind or "steps"
+        else:
+            when, kind = read_time(time, self._kind, counted=True)
+        if self._engine.is_too_late(when):
+            warnings.warn(
+                f"the reward of {show_time(when, kind)} is too late to be put in its place; it is "
+                "kept in the history, and not used",
+                DriftpeakWarning,
+                stacklevel=3,  # above the decorator
+            )
+        with _computing():
+            expected = self._engine.expected(parameters, when)
+        if expected is not None:
+            expected = (self._sign * expected[0], expected[1])
+        self._commit(happened.Told(number, when, kind, parameters, reward, expected))
+        with _computing():
+            lesson = self._engine.lesson()
+        if lesson is not None:
+            self._commit(happened.Learned(lesson))
+
+    def _find(self, suggestion: Any) -> tuple[int | None, dict[str, Any]]:
+        """The number of a pending suggestion and its parameters; or None and a setting."""
+        number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            parameters = self.coding.clean(suggestion)
+            same = (n for n, one in self._pending.items() if one.parameters == parameters)
+            return next(same, None), parameters
+        number = int(number)
+        if number not in self._pending:
+            known = 1 <= number <= self._asked
+            raise DriftpeakError(
+                f"suggestion {number} is already told, or cancelled"
+                if known
+                else f"there is no suggestion {number}; the newest is {self._asked}"
+            )
+        parameters = self._pending[number].parameters
+        if isinstance(suggestion, Suggestion) and dict(suggestion) != parameters:
+            raise DriftpeakError(f"suggestion {number} is not of this optimiser")
+        return number, parameters
+
+    @_changing
+    def cancel(self, suggestion: "Suggestion | int") -> None:
+        """A suggestion will never be told: it no longer counts as pending.
+
+        Raises:
+            DriftpeakError: it is unknown, already told or cancelled.
+        """
+        if isinstance(suggestion, Mapping) and not isinstance(suggestion, Suggestion):
+            raise DriftpeakError(f"cancel a suggestion or an id; got {suggestion!r}")
+        number = self._find(suggestion)[0]
+        assert number is not None
+        self._commit(happened.Cancelled(number))
+
+    @_changing
+    def forget(self, before: Time | None = None) -> None:
+        """The system has changed: believe no longer what was observed `before`, or anything.
+
+        What was learned of lengthscales, noise and drift stays, and so do the history and pending
+        suggestions.
+        """
+        when = None if before is None else read_time(before, self._kind, counted=True)[0]
+        self._commit(happened.Forgot(when))
+
+    @_changing
+    def reset(self) -> None:
+        """Start again from nothing; only the numbers of suggestions go on."""
+        self._commit(happened.Reset())
+
+    # looking
+
+    @_looking
+    def best(self, time: Time | None = None) -> Estimate:
+        """The estimated peak at `time`: by default at the latest time seen; it may be to come.
+
+        Raises:
+            DriftpeakError: nothing told yet of which anything could be expected.
+        """
+        when = self._time_to_look(time)
+        with _computing():
+            peak = self._engine.peak(when)
+        return self._estimate(peak, when)
+
+    @_looking
+    def belief(
+        self, points: Sequence[Mapping[str, Any]] | None = None, time: Time | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What is believed of the system at `time`: by default the latest time seen.
+
+        Arguments:
+            points: settings of the parameters; by default all points of an `Arms` or a `Grid`.
+
+        Returns:
+            Mean and standard deviation of the noiseless reward, one for each point.
+        """
+        if points is None:
+            if not isinstance(self.coding, FiniteCoding):
+                raise DriftpeakError("give the points of the box to look at")
+            settings = [self.coding.at(number) for number in range(len(self.coding))]
+        else:
+            settings = [dict(point) for point in points]
+            for setting in settings:
+                self.coding.row(setting)
+        when = self._time_to_look(time)
+        with _computing():
+            mean, deviation = self._engine.belief(settings, when)
+        return self._sign * mean, deviation
+
+    @_looking
+    def history(self) -> list[Observation]:
+        """The rewards told, in the order of telling; the newest 10,000."""
+        return list(self._history)
+
+    @_looking
+    def pending(self) -> list[Suggestion]:
+        """The suggestions that are out and not yet told."""
+        return [
+            Suggestion(number, show_time(one.time, self._kind), one.parameters, self.coding)
+            for number, one in self._pending.items()
+        ]
+
+    @_looking
+    def peaks(self, times: Sequence[Time]) -> list[Estimate]:
+        """The estimated peak at past times, in hindsight where the policy can look back.
+
+        Times that are too long ago to be known are left out.
+        """
+        numbers = np.array([self._time_to_look(time) for time in times])
+        with _computing():
+            known, found = self._engine.peaks(np.sort(numbers))
+        return [self._estimate(peak, when) for when, peak in zip(known, found, strict=True)]
+
+    @_looking
+    def diagnostics(self, time: Time | None = None) -> Diagnostics:
+        """What the belief thinks: memory, drift, noise, age of the data."""
+        when = self._time_to_look(time)
+        with _computing():
+            report = self._engine.report(when)
+        return diagnostics(report, len(self._pending))
+
+    @_looking
+    def calibration(self) -> Calibration:
+        """How well rewards were foretold, one step ahead, over the history."""
+        return calibration(self.history())
+
+    # side queries
+
+    @_looking
+    def side_queries(self, time: Time | None = None) -> list[dict[str, Any]]:
+        """What the policy wants an expert to re-evaluate at `time`, before the next `ask` then.
+
+        Raises:
+            DriftpeakError: the policy makes no side queries.
+        """
+        when, _ = self._time_of_ask(time)
+        with _computing():
+            return self._engine.consult(when)
+
+    @_changing
+    def answer(
+        self,
+        queries: Sequence[Mapping[str, Any]],
+        answers: Sequence[float | None],
+        time: Time | None = None,
+    ) -> None:
+        """An expert's answers to side queries; None where it has none.
+
+        Raises:
+            DriftpeakError: the policy makes no side queries, not as many answers as queries, or an
+                answer that is not a finite number.
+        """
+        if len(queries) != len(answers):
+            raise DriftpeakError(f"{len(queries)} side queries need as many answers or None")
+        values = [None if one is None else finite("an answer", one) for one in answers]
+        when, kind = self._time_of_ask(time)
+        with _computing():
+            self._engine.consult(when)  # refused by a policy that makes none
+        asked = [dict(query) for query in queries]
+        for query in asked:
+            self.coding.row(query)
+        self._commit(happened.Answered(when, kind, asked, values))
+
+    # the state, for whoever keeps it
+
+    def begin(self) -> None:
+        """Be as new: no event has happened."""
+        with _computing():
+            self._engine.reset()
+        self._kind: Kind | None = None
+        self._latest: float | None = None
+        self._asked = 0
+        self._told = 0
+        self._pending: dict[int, Outstanding] = {}
+        self._history: deque[Observation] = deque(maxlen=HISTORY)
+
+    def apply(self, event: Event) -> None:
+        """Let an event take effect that happened here or elsewhere, in this very study."""
+        with _computing():
+            self._apply(event)
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Let all events of a study take effect, in order."""
+        with _computing():
+            for event in events:
+                self._apply(event)
+
+    def snapshot(self) -> bytes:
+        """The whole state, for `restore`; instead of replaying what happened so far."""
+        arrays, rest = self._engine.save()
+        shell = {
+            "kind": self._kind,
+            "latest": self._latest,
+            "asked": self._asked,
+            "told": self._told,
+            "pending": {number: list(one) for number, one in self._pending.items()},
+            "history": [one.to_list() for one in self._history],
+            "engine": rest,
+        }
+        target = io.BytesIO()
+        written = np.frombuffer(json.dumps(shell).encode(), np.uint8)
+        np.savez(target, allow_pickle=False, shell=written, **arrays)
+        return target.getvalue()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Take over the state of an optimiser that was made with equal arguments."""
+        with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        shell = json.loads(arrays.pop("shell").tobytes())
+        with _computing():
+            self._engine.load(arrays, shell["engine"])
+        self._kind, self._latest = shell["kind"], shell["latest"]
+        self._asked, self._told = shell["asked"], shell["told"]
+        self._pending = {int(n): Outstanding(*one) for n, one in shell["pending"].items()}
+        self._history = deque(map(Observation.from_list, shell["history"]), maxlen=HISTORY)
+
+    def _commit(self, event: Event) -> None:
+        if self._study is not None:
+            self._study.add(event)
+        self.on_event(event)
+        self.apply(event)
+
+    def _apply(self, event: Event) -> None:
+        match event:
+            case happened.Asked():
+                self._engine.asked(event.time)
+                self._asked = event.id
+                self._pending[event.id] = Outstanding(event.parameters, event.time)
+            case happened.Told():
+                if event.id is not None:
+                    self._settle(event.id)
+                self._engine.told(event.parameters, self._sign * event.reward, event.time)
+                self._told += 1
+                self._history.append(Observation.of(event))
+            case happened.Learned():
+                self._engine.learned(event.values)
+            case happened.Answered():
+                signed = [None if one is None else self._sign * one for one in event.answers]
+                self._engine.answered(event.queries, signed, event.time)
+            case happened.Cancelled():
+                self._settle(event.id)
+            case happened.Forgot():
+                self._engine.forgot(event.before)
+            case happened.Reset():
+                asked = self._asked
+                self.begin()
+                self._asked = asked
+        if isinstance(event, happened.Asked | happened.Told | happened.Answered):
+            self._kind = event.kind
+        # answers come before the decision at their time, which is still to be made
+        if isinstance(event, happened.Asked | happened.Told):
+            self._latest = max(event.time, -np.inf if self._latest is None else self._latest)
+
+    def _settle(self, number: int) -> None:
+        if self._pending.pop(number, None) is None:
+            raise DriftpeakError(
+                f"an event answers suggestion {number}, which is not out: events must be applied "
+                "once each, in order, to an optimiser that has seen the earlier ones"
+            )
+
+    # times
+
+    def _time_of_ask(self, time: Time | None) -> tuple[float, Kind]:
+        if time is None:
+            if self._kind not in (None, "steps"):
+                raise DriftpeakError(
+                    "this study's times are given, not counted: give a time with every ask"
+                )
+            return float(np.floor(self._latest or 0.0)) + 1.0, "steps"
+        return read_time(time, self._kind)
+
+    def _time_to_look(self, time: Time | None) -> float:
+        if time is not None:
+            return read_time(time, self._kind, counted=True)[0]
+        return 0.0 if self._latest is None else self._latest
+
+    def _estimate(self, peak: Any, when: float) -> Estimate:
+        return Estimate(
+            show_time(float(when), self._kind),
+            self._sign * peak.mean,
+            peak.deviation,
+            peak.parameters,
+            self.coding,
+        )
+
+
+@contextmanager
+def _computing() -> Iterator[None]:
+    with jax.enable_x64(True), single_threaded_lapack():
+        yield
+
+
+def _ignore(event: Event) -> None:
+    """Without a store, events are not kept."""

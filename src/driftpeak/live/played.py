@@ -1,0 +1,328 @@
+"""A policy of `driftpeak.policies` behind an optimiser: the object that runs in `simulate`.
+
+A policy's state must be advanced in the order of time. What comes late is put in its place: the
+newest steps are kept, with the states between them now and then, and played again from there.
+"""
+
+from bisect import bisect_right
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from driftpeak.errors import DriftpeakError
+from driftpeak.live.coding import FiniteCoding, Vector
+from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
+from driftpeak.policies import Policy
+from driftpeak.policies.belief_policy import BeliefPolicy, PreparedBeliefPolicy
+from driftpeak.programs import random_keys
+
+KEPT = 256  # steps that something late can still be put between
+SPACING = 32  # steps between kept states
+REFRESH = 4096  # steps after which accumulated rounding errors are removed
+
+
+class Step(NamedTuple):
+    """One step of the state: what happened, to which point, with which reward."""
+
+    what: str  # "ask", "tell", "hear" or "refresh"
+    time: float
+    points: tuple[int, ...] = ()
+    rewards: tuple[float | None, ...] = ()  # None where an expert did not answer
+
+
+class Played(Engine):
+    """An engine that plays a policy.
+
+    Arguments:
+        policy: for as many points as the domain has.
+        coding: of the domain.
+        seed: the policy's key is that of trial 0 of `simulate` with this seed.
+        horizon: the most decisions; a policy may reserve room for them.
+
+    Raises:
+        DriftpeakError: a policy for another number of points, or one that must see the truth.
+    """
+
+    def __init__(
+        self, policy: Policy[Any], coding: FiniteCoding, *, seed: int, horizon: int
+    ) -> None:
+        if policy.points != len(coding):
+            raise DriftpeakError(
+                f"the policy chooses among {policy.points} points, the space has {len(coding)}"
+            )
+        if policy.foresight != "none":
+            raise DriftpeakError("a policy that must be shown the true function cannot run live")
+        # any number of observations may be made within one period of a belief that restarts
+        worst = type(policy) is BeliefPolicy
+        times = np.ones(horizon) if worst else np.arange(1.0, horizon + 1)
+        self.policy = jax.tree.map(jnp.asarray, policy.prepare(times))
+        self.given = policy
+        self.coding, self.seed, self.horizon = coding, seed, horizon
+        self.reset()
+
+    def reset(self) -> None:
+        key = random_keys(self.seed, np.arange(1)).policy[0]
+        self._begin(self.policy.init(key))
+
+    def _begin(self, state: Any) -> None:
+        self.steps: list[Step] = []
+        self.states: dict[int, Any] = {0: state}  # before step number ...
+        self.head = state
+        self.count = 0  # steps ever
+        self.asks = 0
+        self.tells = 0
+        self.horizon_reached = -np.inf  # nothing earlier can be put in its place
+
+    @property
+    def latest(self) -> float:
+        """The time of the newest step."""
+        return self.steps[-1].time if self.steps else -np.inf
+
+    def propose(self, number: int, time: float, pending: list[Outstanding]) -> dict[str, Any]:
+        if self.asks >= self.horizon:
+            raise DriftpeakError(
+                f"the policy was prepared for {self.horizon:,} decisions and has made them; give "
+                "a larger horizon"
+            )
+        state, time = self.head, max(time, self.latest)
+        for one in sorted(pending, key=lambda one: one.time):
+            # as if each had brought what is expected of it: the next goes elsewhere
+            then = max(one.time, self.latest)
+            point = self.coding.number(one.parameters)
+            state = _imagine(self.policy, state, point, then)
+        return self.coding.at(int(_ask(self.policy, state, time)[1]))
+
+    def asked(self, time: float) -> None:
+        self.asks += 1
+        self._take(Step("ask", time))
+
+    def told(self, parameters: dict[str, Any], reward: float, time: float) -> None:
+        self.tells += 1
+        self._take(Step("tell", time, (self.coding.number(parameters),), (reward,)))
+
+    def consult(self, time: float) -> list[dict[str, Any]]:
+        if self.policy.side_capacity == 0:
+            raise DriftpeakError("this policy makes no side queries")
+        _, arms, wanted = _consult(self.policy, self.head, max(time, self.latest))
+        return [self.coding.at(int(arm)) for arm in np.asarray(arms)[np.asarray(wanted)]]
+
+    def answered(
+        self, queries: list[dict[str, Any]], answers: list[float | None], time: float
+    ) -> None:
+        capacity = self.policy.side_capacity
+        if len(queries) > capacity:
+            raise DriftpeakError(
+                f"the policy makes at most {capacity} side queries at a time; got {len(queries)}"
+            )
+        points = tuple(self.coding.number(query) for query in queries)
+        self._take(Step("hear", max(time, self.latest), points, tuple(answers)))
+
+    def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
+        policy = self.given
+        if not isinstance(policy, BeliefPolicy) or time < self.latest:
+            return None
+        if not isinstance(self.policy, PreparedBeliefPolicy):
+            return None  # a belief with more around it
+        mean, variance = _posterior(self.policy, self.head, time)
+        number, noise = self.coding.number(parameters), policy.prior.noise_variance
+        return float(mean[number]), float(np.sqrt(max(variance[number], 0.0) + noise))
+
+    def peak(self, time: float) -> Peak:
+        mean, deviation = self._whole(time)
+        number = int(np.argmax(mean))
+        return Peak(self.coding.at(number), float(mean[number]), float(deviation[number]))
+
+    def belief(self, settings: list[dict[str, Any]], time: float) -> tuple[Vector, Vector]:
+        numbers = [self.coding.number(one) for one in settings]
+        mean, deviation = self._whole(time)
+        return mean[numbers], deviation[numbers]
+
+    def _whole(self, time: float) -> tuple[Vector, Vector]:
+        """Mean and deviation of every point; the deviation is NaN where the policy has none."""
+        if time < self.latest:
+            raise DriftpeakError(
+                "a policy looks forward only: give a time that is not before the latest reward"
+            )
+        return self._see(self.head, time)
+
+    def _see(self, state: Any, time: float) -> tuple[Vector, Vector]:
+        if isinstance(self.policy, PreparedBeliefPolicy):
+            mean, variance = _posterior(self.policy, state, time)
+            return mean, np.sqrt(np.maximum(variance, 0.0))
+        mean = _predict(self.policy, state, time)
+        if mean is None:
+            raise DriftpeakError("this policy expects nothing of its points")
+        return np.asarray(mean), np.full(len(mean), np.nan)
+
+    def peaks(self, times: Vector) -> tuple[Vector, list[Peak]]:
+        found, state = [], self.states[0]
+        places = [bisect_right(self.steps, time, key=lambda step: step.time) for time in times]
+        known, done = times >= self.horizon_reached, 0
+        for time, place in zip(times[known], np.array(places)[known], strict=True):
+            for step in self.steps[done:place]:
+                state = self._advance(state, step)
+            done = place
+            mean, deviation = self._see(state, float(time))
+            best = int(np.argmax(mean))
+            found.append(Peak(self.coding.at(best), float(mean[best]), float(deviation[best])))
+        return times[known], found
+
+    def forgot(self, before: float | None) -> None:
+        kept = [step for step in self.steps if before is not None and step.time >= before]
+        asks, tells, start = self.asks, self.tells, random_keys(self.seed, np.arange(1)).policy[0]
+        self._begin(self.policy.init(jax.random.fold_in(start, asks)))
+        self.asks, self.tells = asks, tells
+        for step in kept:
+            self._take(step)
+
+    def report(self, time: float) -> dict[str, Any]:
+        found: dict[str, Any] = {"told": self.tells}
+        if isinstance(self.policy, PreparedBeliefPolicy):
+            posterior = _see(self.policy, self.head, max(time, self.latest))
+            found["held"] = int(posterior.observations)
+        if isinstance(self.given, BeliefPolicy):
+            found["noise"] = self.given.prior.noise_variance**0.5
+            drift = getattr(self.given.forgetting, "drift", None)
+            found["drift"] = None if drift is None else float(drift)
+        return found
+
+    def save(self) -> tuple[Arrays, dict[str, Any]]:
+        arrays = {}
+        for number, state in [*self.states.items(), (-1, self.head)]:
+            for place, leaf in enumerate(jax.tree.leaves(state)):
+                arrays[f"{number} {place}"] = np.asarray(_plain(leaf))
+        rest = {
+            "steps": [list(step) for step in self.steps],
+            "states": list(self.states),
+            "count": self.count,
+            "asks": self.asks,
+            "tells": self.tells,
+            "horizon_reached": self.horizon_reached if self.steps else None,
+        }
+        return arrays, rest
+
+    def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
+        self.reset()
+        leaves = jax.tree.leaves(self.states[0])
+        structure: Any = jax.tree.structure(self.states[0])
+
+        def state(number: int) -> Any:
+            found = [arrays[f"{number} {place}"] for place in range(len(leaves))]
+            return structure.unflatten(map(_like, found, leaves))
+
+        self.steps = [Step(what, at, tuple(p), tuple(r)) for what, at, p, r in rest["steps"]]
+        self.states = {number: state(number) for number in rest["states"]}
+        self.head = state(-1)
+        self.count, self.asks, self.tells = rest["count"], rest["asks"], rest["tells"]
+        reached = rest["horizon_reached"]
+        self.horizon_reached = -np.inf if reached is None else reached
+
+    def is_too_late(self, time: float) -> bool:
+        """Whether a reward made at `time` can no longer be put in its place."""
+        return time < self.horizon_reached
+
+    def _take(self, step: Step) -> None:
+        if self.is_too_late(step.time):
+            return
+        place = bisect_right(self.steps, step.time, key=lambda other: other.time)
+        self.steps.insert(place, step)
+        if place < len(self.steps) - 1:
+            self.states = {n: state for n, state in self.states.items() if n <= place}
+            nearest = max(self.states)
+            self.head = self.states[nearest]
+            for number in range(nearest, len(self.steps)):
+                self._move(number)
+        else:
+            self._move(place)
+        self.count += 1
+        if self.count % REFRESH == 0:
+            self._take(Step("refresh", self.latest))
+        if len(self.steps) > KEPT + SPACING:
+            self._drop_oldest()
+
+    def _move(self, number: int) -> None:
+        """Advance the newest state by step `number`, keeping the state before it now and then."""
+        if number % SPACING == 0:
+            self.states[number] = self.head
+        self.head = self._advance(self.head, self.steps[number])
+
+    def _drop_oldest(self) -> None:
+        self.horizon_reached = self.steps[SPACING - 1].time
+        del self.steps[:SPACING]
+        self.states = {n - SPACING: state for n, state in self.states.items() if n >= SPACING}
+
+    def _advance(self, state: Any, step: Step) -> Any:
+        if step.what == "ask":
+            return _ask(self.policy, state, step.time)[0]
+        if step.what == "tell":
+            return _tell(self.policy, state, step.points[0], step.rewards[0], step.time)
+        return _refresh(self.policy, state) if step.what == "refresh" else self._hear(state, step)
+
+    def _hear(self, state: Any, step: Step) -> Any:
+        arms = np.zeros(self.policy.side_capacity, int)
+        answers, answered = np.zeros(len(arms)), np.zeros(len(arms), bool)
+        for place, (point, answer) in enumerate(zip(step.points, step.rewards, strict=True)):
+            arms[place], answered[place] = point, answer is not None
+            answers[place] = 0.0 if answer is None else answer
+        state = _consult(self.policy, state, step.time)[0]
+        return _hear(self.policy, state, arms, answers, answered, step.time)
+
+
+@jax.jit
+def _ask(policy: Any, state: Any, time: Any) -> Any:
+    return policy.ask(state, time)
+
+
+@jax.jit
+def _tell(policy: Any, state: Any, point: Any, reward: Any, time: Any) -> Any:
+    return policy.tell(state, point, reward, time)
+
+
+@jax.jit
+def _imagine(policy: Any, state: Any, point: Any, time: Any) -> Any:
+    expected = policy.predict(state, time)
+    return state if expected is None else policy.tell(state, point, expected[point], time)
+
+
+@jax.jit
+def _consult(policy: Any, state: Any, time: Any) -> Any:
+    return policy.consult(state, time)
+
+
+@jax.jit
+def _hear(policy: Any, state: Any, arms: Any, answers: Any, answered: Any, time: Any) -> Any:
+    return policy.hear(state, arms, answers, answered, time)
+
+
+@jax.jit
+def _refresh(policy: Any, state: Any) -> Any:
+    return policy.refresh(state)
+
+
+@jax.jit
+def _predict(policy: Any, state: Any, time: Any) -> Any:
+    return policy.predict(state, time)
+
+
+@jax.jit
+def _see(policy: Any, state: Any, time: Any) -> Any:
+    return policy.belief.posterior(state.belief, time)
+
+
+def _posterior(policy: Any, state: Any, time: float) -> tuple[Vector, Vector]:
+    posterior = _see(policy, state, time)
+    return np.asarray(posterior.mean), np.asarray(posterior.variance)
+
+
+def _plain(leaf: Any) -> Any:
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+
+
+def _like(found: np.ndarray, leaf: Any) -> Any:
+    return jax.random.wrap_key_data(jnp.asarray(found)) if _is_key(leaf) else jnp.asarray(found)
+
+
+def _is_key(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

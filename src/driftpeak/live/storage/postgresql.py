@@ -1,0 +1,32 @@
+"""Studies in a PostgreSQL database."""
+
+import zlib
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from driftpeak.live.storage.sql import Database
+
+NOT_AVAILABLE = "55P03"  # lock_not_available, in PostgreSQL's list of errors
+OURS = zlib.crc32(b"driftpeak")
+
+
+class PostgreSQL(Database):
+    """A study in PostgreSQL: `postgresql://user:password@host/database`, by psycopg 3."""
+
+    def _make_engine(self, url: sa.URL) -> sa.Engine:
+        if url.drivername == "postgresql":
+            url = url.set(drivername="postgresql+psycopg")
+        return sa.create_engine(url, pool_pre_ping=True)  # a server may have been restarted
+
+    def _lock(self, connection: sa.Connection) -> None:
+        wait = sa.text("SELECT set_config('lock_timeout', :wait, true)")
+        connection.execute(wait, {"wait": f"{max(round(1000 * self.timeout), 1)}ms"})
+        # one lock for all studies of a database: it is held for milliseconds, and also guards the
+        # making of tables
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": OURS})
+        # a server may be told not to wait for its disk: here it must
+        connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
+
+    def _is_locked(self, error: DBAPIError) -> bool:
+        return getattr(error.orig, "sqlstate", None) == NOT_AVAILABLE

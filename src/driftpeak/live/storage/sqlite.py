@@ -1,0 +1,50 @@
+"""Studies in an SQLite file."""
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from driftpeak.errors import DriftpeakError
+from driftpeak.live.storage.sql import Database
+
+
+class SQLite(Database):
+    """A study in an SQLite file: `sqlite:///relative/path`, `sqlite:////absolute/path`."""
+
+    def __init__(self, url: sa.URL, name: str | None, timeout: float) -> None:
+        if url.database in (None, "", ":memory:"):
+            raise DriftpeakError(f"{url} is no file, and would not last: sqlite:///study.db does")
+        self.path = Path(str(url.database))
+        super().__init__(url, name, timeout)
+
+    def _make_engine(self, url: sa.URL) -> sa.Engine:
+        engine = sa.create_engine(url, connect_args={"timeout": self.timeout})
+
+        @sa.event.listens_for(engine, "connect")
+        def connected(connection: Any, _: Any) -> None:
+            connection.isolation_level = None  # transactions are begun below, not by the driver
+            connection.execute("PRAGMA synchronous=EXTRA")  # on disk, with its folder, at a commit
+            connection.execute("PRAGMA foreign_keys=ON")
+
+        @sa.event.listens_for(engine, "begin")
+        def begun(connection: sa.Connection) -> None:
+            # with the right to write from the start: two that read first could not both go on
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+        return engine
+
+    def _lock(self, connection: sa.Connection) -> None:
+        pass  # begun as such
+
+    def _is_locked(self, error: DBAPIError) -> bool:
+        return "database is locked" in str(error.orig)
+
+    def _names(self) -> list[str]:
+        return super()._names() if self.path.exists() else []
+
+    def describe(self) -> dict[str, Any] | None:
+        if self._connection is None and not self.path.exists():
+            return None  # looking must not make a file
+        return super().describe()

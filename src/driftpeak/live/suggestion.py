@@ -1,0 +1,119 @@
+"""What an optimiser hands out: suggestions, estimates, and the record of what was told."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from driftpeak.live.clock import Kind, show_time
+from driftpeak.live.coding import Coding, FiniteCoding
+from driftpeak.live.events import Told
+
+
+class Setting(Mapping[str, Any]):
+    """Parameters by name. Base class."""
+
+    def __init__(self, parameters: Mapping[str, Any], coding: Coding) -> None:
+        self._parameters = dict(parameters)
+        self._coding = coding
+
+    @property
+    def index(self) -> int | None:
+        """The number of the arm or grid point; None in a box."""
+        finite = isinstance(self._coding, FiniteCoding)
+        return self._coding.number(self._parameters) if finite else None  # type: ignore[attr-defined]
+
+    def __getitem__(self, name: str) -> Any:
+        return self._parameters[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+
+class Suggestion(Setting):
+    """Where to sample next: a mapping of parameters.
+
+    Attributes:
+        id: its number, from 1.
+        time: when it is to be sampled.
+    """
+
+    def __init__(
+        self, number: int, time: Any, parameters: Mapping[str, Any], coding: Coding
+    ) -> None:
+        super().__init__(parameters, coding)
+        self.id, self.time = number, time
+
+    def __repr__(self) -> str:
+        return f"Suggestion({self.id}, {self._parameters}, time={self.time!r})"
+
+
+class Estimate(Setting):
+    """An estimated peak: a mapping of parameters.
+
+    Attributes:
+        time: for which it is estimated.
+        mean, deviation: of the noiseless reward there; the deviation is NaN if the policy has none.
+    """
+
+    def __init__(
+        self,
+        time: Any,
+        mean: float,
+        deviation: float,
+        parameters: Mapping[str, Any],
+        coding: Coding,
+    ) -> None:
+        super().__init__(parameters, coding)
+        self.time, self.mean, self.deviation = time, mean, deviation
+
+    def __repr__(self) -> str:
+        return (
+            f"Estimate({self._parameters}, mean={self.mean:.4g}, "
+            f"deviation={self.deviation:.3g}, time={self.time!r})"
+        )
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One reward, as told.
+
+    Attributes:
+        id: of the suggestion; None if nobody had asked.
+        parameters: where.
+        reward: how much.
+        number, kind: when, as the optimiser counts; see `time`.
+        expected: mean and deviation, noise included, foretold just before; None if nothing was.
+    """
+
+    id: int | None
+    parameters: dict[str, Any]
+    reward: float
+    number: float
+    kind: Kind
+    expected: tuple[float, float] | None
+
+    @property
+    def time(self) -> Any:
+        """When, as the user writes it."""
+        return show_time(self.number, self.kind)
+
+    @staticmethod
+    def of(event: Told) -> "Observation":
+        """What an event says."""
+        return Observation(
+            event.id, event.parameters, event.reward, event.time, event.kind, event.expected
+        )
+
+    def to_list(self) -> list[Any]:
+        """For JSON."""
+        return list(asdict(self).values())
+
+    @staticmethod
+    def from_list(written: list[Any]) -> "Observation":
+        """What `to_list` wrote."""
+        *fields, expected = written
+        values = dict(zip(Observation.__dataclass_fields__, fields, strict=False))
+        return Observation(**values, expected=None if expected is None else tuple(expected))

@@ -1,0 +1,216 @@
+"""`driftpeak live create | ask | tell | best | show | plot`: a stored study, for any language.
+
+What is printed is JSON; warnings and mistakes go to the error output.
+"""
+
+import json
+import math
+import sys
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from driftpeak.errors import DriftpeakError
+
+if TYPE_CHECKING:
+    from driftpeak.live import Estimate, Optimizer, Suggestion
+
+live_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Keep a real system at its moving peak, from any language: JSON in and out.",
+)
+STORE_HELP = "A path, journal:///PATH, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE."
+Store = Annotated[str, typer.Argument(help=STORE_HELP)]
+Name = Annotated[str | None, typer.Argument(help="The study; by default the only one there.")]
+Time = Annotated[
+    str | None, typer.Option(help="A number, a date as 2026-03-01T08:00, or now; default: steps.")
+]
+
+
+@live_app.command()
+def create(
+    store: Store,
+    name: Annotated[str, typer.Argument(help="Of the study.")],
+    space: Annotated[
+        str,
+        typer.Option(help='A JSON file, - for the input, or JSON: {"box": {...}}, see the docs.'),
+    ],
+    maximize: Annotated[bool, typer.Option("--maximize", help="Large rewards are good.")] = False,
+    minimize: Annotated[bool, typer.Option("--minimize", help="Small rewards are good.")] = False,
+    capacity: Annotated[int, typer.Option(help="The most observations in memory.")] = 512,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+) -> None:
+    """Begin a study, or check that there is just such a one already."""
+    if maximize == minimize:
+        raise DriftpeakError("give --maximize or --minimize")
+    data = _json(_content(space), "--space")
+    from driftpeak.live import DriftingGP, Optimizer
+    from driftpeak.live.description import space_from_data
+
+    optimizer = Optimizer(
+        space_from_data(data),
+        maximize=maximize,
+        policy=DriftingGP(capacity=capacity),
+        seed=seed,
+        storage=store,
+        name=name,
+    )
+    _print({"name": optimizer.name, "told": optimizer.diagnostics().told})
+
+
+@live_app.command()
+def ask(
+    store: Store,
+    name: Name = None,
+    time: Time = None,
+    count: Annotated[
+        int | None, typer.Option(help="How many, for several workers; prints a list.")
+    ] = None,
+) -> None:
+    """Where to sample next: id, time and parameters."""
+    found = _load(store, name).ask(_time(time), count)
+    _print(_suggestion(found) if count is None else [_suggestion(one) for one in found])
+
+
+@live_app.command()
+def tell(
+    store: Store,
+    name: Name = None,
+    number: Annotated[int | None, typer.Option("--id", help="Of the suggestion.")] = None,
+    parameters: Annotated[
+        str | None, typer.Option(help="Instead of an id: where it was sampled, as JSON.")
+    ] = None,
+    reward: Annotated[float | None, typer.Option(help="What it brought.")] = None,
+    time: Time = None,
+) -> None:
+    """What a suggestion, or any other setting, brought."""
+    if reward is None:
+        raise DriftpeakError("give --reward, what it brought")
+    if (number is None) == (parameters is None):
+        raise DriftpeakError("give --id of a suggestion, or --parameters as JSON")
+    setting: Any = number if parameters is None else _json(parameters, "--parameters")
+    if number is None and not isinstance(setting, dict):
+        raise DriftpeakError(f"--parameters must be a JSON object; got {parameters}")
+    optimizer = _load(store, name)
+    optimizer.tell(setting, reward, _time(time))
+    _print({"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())})
+
+
+@live_app.command()
+def best(store: Store, name: Name = None, time: Time = None) -> None:
+    """The estimated peak now, or at a time to come: parameters, mean and standard deviation."""
+    found = _load(store, name).best(_time(time))
+    _print({**_setting(found), "mean": found.mean, "deviation": found.deviation})
+
+
+@live_app.command()
+def show(store: Store, name: Name = None) -> None:
+    """The study: its space, what is pending, what is believed, how well rewards were foretold."""
+    optimizer = _load(store, name)
+    told, foretold = optimizer.history(), optimizer.calibration()
+    _print(
+        {
+            "name": optimizer.name,
+            **{key: optimizer.describe()[key] for key in ("space", "maximize", "seed")},
+            "pending": [_suggestion(one) for one in optimizer.pending()],
+            "latest": told[-1].time if told else None,
+            "diagnostics": asdict(optimizer.diagnostics()),
+            "calibration": {
+                "count": foretold.count,
+                "log_likelihood": foretold.log_likelihood,
+                "coverage": foretold.coverage,
+            },
+        }
+    )
+
+
+@live_app.command()
+def plot(
+    store: Store,
+    output: Annotated[Path, typer.Option(help="Directory for the pictures.")],
+    name: Name = None,
+) -> None:
+    """Write track.png, belief.png and reward.png; print their paths."""
+    optimizer = _load(store, name)
+    from driftpeak.live.plots import belief_figure, reward_figure, track_figure
+
+    figures = {
+        "track": track_figure(optimizer),
+        "belief": belief_figure(optimizer),
+        "reward": reward_figure(optimizer),
+    }
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for kind, figure in figures.items():
+            figure.savefig(output / f"{kind}.png", dpi=150)
+    except OSError as error:
+        raise DriftpeakError(f"cannot write into {output}: {error.strerror}") from None
+    _print([str(output / f"{kind}.png") for kind in figures])
+
+
+def _load(store: str, name: str | None) -> "Optimizer":
+    from driftpeak.live import Optimizer
+
+    return Optimizer.load(store, name)
+
+
+def _content(given: str) -> str:
+    """JSON itself, or that of a file or of the input."""
+    if given.lstrip().startswith("{"):
+        return given
+    try:
+        return sys.stdin.read() if given == "-" else Path(given).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DriftpeakError(f"cannot read the space from {given!r}: {error}") from None
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise DriftpeakError(f"{what} is no JSON: {error}") from None
+
+
+def _time(text: str | None) -> Any:
+    """A time as the optimiser takes it."""
+    if text is None or text == "now":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise DriftpeakError(
+            f"--time must be a number, a date as 2026-03-01T08:00, or now; got {text!r}"
+        ) from None
+
+
+def _suggestion(one: "Suggestion") -> dict[str, Any]:
+    return {"id": one.id, **_setting(one)}
+
+
+def _setting(one: "Suggestion | Estimate") -> dict[str, Any]:
+    return {"time": one.time, "parameters": dict(one)}
+
+
+def _print(content: Any) -> None:
+    print(json.dumps(_plain(content), indent=2, allow_nan=False))
+
+
+def _plain(content: Any) -> Any:
+    """With dates as text, and null where there is no number."""
+    if isinstance(content, dict):
+        return {str(key): _plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_plain(one) for one in content]
+    if isinstance(content, datetime):
+        return content.isoformat()
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content

@@ -1,0 +1,312 @@
+r"""`Auto`: the policy without knobs. It infers, while it runs, how the function moves.
+
+Every other policy must be told how fast the world drifts. Here a *bank* of beliefs (see
+`driftpeak.bank`), from standing still to forgetting within a few steps, learns from every
+observation, and each member is weighted by how well it has predicted. Weights leak,
+
+\[w \leftarrow (1 - s)\,w + s\,w_0,\]
+
+so that a member that was wrong for long can come back soon, and members learn from one another when
+the way of moving changes. The queries maximise the weighted upper bounds
+
+\[\sum_k w_k \left(\mu_k(x) + \beta_k \sigma_k(x)\right), \qquad
+\beta_k^2 = \min(0.8 \log 4t,\; 0.7 \log 1/\epsilon_k).\]
+
+Where the function drifts fast, what exploration finds is soon worth nothing: the width of a member
+is bounded by its drift. None of the five papers has this policy; it is driftpeak's own.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from driftpeak.bank import (
+    Bank,
+    BankState,
+    Forecast,
+    MarkovMotion,
+    Motion,
+    Scale,
+    ScaleState,
+    SmoothMotion,
+)
+from driftpeak.beliefs import check_times
+from driftpeak.domains import Arms
+from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
+from driftpeak.features import Features, pivoted_cholesky
+from driftpeak.forgetting import TimesLike
+from driftpeak.lanes import lockstep
+from driftpeak.policies.protocol import Policy, Query, Reading, Scalar, checked_reward
+from driftpeak.priors import Prior
+
+DRIFTS = (0.0, 0.001, 0.004, 0.016, 0.064, 0.25)
+RATES = (0.005, 0.03)
+FEATURE_SHARE = 1e-2
+"""Features miss at most this share of the noise variance, unless others are given."""
+LEAST_DRIFT = 1e-4
+"""Standing still counts as this drift in a geometric mean."""
+RECENT = 25.0
+"""Steps after which a change counts as recent with probability 1/e."""
+
+
+class AutoState(NamedTuple):
+    """What the members believe, how much each is believed, the scale of the rewards."""
+
+    banks: tuple[BankState, ...]
+    weights: Float[Array, " k"]
+    changed: Float[Array, " k"]  # probability that the function has lately begun to move that way
+    scale: ScaleState
+    time: Float[Array, ""]
+    step: Int[Array, ""]
+
+
+class Predictive(NamedTuple):
+    """A mixture of Gaussians, k of them."""
+
+    weights: Float[Array, " k"]
+    means: Float[Array, " k"]
+    variances: Float[Array, " k"]
+
+
+class Auto(Policy[AutoState]):
+    """A bank of beliefs that infers how the function moves, and how large function and noise are.
+
+    Arguments:
+        prior: domain, kernel, noise variance and mean, as far as they are known.
+        drifts: of the members that take the function for a Markov drift (B16), per step.
+        rates: of the members that give it momentum, per step (`bank.SmoothMotion`).
+        lengthscales: factors on the kernel's lengthscale; each has its own members.
+        learn_scale: whether the scale of function and noise is learned too; if not, it is the
+            prior's.
+        switching: probability per step that the function changes its way of moving.
+        mix_every: steps between two times that the members learn from one another.
+        leak: s, the share of the weights that returns to equal ones at every step.
+        outlier: deviations from what any member expects, beyond which a reward is pulled in.
+        features: a factor of the covariance; by default one exact to 1e-2 of the noise variance.
+
+    A step is the median distance of the times that the policy is prepared for.
+
+    Raises:
+        DriftpeakError: a number out of range, no member at all, lengthscales for a kernel of arms
+            without coordinates, features together with lengthscales.
+    """
+
+    banks: tuple[Bank, ...]
+    scale: Scale
+    mean: Any
+    noise_variance: Any
+    start: Any  # (k,), weights at the beginning
+    switching: Any
+    leak: Any
+    outlier: Any
+    unit: Any  # of time: one step
+    mix_every: int = eqx.field(static=True)
+    labels: tuple[str, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        prior: Prior,
+        *,
+        drifts: Any = DRIFTS,
+        rates: Any = RATES,
+        lengthscales: Any = (1.0,),
+        learn_scale: bool = True,
+        switching: float = 0.001,
+        mix_every: int = 3,
+        leak: float = 0.01,
+        outlier: float = 6.0,
+        features: Features | None = None,
+    ) -> None:
+        motions: list[Motion] = []
+        if len(drifts):
+            motions.append(MarkovMotion(drifts))
+        if len(rates):
+            motions.append(SmoothMotion(rates))
+        if not motions:
+            raise DriftpeakError("give at least one of drifts and rates: the bank has no member")
+        factors = finite_array("lengthscales", lengthscales, 1)
+        if len(factors) == 0 or factors.min() <= 0:
+            raise DriftpeakError(
+                f"lengthscales must be one or more factors above 0; got {lengthscales}"
+            )
+        scaled = len(factors) > 1 or factors[0] != 1
+        if scaled and (features is not None or not prior.domain.has_coordinates):
+            raise DriftpeakError(
+                "lengthscales need a kernel of coordinates and features of their own; give "
+                "lengthscales=(1.0,) for arms without coordinates or with given features"
+            )
+        self.banks = tuple(
+            Bank(prior, tuple(motions), features or _features(prior, factor)) for factor in factors
+        )
+        names = [f"drift {drift:g}" for drift in drifts] + [f"momentum {rate:g}" for rate in rates]
+        self.labels = tuple(
+            name if len(factors) == 1 else f"{name}, lengthscale x {factor:g}"
+            for factor in factors
+            for name in names
+        )
+        self.scale = Scale(learn=learn_scale)
+        self.mean = prior.mean
+        self.noise_variance = np.float64(prior.noise_variance)
+        count = sum(motion.count for motion in motions)
+        self.start = np.full(count * len(factors), 1 / (count * len(factors)))
+        self.mix_every = at_least_integer("mix_every", mix_every, 1)
+        stays = 1 - unit_interval("switching", switching)
+        self.switching = np.float64(1 - stays**self.mix_every)
+        self.leak = np.float64(unit_interval("leak", leak))
+        self.outlier = np.float64(math.inf if outlier == math.inf else positive("outlier", outlier))
+        self.unit = np.float64(1.0)
+
+    @property
+    def points(self) -> int:
+        return len(self.mean)
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    def prepare(self, times: TimesLike) -> "Auto":
+        steps = np.diff(check_times(times))
+        steps = steps[steps > 0]
+        unit = np.float64(np.median(steps)) if len(steps) else np.float64(1.0)
+        return eqx.tree_at(lambda policy: policy.unit, self, unit)
+
+    def init(self, key: PRNGKeyArray) -> AutoState:
+        return AutoState(
+            tuple(bank.init() for bank in self.banks),
+            jnp.asarray(self.start),
+            jnp.zeros(len(self.start)),
+            self.scale.init(),
+            jnp.zeros(()),
+            jnp.zeros((), int),
+        )
+
+    def ask(self, state: AutoState, time: Scalar) -> tuple[AutoState, Query]:
+        mean, variance = self._forecast(state, time)
+        step = state.step + 1
+        width = jnp.sqrt(
+            jnp.minimum(0.8 * jnp.log(4.0 * step), -0.7 * jnp.log(self.drift))
+            * state.scale.amplitude
+        )
+        upper = mean + width[:, None] * jnp.sqrt(jnp.maximum(variance, 0.0))
+        return state._replace(step=step), jnp.argmax(self.mean + state.weights @ upper)
+
+    def tell(self, state: AutoState, query: Query, reward: Scalar, time: Scalar) -> AutoState:
+        mean, variance = self._forecast(state, time, query)
+        amplitude, noise = state.scale.amplitude, self.noise_variance * state.scale.ratio
+
+        residual = checked_reward(reward) - jnp.asarray(self.mean)[query]
+        expected = state.weights @ mean
+        spread = state.weights @ (mean - expected) ** 2
+        scale = self.scale.update(
+            state.scale,
+            residual - expected,
+            state.weights @ variance + spread / amplitude,
+            self.noise_variance,
+        )
+        total = amplitude * (variance + noise)
+        far = self.outlier * jnp.sqrt((total + (mean - expected) ** 2).max())
+        residual = expected + jnp.clip(residual - expected, -far, far)
+
+        surprise = -0.5 * ((residual - mean) ** 2 / total + jnp.log(total))
+        weights = jax.nn.softmax(jnp.log(state.weights) + surprise)
+        elapsed = self._elapsed(state, time)
+        banks = tuple(
+            bank.update(own, query, residual, noise, elapsed)
+            for bank, own in zip(self.banks, state.banks, strict=True)
+        )
+        own = (self, banks, weights, state.changed * jnp.exp(-1 / RECENT), amplitude)
+        banks, changed = lockstep(_mix, state.step % self.mix_every == 0, own)
+        return AutoState(
+            banks,
+            (1 - self.leak) * weights + self.leak * self.start,
+            changed,
+            scale,
+            jnp.asarray(time, dtype=float),
+            state.step,
+        )
+
+    def predictive(self, state: AutoState, query: Query, time: Scalar) -> Predictive:
+        """The distribution of a reward at one point: a mixture of Gaussians."""
+        mean, variance = self._forecast(state, time, query)
+        noise = self.noise_variance * state.scale.ratio
+        total = state.scale.amplitude * (variance + noise)
+        return Predictive(state.weights, jnp.asarray(self.mean)[query] + mean, total)
+
+    def predict(self, state: AutoState, time: Scalar) -> Float[Array, " n"]:
+        return self.mean + state.weights @ self._forecast(state, time).mean
+
+    @property
+    def readings(self) -> Mapping[str, Reading]:
+        return {
+            "believed_drift": Reading("drift per step, geometric mean over the members"),
+            "memory": Reading("steps that an observation is of use, mean over the members"),
+            "believed_amplitude": Reading("deviation of the function as a factor on the prior's"),
+            "believed_noise": Reading("deviation of the noise, in units of the reward"),
+            "change_probability": Reading("that the way of moving has changed within 25 steps"),
+            "member_weight": Reading("probability of every member", self.labels),
+        }
+
+    def read(self, state: AutoState) -> dict[str, Any]:
+        drift = jnp.maximum(self.drift, LEAST_DRIFT)
+        scale = state.scale
+        return {
+            "believed_drift": jnp.exp(state.weights @ jnp.log(drift)),
+            "memory": state.weights @ jnp.minimum(1 / drift, 1.0 * state.step),
+            "believed_amplitude": jnp.sqrt(scale.amplitude),
+            "believed_noise": jnp.sqrt(scale.amplitude * scale.ratio * self.noise_variance),
+            "change_probability": state.weights @ state.changed,
+            "member_weight": state.weights,
+        }
+
+    def refresh(self, state: AutoState) -> AutoState:
+        pairs = zip(self.banks, state.banks, strict=True)
+        return state._replace(banks=tuple(bank.refresh(own) for bank, own in pairs))
+
+    @property
+    def drift(self) -> Float[Array, " k"]:
+        """Of every member, the drift per step of Markov drift that forgets as fast."""
+        return jnp.concatenate([bank.drift for bank in self.banks])
+
+    def _elapsed(self, state: AutoState, time: Scalar) -> Scalar:
+        # before the first observation the beliefs are stationary: any time will do
+        return jnp.maximum(time - state.time, 0.0) / self.unit
+
+    def _forecast(self, state: AutoState, time: Scalar, query: Query | None = None) -> Forecast:
+        """What all members expect of all points, or of one."""
+        elapsed = self._elapsed(state, time)
+        each = [
+            bank.posterior(own, elapsed) if query is None else bank.forecast(own, query, elapsed)
+            for bank, own in zip(self.banks, state.banks, strict=True)
+        ]
+        return jax.tree.map(lambda *parts: jnp.concatenate(parts), *each)
+
+
+def _mix(due: Any, own: Any) -> Any:
+    """Let the members of every bank learn from one another, if it is time to."""
+    policy, banks, weights, changed, amplitude = own
+
+    def mix() -> Any:
+        mixed, fresh, begin = [], [], 0
+        for bank, state in zip(policy.banks, banks, strict=True):
+            mine = slice(begin, begin + bank.count)
+            begin = mine.stop
+            state, new = bank.mix(state, weights[mine], policy.switching, amplitude)
+            mixed.append(state)
+            fresh.append(new)
+        new = jnp.concatenate(fresh)
+        return tuple(mixed), changed + (1 - changed) * new
+
+    return jax.lax.cond(due, mix, lambda: (banks, changed))
+
+
+def _features(prior: Prior, factor: float) -> Features:
+    """A factor of the covariance with the lengthscale times `factor`: points closer together."""
+    share = FEATURE_SHARE * prior.noise_variance / prior.variance.max()
+    domain = prior.domain if factor == 1 else Arms(prior.domain.points / factor)
+    return pivoted_cholesky(prior.kernel, domain, tolerance=share)

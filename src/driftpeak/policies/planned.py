@@ -1,0 +1,54 @@
+"""Policies that are planned for a number of steps, which they must know beforehand."""
+
+import equinox as eqx
+import numpy as np
+
+from driftpeak.errors import DriftpeakError, at_least_integer, positive
+from driftpeak.forgetting import TimesLike
+from driftpeak.policies.protocol import Policy, State
+from driftpeak.priors import Prior
+from driftpeak.theory.schedules import elimination_period
+
+
+class PlannedPolicy(Policy[State]):
+    """A policy for runs of at most `horizon` steps; `Doubling` lifts the limit. Base class."""
+
+    horizon: eqx.AbstractVar[int]
+
+    def prepare(self, times: TimesLike) -> "PlannedPolicy[State]":
+        check_horizon(self.horizon, times)
+        return self
+
+
+def check_horizon(horizon: int, times: TimesLike) -> None:
+    """Raise DriftpeakError unless a run at `times` fits into a policy's horizon."""
+    steps = int(times) if isinstance(times, int | np.integer) else len(times)
+    if steps > horizon:
+        raise DriftpeakError(
+            f"the policy is planned for horizon={horizon} steps, the run has {steps}: give a "
+            "larger horizon, or wrap the policy in Doubling"
+        )
+
+
+def check_period(period: int, horizon: int) -> int:
+    """Raise DriftpeakError unless `period` is an integer in [2, horizon]."""
+    if at_least_integer("period", period, 1) not in range(2, horizon + 1):
+        raise DriftpeakError(f"period must lie in [2, {horizon}], the horizon; got {period}")
+    return int(period)
+
+
+def default_period(prior: Prior, horizon: int, variation: float | None) -> int:
+    """H of IT25 Theorems 3 and 5 for this prior.
+
+    Raises:
+        DriftpeakError: a kernel that theory gives no H for.
+    """
+    if variation is not None:
+        positive("variation", variation)
+    dimension = prior.domain.points.shape[1]
+    try:
+        return elimination_period(
+            prior.kernel, horizon=horizon, dimension=dimension, variation=variation
+        )
+    except DriftpeakError as error:
+        raise DriftpeakError(f"{error}; give period") from None

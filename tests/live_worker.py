@@ -1,0 +1,57 @@
+"""A program that asks and tells a stored study until it is stopped, or for some seconds.
+
+python live_worker.py ADDRESS NAME ACKNOWLEDGED SECONDS [alone]
+
+Every call that returned is written down in the file ACKNOWLEDGED. Alone, it first tells what was
+pending when the program before it was killed.
+"""
+
+import os
+import sys
+import time
+
+import numpy as np
+
+import driftpeak as dp
+
+ARMS = 6
+
+
+def policy():
+    """A cheap one, that depends on everything told."""
+    places = np.linspace(0, 1, ARMS)
+    gram = np.exp(-((places[:, None] - places) ** 2) / 0.1)
+    prior = dp.Prior(dp.Arms(ARMS), dp.kernels.Table(gram), noise_variance=0.1)
+    return dp.TVGPUCB(prior, drift=0.02)
+
+
+def make(storage=None, name=None):
+    return dp.Optimizer(
+        dp.Arms(ARMS), maximize=True, policy=policy(), seed=3, storage=storage, name=name
+    )
+
+
+def reward(suggestion) -> float:
+    """Of an arm at a time: the best arm wanders. The number tells whose reward it is."""
+    return float(np.cos(suggestion.index - suggestion.id / 40)) + 1e-6 * suggestion.id
+
+
+def main(storage: str, name: str, acknowledged: str, seconds: str, alone: bool) -> None:
+    optimizer = make(storage, name)
+    file = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def tell(suggestion):
+        optimizer.tell(suggestion, reward(suggestion))
+        os.write(file, f"told {suggestion.id}\n".encode())
+
+    for suggestion in optimizer.pending() if alone else []:
+        tell(suggestion)
+    end = time.monotonic() + float(seconds)
+    while time.monotonic() < end:
+        suggestion = optimizer.ask()
+        os.write(file, f"asked {suggestion.id}\n".encode())
+        tell(suggestion)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:5], alone="alone" in sys.argv)

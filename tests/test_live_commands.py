@@ -1,0 +1,98 @@
+"""`driftpeak live`: what another language sees."""
+
+import io
+import json
+
+import pytest
+from PIL import Image
+from test_cli import refused, run  # noqa: F401
+
+SPACE = {
+    "box": {
+        "speed": {"type": "float", "low": 0, "high": 10},
+        "kind": {"type": "categorical", "choices": ["a", "b"]},
+    }
+}
+
+
+@pytest.fixture
+def live(run, tmp_path):  # noqa: F811
+    """Run `driftpeak live COMMAND STORE ...` and read what it printed."""
+
+    def live(command, *words):
+        code, out, err = run("live", command, f"sqlite:///{tmp_path}/studies", *words)
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return live
+
+
+@pytest.fixture
+def created(live, tmp_path):
+    path = tmp_path / "space.json"
+    path.write_text(json.dumps(SPACE))
+    assert live("create", "kiln", "--space", path, "--maximize") == {"name": "kiln", "told": 0}
+    return live
+
+
+def test_a_study_from_the_command_line(created, tmp_path):
+    for step in range(1, 9):
+        one = created("ask", "kiln")
+        assert (one["id"], one["time"]) == (step, step)
+        value = -((one["parameters"]["speed"] - 4) ** 2) - (one["parameters"]["kind"] == "a")
+        told = created("tell", "kiln", "--id", one["id"], "--reward", value)
+        assert told == {"told": step, "pending": 0}
+    assert created("create", "kiln", "--space", json.dumps(SPACE), "--maximize")["told"] == 8
+    pair = created("ask", "--count", 2)
+    assert [one["id"] for one in pair] == [9, 10]
+    setting = {"speed": 4, "kind": "b"}
+    told = created("tell", "--parameters", json.dumps(setting), "--reward", "-0.5", "--time", 9)
+    assert told == {"told": 9, "pending": 2}
+    best = created("best", "--time", 12)
+    assert set(best) == {"time", "parameters", "mean", "deviation"}
+    assert best["parameters"]["kind"] == "b"
+    assert abs(best["parameters"]["speed"] - 4) < 3
+    shown = created("show")
+    assert shown["space"] == {"box": {"speed": SPACE["box"]["speed"] | {"log": False},
+                                      "kind": SPACE["box"]["kind"]}}  # fmt: skip
+    assert shown["maximize"] is True
+    assert [one["id"] for one in shown["pending"]] == [9, 10]
+    assert shown["diagnostics"]["told"] == 9
+    paths = created("plot", "--output", tmp_path / "pictures")
+    for path in paths:
+        with Image.open(path) as image:
+            assert image.size[0] > 500
+    assert len(paths) == 3
+
+
+def test_dates_and_arms(live, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"arms": 3, "names": ["x", "y", "z"]}'))
+    live("create", "shop", "--space", "-", "--minimize")
+    one = live("ask", "--time", "2026-03-01T08:00")
+    assert one["time"] == "2026-03-01T08:00:00"
+    assert one["parameters"]["arm"] in "xyz"
+    live("tell", "--id", 1, "--reward", 2, "--time", "2026-03-01T08:30")
+    assert live("show")["latest"] == "2026-03-01T08:30:00"
+
+
+def test_mistakes(run, created, tmp_path):  # noqa: F811
+    store = f"sqlite:///{tmp_path}/studies"
+    space, tell = ("--space", json.dumps(SPACE)), ("live", "tell", store, "kiln")
+    refused(run("live", "create", store, "pump", *space), "--maximize or --minimize")
+    refused(run("live", "create", store, "kiln", *space, "--minimize"), "another maximize")
+    refused(run("live", "create", store, "p", "--space", "{", "--maximize"), "--space is no JSON")
+    refused(run("live", "create", store, "p", "--space", "{}", "--maximize"), "a space is written")
+    refused(run("live", "create", store, "p", "--space", "no", "--maximize"), "cannot read the sp")
+    refused(run("live", "ask", store, "klin"), "no study 'klin'.*Did you mean 'kiln'")
+    refused(run("live", "ask", tmp_path / "none"), "there is no study in journal")
+    refused(run("live", "ask", "mysql://x", "kiln"), "storage must be")
+    refused(run("live", "ask", store, "kiln", "--time", "soon"), "--time must be a number")
+    refused(run("live", "ask", store, "kiln", "--count", "0"), "count must be")
+    refused(run("live", "best", store, "kiln"), "nothing has been told")
+    refused(run("live", "plot", store, "kiln", "--output", tmp_path), "nothing")
+    refused(run(*tell, "--reward", "1"), "give --id .* or --parameters")
+    refused(run(*tell, "--id", "1"), "give --reward")
+    refused(run(*tell, "--id", "1", "--reward", "1"), "there is no suggestion 1")
+    refused(run(*tell, "--id", "1", "--reward", "nan"), "reward must be a finite number")
+    refused(run(*tell, "--parameters", "[1]", "--reward", "1"), "must be a JSON object")
+    refused(run(*tell, "--parameters", '{"sped": 1}', "--reward", "1"), "Did you mean 'speed'")

@@ -1,0 +1,252 @@
+"""The drifting process of live use, against dense NumPy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+
+import driftpeak as dp
+from driftpeak.live import gp
+from driftpeak.live.coding import make_coding
+from driftpeak.live.hyperparameters import (
+    _evaluate,
+    cost,
+    default_model,
+    most_probable,
+    pace_of,
+    pack,
+    ranges,
+    unpack,
+)
+from driftpeak.live.memory import pad, places
+from driftpeak.live.search import SOBOL, Searcher, highest, highest_of
+from driftpeak.live.standard import Standard
+from driftpeak.widths import Constant
+
+learn, append, imagine = jax.jit(gp.learn), jax.jit(gp.append), jax.jit(gp.imagine)
+posterior, worths = jax.jit(gp.posterior), jax.jit(gp.worth)
+CATEGORICAL = np.array([False, False, True])
+MODEL = gp.Model(0.4, np.array([0.3, 0.7, 1.1]), 1.7, 0.05, 12.0, CATEGORICAL)
+
+
+def data(count, seed=0):
+    generator = np.random.default_rng(seed)
+    rows = generator.uniform(size=(count, 3))
+    rows[:, 2] = generator.integers(3, size=count) / 2
+    return rows, np.sort(generator.uniform(0, 40, count)), generator.normal(size=count)
+
+
+def covariance(model, x, y):
+    """Matern 5/2, written plainly."""
+    gap = np.where(CATEGORICAL, x[:, None] != y[None, :], x[:, None] - y[None, :])
+    r = np.sqrt((gap**2 / model.lengthscale**2).sum(axis=-1))
+    z = np.sqrt(5) * r
+    return model.variance * (1 + z + z**2 / 3) * np.exp(-z)
+
+
+def dense(model, rows, times, rewards, at, now):
+    """Mean and deviation by two linear solves."""
+    drift = 1 - np.exp(-2 / model.timescale)
+
+    def faded(a, b):
+        return (1 - drift) ** (np.abs(a - b) / 2)
+
+    among = covariance(model, rows, rows) * faded(times[:, None], times[None, :])
+    cross = covariance(model, rows, at) * faded(times, now)[:, None]
+    inverse = np.linalg.inv(among + model.noise_variance * np.eye(len(rows)))
+    variance = model.variance - np.einsum("ij,ik,kj->j", cross, inverse, cross)
+    return model.level + cross.T @ inverse @ (rewards - model.level), np.sqrt(variance)
+
+
+@pytest.mark.parametrize("now", [40.0, 55.0, 20.0])
+def test_posterior_is_that_of_two_linear_solves(now):
+    rows, times, rewards = data(20)
+    at = data(7, seed=1)[0]
+    known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
+    found = posterior(MODEL, known, None, at, now)
+    expected = dense(MODEL, rows, times, rewards, at, now)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-9)
+    np.testing.assert_allclose(gp.mean(MODEL, known, at, now), expected[0], rtol=1e-9)
+    among = covariance(MODEL, rows, rows) * np.exp(-np.abs(times[:, None] - times) / 12.0)
+    whole = np.eye(20) + among / MODEL.noise_variance
+    np.testing.assert_allclose(known.information, 0.5 * np.linalg.slogdet(whole)[1], rtol=1e-9)
+
+
+def test_appending_is_factoring_afresh():
+    rows, times, rewards = data(20)
+    residuals = pad(rewards, 32)
+    known = learn(MODEL, places(rows[:15], times[:15], 32), pad(rewards[:15], 32))
+    for number in range(15, 20):
+        known = append(MODEL, known, number, rows[number], times[number], residuals)
+    whole = learn(MODEL, places(rows, times, 32), residuals)
+    for one, other in zip(jax.tree.leaves(known), jax.tree.leaves(whole), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+def test_what_is_out_counts_as_if_it_had_brought_what_was_expected():
+    rows, times, rewards = data(18)
+    out, at = data(3, seed=2)[0], data(6, seed=1)[0]
+    then = np.array([41.0, 42.0, 42.0])
+    known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
+    imagined = imagine(MODEL, known, places(out, then, 8))
+    believed = np.concatenate(
+        [[dense(MODEL, rows, times, rewards, out[i : i + 1], then[i])[0][0]] for i in range(3)]
+    )
+    expected = dense(
+        MODEL,
+        np.concatenate([rows, out]),
+        np.concatenate([times, then]),
+        np.concatenate([rewards, believed]),
+        at,
+        43.0,
+    )
+    found = posterior(MODEL, known, imagined, at, 43.0)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-9)
+    # each alone expects its mean; together they are consistent, so the mean stays
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-6, atol=1e-8)
+
+
+def test_worth_is_what_is_lost_by_leaving_out():
+    rows, times, rewards = data(12)
+    rows[5], times[5] = rows[6], times[6]  # one of two twins is worth little
+    known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
+    worth = np.asarray(worths(MODEL, known, 41.0))
+    for i in range(12):
+        rest = np.arange(12) != i
+        at = rows[i : i + 1]
+        with_all = dense(MODEL, rows, times, rewards, at, 41.0)[1] ** 2
+        without = dense(MODEL, rows[rest], times[rest], rewards[rest], at, 41.0)[1] ** 2
+        np.testing.assert_allclose(worth[i], (without - with_all)[0], rtol=1e-6, atol=1e-12)
+    assert np.isinf(worth[12:]).all()
+
+
+def test_cost_is_minus_the_log_posterior_density():
+    rows, times, rewards = data(20)
+    vector = pack(MODEL, 2.0)
+    found = cost(vector, places(rows, times, 32), pad(rewards, 32), CATEGORICAL, 2.0)
+    among = covariance(MODEL, rows, rows) * np.exp(-np.abs(times[:, None] - times) / 12.0)
+    whole = among + 0.05 * np.eye(20)
+    rest = rewards - MODEL.level
+    likelihood = -0.5 * (rest @ np.linalg.solve(whole, rest) + np.linalg.slogdet(whole)[1])
+    priors = ranges(3)
+    prior = -sum(
+        (v - np.log(p.median)) ** 2 / (2 * p.deviation**2)
+        for v, p in zip(vector[:-1], priors, strict=True)
+    )
+    prior -= MODEL.level**2 / 2
+    np.testing.assert_allclose(found, -(likelihood + prior), rtol=1e-10)
+
+
+def test_slope_of_the_cost_by_finite_differences():
+    rows, times, rewards = data(20)
+    problem = (places(rows, times, 32), pad(rewards, 32), CATEGORICAL, 2.0)
+    for seed in range(3):
+        start = pack(MODEL, 2.0) + 0.3 * np.random.default_rng(seed).normal(size=7)
+        error = check_grad(
+            lambda v: _evaluate(problem, v)[0], lambda v: _evaluate(problem, v)[1], start
+        )
+        assert error < 1e-5 * np.linalg.norm(_evaluate(problem, start)[1]) + 1e-5
+
+
+def test_numbers_are_learned_back():
+    """A draw from a known process: each learned number within a factor of its truth.
+
+    The factors are some three posterior deviations at 250 observations; the draw is fixed.
+    """
+    generator = np.random.default_rng(5)
+    truth = gp.Model(0.0, np.array([0.2, 2.0]), 1.0, 0.05, 60.0, np.zeros(2, bool))
+    rows, times = generator.uniform(size=(250, 2)), np.arange(250.0)
+    among = truth.covariance(jnp.asarray(rows), jnp.asarray(rows))
+    among = np.asarray(among * truth.correlation(times[:, None] - times))
+    rewards = np.linalg.cholesky(among + 0.05 * np.eye(250)) @ generator.normal(size=250)
+    start = default_model(2, truth.categorical, 1.0)
+    found = most_probable(start, places(rows, times, 256), pad(rewards, 256), 1.0)
+    ratio = np.exp(np.abs(pack(found, 1.0) - pack(truth, 1.0)))[:-1]
+    assert abs(found.level) < 0.8
+    assert (ratio < [1.6, 2.5, 2.0, 2.0, 2.5]).all(), ratio
+
+
+def test_the_memory_cannot_collapse():
+    """Pure noise could be explained by a function that is new each time; ten paces are kept."""
+    generator = np.random.default_rng(0)
+    rows = np.tile([[0.5, 0.5, 0.0]], (60, 1))
+    times = np.cumsum(generator.exponential(3.0, 60))
+    pace = pace_of(times)
+    rewards = np.where(np.arange(60) % 2, 1.0, -1.0) * 1.0
+    start = default_model(3, CATEGORICAL, pace)
+    found = most_probable(start, places(rows, times, 128), pad(rewards, 128), pace)
+    assert found.timescale >= 10 * pace * (1 - 1e-9)
+
+
+def test_pace():
+    assert pace_of(np.arange(30.0) * 2) == 2.0
+    assert pace_of(np.array([5.0])) == pace_of(np.array([5.0, 5.0])) == 1.0
+    twins = np.repeat(np.arange(30.0), 2)
+    assert pace_of(twins) == 0.5
+    silence = np.concatenate([np.arange(30.0), 10_000 + np.arange(30.0)])
+    assert pace_of(silence) == 1.0
+
+
+def test_vectors_come_back():
+    again = unpack(pack(MODEL, 3.0), CATEGORICAL, 3.0)
+    for one, other in zip(again, MODEL, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_standard_units():
+    generator = np.random.default_rng(0)
+    rewards = 5 + 2 * generator.normal(size=401)
+    wild = rewards.copy()
+    wild[:12] = 1e9
+    plain, robust = Standard.of(rewards), Standard.of(wild)
+    assert abs(plain.centre - 5) < 0.3
+    assert abs(plain.scale - 2) < 0.3
+    assert abs(robust.centre - plain.centre) < 0.3
+    assert abs(robust.scale - plain.scale) < 0.3
+    assert robust.into(1e9) < 30
+    values = np.linspace(-50, 60, 301)
+    units = plain.into(values)
+    assert (np.diff(units) > 0).all()
+    np.testing.assert_allclose(plain.back(units, np.ones(301))[0], values, rtol=1e-9, atol=1e-9)
+    slope = np.gradient(values, units)[1:-1]  # the deviation is multiplied by the derivative
+    np.testing.assert_allclose(plain.back(units, np.ones(301))[1][1:-1], slope, rtol=0.05)
+    assert Standard.of(np.array([3.0])) == Standard(3.0, 3.0)
+    assert Standard.of(np.zeros(4)) == Standard(0.0, 1.0)
+    assert Standard.of(np.eye(1, 20)[0]).scale == np.std(np.eye(1, 20))
+
+
+def test_search_finds_the_highest_bound():
+    rows, times, rewards = data(25)
+    box = dp.Box(a=dp.Float(0, 1), b=dp.Integer(0, 6), c=dp.Categorical("u", "v", "w"))
+    coding = make_coding(box)
+    rows = coding.snap(rows)
+    known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
+    a, b, c = np.meshgrid(np.linspace(0, 1, 201), np.arange(7) / 6, np.arange(3) / 2)
+    lattice = np.stack([a.ravel(), b.ravel(), c.ravel()], axis=1)
+    mean, deviation = posterior(MODEL, known, None, lattice, 41.0)
+    top = np.asarray(mean + 2 * deviation)
+    width, searcher = Constant(2.0), Searcher(coding, 0)
+    beliefs = (MODEL, known, None, 41.0, width, 1.0)
+    for number in range(3):
+        row = highest(*beliefs, searcher.trials(number), coding.levels)
+        np.testing.assert_array_equal(coding.snap(np.asarray(row)), row)
+        found = posterior(MODEL, known, None, row[None], 41.0)
+        assert found[0][0] + 2 * found[1][0] >= top.max() - 1e-3
+    assert int(highest_of(*beliefs, lattice)) == int(top.argmax())
+    # without exploring, the highest mean
+    plain = (MODEL, known, None, 41.0, width, 0.0)
+    row = highest(*plain, searcher.trials(0), coding.levels)
+    assert gp.mean(MODEL, known, row[None], 41.0)[0] >= mean.max() - 1e-3
+
+
+def test_candidates_depend_on_seed_and_number_alone():
+    coding = make_coding(dp.Box(x=dp.Float(0, 1), n=dp.Integer(1, 3)))
+    one, again, other = Searcher(coding, 0), Searcher(coding, 0), Searcher(coding, 1)
+    np.testing.assert_array_equal(one.trials(7).everywhere, again.trials(7).everywhere)
+    assert not np.array_equal(one.trials(7).everywhere, one.trials(8).everywhere)
+    assert not np.array_equal(one.first(1), other.first(1))
+    firsts = np.array([one.first(number) for number in range(1, 65)])
+    assert np.histogram(firsts[:, 0], bins=8, range=(0, 1))[0].tolist() == [8] * 8
+    assert len(one.trials(0).everywhere) == SOBOL

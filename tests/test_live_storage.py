@@ -1,0 +1,549 @@
+"""Stored studies: resumed as they were, shared, and refused where something is wrong."""
+
+import errno
+import json
+import os
+import re
+import sqlite3
+import warnings
+from pathlib import Path
+
+import live_worker
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+import driftpeak as dp
+from driftpeak.live import storage as storages
+from driftpeak.live.description import (
+    policy_from_data,
+    policy_to_data,
+    space_from_data,
+    space_to_data,
+)
+from driftpeak.live.storage import journal, study
+from driftpeak.policies import BeliefPolicy
+
+BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
+
+
+@pytest.fixture
+def name(request) -> str:
+    """A name of the test's own: the PostgreSQL server holds the studies of all tests."""
+    return request.node.name
+
+
+def play(optimizer, steps):
+    for _ in range(steps):
+        one = optimizer.ask()
+        optimizer.tell(one, live_worker.reward(one))
+
+
+def made(folder: Path, steps=6) -> Path:
+    """The journal of a short study."""
+    path = folder / "study"
+    play(live_worker.make(path), steps)
+    return path
+
+
+# resuming and sharing
+
+
+def test_a_study_is_resumed_as_it_was(storage, name):
+    first, plain = live_worker.make(storage, name), live_worker.make()
+    for optimizer in (first, plain):
+        play(optimizer, 12)
+        optimizer.ask()
+        optimizer.cancel(optimizer.ask())
+        optimizer.tell({"arm": "2"}, 0.5, time=13)
+    second = dp.Optimizer.load(storage, name)
+    assert second.name == name
+    assert second.history() == first.history() == plain.history()
+    assert [dict(one) for one in second.pending()] == [dict(one) for one in plain.pending()]
+    np.testing.assert_array_equal(second.belief()[0], plain.belief()[0])
+    wanted = [dict(one) for one in plain.ask(count=3)]
+    assert [dict(one) for one in second.ask(count=3)] == wanted
+
+
+def test_a_box_is_resumed_as_it_was(storage, name):
+    def value(setting, step):
+        return -((setting["x"] - 0.5 - 0.3 * np.sin(step / 9)) ** 2) + (setting["kind"] == "a")
+
+    first = dp.Optimizer(BOX, maximize=True, seed=4, storage=storage, name=name)
+    plain = dp.Optimizer(BOX, maximize=True, seed=4)
+    for step in range(25):
+        asked = [optimizer.ask() for optimizer in (first, plain)]
+        assert dict(asked[0]) == dict(asked[1])
+        for optimizer, one in zip((first, plain), asked, strict=True):
+            optimizer.tell(one, value(one, step))
+    second = dp.Optimizer.load(storage, name)
+    assert dict(second.ask()) == dict(plain.ask())
+    assert second.best() == plain.best()
+
+
+def test_the_same_program_started_again_goes_on(storage, name):
+    play(live_worker.make(storage, name), 3)
+    again = live_worker.make(storage, name)
+    assert len(again.history()) == 3
+    assert again.ask().id == 4
+
+
+def test_two_optimisers_see_each_other(storage, name):
+    first, second = live_worker.make(storage, name), live_worker.make(storage, name)
+    one, two = first.ask(), second.ask()
+    assert (one.id, two.id) == (1, 2)
+    assert [pending.id for pending in first.pending()] == [1, 2]
+    first.tell(2, 0.5)  # an id that the other one gave out
+    with pytest.raises(dp.DriftpeakError, match="suggestion 2 is already told"):
+        second.tell(two, 0.5)
+    second.forget()
+    assert [len(optimizer.history()) for optimizer in (first, second)] == [1, 1]
+    assert first.ask().id == 3
+
+
+def test_snapshots_replace_replaying(storage, name, monkeypatch):
+    monkeypatch.setattr(study, "EVERY", 10)
+    plain = live_worker.make()
+    optimizer = live_worker.make(storage, name)
+    for one in (optimizer, plain):
+        play(one, 23)
+    applied = []
+    monkeypatch.setattr(
+        dp.Optimizer,
+        "_apply",
+        lambda self, event, old=dp.Optimizer._apply: applied.append(old(self, event)),
+    )
+    resumed = dp.Optimizer.load(storage, name)
+    assert len(applied) == 6  # of 46
+    assert resumed.history() == plain.history()
+    assert dict(resumed.ask()) == dict(plain.ask())
+
+
+def test_what_fails_halfway_is_undone(storage, name, monkeypatch):
+    optimizer = live_worker.make(storage, name)
+    play(optimizer, 4)
+    before, suggest, calls = optimizer.belief()[0], dp.Optimizer._suggest, []
+
+    def interrupted(self, when, kind):
+        if calls:
+            raise KeyboardInterrupt
+        calls.append(when)
+        return suggest(self, when, kind)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dp.Optimizer, "_suggest", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.ask(count=2)
+    assert optimizer.pending() == dp.Optimizer.load(storage, name).pending() == []
+    np.testing.assert_array_equal(optimizer.belief()[0], before)
+    assert optimizer.ask().id == 5
+
+
+def test_bad_input_changes_nothing(storage, name):
+    optimizer = live_worker.make(storage, name)
+    one = optimizer.ask()
+    for suggestion, reward in ((one, np.nan), (7, 1.0), ({"arn": "2"}, 1.0), ({"arm": "9"}, 1.0)):
+        with pytest.raises(dp.DriftpeakError):
+            optimizer.tell(suggestion, reward)
+    assert dp.Optimizer.load(storage, name).history() == []
+
+
+# what is refused
+
+
+def test_another_study_under_the_same_name_is_refused(storage, name):
+    play(live_worker.make(storage, name), 2)
+    given = {"maximize": True, "policy": live_worker.policy(), "seed": 3}
+    wrong = (
+        ({"maximize": False}, "another maximize: true, not false"),
+        ({"seed": 4}, "another seed: 3, not 4"),
+        ({"horizon": 9}, "another horizon"),
+        ({"policy": None}, "another policy"),
+        ({"space": dp.Arms(6, names=list("abcdef"))}, "another space"),
+    )
+    for change, said in wrong:
+        options = {"space": dp.Arms(live_worker.ARMS)} | given | change
+        space = options.pop("space")
+        with pytest.raises(dp.DriftpeakError, match=said):
+            dp.Optimizer(space, storage=storage, name=name, **options)
+    with pytest.raises(dp.DriftpeakError, match="another policy"):
+        dp.Optimizer.load(storage, name, policy=dp.DriftingGP())
+    assert len(dp.Optimizer.load(storage, name).history()) == 2
+
+
+def test_another_format_is_refused(storage, name, monkeypatch):
+    monkeypatch.setattr(study, "FORMAT", 2)
+    live_worker.make(storage, name)
+    monkeypatch.undo()
+    for make in (lambda: dp.Optimizer.load(storage, name), lambda: live_worker.make(storage, name)):
+        with pytest.raises(dp.DriftpeakError, match=r"in format 2; this version .* reads format 1"):
+            make()
+
+
+def test_a_study_that_is_not_there_is_not_made_by_loading(storage, name, tmp_path):
+    with pytest.raises(dp.DriftpeakError, match="there is no study"):
+        dp.Optimizer.load(storage, name)
+    assert list(tmp_path.iterdir()) == []
+    live_worker.make(storage, name)
+    with pytest.raises(dp.DriftpeakError, match=re.escape(f"'{name}'")):
+        dp.Optimizer.load(storage, name + "s")
+
+
+def test_a_locked_study_says_so(storage, name):
+    optimizer = live_worker.make(storage, name)
+    impatient = storages.open_store(
+        storage + ("&" if "?" in storage else "?") + "timeout=0.2", name
+    )
+    with (
+        optimizer._study.store.locked(),
+        pytest.raises(dp.DriftpeakError, match=r"is locked.*0\.2 s"),
+    ):
+        dp.Optimizer.load(impatient)
+    assert dp.Optimizer.load(impatient).ask().id == 1
+
+
+@pytest.mark.usefixtures("without_type_checks")
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("mysql://host/db", "storage must be a path"),
+        ("journal://study", "write journal:///PATH"),
+        ("journal:///no/such/folder", "there is no folder"),
+        ("no/such/folder/study", "there is no folder"),
+        ("sqlite://", "is no file"),
+        ("sqlite:///no/such/folder/study", "unable to open"),
+        ("sqlite:///x?timeout=soon", "timeout must be a number"),
+        ("journal:///x?timeout=-1", "timeout must be a number"),
+        ("postgresql://nobody@127.0.0.1:1/none", "refused"),
+        ("/dev/null", "is no journal of driftpeak"),
+        ("", "storage must be"),
+        (7, "storage must be"),
+    ],
+)
+def test_storages_that_are_none(address, said):
+    with pytest.raises(dp.DriftpeakError, match=said):
+        live_worker.make(address, "study")
+
+
+def test_names(tmp_path):
+    database = f"sqlite:///{tmp_path}/studies"
+    assert live_worker.make(database).name == "study"
+    assert live_worker.make(database, "other").name == "other"
+    with pytest.raises(dp.DriftpeakError, match="several studies: name one of 'other', 'study'"):
+        live_worker.make(database)
+    with pytest.raises(dp.DriftpeakError, match=r"It holds 'other', 'study'. Did you mean 'other'"):
+        dp.Optimizer.load(database, "othr")
+    file = tmp_path / "journal"
+    live_worker.make(file, "kiln")
+    assert dp.Optimizer.load(str(file)).name == "kiln"
+    with pytest.raises(dp.DriftpeakError, match="a journal holds one study"):
+        live_worker.make(file, "pump")
+    with pytest.raises(dp.DriftpeakError, match="a name needs a storage"):
+        live_worker.make(None, "kiln")
+    with pytest.raises(dp.DriftpeakError, match="not empty"):
+        live_worker.make(file, "")
+
+
+# the journal's file
+
+
+def test_a_journal_cut_anywhere_loses_only_what_was_never_confirmed(tmp_path):
+    """As a power cut leaves it: every line that was finished counts, the torn one is dropped."""
+    whole = made(tmp_path).read_bytes()
+    ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")]
+    cut = tmp_path / "cut"
+    places = np.random.default_rng(0).integers(ends[0], len(whole), 12)
+    for place in [*map(int, places), ends[3], ends[3] - 1]:
+        cut.write_bytes(whole[:place])
+        before = max(end for end in ends if end <= place)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            optimizer = dp.Optimizer.load(cut)
+        assert len(said) == (place != before)
+        assert cut.read_bytes() == whole[:before]
+        for one in optimizer.pending():
+            optimizer.tell(one, live_worker.reward(one))
+        play(optimizer, 6 - len(optimizer.history()))
+        assert cut.read_bytes() == whole
+
+
+def test_a_journal_cut_in_its_description_is_begun_again(tmp_path):
+    path = made(tmp_path, 0)
+    whole = path.read_bytes()
+    for place in (0, 5, len(whole) - 1):
+        path.write_bytes(whole[:place])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if place else "error")
+            assert live_worker.make(path).history() == []
+        assert path.read_bytes() == whole
+
+
+def test_a_torn_line_is_told_of(tmp_path):
+    path = made(tmp_path)
+    path.write_bytes(path.read_bytes() + b'{"event":"Told"')
+    with pytest.warns(
+        dp.DriftpeakWarning, match="15 bytes from byte .* nothing that was confirmed"
+    ):
+        dp.Optimizer.load(path)
+    dp.Optimizer.load(path)  # repaired
+
+
+def test_a_changed_journal_is_refused_with_the_place(tmp_path):
+    path = made(tmp_path)
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    changes = {
+        whole.replace(b'"reward":', b'"reward":9', 1): r"event 2, byte \d+: its checksum is wrong",
+        b"".join(lines[:3] + lines[4:]): "event 3, byte",  # one is missing
+        b"".join([*lines[:3], lines[4], lines[3], *lines[5:]]): "event 3, byte",
+        whole + b"\n": "event 13, byte",
+        whole.replace(b'"seed":3', b'"seed":4', 1): "event 0, byte 0",
+    }
+    for content, said in changes.items():
+        path.write_bytes(content)
+        with pytest.raises(dp.DriftpeakError, match=f"corrupt at {said}"):
+            dp.Optimizer.load(path)
+        assert path.read_bytes() == content
+    for content in (b"time,value\n1,2\n", b"something", b"\n"):
+        path.write_bytes(content)
+        with pytest.raises(dp.DriftpeakError, match="is no journal of driftpeak"):
+            live_worker.make(path)
+        assert path.read_bytes() == content
+
+
+def test_a_journal_that_shrinks_under_its_optimiser_is_refused(tmp_path):
+    path = made(tmp_path)
+    optimizer = dp.Optimizer.load(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:900])
+    with pytest.raises(dp.DriftpeakError, match="it has become shorter"):
+        optimizer.ask()
+    path.write_bytes(whole)
+    assert optimizer.ask().id == 7
+
+
+def test_a_full_disk(tmp_path, monkeypatch):
+    """It may be found to be full only when what was written goes to the disk."""
+    path = made(tmp_path)
+    optimizer, whole = dp.Optimizer.load(path), path.read_bytes()
+    one = optimizer.ask()
+    after = path.read_bytes()
+
+    def full(file):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "_sync", full)
+        with pytest.raises(dp.DriftpeakError, match="nothing has changed: No space left"):
+            optimizer.tell(one, 1.0)
+    assert path.read_bytes() == after != whole
+    assert [pending.id for pending in optimizer.pending()] == [one.id]
+    optimizer.tell(one, 1.0)
+    assert len(dp.Optimizer.load(path).history()) == 7
+
+
+def test_a_line_that_fits_in_part(tmp_path):
+    """The system itself stops the writing in the middle of a line."""
+    resource = pytest.importorskip("resource")
+    path = made(tmp_path)
+    optimizer, whole = dp.Optimizer.load(path), path.read_bytes()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 50, before[1]))
+    try:
+        with pytest.raises(dp.DriftpeakError, match="nothing has changed: File too large"):
+            optimizer.ask()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert path.read_bytes() == whole
+    assert optimizer.ask().id == 7
+
+
+def test_a_bad_snapshot_costs_time_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "EVERY", 10)
+    path = made(tmp_path, 12)
+    kept = Path(f"{path}.snapshot")
+    good = kept.read_bytes()
+    expected = dp.Optimizer.load(path).history()
+    for bad in (good[:-1], b"", b"{}\n", good.replace(b'"format": 1', b'"format": 0')):
+        kept.write_bytes(bad)
+        with pytest.warns(dp.DriftpeakWarning, match="all events are read instead"):
+            assert dp.Optimizer.load(path).history() == expected
+    kept.unlink()
+    assert dp.Optimizer.load(path).history() == expected
+    kept.write_bytes(good)
+    path.unlink()
+    with pytest.warns(dp.DriftpeakWarning, match="all events are read instead"):
+        assert live_worker.make(path).history() == []  # another study in the old one's place
+
+
+def test_a_snapshot_that_cannot_be_kept_is_told_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "EVERY", 10)
+    path = made(tmp_path, 3)
+    optimizer = dp.Optimizer.load(path)
+    Path(tmp_path / "study.snapshot").mkdir()  # nothing can replace it
+    with pytest.warns(dp.DriftpeakWarning, match="no snapshot was kept"):
+        play(optimizer, 3)
+    assert not list(tmp_path.glob("study.snapshot.*"))
+    Path(tmp_path / "study.snapshot").rmdir()
+    assert len(dp.Optimizer.load(path).history()) == 6
+
+
+# databases
+
+
+def test_a_gap_in_a_database_is_refused_with_the_place(tmp_path):
+    path = tmp_path / "studies"
+    play(live_worker.make(f"sqlite:///{path}"), 4)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE driftpeak_events SET event = 'x' WHERE number = 5")
+    connection.close()
+    with pytest.raises(dp.DriftpeakError, match="corrupt at event 5 of study 'study'"):
+        dp.Optimizer.load(f"sqlite:///{path}")
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM driftpeak_events WHERE number = 5")
+    connection.close()
+    with pytest.raises(dp.DriftpeakError, match=r"corrupt at event 5 .*it is missing"):
+        dp.Optimizer.load(f"sqlite:///{path}")
+
+
+def test_a_full_database(tmp_path):
+    address = f"sqlite:///{tmp_path}/studies"
+    optimizer = live_worker.make(address)
+    one = optimizer.ask()
+    engine = optimizer._study.store._engine
+
+    @sa.event.listens_for(engine, "begin", insert=True)
+    def limit(connection):
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+
+    def fill():
+        for _ in range(200):
+            optimizer.tell({"arm": "1"}, 0.25)
+
+    with pytest.raises(dp.DriftpeakError, match="nothing was changed, since database or disk is"):
+        fill()
+    told = len(dp.Optimizer.load(address).history())
+    assert 0 < told < 200
+    sa.event.remove(engine, "begin", limit)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count=100000")
+    assert len(optimizer.history()) == told
+    optimizer.tell(one, 0.5)
+    assert len(dp.Optimizer.load(address).history()) == told + 1
+
+
+def test_postgresql_hides_passwords(postgresql):
+    address = postgresql.replace("tester@", "tester:secret@")
+    live_worker.make(address, "hidden")
+    with pytest.raises(dp.DriftpeakError) as caught:
+        dp.Optimizer.load(address, "hiden")
+    assert "secret" not in str(caught.value)
+    assert "Did you mean 'hidden'" in str(caught.value)
+
+
+# descriptions
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        BOX,
+        dp.Box({"b a": dp.Integer(-3, 9), "a": dp.Categorical(True, 1, "x", 0.5)}),
+        dp.Arms(5),
+        dp.Arms([[0.1, 2.0], [1 / 3, 3.0]], names=["near", "far"]),
+        dp.Grid([0, 1], [0.1, 0.3], size=[4, 3]),
+    ],
+)
+def test_spaces_as_data(space):
+    again = space_from_data(json.loads(json.dumps(space_to_data(space))))
+    assert space_to_data(again) == space_to_data(space)
+    if isinstance(space, dp.Box):
+        assert again == space
+        assert list(again.parameters) == list(space.parameters)
+    else:
+        np.testing.assert_array_equal(again.points, space.points)
+        assert (again.names, again.has_coordinates) == (space.names, space.has_coordinates)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (3, "a space is written as"),
+        ({"bax": {}}, "a space is written as"),
+        ({"box": []}, "a box maps names to parameters"),
+        ({"box": {}}, "at least one parameter"),
+        ({"box": {"x": {"type": "float", "low": 0}}}, "parameter 'x' needs \"high\""),
+        ({"box": {"x": {"type": "flot"}}}, "parameter 'x' needs a \"type\""),
+        ({"box": {"x": {"type": "float", "low": 2, "high": 1}}}, "'x': low must be below high"),
+        ({"box": {"x": {"type": "float", "low": 0, "hgh": 1}}}, "Did you mean 'high'"),
+        ({"box": {"x": {"type": "float", "low": 1, "high": 2, "log": 1}}}, "log must be true"),
+        ({"box": {"x": {"type": "categorical", "choices": "ab"}}}, "choices must be a list"),
+        ({"arms": 1}, "number of arms"),
+        ({"arms": 3, "names": ["a"]}, "as many names"),
+        ({"grid": [[0, 1]]}, 'a grid needs "size"'),
+        ({"grid": 3, "size": 4}, "a grid is a list"),
+    ],
+)
+def test_spaces_that_are_none(data, said):
+    with pytest.raises(dp.DriftpeakError, match=said):
+        space_from_data(data)
+
+
+def priors():
+    grid = dp.Grid([0, 1], [0, 1], size=5)
+    kernel = 2.0 * dp.SE(lengthscale=[0.2, 0.3]) + dp.Matern(nu=1.5, lengthscale=0.4)
+    return dp.Prior(grid, kernel, noise_variance=0.01, mean=np.linspace(0, 1, 25))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda prior: dp.TVGPUCB(prior, drift=0.01, width=dp.widths.Constant(1.5)),
+        lambda prior: dp.RGPUCB(prior, period=9),
+        lambda prior: dp.SWGPUCB(prior, window=11),
+        lambda prior: dp.WGPUCB(prior, discount=0.95),
+        lambda prior: dp.UIGPUCB(prior, exponent=1),
+        lambda prior: dp.TVGPUCB(prior, drift=0.01, acquisition="thompson"),
+        lambda prior: dp.SparQ(prior),
+        lambda prior: dp.UniformRandom(prior),
+    ],
+)
+def test_policies_as_data(make):
+    """The policy that comes back decides alike, whatever random numbers it draws."""
+    policy = make(priors())
+    data = json.loads(json.dumps(policy_to_data(policy)))
+    again = policy_from_data(data)
+    assert policy_to_data(again) == data
+    runs = dp.simulate(
+        {"given": policy, "again": again},
+        dp.MarkovDrift(priors(), drift=0.01),
+        steps=15,
+        trials=2,
+        seed=0,
+    )
+    actions = runs["action"]
+    np.testing.assert_array_equal(actions.sel(policy="given"), actions.sel(policy="again"))
+
+
+def test_a_policy_of_somebody_elses_is_given_again(tmp_path):
+    class Flat(dp.widths.Width):
+        def __call__(self, step, posterior):
+            return 0.5
+
+    prior = live_worker.policy().prior
+    policies = [dp.TVGPUCB(prior, drift=drift, width=Flat()) for drift in (0.02, 0.03)]
+    assert isinstance(policies[0], BeliefPolicy)
+    path = tmp_path / "study"
+    play(dp.Optimizer(dp.Arms(6), maximize=True, policy=policies[0], storage=path), 3)
+    with pytest.raises(dp.DriftpeakError, match="give policy= again"):
+        dp.Optimizer.load(path)
+    with pytest.raises(dp.DriftpeakError, match="another policy"):
+        dp.Optimizer.load(path, policy=policies[1])
+    assert dp.Optimizer.load(path, policy=policies[0]).ask().id == 4
+
+
+def test_only_classes_of_driftpeak_are_loaded():
+    for place in ("os:system", "driftpeak.live.optimizer:happened.<locals>", "driftpeakx.a:b"):
+        with pytest.raises(dp.DriftpeakError, match="has no"):
+            policy_from_data({"class": place, "fields": {}})
