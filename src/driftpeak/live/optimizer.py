@@ -3,7 +3,6 @@
 import io
 import json
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -14,7 +13,7 @@ import numpy as np
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, finite
 from driftpeak.live import events as happened
-from driftpeak.live.clock import Kind, Time, read_time, show_time
+from driftpeak.live.clock import Kind, Time, show_time
 from driftpeak.live.coding import FiniteCoding, Space, make_coding
 from driftpeak.live.description import (
     policy_from_data,
@@ -24,16 +23,15 @@ from driftpeak.live.description import (
 )
 from driftpeak.live.diagnostics import Calibration, Diagnostics, calibration, diagnostics
 from driftpeak.live.drifting import Drifting, DriftingGP
-from driftpeak.live.engine import Engine, Outstanding
+from driftpeak.live.engine import Engine
 from driftpeak.live.events import Event
+from driftpeak.live.ledger import Ledger
 from driftpeak.live.played import Played
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.suggestion import Estimate, Observation, Suggestion
 from driftpeak.policies import Policy
 from driftpeak.threads import single_threaded_lapack
 
-HISTORY = 10_000
-PENDING = 1_000
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Method = Callable[Concatenate["Optimizer", Arguments], Result]
@@ -205,19 +203,15 @@ class Optimizer:
                 suggestions out.
         """
         number = 1 if count is None else at_least_integer("count", count, 1)
-        if len(self._pending) + number > PENDING:
-            raise DriftpeakError(
-                f"{len(self._pending)} suggestions are out and not told, and at most {PENDING} may "
-                "be: tell or cancel some"
-            )
-        when, kind = self._time_of_ask(time)
+        self._ledger.check_room(number)
+        when, kind = self._ledger.time_of_ask(time)
         found = [self._suggest(when, kind) for _ in range(number)]
         return found[0] if count is None else found
 
     def _suggest(self, when: float, kind: Kind) -> Suggestion:
-        number = self._asked + 1
+        number = self._ledger.asked + 1
         with _computing():
-            parameters = self._engine.propose(number, when, list(self._pending.values()))
+            parameters = self._engine.propose(number, when, list(self._ledger.pending.values()))
         self._commit(happened.Asked(number, when, kind, parameters))
         return Suggestion(number, show_time(when, kind), parameters, self.coding)
 
@@ -247,14 +241,7 @@ class Optimizer:
         """
         reward = finite("reward", reward)
         number, parameters = self._find(suggestion)
-        if time is None and number is not None:
-            kind = self._kind
-            assert kind is not None  # it was asked for at some time
-            when = self._pending[number].time
-        elif time is None:
-            when, kind = self._time_to_look(None), self._kind or "steps"
-        else:
-            when, kind = read_time(time, self._kind, counted=True)
+        when, kind = self._ledger.time_of_tell(time, number)
         if self._engine.is_too_late(when):
             warnings.warn(
                 f"the reward of {show_time(when, kind)} is too late to be put in its place; it is "
@@ -277,17 +264,9 @@ class Optimizer:
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
             parameters = self.coding.clean(suggestion)
-            same = (n for n, one in self._pending.items() if one.parameters == parameters)
-            return next(same, None), parameters
+            return self._ledger.oldest(parameters), parameters
         number = int(number)
-        if number not in self._pending:
-            known = 1 <= number <= self._asked
-            raise DriftpeakError(
-                f"suggestion {number} is already told, or cancelled"
-                if known
-                else f"there is no suggestion {number}; the newest is {self._asked}"
-            )
-        parameters = self._pending[number].parameters
+        parameters = self._ledger.outstanding(number).parameters
         if isinstance(suggestion, Suggestion) and dict(suggestion) != parameters:
             raise DriftpeakError(f"suggestion {number} is not of this optimiser")
         return number, parameters
@@ -312,7 +291,7 @@ class Optimizer:
         What was learned of lengthscales, noise and drift stays, and so do the history and pending
         suggestions.
         """
-        when = None if before is None else read_time(before, self._kind, counted=True)[0]
+        when = None if before is None else self._ledger.time_to_look(before)
         self._commit(happened.Forgot(when))
 
     @_changing
@@ -329,7 +308,7 @@ class Optimizer:
         Raises:
             DriftpeakError: nothing told yet of which anything could be expected.
         """
-        when = self._time_to_look(time)
+        when = self._ledger.time_to_look(time)
         with _computing():
             peak = self._engine.peak(when)
         return self._estimate(peak, when)
@@ -354,7 +333,7 @@ class Optimizer:
             settings = [dict(point) for point in points]
             for setting in settings:
                 self.coding.row(setting)
-        when = self._time_to_look(time)
+        when = self._ledger.time_to_look(time)
         with _computing():
             mean, deviation = self._engine.belief(settings, when)
         return self._sign * mean, deviation
@@ -362,14 +341,14 @@ class Optimizer:
     @_looking
     def history(self) -> list[Observation]:
         """The rewards told, in the order of telling; the newest 10,000."""
-        return list(self._history)
+        return list(self._ledger.history)
 
     @_looking
     def pending(self) -> list[Suggestion]:
         """The suggestions that are out and not yet told."""
         return [
-            Suggestion(number, show_time(one.time, self._kind), one.parameters, self.coding)
-            for number, one in self._pending.items()
+            Suggestion(number, self._ledger.show(one.time), one.parameters, self.coding)
+            for number, one in self._ledger.pending.items()
         ]
 
     @_looking
@@ -378,7 +357,7 @@ class Optimizer:
 
         Times that are too long ago to be known are left out.
         """
-        numbers = np.array([self._time_to_look(time) for time in times])
+        numbers = np.array([self._ledger.time_to_look(time) for time in times])
         with _computing():
             known, found = self._engine.peaks(np.sort(numbers))
         return [self._estimate(peak, when) for when, peak in zip(known, found, strict=True)]
@@ -386,10 +365,10 @@ class Optimizer:
     @_looking
     def diagnostics(self, time: Time | None = None) -> Diagnostics:
         """What the belief thinks: memory, drift, noise, age of the data."""
-        when = self._time_to_look(time)
+        when = self._ledger.time_to_look(time)
         with _computing():
             report = self._engine.report(when)
-        return diagnostics(report, len(self._pending))
+        return diagnostics(report, len(self._ledger.pending))
 
     @_looking
     def calibration(self) -> Calibration:
@@ -405,7 +384,7 @@ class Optimizer:
         Raises:
             DriftpeakError: the policy makes no side queries.
         """
-        when, _ = self._time_of_ask(time)
+        when, _ = self._ledger.time_of_ask(time)
         with _computing():
             return self._engine.consult(when)
 
@@ -425,7 +404,7 @@ class Optimizer:
         if len(queries) != len(answers):
             raise DriftpeakError(f"{len(queries)} side queries need as many answers or None")
         values = [None if one is None else finite("an answer", one) for one in answers]
-        when, kind = self._time_of_ask(time)
+        when, kind = self._ledger.time_of_ask(time)
         with _computing():
             self._engine.consult(when)  # refused by a policy that makes none
         asked = [dict(query) for query in queries]
@@ -439,12 +418,7 @@ class Optimizer:
         """Be as new: no event has happened."""
         with _computing():
             self._engine.reset()
-        self._kind: Kind | None = None
-        self._latest: float | None = None
-        self._asked = 0
-        self._told = 0
-        self._pending: dict[int, Outstanding] = {}
-        self._history: deque[Observation] = deque(maxlen=HISTORY)
+        self._ledger = Ledger()
 
     def apply(self, event: Event) -> None:
         """Let an event take effect that happened here or elsewhere, in this very study."""
@@ -460,15 +434,7 @@ class Optimizer:
     def snapshot(self) -> bytes:
         """The whole state, for `restore`; instead of replaying what happened so far."""
         arrays, rest = self._engine.save()
-        shell = {
-            "kind": self._kind,
-            "latest": self._latest,
-            "asked": self._asked,
-            "told": self._told,
-            "pending": {number: list(one) for number, one in self._pending.items()},
-            "history": [one.to_list() for one in self._history],
-            "engine": rest,
-        }
+        shell = {"ledger": self._ledger.save(), "engine": rest}
         target = io.BytesIO()
         written = np.frombuffer(json.dumps(shell).encode(), np.uint8)
         np.savez(target, allow_pickle=False, shell=written, **arrays)
@@ -481,10 +447,7 @@ class Optimizer:
         shell = json.loads(arrays.pop("shell").tobytes())
         with _computing():
             self._engine.load(arrays, shell["engine"])
-        self._kind, self._latest = shell["kind"], shell["latest"]
-        self._asked, self._told = shell["asked"], shell["told"]
-        self._pending = {int(n): Outstanding(*one) for n, one in shell["pending"].items()}
-        self._history = deque(map(Observation.from_list, shell["history"]), maxlen=HISTORY)
+        self._ledger = Ledger.load(shell["ledger"])
 
     def _commit(self, event: Event) -> None:
         if self._study is not None:
@@ -493,62 +456,26 @@ class Optimizer:
         self.apply(event)
 
     def _apply(self, event: Event) -> None:
+        self._ledger.enter(event)
         match event:
             case happened.Asked():
                 self._engine.asked(event.time)
-                self._asked = event.id
-                self._pending[event.id] = Outstanding(event.parameters, event.time)
             case happened.Told():
-                if event.id is not None:
-                    self._settle(event.id)
                 self._engine.told(event.parameters, self._sign * event.reward, event.time)
-                self._told += 1
-                self._history.append(Observation.of(event))
             case happened.Learned():
                 self._engine.learned(event.values)
             case happened.Answered():
                 signed = [None if one is None else self._sign * one for one in event.answers]
                 self._engine.answered(event.queries, signed, event.time)
-            case happened.Cancelled():
-                self._settle(event.id)
             case happened.Forgot():
                 self._engine.forgot(event.before)
             case happened.Reset():
-                asked = self._asked
-                self.begin()
-                self._asked = asked
-        if isinstance(event, happened.Asked | happened.Told | happened.Answered):
-            self._kind = event.kind
-        # answers come before the decision at their time, which is still to be made
-        if isinstance(event, happened.Asked | happened.Told):
-            self._latest = max(event.time, -np.inf if self._latest is None else self._latest)
-
-    def _settle(self, number: int) -> None:
-        if self._pending.pop(number, None) is None:
-            raise DriftpeakError(
-                f"an event answers suggestion {number}, which is not out: events must be applied "
-                "once each, in order, to an optimiser that has seen the earlier ones"
-            )
-
-    # times
-
-    def _time_of_ask(self, time: Time | None) -> tuple[float, Kind]:
-        if time is None:
-            if self._kind not in (None, "steps"):
-                raise DriftpeakError(
-                    "this study's times are given, not counted: give a time with every ask"
-                )
-            return float(np.floor(self._latest or 0.0)) + 1.0, "steps"
-        return read_time(time, self._kind)
-
-    def _time_to_look(self, time: Time | None) -> float:
-        if time is not None:
-            return read_time(time, self._kind, counted=True)[0]
-        return 0.0 if self._latest is None else self._latest
+                self._engine.reset()
+                self._ledger = Ledger(self._ledger.asked)
 
     def _estimate(self, peak: Any, when: float) -> Estimate:
         return Estimate(
-            show_time(float(when), self._kind),
+            self._ledger.show(float(when)),
             self._sign * peak.mean,
             peak.deviation,
             peak.parameters,

@@ -1,0 +1,140 @@
+"""The books of a study: which suggestions are out, what was told, and how its times are counted."""
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from driftpeak.errors import DriftpeakError
+from driftpeak.live import events as happened
+from driftpeak.live.clock import Kind, Time, read_time, show_time
+from driftpeak.live.engine import Outstanding
+from driftpeak.live.events import Event
+from driftpeak.live.suggestion import Observation
+
+HISTORY = 10_000
+PENDING = 1_000
+
+
+class Ledger:
+    """What an optimiser must remember whatever its policy; a function of the events so far.
+
+    Attributes:
+        kind: how the study counts time; None before the first time.
+        latest: the latest time asked or told of.
+        asked: the number of the newest suggestion.
+        pending: the suggestions that are out and not yet told, oldest first.
+        history: the rewards told, in the order of telling; the newest 10,000.
+    """
+
+    def __init__(self, asked: int = 0) -> None:
+        self.kind: Kind | None = None
+        self.latest: float | None = None
+        self.asked = asked
+        self.pending: dict[int, Outstanding] = {}
+        self.history: deque[Observation] = deque(maxlen=HISTORY)
+
+    def enter(self, event: Event) -> None:
+        """Write an event down. After a reset, a new ledger begins instead.
+
+        Raises:
+            DriftpeakError: it answers a suggestion that is not out.
+        """
+        match event:
+            case happened.Asked():
+                self.asked = event.id
+                self.pending[event.id] = Outstanding(event.parameters, event.time)
+            case happened.Told():
+                if event.id is not None:
+                    self._settle(event.id)
+                self.history.append(Observation.of(event))
+            case happened.Cancelled():
+                self._settle(event.id)
+        if isinstance(event, happened.Asked | happened.Told | happened.Answered):
+            self.kind = event.kind
+        # answers come before the decision at their time, which is still to be made
+        if isinstance(event, happened.Asked | happened.Told):
+            self.latest = max(event.time, -np.inf if self.latest is None else self.latest)
+
+    def _settle(self, number: int) -> None:
+        if self.pending.pop(number, None) is None:
+            raise DriftpeakError(
+                f"an event answers suggestion {number}, which is not out: events must be applied "
+                "once each, in order, to an optimiser that has seen the earlier ones"
+            )
+
+    def check_room(self, count: int) -> None:
+        """Refuse to have more than 1,000 suggestions out."""
+        if len(self.pending) + count > PENDING:
+            raise DriftpeakError(
+                f"{len(self.pending)} suggestions are out and not told, and at most {PENDING} may "
+                "be: tell or cancel some"
+            )
+
+    def outstanding(self, number: int) -> Outstanding:
+        """The suggestion of this number, if it is out.
+
+        Raises:
+            DriftpeakError: it is unknown, already told or cancelled.
+        """
+        if number not in self.pending:
+            known = 1 <= number <= self.asked
+            raise DriftpeakError(
+                f"suggestion {number} is already told, or cancelled"
+                if known
+                else f"there is no suggestion {number}; the newest is {self.asked}"
+            )
+        return self.pending[number]
+
+    def oldest(self, parameters: dict[str, Any]) -> int | None:
+        """The number of the oldest suggestion of this setting that is out."""
+        same = (n for n, one in self.pending.items() if one.parameters == parameters)
+        return next(same, None)
+
+    def time_of_ask(self, time: Time | None) -> tuple[float, Kind]:
+        """When the next decision is made: without a time, at the next whole step."""
+        if time is None:
+            if self.kind not in (None, "steps"):
+                raise DriftpeakError(
+                    "this study's times are given, not counted: give a time with every ask"
+                )
+            return float(np.floor(self.latest or 0.0)) + 1.0, "steps"
+        return read_time(time, self.kind)
+
+    def time_to_look(self, time: Time | None) -> float:
+        """The time that is meant, or the latest."""
+        if time is not None:
+            return read_time(time, self.kind, counted=True)[0]
+        return 0.0 if self.latest is None else self.latest
+
+    def time_of_tell(self, time: Time | None, number: int | None) -> tuple[float, Kind]:
+        """When a reward was made: without a time, when its suggestion was for, or latest."""
+        if time is not None:
+            return read_time(time, self.kind, counted=True)
+        if number is not None:
+            assert self.kind is not None  # it was asked for at some time
+            return self.pending[number].time, self.kind
+        return self.time_to_look(None), self.kind or "steps"
+
+    def show(self, time: float) -> Any:
+        """A time of the study, as the user writes it."""
+        return show_time(time, self.kind)
+
+    def save(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {
+            "kind": self.kind,
+            "latest": self.latest,
+            "asked": self.asked,
+            "pending": {number: list(one) for number, one in self.pending.items()},
+            "history": [one.to_list() for one in self.history],
+        }
+
+    @classmethod
+    def load(cls, written: dict[str, Any]) -> "Ledger":
+        """What `save` wrote."""
+        self = cls(written["asked"])
+        self.kind, self.latest = written["kind"], written["latest"]
+        self.pending = {int(n): Outstanding(*one) for n, one in written["pending"].items()}
+        self.history.extend(map(Observation.from_list, written["history"]))
+        return self
