@@ -1,4 +1,4 @@
-"""A program that asks and tells a stored study until it is stopped, or for some seconds.
+"""A program that asks and tells a stored study until it is stopped, or for some seconds and rounds.
 
 python live_worker.py ADDRESS NAME ACKNOWLEDGED SECONDS [alone]
 
@@ -15,6 +15,7 @@ import numpy as np
 import driftpeak as dp
 
 ARMS = 6
+ROUNDS = 12  # at least, however slowly a loaded machine starts and stops the program
 
 
 def policy():
@@ -46,8 +47,9 @@ def main(storage: str, name: str, acknowledged: str, seconds: str, alone: bool) 
 
     for suggestion in optimizer.pending() if alone else []:
         tell(suggestion)
-    end = time.monotonic() + float(seconds)
-    while time.monotonic() < end:
+    end, rounds = time.monotonic() + float(seconds), 0
+    while time.monotonic() < end or rounds < ROUNDS:
+        rounds += 1
         suggestion = optimizer.ask()
         os.write(file, f"asked {suggestion.id}\n".encode())
         tell(suggestion)

@@ -8,7 +8,7 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.live import events, gp
-from driftpeak.live.optimizer import HISTORY, PENDING
+from driftpeak.live.ledger import HISTORY, PENDING
 
 BOX = dp.Box(x=dp.Float(0, 1), n=dp.Integer(1, 5), kind=dp.Categorical("a", "b"))
 
@@ -215,7 +215,7 @@ def test_pending_suggestions_keep_workers_apart():
     engine = optimizer._engine
     now = batch[0].time - engine.origin
     alone = gp.posterior(engine.model, engine.known, None, points, now)
-    imagined = engine._imagine(list(optimizer._pending.values()))
+    imagined = engine._imagine(list(optimizer._ledger.pending.values()))
     narrowed = gp.posterior(engine.model, engine.known, imagined, points, now)
     assert (narrowed[1] < 0.95 * alone[1]).all()
     np.testing.assert_array_equal(narrowed[0], alone[0])
@@ -254,7 +254,7 @@ def test_memory_is_bounded_and_drops_what_tells_least():
 
 def test_history_and_pending_are_bounded(monkeypatch):
     assert (HISTORY, PENDING) == (10_000, 1_000)
-    monkeypatch.setattr("driftpeak.live.optimizer.PENDING", 3)
+    monkeypatch.setattr("driftpeak.live.ledger.PENDING", 3)
     optimizer = make()
     optimizer.ask(count=3)
     with pytest.raises(dp.DriftpeakError, match="tell or cancel"):
