@@ -245,3 +245,22 @@ def test_rewards_outside_the_bound_are_counted_and_used():
 def test_bad_input(make, message, without_type_checks):
     with pytest.raises(dp.DriftpeakError, match=message):
         make()
+
+
+def test_with_a_gain_the_restart_interval_balances_drift_and_learning():
+    """IT25 (101): V_T H = T sqrt(log T gain / H), for any kernel, to the next whole step."""
+    table = dp.kernels.Table(np.eye(4))
+    horizon, variation, gain = 100_000, 8.0, 30.0
+    options = {"horizon": horizon, "dimension": 1, "gain": gain}
+    period = elimination_period(table, variation=variation, **options)
+
+    def excess(steps):
+        return variation * steps - horizon * np.sqrt(np.log(horizon) * gain / steps)
+
+    assert excess(period - 1) < 0 <= excess(period)
+    assert elimination_period(table, variation=0.0, **options) == horizon
+    assert elimination_period(table, **options) == elimination_period(
+        table, variation=1.0, **options
+    )
+    with pytest.raises(dp.DriftpeakError, match="gain"):
+        elimination_period(table, horizon=horizon, dimension=1, gain=-1.0)

@@ -30,7 +30,12 @@ from driftpeak.policies import (
 )
 from driftpeak.policies.planned import PlannedPolicy
 from driftpeak.priors import Prior
-from driftpeak.theory.schedules import discount_factor, markov_restart_period, restart_period
+from driftpeak.theory.schedules import (
+    discount_factor,
+    elimination_period,
+    markov_restart_period,
+    restart_period,
+)
 from driftpeak.widths import FiniteDomain, ScaledLog, Width
 
 AUTO, RANDOM, THEORY = "auto", "random", "theory"
@@ -77,13 +82,7 @@ class Known:
     @property
     def memory(self) -> int:
         """ZS21's restart period and window."""
-        return restart_period(
-            self.prior.kernel,
-            horizon=self.horizon,
-            dimension=self.dimension,
-            variation=self.variation,
-            gain=self.gain,
-        )
+        return self._scheduled(restart_period)
 
     @property
     def markov_memory(self) -> int:
@@ -97,26 +96,22 @@ class Known:
     @property
     def discount(self) -> float:
         """D22's discount."""
-        return discount_factor(
+        return self._scheduled(discount_factor)
+
+    @property
+    def elimination_period(self) -> int:
+        """IT25's restart interval."""
+        return self._scheduled(elimination_period)
+
+    def _scheduled(self, schedule: Callable[..., Any]) -> Any:
+        """What a schedule of theory says, with the greedy gain, which a table has too."""
+        return schedule(
             self.prior.kernel,
             horizon=self.horizon,
             dimension=self.dimension,
             variation=self.variation,
             gain=self.gain,
         )
-
-    @property
-    def elimination_period(self) -> int:
-        r"""IT25's \((T/V_T)^{2/3} (\gamma_T \log T)^{1/3}\), in [2, T].
-
-        The balance behind Theorem 5 with the greedy gain, which a table of covariances has too.
-        """
-        variation = 1.0 if self.variation is None else self.variation
-        if variation == 0:
-            return self.horizon
-        learning = (self.gain * math.log(self.horizon)) ** (1 / 3)
-        wanted = (self.horizon / variation) ** (2 / 3) * learning
-        return max(2, math.ceil(min(wanted, self.horizon)))
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,12 @@ def markov_restart_period(kernel: Kernel, *, drift: float, horizon: int, dimensi
 
 
 def elimination_period(
-    kernel: Kernel, *, horizon: int, dimension: int, variation: float | None = None
+    kernel: Kernel,
+    *,
+    horizon: int,
+    dimension: int,
+    variation: float | None = None,
+    gain: float | None = None,
 ) -> int:
     r"""The restart interval H of R-PERP (IT25 Theorem 5) and of OPKB (IT25 Theorem 3).
 
@@ -40,21 +45,34 @@ def elimination_period(
     \(V_T\) the same at \(V_T = 1\) (IT25 Appendix D). It balances the two terms of IT25 (101),
     drift \(V_T H\) and learning \(T \sqrt{\log T\,\gamma_H / H}\), and is clipped to [2, T]: where
     the formula exceeds T the theorem's condition on \(V_T\) fails, and restarting does not pay.
-    Theorem 3 states it for Matern only; the balance is the same for SE.
+    Theorem 3 states it for Matern only; the balance is the same for SE. With a `gain` it is the
+    balance of (101) itself with that gain, \((T/V_T)^{2/3} (\gamma_T \log T)^{1/3}\).
 
     Arguments:
-        kernel: SE or Matern, scaled or not.
+        kernel: SE or Matern, scaled or not; any other with a `gain`.
         horizon: T, at least 2.
         dimension: d.
         variation: V_T, the sum over time of the largest change of the function; if None, unknown.
+        gain: gamma_T in nats; by default the rate of the kernel's closed form.
 
     Raises:
-        DriftpeakError: horizon below 2, dimension below 1, variation below 0, another kernel, or a
-            Matern kernel with nu <= 1/2.
+        DriftpeakError: horizon below 2, dimension below 1, variation below 0, gain not above 0;
+            without a gain another kernel, or a Matern kernel with nu <= 1/2.
     """
     horizon = at_least_integer("horizon", horizon, 2)
     dimension = at_least_integer("dimension", dimension, 1)
-    ratio = _steps_per_change(horizon, variation)
+    exponent, learning = (
+        _closed_form_balance(kernel, horizon, dimension)
+        if gain is None
+        else (2 / 3, (positive("gain", gain) * math.log(horizon)) ** (1 / 3))
+    )
+    # clipped before it is rounded: a minute variation makes it infinite
+    wanted = min(_steps_per_change(horizon, variation) ** exponent * learning, horizon)
+    return max(math.ceil(wanted), 2)
+
+
+def _closed_form_balance(kernel: Kernel, horizon: int, dimension: int) -> tuple[float, float]:
+    """The exponent of T / V_T, and the factor of learning, with the gain's closed form."""
     nu = smoothness(kernel)
     if nu <= 1 / 2:
         raise DriftpeakError(f"IT25 Theorem 5 needs a Matern kernel with nu above 1/2; got {nu:g}")
@@ -63,9 +81,7 @@ def elimination_period(
     else:
         exponent = (2 * nu + dimension) / (3 * nu + dimension)
         logarithms = (4 * nu + dimension) / (6 * nu + 2 * dimension)
-    # clipped before it is rounded: a minute variation makes it infinite
-    wanted = min(ratio**exponent * math.log(horizon) ** logarithms, horizon)
-    return max(math.ceil(wanted), 2)
+    return exponent, math.log(horizon) ** logarithms
 
 
 def restart_period(
