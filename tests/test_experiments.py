@@ -516,3 +516,11 @@ def test_all_means_the_papers():
     assert {"b16-fig2a", "d22-fig1c", "it25-fig2", "h23-fig2b", "m25-fig3"} <= set(ids)
     assert not {"rates", "tournament"} & set(ids)
     assert [e.id for e in registry.find(["rates", "b16-fig2a"])] == ["b16-fig2a", "rates"]
+
+
+def test_simulated_means_those_without_data():
+    found = registry.find(["simulated"])
+    assert {"b16-fig2a", "d22-fig1b", "it25-fig2", "h23-fig2b", "m25-fig2"} <= {e.id for e in found}
+    assert not any(case.data for experiment in found for case in experiment.cases)
+    recorded = [e for e in registry.find(["all"]) if e not in found]
+    assert all(any(case.data for case in experiment.cases) for experiment in recorded)

@@ -315,7 +315,10 @@ def plan(
 def reproduce(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(help="Experiments, see --list; or all of the papers.", metavar="ID..."),
+        typer.Argument(
+            help="Experiments, see --list; all: of the papers; simulated: without data.",
+            metavar="ID...",
+        ),
     ] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
     trials: Annotated[
@@ -362,7 +365,10 @@ def reproduce(
         result = reproduce.redraw(source, tell=tell)
     else:
         if not ids:
-            raise DriftpeakError("name an experiment, or all; driftpeak reproduce --list")
+            raise DriftpeakError(
+                "name an experiment, or all, or simulated (all that need no data); see "
+                "driftpeak reproduce --list"
+            )
         if quick and trials is not None:
             raise DriftpeakError("give either --trials or --quick")
         if overwrite and output is None:

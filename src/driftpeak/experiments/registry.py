@@ -26,21 +26,28 @@ PAPERS = (
     mauduit2025_maps,
 )
 BEYOND = (rates, tournament)
-"""What goes beyond the papers' figures: played by name, not by "all"."""
+"""What goes beyond the papers' figures: played by name, not by a group's."""
 EXPERIMENTS: dict[str, Experiment] = {
     e.id: e for source in (*PAPERS, *BEYOND) for e in source.EXPERIMENTS
 }
+_ALL = tuple(e for paper in PAPERS for e in paper.EXPERIMENTS)
+GROUPS: dict[str, tuple[str, ...]] = {
+    "all": tuple(e.id for e in _ALL),
+    "simulated": tuple(e.id for e in _ALL if not any(case.data for case in e.cases)),
+}
+"""All of the papers' experiments, and those of them that need no recorded data."""
 
 
 def find(ids: Sequence[str]) -> list[Experiment]:
-    """The experiments with these ids, in the registry's order; "all" is all of the papers.
+    """The experiments with these ids, or of these groups, in the registry's order.
 
     Raises:
         DriftpeakError: an unknown id.
     """
+    wanted: set[str] = set()
     for id in ids:
-        if id != "all" and id not in EXPERIMENTS:
-            hint = nearest(id, [*EXPERIMENTS, "all"])
+        if id not in GROUPS and id not in EXPERIMENTS:
+            hint = nearest(id, [*EXPERIMENTS, *GROUPS])
             raise DriftpeakError(f"no experiment {id!r}.{hint} See driftpeak reproduce --list")
-    papers = {e.id for paper in PAPERS for e in paper.EXPERIMENTS} if "all" in ids else set()
-    return [e for id, e in EXPERIMENTS.items() if id in ids or id in papers]
+        wanted.update(GROUPS.get(id, (id,)))
+    return [e for id, e in EXPERIMENTS.items() if id in wanted]
