@@ -21,6 +21,7 @@ POLICIES = {
     "elimination": dp.RPERP(PRIOR, period=25, horizon=200),
     "exp3": dp.RExp3(PRIOR, horizon=200),
     "random": dp.UniformRandom(PRIOR),
+    "auto": dp.Auto(PRIOR),
 }
 
 
@@ -151,6 +152,32 @@ def test_belief_and_peak_are_the_posterior():
     assert (best.mean, best.deviation) == (mean[best.index], deviation[best.index])
     with pytest.raises(dp.DriftpeakError, match="looks forward only"):
         optimizer.best(3)
+
+
+def test_auto_says_what_it_thinks():
+    """Predictions are the moments of its mixture; its readings are in the diagnostics."""
+    auto = dp.Auto(PRIOR)
+    optimizer = make(auto, seed=2)
+    player = auto.prepare(np.arange(1.0, 201))
+    state = player.init(random_keys(2, np.arange(1)).policy[0])
+    for step in range(1, 8):
+        suggestion, reward = optimizer.ask(), float(np.sin(step))
+        mixture = player.predictive(state, jax.numpy.array(suggestion.index), float(step))
+        weights, means, variances = map(np.asarray, mixture)
+        expected = weights @ means
+        spread = weights @ (variances + (means - expected) ** 2)
+        optimizer.tell(suggestion, reward)
+        foretold = optimizer.history()[-1].expected
+        np.testing.assert_allclose(foretold, (expected, np.sqrt(spread)), rtol=1e-9)
+        state = player.ask(state, float(step))[0]
+        state = player.tell(state, jax.numpy.array(suggestion.index), reward, float(step))
+    thoughts, said = player.read(state), optimizer.diagnostics()
+    assert said.drift == pytest.approx(float(thoughts["believed_drift"]))
+    assert said.memory == pytest.approx(float(thoughts["memory"]))
+    assert said.noise == pytest.approx(float(thoughts["believed_noise"]))
+    assert set(said.readings) == set(auto.readings)
+    assert sum(said.readings["member_weight"].values()) == pytest.approx(1)
+    assert list(said.readings["member_weight"]) == list(auto.labels)
 
 
 def test_forgetting_starts_from_the_prior_and_keeps_what_is_new():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
+from driftpeak.policies.protocol import Prediction
 from driftpeak.theory.side_queries import side_query_budget, side_query_windows
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=30), dp.SE(0.15), noise_variance=0.04, mean=0.2)
@@ -241,7 +242,7 @@ class AsksAboutEverything(dp.Policy):
         return state
 
     def predict(self, state, time):
-        return state
+        return Prediction(state, jnp.zeros(30), 0.0)
 
 
 def test_answers_are_the_function_of_the_step_with_noise_of_its_own():

@@ -126,7 +126,7 @@ def play(
             state = policy.hear(state, arms, answers, wanted, time)
             side_queries = wanted.sum().astype(jnp.int32)
         if predictions and (expected := policy.predict(state, time)) is not None:
-            errors = (expected - now) ** 2
+            errors = (expected.mean - now) ** 2
             squared_error = jnp.mean(errors)
             errors = jnp.where(number < steps, errors, 0.0)
         state, query = policy.ask(state, time)

@@ -38,6 +38,8 @@ class Belief(eqx.Module, Generic[State]):
     decrease from one call to the next.
     """
 
+    prior: eqx.AbstractVar[Any]
+
     @property
     @abstractmethod
     def points(self) -> int:

@@ -29,6 +29,8 @@ class Diagnostics:
         amplitude: standard deviation of the function around its level.
         lengthscales: by parameter, as a share of its range (in the logarithm where it has one).
         newest_age, median_age, oldest_age: of the held observations, in units of time.
+        readings: what a policy shows of what it thinks, by the names of its `readings`; where
+            there are several numbers, by their labels.
     """
 
     told: int
@@ -43,6 +45,7 @@ class Diagnostics:
     newest_age: float | None = None
     median_age: float | None = None
     oldest_age: float | None = None
+    readings: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ A policy's state must be advanced in the order of time. What comes late is put i
 newest steps are kept, with the states between them now and then, and played again from there.
 """
 
+import math
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from driftpeak.programs import random_keys
 
 KEPT = 256  # steps that something late can still be put between
 SPACING = 32  # steps between kept states
+READ_AS = {"believed_drift": "drift", "memory": "memory", "believed_noise": "noise"}
 REFRESH = 4096  # steps after which accumulated rounding errors are removed
 
 
@@ -120,14 +122,12 @@ class Played(Engine):
         self._take(Step("hear", max(time, self.latest), points, tuple(answers)))
 
     def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
-        policy = self.given
-        if not isinstance(policy, BeliefPolicy) or time < self.latest:
+        expected = None if time < self.latest else _predict(self.policy, self.head, time)
+        if expected is None:
             return None
-        if not isinstance(self.policy, PreparedBeliefPolicy):
-            return None  # a belief with more around it
-        mean, variance = _posterior(self.policy, self.head, time)
-        number, noise = self.coding.number(parameters), policy.prior.noise_variance
-        return float(mean[number]), float(np.sqrt(max(variance[number], 0.0) + noise))
+        number, noise = self.coding.number(parameters), float(expected.noise_variance)
+        deviation = math.sqrt(max(float(expected.variance[number]), 0.0) + noise)
+        return float(expected.mean[number]), deviation
 
     def peak(self, time: float) -> Peak:
         mean, deviation = self._whole(time)
@@ -140,7 +140,7 @@ class Played(Engine):
         return mean[numbers], deviation[numbers]
 
     def _whole(self, time: float) -> tuple[Vector, Vector]:
-        """Mean and deviation of every point; the deviation is NaN where the policy has none."""
+        """Mean and deviation of every point."""
         if time < self.latest:
             raise DriftpeakError(
                 "a policy looks forward only: give a time that is not before the latest reward"
@@ -148,13 +148,10 @@ class Played(Engine):
         return self._see(self.head, time)
 
     def _see(self, state: Any, time: float) -> tuple[Vector, Vector]:
-        if isinstance(self.policy, PreparedBeliefPolicy):
-            mean, variance = _posterior(self.policy, state, time)
-            return mean, np.sqrt(np.maximum(variance, 0.0))
-        mean = _predict(self.policy, state, time)
-        if mean is None:
+        expected = _predict(self.policy, state, time)
+        if expected is None:
             raise DriftpeakError("this policy expects nothing of its points")
-        return np.asarray(mean), np.full(len(mean), np.nan)
+        return np.asarray(expected.mean), np.sqrt(np.maximum(expected.variance, 0.0))
 
     def peaks(self, times: Vector) -> tuple[Vector, list[Peak]]:
         found, state = [], self.states[0]
@@ -180,12 +177,20 @@ class Played(Engine):
     def report(self, time: float) -> dict[str, Any]:
         found: dict[str, Any] = {"told": self.tells}
         if isinstance(self.policy, PreparedBeliefPolicy):
-            posterior = _see(self.policy, self.head, max(time, self.latest))
-            found["held"] = int(posterior.observations)
+            found["held"] = _held(self.policy, self.head, max(time, self.latest))
         if isinstance(self.given, BeliefPolicy):
             found["noise"] = self.given.prior.noise_variance**0.5
             drift = getattr(self.given.forgetting, "drift", None)
             found["drift"] = None if drift is None else float(drift)
+        if meanings := self.policy.readings:
+            read = {name: np.asarray(one) for name, one in _read(self.policy, self.head).items()}
+            found["readings"] = {
+                name: dict(zip(meanings[name].labels, one.tolist(), strict=True))
+                if meanings[name].labels
+                else float(one)
+                for name, one in read.items()
+            }
+            found |= {READ_AS[name]: float(one) for name, one in read.items() if name in READ_AS}
         return found
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
@@ -283,7 +288,7 @@ def _tell(policy: Any, state: Any, point: Any, reward: Any, time: Any) -> Any:
 @jax.jit
 def _imagine(policy: Any, state: Any, point: Any, time: Any) -> Any:
     expected = policy.predict(state, time)
-    return state if expected is None else policy.tell(state, point, expected[point], time)
+    return state if expected is None else policy.tell(state, point, expected.mean[point], time)
 
 
 @jax.jit
@@ -307,13 +312,13 @@ def _predict(policy: Any, state: Any, time: Any) -> Any:
 
 
 @jax.jit
-def _see(policy: Any, state: Any, time: Any) -> Any:
-    return policy.belief.posterior(state.belief, time)
+def _held(policy: Any, state: Any, time: Any) -> Any:
+    return policy.belief.posterior(state.belief, time).observations
 
 
-def _posterior(policy: Any, state: Any, time: float) -> tuple[Vector, Vector]:
-    posterior = _see(policy, state, time)
-    return np.asarray(posterior.mean), np.asarray(posterior.variance)
+@jax.jit
+def _read(policy: Any, state: Any) -> Any:
+    return policy.read(state)
 
 
 def _plain(leaf: Any) -> Any:

@@ -55,7 +55,7 @@ class Estimate(Setting):
 
     Attributes:
         time: for which it is estimated.
-        mean, deviation: of the noiseless reward there; the deviation is NaN if the policy has none.
+        mean, deviation: of the noiseless reward there.
     """
 
     def __init__(

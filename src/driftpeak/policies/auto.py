@@ -42,7 +42,7 @@ from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, pos
 from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.forgetting import TimesLike
 from driftpeak.lanes import lockstep
-from driftpeak.policies.protocol import Policy, Query, Reading, Scalar, checked_reward
+from driftpeak.policies.protocol import Policy, Prediction, Query, Reading, Scalar, checked_reward
 from driftpeak.priors import Prior
 
 DRIFTS = (0.0, 0.001, 0.004, 0.016, 0.064, 0.25)
@@ -238,8 +238,15 @@ class Auto(Policy[AutoState]):
         total = state.scale.amplitude * (variance + noise)
         return Predictive(state.weights, jnp.asarray(self.mean)[query] + mean, total)
 
-    def predict(self, state: AutoState, time: Scalar) -> Float[Array, " n"]:
-        return self.mean + state.weights @ self._forecast(state, time).mean
+    def predict(self, state: AutoState, time: Scalar) -> Prediction:
+        forecast, amplitude = self._forecast(state, time), state.scale.amplitude
+        expected = state.weights @ forecast.mean
+        spread = state.weights @ (forecast.mean - expected[None, :]) ** 2
+        return Prediction(
+            self.mean + expected,
+            amplitude * (state.weights @ jnp.maximum(forecast.variance, 0.0)) + spread,
+            amplitude * state.scale.ratio * self.noise_variance,
+        )
 
     @property
     def readings(self) -> Mapping[str, Reading]:

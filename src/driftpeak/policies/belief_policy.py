@@ -12,7 +12,7 @@ from driftpeak.beliefs import Belief, Form, check_form, check_times, make_belief
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting, TimesLike
-from driftpeak.policies.protocol import Policy, Query, Scalar, checked_reward
+from driftpeak.policies.protocol import Policy, Prediction, Query, Scalar, checked_reward
 from driftpeak.priors import Prior
 from driftpeak.widths import ScaledLog, Width
 
@@ -149,8 +149,9 @@ class PreparedBeliefPolicy(Policy[BeliefState]):
         belief = self.belief.update(state.belief, query, checked_reward(reward), time)
         return state._replace(belief=belief)
 
-    def predict(self, state: BeliefState, time: Scalar) -> Float[Array, " n"]:
-        return self.belief.posterior(state.belief, time).mean
+    def predict(self, state: BeliefState, time: Scalar) -> Prediction:
+        posterior = self.belief.posterior(state.belief, time)
+        return Prediction(posterior.mean, posterior.variance, self.belief.prior.noise_variance)
 
     def refresh(self, state: BeliefState) -> BeliefState:
         return state._replace(belief=self.belief.refresh(state.belief))

@@ -42,6 +42,14 @@ class Reading(NamedTuple):
     labels: tuple[str, ...] = ()
 
 
+class Prediction(NamedTuple):
+    """What a policy expects of every point: the function's moments, and the noise on one reward."""
+
+    mean: Float[Array, " n"]
+    variance: Float[Array, " n"]
+    noise_variance: Scalar
+
+
 class Policy(eqx.Module, Generic[State]):
     """A rule that decides where to sample next."""
 
@@ -116,7 +124,7 @@ class Policy(eqx.Module, Generic[State]):
         """
         raise NotImplementedError("this policy makes no side queries")
 
-    def predict(self, state: State, time: Scalar) -> Float[Array, " n"] | None:
+    def predict(self, state: State, time: Scalar) -> Prediction | None:
         """What is expected of every point at `time`, or None if the policy expects nothing."""
         return None
 

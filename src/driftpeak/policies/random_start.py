@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.forgetting import TimesLike
 from driftpeak.policies.doubling import Doubling
 from driftpeak.policies.planned import PlannedPolicy
-from driftpeak.policies.protocol import Policy, Query, Scalar
+from driftpeak.policies.protocol import Policy, Prediction, Query, Scalar
 
 
 class RandomStartState(NamedTuple):
@@ -94,7 +94,7 @@ class RandomStart(Policy[RandomStartState]):
     ) -> RandomStartState:
         return state._replace(own=self.policy.hear(state.own, arms, answers, answered, time))
 
-    def predict(self, state: RandomStartState, time: Scalar) -> Float[Array, " n"] | None:
+    def predict(self, state: RandomStartState, time: Scalar) -> Prediction | None:
         return self.policy.predict(state.own, time)
 
     def refresh(self, state: RandomStartState) -> RandomStartState:

@@ -34,7 +34,7 @@ from driftpeak.errors import DriftpeakError, at_least_integer, positive
 from driftpeak.forgetting import Forgetting, Injection, Keep, Times, TimesLike
 from driftpeak.lanes import on_demand
 from driftpeak.policies.belief_policy import BeliefPolicy, BeliefState, PreparedBeliefPolicy
-from driftpeak.policies.protocol import Policy, Query, Scalar
+from driftpeak.policies.protocol import Policy, Prediction, Query, Scalar
 from driftpeak.policies.ucb import Options
 from driftpeak.priors import Prior
 from driftpeak.theory.side_queries import checked_share, side_query_budget, side_query_windows
@@ -312,7 +312,7 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
             sampled=state.sampled.at[query].set(True),
         )
 
-    def predict(self, state: SideQueryState, time: Scalar) -> Float[Array, " n"]:
+    def predict(self, state: SideQueryState, time: Scalar) -> Prediction:
         return self.actor.predict(state.acting, time)
 
     def refresh(self, state: SideQueryState) -> SideQueryState:
