@@ -440,3 +440,14 @@ def test_the_posterior_has_a_gradient_in_the_drift():
     gradient = jax.grad(information)(0.2)
     central = (information(0.2 + 1e-5) - information(0.2 - 1e-5)) / 2e-5
     np.testing.assert_allclose(gradient, central, rtol=1e-6)
+
+
+def test_windows_of_any_length_share_a_program():
+    """Compiling takes longer than most runs: a sweep over windows compiles once."""
+    prior = dp.Prior(dp.Grid([0, 1], size=23), dp.SE(0.31), noise_variance=0.07)
+    windows = {f"{length}": dp.SWGPUCB(prior, window=length) for length in (3, 20, 64)}
+    runs = dp.simulate(windows, dp.MarkovDrift(prior, drift=0.05), steps=80, trials=2)
+    seconds = runs["compile_seconds"].values
+    assert seconds[0] > 0
+    assert (seconds[1:] == 0).all()
+    assert len(np.unique(runs["action"].sum(["trial", "step"]))) > 1

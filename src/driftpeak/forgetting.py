@@ -119,13 +119,13 @@ class Window(Forgetting):
         DriftpeakError: length not an integer, or below 1.
     """
 
-    length: int = eqx.field(static=True)
+    length: Scalar
 
     def __init__(self, length: int) -> None:
-        self.length = at_least_integer("window", length, 1)
+        self.length = np.int64(at_least_integer("window", length, 1))
 
     def memory(self, times: Times) -> int:
-        return min(self.length, len(times))
+        return min(int(self.length), len(times))
 
 
 class Drift(Forgetting):

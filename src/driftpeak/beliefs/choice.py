@@ -80,7 +80,7 @@ def make_belief(
         return Scaling(prior, forgetting, features)
     if forgetting.reweighting == "general":
         return Remembering(prior, forgetting, features, capacity)
-    return Kalman(prior, forgetting, features)
+    return Kalman(prior, forgetting, features, capacity)
 
 
 def check_times(times: TimesLike) -> Times:

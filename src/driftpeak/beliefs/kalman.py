@@ -4,7 +4,7 @@ r"""Keep, Restart, Window and Drift in feature space, where a step costs the sam
 weights: rank-one updates, O(n r + r^2) a step.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,6 +18,9 @@ from driftpeak.precision import require_double_precision
 from driftpeak.priors import Prior
 
 Vector = Float[Array, " n"]
+
+
+LEAST_RING = 64
 
 
 class KalmanState(NamedTuple):
@@ -46,12 +49,21 @@ class Kalman(Belief[KalmanState]):
 
     prior: FeaturePrior
     forgetting: Forgetting
-    window: int | None = eqx.field(static=True)
+    ring: int = eqx.field(static=True)
 
-    def __init__(self, prior: Prior, forgetting: Forgetting, features: Features) -> None:
+    def __init__(
+        self, prior: Prior, forgetting: Forgetting, features: Features, capacity: int
+    ) -> None:
         self.prior = FeaturePrior(prior, features)
         self.forgetting = forgetting
-        self.window = forgetting.length if isinstance(forgetting, Window) else None
+        # room in powers of two: one compiled program serves many windows
+        most = max(LEAST_RING, 1 << (capacity - 1).bit_length())
+        self.ring = most if isinstance(forgetting, Window) else 0
+
+    @property
+    def window(self) -> Any:
+        """The observations that count; None where the rule is no window."""
+        return self.forgetting.length if isinstance(self.forgetting, Window) else None
 
     @property
     def points(self) -> int:
@@ -60,7 +72,6 @@ class Kalman(Belief[KalmanState]):
     def init(self) -> KalmanState:
         require_double_precision()
         rank = self.prior.features.shape[1]
-        ring = self.window or 0
         return KalmanState(
             weight_mean=jnp.zeros(rank),
             weight_covariance=jnp.eye(rank),
@@ -69,8 +80,8 @@ class Kalman(Belief[KalmanState]):
             information=jnp.zeros(()),
             observations=jnp.zeros((), int),
             time=jnp.zeros(()),
-            arms=jnp.zeros(ring, int),
-            residuals=jnp.zeros(ring),
+            arms=jnp.zeros(self.ring, int),
+            residuals=jnp.zeros(self.ring),
         )
 
     def posterior(self, state: KalmanState, time: Scalar) -> Posterior:
@@ -143,7 +154,7 @@ class Kalman(Belief[KalmanState]):
         """
         features = jnp.asarray(self.prior.features)
         if self.window is not None:
-            held = jnp.arange(self.window) < state.observations
+            held = jnp.arange(self.ring) < self._held(state.observations)
             rows = features[state.arms] * held[:, None]
             precision = rows.T @ rows / self.prior.noise_variance + jnp.eye(rows.shape[1])
             inverse = jnp.linalg.inv(jnp.linalg.cholesky(precision))
