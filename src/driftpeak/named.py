@@ -98,7 +98,7 @@ POLICIES: dict[str, Entry] = {
     ),
     "adaptive-r-perp": Entry(
         AdaptiveRPERP,
-        {**_ELIMINATION, "false_alarms": 0.1, "exploration": 0.5},
+        {**_ELIMINATION, "false_alarms": 0.1, "exploration": 0.1, "evidence": "harm"},
         is_belief=False,
         has_horizon=True,
     ),
