@@ -49,7 +49,7 @@ def direct_elimination(survivors, arms, rewards, width):
     return survivors & (mean + width * deviation >= lowest)
 
 
-@pytest.mark.parametrize("evidence", KINDS)
+@pytest.mark.parametrize("evidence", ["harm", pytest.param("change", marks=pytest.mark.slow)])
 def test_batches_and_restarts_equal_a_direct_implementation(evidence):
     """From the record of a run: every batch's multiset, and every restart, and no other."""
     steps, rate, share = 300, 0.3, 0.8
@@ -187,6 +187,7 @@ def test_what_it_notices(after, settings, noticed):
     assert (restarts[1000:].sum() > 0) == noticed
 
 
+@pytest.mark.slow
 def test_a_run_may_be_shorter_than_the_horizon():
     world = dp.MarkovDrift(LINE, drift=0.001)
     policy = dp.AdaptiveRPERP(LINE, horizon=100, norm_bound=4.0, constant=0.0)
