@@ -55,7 +55,7 @@ def worlds() -> dict[str, tuple[dp.Prior, Any, int, int]]:
     it25 = dp.AbruptSwitches(square, changes=[1000, 2000], supports=10)
     return {
         "static": moving(dp.SlowChange(line, horizon=1e15, supports=SUPPORTS)),
-        **{f"{n} switches": switches(n) for n in (1, 4, 16)},
+        **{f"{n} switch{'es' * (n > 1)}": switches(n) for n in (1, 4, 16)},
         "4 switches, T = 20,000": switches(4, 20_000),
         "rise, l = 0.1": moving(Rise(short, changes=[5_000], supports=SUPPORTS), short),
         "slow change": moving(dp.SlowChange(line, horizon=10_000, supports=SUPPORTS)),
