@@ -54,3 +54,20 @@ def joint_posterior(gram, noise_variance, prior_mean, rule, parameter, arms, rew
     covariance = gram - cross.T @ solve[:, :-1]
     information = 0.5 * (np.linalg.slogdet(among + noise)[1] - np.log(np.diag(noise)).sum())
     return mean, covariance, information
+
+
+def stationary_band(gram, noise_variance, prior_mean, arms, rewards, norm, noise_spread, missed):
+    """Bounds of a function of RKHS norm at most `norm` (less the prior mean), from fixed queries.
+
+    The error of kernel ridge regression at x is <f, k_x - sum_i w_i k_i> + sum_i w_i noise_i: at
+    most the norm of f times that of the bracket, plus `noise_spread` times the norm of w. `missed`
+    is the largest deviation that the features lack.
+    """
+    among, cross = gram[np.ix_(arms, arms)], gram[arms]
+    w = np.linalg.solve(among + noise_variance * np.eye(len(arms)), cross)
+    mean = prior_mean + w.T @ (rewards - prior_mean[arms])
+    bracket = gram.diagonal() - 2 * (w * cross).sum(axis=0) + (w * (among @ w)).sum(axis=0)
+    weight = np.sqrt((w**2).sum(axis=0))
+    bias = np.sqrt(np.maximum(bracket, 0)) + missed * (1 + np.sqrt(len(arms)) * weight)
+    half = norm * bias + noise_spread * weight
+    return mean - half, mean + half

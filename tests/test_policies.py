@@ -71,6 +71,10 @@ def test_other_policies_conform(name):
 PLANNED = {
     "pe": (dp.PE, {}),
     "r-perp": (dp.RPERP, {"period": 9, "constant": 0.0, "norm_bound": 0.1}),
+    "adaptive-r-perp": (
+        dp.AdaptiveRPERP,
+        {"constant": 0.0, "norm_bound": 0.1, "noise_scale": 0.01},
+    ),
     "opkb": (dp.OPKB, {"c3": 1e-3}),
     "opkb, restarts": (dp.OPKB, {"period": 9, "c3": 1e-3}),
     "ada-opkb": (dp.ADAOPKB, {"c3": 1e-3, "c0": 1e-9, "first_index": 0}),
@@ -85,7 +89,7 @@ def test_planned_policies_conform(row):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", ["pe", "r-perp", "rexp3"])
+@pytest.mark.parametrize("row", ["pe", "r-perp", "adaptive-r-perp", "rexp3"])
 def test_planned_policies_conform_under_the_doubling_trick(row):
     make, parameters = PLANNED[row]
     if row == "r-perp":

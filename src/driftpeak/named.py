@@ -23,6 +23,7 @@ from driftpeak.policies import (
     TVGPUCB,
     UIGPUCB,
     WGPUCB,
+    AdaptiveRPERP,
     AdaptiveSparQ,
     Auto,
     BestFixedArm,
@@ -92,6 +93,12 @@ POLICIES: dict[str, Entry] = {
     "r-perp": Entry(
         RPERP,
         {**_ELIMINATION, "period": int, "variation": float},
+        is_belief=False,
+        has_horizon=True,
+    ),
+    "adaptive-r-perp": Entry(
+        AdaptiveRPERP,
+        {**_ELIMINATION, "false_alarms": 0.1, "exploration": 0.1, "evidence": "harm"},
         is_belief=False,
         has_horizon=True,
     ),

@@ -1,5 +1,6 @@
 """Policies: rules that decide where to sample next."""
 
+from driftpeak.policies.adaptive_elimination import AdaptiveRPERP
 from driftpeak.policies.auto import Auto
 from driftpeak.policies.baselines import BestFixedArm, Clairvoyant, RExp3, UniformRandom
 from driftpeak.policies.belief_policy import BeliefPolicy
@@ -24,6 +25,7 @@ __all__ = [
     "TVGPUCB",
     "UIGPUCB",
     "WGPUCB",
+    "AdaptiveRPERP",
     "AdaptiveSparQ",
     "Auto",
     "BeliefPolicy",

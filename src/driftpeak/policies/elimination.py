@@ -1,13 +1,11 @@
 r"""Phased elimination, restarted: PE (Li and Scarlett 2022) and R-PERP (IT25 Algorithm 1).
 
 An interval of T' steps is cut into batches of \(N_j = \min(\lceil\sqrt{T' N_{j-1}}\rceil,
-\text{what is left})\), \(N_0 = 1\). A batch takes, one after another, the surviving point of
-largest posterior variance given those already taken, and queries them. With the batch's data alone,
-the points whose upper bound lies below the largest lower bound are then dropped.
+\text{what is left})\), \(N_0 = 1\). What happens in a batch: `batch_elimination`.
 """
 
 import math
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import equinox as eqx
 import jax
@@ -16,25 +14,16 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.errors import DriftpeakError, at_least_integer
-from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.lanes import lockstep
-from driftpeak.policies.planned import (
-    PlannedPolicy,
-    check_horizon,
-    check_period,
-    default_period,
-)
+from driftpeak.policies.batch_elimination import BatchElimination, Options
+from driftpeak.policies.planned import check_horizon, check_period, default_period
 from driftpeak.policies.protocol import Query, Scalar, checked_reward
 from driftpeak.precision import double_precision
 from driftpeak.priors import Prior
-from driftpeak.widths import Elimination
 
 FEATURE_SHARE = 1e-3
 """Features are exact to this share of the noise variance, unless others are given."""
-PLAUSIBLE_NOISE = 5.0
-"""A reward further than this many noise scales outside +-B contradicts the bound B."""
 
 
 def batch_sizes(interval: int) -> list[int]:
@@ -63,66 +52,35 @@ class EliminationState(NamedTuple):
     key: PRNGKeyArray
 
 
-class PhasedElimination(PlannedPolicy[EliminationState]):
+class PhasedElimination(BatchElimination[EliminationState]):
     """What `PE` and `RPERP` make; the schedule is fixed by the horizon and the period."""
 
-    prior: FeaturePrior
-    width: Any
-    norm_bound: Any
-    noise_scale: Any
     first_steps: Any  # of the batches, from 0
     sizes: Any
     opens_interval: Any
     batch_at: Any  # per step: the batch it opens, or -1
-    horizon: int = eqx.field(static=True)
     period: int = eqx.field(static=True)
     permute: bool = eqx.field(static=True)
-    longest: int = eqx.field(static=True)  # batch
 
     def __init__(
-        self,
-        prior: Prior,
-        *,
-        horizon: int,
-        period: int,
-        permute: bool,
-        norm_bound: float = 1.0,
-        noise_scale: float | None = None,
-        delta: float = 0.1,
-        constant: float = 1.0,
-        features: Features | None = None,
+        self, prior: Prior, *, horizon: int, period: int, permute: bool, **options: Unpack[Options]
     ) -> None:
-        noise_scale = math.sqrt(prior.noise_variance) if noise_scale is None else noise_scale
-        width = Elimination(
-            len(prior),
-            horizon=horizon,
-            period=period,
-            noise_variance=prior.noise_variance,
-            norm_bound=norm_bound,
-            noise_scale=noise_scale,
-            delta=delta,
-            constant=constant,
-        )
-        if features is None:
-            share = FEATURE_SHARE * prior.noise_variance / prior.variance.max()
-            features = pivoted_cholesky(prior.kernel, prior.domain, tolerance=share)
-        features.check(len(prior))
-        self.prior = FeaturePrior(prior, features)
-        self.width = width.value
-        self.norm_bound, self.noise_scale = np.float64(norm_bound), np.float64(noise_scale)
-        self.horizon, self.period, self.permute = horizon, period, permute
+        self.period, self.permute = period, permute
         starts = range(0, horizon, period)
         batches = [batch_sizes(min(period, horizon - start)) for start in starts]
         self.sizes = np.concatenate(batches)
-        self.longest = int(self.sizes.max())
         self.first_steps = np.cumsum(self.sizes) - self.sizes
         self.opens_interval = np.isin(self.first_steps, list(starts))
         self.batch_at = np.full(horizon, -1)
         self.batch_at[self.first_steps] = np.arange(len(self.sizes))
-
-    @property
-    def points(self) -> int:
-        return len(self.prior.variance)
+        self._configure(
+            prior,
+            horizon=horizon,
+            period=period,
+            longest=int(self.sizes.max()),
+            feature_share=FEATURE_SHARE,
+            **options,
+        )
 
     @property
     def deterministic(self) -> bool:
@@ -151,59 +109,6 @@ class PhasedElimination(PlannedPolicy[EliminationState]):
         return state._replace(
             counts=state.counts.at[query].add(1.0), sums=state.sums.at[query].add(gain)
         )
-
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
-        excess = abs(rewards - self.prior.mean[actions]) - PLAUSIBLE_NOISE * self.noise_scale
-        return excess > self.norm_bound * np.sqrt(self.prior.variance[actions])
-
-    @property
-    def bounds_in_words(self) -> str:
-        return (
-            f"norm_bound={self.norm_bound:g} prior deviations plus {PLAUSIBLE_NOISE:g} times "
-            f"noise_scale={self.noise_scale:g} around the prior mean"
-        )
-
-    def select(self, survivors: Bool[Array, " n"], size: Any) -> Int[Array, " longest"]:
-        """`size` points of `survivors`, each of largest posterior variance given those before it.
-
-        Entries from `size` on are 0.
-        """
-        features = jnp.asarray(self.prior.features)
-
-        def pick(number: Any, state: Any) -> Any:
-            plan, covariance, variance = state
-            point = jnp.argmax(jnp.where(survivors, variance, -jnp.inf))
-            gain = covariance @ features[point]
-            scale = features[point] @ gain + self.prior.noise_variance
-            variance = variance - (features @ gain) ** 2 / scale
-            covariance = covariance - jnp.outer(gain, gain) / scale
-            return plan.at[number].set(point), covariance, variance
-
-        begin = (
-            jnp.zeros(self.longest, int),
-            jnp.eye(features.shape[1]),
-            jnp.asarray(self.prior.variance),
-        )
-        return jax.lax.fori_loop(0, size, pick, begin)[0]
-
-    def eliminate(
-        self, survivors: Bool[Array, " n"], counts: Float[Array, " n"], sums: Float[Array, " n"]
-    ) -> Bool[Array, " n"]:
-        """Who may still be the best after `counts` queries with these `sums` of rewards.
-
-        The point of the largest upper bound always stays.
-        """
-        features, noise = jnp.asarray(self.prior.features), self.prior.noise_variance
-        precision = (features.T * counts[None, :] / noise) @ features + jnp.eye(features.shape[1])
-        factor = jnp.linalg.cholesky(precision)
-        half = jax.scipy.linalg.solve_triangular(factor, features.T, lower=True)
-        mean = self.prior.mean + half.T @ (half @ sums) / noise
-        missed = self.prior.variance - (features**2).sum(axis=1)
-        deviation = jnp.sqrt(jnp.maximum(missed + (half**2).sum(axis=0), 0.0))
-        upper = jnp.where(survivors, mean + self.width * deviation, -jnp.inf)
-        lower = jnp.where(survivors, mean - self.width * deviation, -jnp.inf)
-        best = jnp.arange(self.points) == jnp.argmax(upper)
-        return survivors & ((upper >= lower.max()) | best)
 
     @double_precision
     def surviving_sets(self, actions: Any, rewards: Any) -> xr.DataArray:
@@ -265,23 +170,12 @@ def _open_batch(batch: Any, own: Any) -> Any:
             lambda: policy.eliminate(survivors, counts, sums),
         )
         size = jnp.asarray(policy.sizes)[batch]
-        chosen = policy.select(kept, size)
+        chosen = policy.select(kept[None, :], size[None])
         if policy.permute:
-            order = jax.random.uniform(key, (len(plan),), dtype=float)
-            chosen = chosen[jnp.argsort(jnp.where(jnp.arange(len(plan)) < size, order, jnp.inf))]
+            chosen = policy.shuffle(key, chosen, size)
         return kept, chosen, jnp.zeros_like(counts), jnp.zeros_like(sums)
 
     return jax.lax.cond(batch >= 0, renew, lambda: (survivors, plan, counts, sums))
-
-
-class Options(TypedDict, total=False):
-    """What both take besides prior, horizon and period; explained in `RPERP`."""
-
-    norm_bound: float
-    noise_scale: float | None
-    delta: float
-    constant: float
-    features: Features | None
 
 
 def PE(prior: Prior, *, horizon: int, **options: Unpack[Options]) -> PhasedElimination:

@@ -1,0 +1,268 @@
+r"""Phased elimination restarted on evidence of change, for a variation that nobody knows.
+
+IT25 (section 7 and Appendix D) leaves R-PERP with adaptive restarts to future work. This is one: it
+is not published, and no regret bound is proved for it. Batches are R-PERP's, with three rules.
+
+**When to restart.** Nothing in a batch depends on the rewards in it: points and order are fixed by
+what came before it and by a shuffle of its own. So any run of consecutive queries of a batch gives,
+by its own data alone, with \(A = I + \Phi^\top \Phi / \lambda\) over those queries, the band
+
+\[\mu(x) \pm \Big(B\, \|A^{-1}\phi(x)\| + \rho \sqrt{2 L}\, \|w(x)\| \Big),\qquad
+\|w(x)\|^2 = \phi(x)^\top (A^{-1} - A^{-2}) \phi(x) / \lambda, \qquad L = \log(2 n K / \delta'),\]
+
+which holds at all n points, for all of at most K runs, with probability \(1 - \delta'\), while the
+function stays: the first term bounds the bias of ridge regression, \(\phi(x)^\top A^{-1}\theta\)
+with \(\|\theta\| \le B\), and w are the weights of the noise, which is \(\rho\)-sub-Gaussian given
+the past. It is narrower than (8) of IT25, and free of its constant C, which pays for changes within
+a batch: a test of "nothing has changed" need not. What default features miss is bounded too:
+\(B e (1 + \sqrt{N} \|w\|)\), \(e^2\) the largest variance they miss. The runs are the pieces of
+every batch of \(u, 2u, 4u, \dots\) steps: short ones notice large changes soon, long ones small
+changes. Two rules say what contradicts that the function stays:
+
+- "harm", the default: an eliminated point's lower bound, the largest since the last restart,
+  exceeds the upper bounds, by the newest run, of all that survive. So by what is known the best
+  point is not among those that are played. Changes that leave it there are borne, as in
+  ADA-OPKB, which compares regrets and not rewards. While the function stays and the best point
+  survives, the chance of any restart is at most \(\delta'\). That the best point does not survive
+  has a chance of at most \(\delta/2\) whatever C, because the width (8) holds for a function that
+  stays even at C = 0; a restart then mends it.
+- "change": two bands since the last restart have no value in common at some point. The chance of
+  any restart while the function stays is at most \(\delta'\).
+
+**What to sample.** A drop of what is played is seen in passing. For a rise of what was eliminated,
+batch j spends, besides the set \(X_j\) that survives, a share \(r\,2^{(m-j)/2}/j\) of its queries
+on every earlier set \(X_m\), mixed in at random. This spreads the replays of ADA-OPKB (Hong, Li,
+Tewari 2023, Algorithm 3) and MASTER (Wei and Luo 2021), whose chance falls with scale in the same
+way, over the batch. A point of \(X_m\) loses of order \(2^{-m/2}\), so that all of it costs at most
+r times what the bound of the batch itself is, of order \(2^{j/2}\). A change that only samples of
+\(X_m\) show is noticed after about \(j\,2^{(j-m)/2}/r\) times as many steps as if nothing else were
+sampled.
+
+**How long batches are.** \(N_j = 2^j E\) with \(E \approx \sqrt T\): R-PERP's own
+\(\sqrt{T' N_{j-1}}\) needs the length T' of the interval, which nobody knows here.
+"""
+
+import math
+from typing import Any, Literal, NamedTuple, Unpack, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from driftpeak.errors import DriftpeakError, at_least, at_least_integer, unit_interval
+from driftpeak.lanes import on_demand
+from driftpeak.policies.batch_elimination import BatchElimination, Options
+from driftpeak.policies.protocol import Query, Scalar, checked_reward
+from driftpeak.priors import Prior
+
+Evidence = Literal["harm", "change"]
+FEATURE_SHARE = 1e-6
+"""Features are exact to this share of the noise variance, unless others are given: what they miss
+then widens the bands by some hundredths."""
+HALVINGS = 3
+"""The shortest runs that are tested are the first batch, halved so often."""
+
+
+class Epoch(NamedTuple):
+    """What is known since the last restart; it changes, but for the data, at ends of runs only."""
+
+    opened: Int[Array, ""]  # first step of the current batch
+    batch: Int[Array, ""]
+    sets: Bool[Array, "batches n"]  # X_0, ..., X_j
+    plan: Int[Array, " longest"]
+    counts: Float[Array, "lengths n"]  # of the current run of every length
+    sums: Float[Array, "lengths n"]  # of rewards, less the prior mean
+    low: Float[Array, " n"]  # the largest lower bounds
+    high: Float[Array, " n"]  # the smallest upper bounds
+    restarts: Int[Array, ""]
+
+
+class AdaptiveState(NamedTuple):
+    """The number of decisions made, and the epoch."""
+
+    step: Int[Array, ""]
+    epoch: Epoch
+    key: PRNGKeyArray
+
+
+class AdaptiveRPERP(BatchElimination[AdaptiveState]):
+    """R-PERP restarted on evidence of change: V_T need not be known. Not published.
+
+    Arguments:
+        prior, horizon, norm_bound, noise_scale, delta, constant, features: as for `RPERP`. The
+            width (8) is that of restarts after every first batch, the most there can be.
+        false_alarms: delta', the chance of any restart in the whole run, at most, while the
+            function stays and the best point survives, if `norm_bound` and `noise_scale` are true
+            and the features come from the prior's kernel.
+        exploration: r, the cost of sampling what was eliminated, as a share of that of the batch;
+            0: only changes of what is played are noticed.
+        evidence: "harm", restart if something eliminated is known to be better than all that
+            survives, or "change", restart if anything is known to have changed.
+
+    Raises:
+        DriftpeakError: a number out of range, an unknown kind of evidence; a run longer than the
+            horizon.
+    """
+
+    logarithm: Any  # L
+    missed: Any  # e
+    exploration: Any
+    evidence: Evidence = eqx.field(static=True)
+    unit: int = eqx.field(static=True)  # steps of the shortest runs
+    batches: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        prior: Prior,
+        *,
+        horizon: int,
+        false_alarms: float = 0.1,
+        exploration: float = 0.1,
+        evidence: Evidence = "harm",
+        **options: Unpack[Options],
+    ) -> None:
+        horizon = at_least_integer("horizon", horizon, 2)
+        false_alarms = unit_interval("false_alarms", false_alarms, low_open=True, high_open=True)
+        self.exploration = np.float64(at_least("exploration", exploration, 0))
+        if evidence not in get_args(Evidence):
+            raise DriftpeakError(
+                f"evidence must be one of {', '.join(get_args(Evidence))}; got {evidence!r}"
+            )
+        self.evidence = evidence
+        self.unit = math.ceil(math.sqrt(horizon) / 2**HALVINGS)
+        first = self.unit * 2**HALVINGS
+        self.batches = math.ceil(math.log2(horizon / first + 1))
+        self._configure(
+            prior,
+            horizon=horizon,
+            period=min(first, horizon),
+            longest=min(first * 2 ** (self.batches - 1), horizon),
+            feature_share=FEATURE_SHARE,
+            **options,
+        )
+        runs = 2 * horizon / self.unit
+        self.logarithm = np.float64(math.log(2 * len(prior) * runs / false_alarms))
+        missed = self.prior.variance - (self.prior.features**2).sum(axis=1)
+        self.missed = np.sqrt(max(missed.max(), 0.0))
+
+    def init(self, key: PRNGKeyArray) -> AdaptiveState:
+        zero, lengths = jnp.zeros((), int), HALVINGS + self.batches
+        epoch = Epoch(
+            opened=zero,
+            batch=zero,
+            sets=jnp.ones((self.batches, self.points), bool),
+            plan=jnp.zeros(self.longest, int),
+            counts=jnp.zeros((lengths, self.points)),
+            sums=jnp.zeros((lengths, self.points)),
+            low=jnp.full(self.points, -jnp.inf),
+            high=jnp.full(self.points, jnp.inf),
+            restarts=zero,
+        )
+        return AdaptiveState(zero, epoch, key)
+
+    def ask(self, state: AdaptiveState, time: Scalar) -> tuple[AdaptiveState, Query]:
+        key = jax.random.fold_in(state.key, state.step)
+        due = state.step % self.unit == 0
+        epoch = on_demand(due, _reconsider, state.epoch, (self, state.step, key))
+        query = epoch.plan[state.step - epoch.opened]
+        return AdaptiveState(state.step + 1, epoch, state.key), query
+
+    def tell(
+        self, state: AdaptiveState, query: Query, reward: Scalar, time: Scalar
+    ) -> AdaptiveState:
+        epoch = state.epoch
+        gain = checked_reward(reward) - jnp.asarray(self.prior.mean)[query]
+        epoch = epoch._replace(
+            counts=epoch.counts.at[:, query].add(1.0), sums=epoch.sums.at[:, query].add(gain)
+        )
+        return state._replace(epoch=epoch)
+
+    def restarts(self, state: AdaptiveState) -> Int[Array, ""]:
+        return state.epoch.restarts
+
+    def band(
+        self, counts: Float[Array, " n"], sums: Float[Array, " n"]
+    ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+        """Lower and upper bounds of a function that stays, from a run of queries.
+
+        Arguments:
+            counts, sums: how often each point was queried, and the rewards less the prior mean.
+        """
+        mean, half, factor = self.fit(counts, sums)
+        inverse = jax.scipy.linalg.solve_triangular(factor, half, lower=True, trans=1)
+        square = (inverse**2).sum(axis=0)
+        spread = (half**2).sum(axis=0) - square
+        weight = jnp.sqrt(jnp.maximum(spread, 0.0) / self.prior.noise_variance)
+        bias = jnp.sqrt(square) + self.missed * (1 + jnp.sqrt(counts.sum()) * weight)
+        noise = self.noise_scale * jnp.sqrt(2 * self.logarithm) * weight
+        return mean - self.norm_bound * bias - noise, mean + self.norm_bound * bias + noise
+
+    def shares(self, batch: Any) -> Float[Array, " batches"]:
+        """What part of batch number `batch` goes to each earlier set, for re-exploration."""
+        index = jnp.arange(self.batches)
+        share = self.exploration * 2.0 ** ((index - batch) / 2) / jnp.maximum(batch, 1)
+        return jnp.where(index < batch, share, 0.0)
+
+
+def _reconsider(epoch: Epoch, inputs: Any) -> Epoch:
+    """At the end of a shortest run: test for a change; at the end of a batch, plan the next."""
+    policy, step, key = inputs
+    units = (step - epoch.opened) // policy.unit
+    index = jnp.arange(len(epoch.counts))
+    ended = (units > 0) & (units % 2**index == 0)
+
+    survivors = epoch.sets[epoch.batch]
+
+    def narrow(length: Any, bounds: Any) -> Any:
+        def intersect() -> Any:
+            low, high = policy.band(epoch.counts[length], epoch.sums[length])
+            best = jnp.where(survivors, high, -jnp.inf).max()
+            return (
+                jnp.maximum(bounds[0], low),
+                jnp.minimum(bounds[1], high),
+                jnp.minimum(bounds[2], best),
+            )
+
+        return jax.lax.cond(ended[length], intersect, lambda: bounds)
+
+    bounds = (epoch.low, epoch.high, jnp.full((), jnp.inf))
+    low, high, best = jax.lax.fori_loop(0, len(index), narrow, bounds)
+    if policy.evidence == "harm":
+        changed = jnp.where(survivors, -jnp.inf, low).max() > best
+    else:
+        changed = (low > high).any()
+    whole = epoch.batch + HALVINGS  # the length of the batch
+
+    def open_batch() -> Epoch:
+        begins = changed | (step == 0)
+        batch = jnp.where(begins, 0, epoch.batch + 1)
+        kept = jax.lax.cond(
+            begins,
+            lambda: jnp.ones_like(survivors),
+            lambda: policy.eliminate(survivors, epoch.counts[whole], epoch.sums[whole]),
+        )
+        sets = epoch.sets.at[batch].set(kept)
+        size = jnp.minimum(policy.unit * 2 ** (HALVINGS + batch), policy.horizon - step)
+        ends = jnp.cumsum(jnp.floor(size * policy.shares(batch)).astype(int))
+        ends = jnp.where(jnp.arange(policy.batches) >= batch, size, ends)
+        return Epoch(
+            opened=step,
+            batch=batch,
+            sets=sets,
+            plan=policy.shuffle(key, policy.select(sets, ends), size),
+            counts=jnp.zeros_like(epoch.counts),
+            sums=jnp.zeros_like(epoch.sums),
+            low=jnp.where(begins, -jnp.inf, low),
+            high=jnp.where(begins, jnp.inf, high),
+            restarts=epoch.restarts + changed,
+        )
+
+    def go_on() -> Epoch:
+        going = ~ended[:, None]
+        return epoch._replace(
+            counts=epoch.counts * going, sums=epoch.sums * going, low=low, high=high
+        )
+
+    return jax.lax.cond(changed | ended[whole] | (step == 0), open_batch, go_on)

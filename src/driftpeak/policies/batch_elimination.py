@@ -1,0 +1,158 @@
+"""What policies that eliminate in batches share: choosing a batch's queries, and judging by them.
+
+A batch takes, one after another, the allowed point of largest posterior variance given those
+already taken; this needs no rewards. With the batch's data alone, the points whose upper bound lies
+below the largest lower bound are then dropped (PE, Li and Scarlett 2022; IT25 Algorithm 1). A batch
+queried in random order gives a confidence bound for the average of the functions that it met (IT25
+Theorem 4), whatever set of points it consists of, as long as that is fixed beforehand.
+"""
+
+import math
+from typing import Any, TypedDict
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from driftpeak.beliefs.posterior import FeaturePrior
+from driftpeak.features import Features, pivoted_cholesky
+from driftpeak.policies.planned import PlannedPolicy
+from driftpeak.policies.protocol import State
+from driftpeak.priors import Prior
+from driftpeak.widths import Elimination
+
+PLAUSIBLE_NOISE = 5.0
+"""A reward further than this many noise scales outside +-B contradicts the bound B."""
+
+
+class Options(TypedDict, total=False):
+    """What all take besides prior, horizon and when to restart; explained in `RPERP`."""
+
+    norm_bound: float
+    noise_scale: float | None
+    delta: float
+    constant: float
+    features: Features | None
+
+
+class BatchElimination(PlannedPolicy[State]):
+    """Batches of queries that are planned ahead, and elimination by each of them. Base class."""
+
+    prior: FeaturePrior
+    width: Any
+    norm_bound: Any
+    noise_scale: Any
+    horizon: int = eqx.field(static=True)
+    longest: int = eqx.field(static=True)  # batch
+
+    def _configure(
+        self,
+        prior: Prior,
+        *,
+        horizon: int,
+        period: int,
+        longest: int,
+        feature_share: float,
+        norm_bound: float = 1.0,
+        noise_scale: float | None = None,
+        delta: float = 0.1,
+        constant: float = 1.0,
+        features: Features | None = None,
+    ) -> None:
+        """`feature_share`: what default features may miss of any variance, in noise variances."""
+        noise_scale = math.sqrt(prior.noise_variance) if noise_scale is None else noise_scale
+        width = Elimination(
+            len(prior),
+            horizon=horizon,
+            period=period,
+            noise_variance=prior.noise_variance,
+            norm_bound=norm_bound,
+            noise_scale=noise_scale,
+            delta=delta,
+            constant=constant,
+        )
+        if features is None:
+            share = feature_share * prior.noise_variance / prior.variance.max()
+            features = pivoted_cholesky(prior.kernel, prior.domain, tolerance=share)
+        features.check(len(prior))
+        self.prior = FeaturePrior(prior, features)
+        self.width = width.value
+        self.norm_bound, self.noise_scale = np.float64(norm_bound), np.float64(noise_scale)
+        self.horizon, self.longest = horizon, longest
+
+    @property
+    def points(self) -> int:
+        return len(self.prior.variance)
+
+    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+        excess = abs(rewards - self.prior.mean[actions]) - PLAUSIBLE_NOISE * self.noise_scale
+        return excess > self.norm_bound * np.sqrt(self.prior.variance[actions])
+
+    @property
+    def bounds_in_words(self) -> str:
+        return (
+            f"norm_bound={self.norm_bound:g} prior deviations plus {PLAUSIBLE_NOISE:g} times "
+            f"noise_scale={self.noise_scale:g} around the prior mean"
+        )
+
+    def select(
+        self, sets: Bool[Array, "sets n"], ends: Int[Array, " sets"]
+    ) -> Int[Array, " longest"]:
+        """Points of largest posterior variance given those before: up to number `ends[0]` from
+        `sets[0]`, from there up to number `ends[1]` from `sets[1]`, and so on.
+
+        Entries from `ends[-1]` on are 0.
+        """
+        features = jnp.asarray(self.prior.features)
+
+        def pick(number: Any, state: Any) -> Any:
+            plan, covariance, variance = state
+            allowed = sets[jnp.searchsorted(ends, number, side="right")]
+            point = jnp.argmax(jnp.where(allowed, variance, -jnp.inf))
+            gain = covariance @ features[point]
+            scale = features[point] @ gain + self.prior.noise_variance
+            variance = variance - (features @ gain) ** 2 / scale
+            covariance = covariance - jnp.outer(gain, gain) / scale
+            return plan.at[number].set(point), covariance, variance
+
+        begin = (
+            jnp.zeros(self.longest, int),
+            jnp.eye(features.shape[1]),
+            jnp.asarray(self.prior.variance),
+        )
+        return jax.lax.fori_loop(0, ends[-1], pick, begin)[0]
+
+    def shuffle(self, key: PRNGKeyArray, plan: Int[Array, " longest"], size: Any) -> Any:
+        """The first `size` entries of `plan` in uniformly random order, before the others."""
+        order = jax.random.uniform(key, (self.longest,), dtype=float)
+        return plan[jnp.argsort(jnp.where(jnp.arange(self.longest) < size, order, jnp.inf))]
+
+    def fit(
+        self, counts: Float[Array, " n"], sums: Float[Array, " n"]
+    ) -> tuple[Float[Array, " n"], Float[Array, "p n"], Float[Array, "p p"]]:
+        """From `counts` queries with `sums` of rewards: posterior mean, L^-1 Phi' and L.
+
+        L is the Cholesky factor of A = I + Phi' diag(counts) Phi / lambda.
+        """
+        features, noise = jnp.asarray(self.prior.features), self.prior.noise_variance
+        precision = (features.T * counts[None, :] / noise) @ features + jnp.eye(features.shape[1])
+        factor = jnp.linalg.cholesky(precision)
+        half = jax.scipy.linalg.solve_triangular(factor, features.T, lower=True)
+        return self.prior.mean + half.T @ (half @ sums) / noise, half, factor
+
+    def eliminate(
+        self, survivors: Bool[Array, " n"], counts: Float[Array, " n"], sums: Float[Array, " n"]
+    ) -> Bool[Array, " n"]:
+        """Who may still be the best after `counts` queries with these `sums` of rewards.
+
+        The point of the largest upper bound always stays.
+        """
+        mean, half, _ = self.fit(counts, sums)
+        missed = self.prior.variance - (self.prior.features**2).sum(axis=1)
+        deviation = jnp.sqrt(jnp.maximum(missed + (half**2).sum(axis=0), 0.0))
+        upper = jnp.where(survivors, mean + self.width * deviation, -jnp.inf)
+        lower = jnp.where(survivors, mean - self.width * deviation, -jnp.inf)
+        best = jnp.arange(self.points) == jnp.argmax(upper)
+        return survivors & ((upper >= lower.max()) | best)
