@@ -149,8 +149,9 @@ def test_an_interrupted_run_goes_on(tmp_path, cluster):
         until(lambda: parts(output) >= 2 or process.poll() is not None, "two parts")  # noqa: B023
         process.send_signal(signal.SIGINT)
         printed, errors = process.communicate(timeout=PATIENCE)
-        # Python drops an interrupt that arrives inside a callback of its garbage collector
-        if "Exception ignored in" not in errors:
+        # Python drops an interrupt that arrives inside a callback of its garbage collector; and a
+        # test that is itself held up may come too late, after the last part
+        if process.returncode != 0 and "Exception ignored in" not in errors:
             break
     assert (process.returncode, printed) == (2, ""), errors
     assert re.search("^driftpeak: interrupted; the same command goes on where it stopped", errors)
