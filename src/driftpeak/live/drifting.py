@@ -123,6 +123,7 @@ class Drifting(Engine):
         """Factor all that is in memory afresh, when next asked; what comes then is appended."""
         self.base = self._factored = len(self.memory)
         self._known: gp.Known | None = None
+        self._known_at = np.inf  # the time, under a rule
 
     @property
     def origin(self) -> float:
