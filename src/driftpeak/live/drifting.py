@@ -151,7 +151,7 @@ class Drifting(Engine):
 
     def _seen(self, which: Any, worth: Vector, standard: Standard) -> tuple[gp.Places, Vector]:
         """Some observations in places, and their rewards in standard units."""
-        held, size = self.memory, size_for(len(which), self.memory.capacity)
+        held, size = self.memory, size_for(len(which), self.memory.capacity, NEWEST)
         times = held.times[which] - self.origin
         rewards = pad(standard.into(held.rewards[which]), size)
         return places(held.rows[which], times, size, worth[which]), rewards

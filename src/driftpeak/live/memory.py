@@ -25,9 +25,9 @@ def pad(values: Vector, size: int) -> Vector:
     return np.pad(values, (0, size - len(values)))
 
 
-def size_for(count: int, capacity: int) -> int:
-    """How many places to compute with, for `count` observations."""
-    return min([size for size in SIZES if size >= count] + [capacity])
+def size_for(count: int, *others: int) -> int:
+    """How many places to compute with, for `count` observations: of `SIZES` or of some others."""
+    return min(size for size in (*SIZES, *others) if size >= count)
 
 
 class Memory:
