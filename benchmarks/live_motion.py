@@ -7,7 +7,7 @@ Timescales from 20 to 200 evaluations, noise a tenth of the function's deviation
 
 Figures: regret per step of "momentum" and of "auto", the default, as multiples of that of "markov",
 geometric means with 95 % bootstrap intervals over worlds; and in how many worlds auto ended with
-momentum. The prior probability of momentum was chosen on the worlds 0 to 29; these are others.
+momentum. The prior probability of momentum was chosen on 30 other worlds made in this way.
 """
 
 import os

@@ -13,10 +13,10 @@ logarithm (median; deviation of the natural logarithm), for standardised rewards
 and the level, the mean where and when nothing is known, normal around 0 with deviation 1. It is
 learned because most samples are taken near the peak: their median is not what to expect elsewhere.
 
-The kind of motion is a priori Markov drift with probability 0.95, momentum with 0.05: believing in
-momentum wrongly costs more than missing it ({doc}`live`). Given the rewards, the odds are
-multiplied by the ratio of the posterior densities at the most probable numbers of each kind, which
-are as many and have the same priors.
+The kind of motion is a priori Markov drift with probability 0.95, momentum with 0.05: with equal
+odds momentum was believed too readily in simulations. Given the rewards, the odds are multiplied by
+the ratio of the posterior densities at the most probable numbers of each kind, which are as many
+and have the same priors.
 
 A *pace* is the usual time from one observation to the next. The timescale cannot fall below ten of
 them: observations ten paces old always keep a correlation of 0.37 (with momentum 0.30) with the
