@@ -1,59 +1,97 @@
-"""On moving test functions the live optimiser loses less than a static one and than W-DBO.
+"""The live optimiser on moving test functions, against a static one and against W-DBO.
 
 The dynamic test functions of `driftpeak.environments.functions`, minimised with equal numbers of
 evaluations at equal times, by `dp.Optimizer` without any knob, by bayesian-optimization (static: it
 is told nothing of time; its defaults, UCB with kappa 2.576) and by W-DBO (Matern 5/2 in space, 3/2
 in time, else its defaults: 15 random points first, alpha 0.25). Noise: 5 % of the function's
-standard deviation over the box. Figures: time-weighted regret, mean over the seeds, divided by that
-of holding random points.
+standard deviation over the box. "markov" and "momentum" are driftpeak with one kind of drift.
 
-W-DBO takes seconds for each evaluation, hours for all of this, so that parts can be chosen:
+Figures: time-weighted regret, mean over the seeds, divided by that of holding random points; and,
+of driftpeak's regret as a multiple of each other's, paired by function and seed, the geometric mean
+with its 95 % interval: 10,000 bootstrap draws of functions and, within each, of seeds.
 
-    LIVE_SEEDS=1 LIVE_PLAYERS=driftpeak,wdbo LIVE_FUNCTIONS=Shekel,Powell python -m benchmarks ...
+W-DBO takes seconds for each evaluation. Parts can be chosen, and what has been played is kept in a
+file if one is named, so that a run can be stopped and continued:
+
+    LIVE_SEEDS=1 LIVE_PLAYERS=driftpeak,wdbo LIVE_FUNCTIONS=Shekel LIVE_KEEP=played.jsonl \\
+        python -m benchmarks live_functions
 """
 
+import json
 import os
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-import gpytorch
 import numpy as np
-import torch
-from bayes_opt import BayesianOptimization
-from wdbo_algo.optimizer import WDBOOptimizer
 
 import driftpeak as dp
 from driftpeak.environments.functions import FUNCTIONS, DynamicFunction, time_weighted_regret
 
-EVALUATIONS = int(os.environ.get("LIVE_EVALUATIONS", "100"))
-SEEDS = int(os.environ.get("LIVE_SEEDS", "3"))
+EVALUATIONS = int(os.environ.get("LIVE_EVALUATIONS", "50"))
+SEEDS = range(100, 100 + int(os.environ.get("LIVE_SEEDS", "2")))  # lower ones: for development
 NAMES = os.environ.get("LIVE_FUNCTIONS", ",".join(FUNCTIONS)).split(",")
-PLAYERS = os.environ.get("LIVE_PLAYERS", "driftpeak,bayes_opt,wdbo").split(",")
+PLAYERS = os.environ.get("LIVE_PLAYERS", "driftpeak,markov,momentum,bayes_opt,wdbo").split(",")
+KEEP = os.environ.get("LIVE_KEEP")
+if "bayes_opt" in PLAYERS:
+    from bayes_opt import BayesianOptimization
+if "wdbo" in PLAYERS:
+    import gpytorch
+    import torch
+    from wdbo_algo.optimizer import WDBOOptimizer
 NOISE = 0.05
+DRAWS = 10_000
 Reward = Callable[[Any, float], float]  # of a point of the unit cube, at a time
 
 
 def run() -> dict[str, Any]:
     """Relative regret of each optimiser on each function; seconds for each evaluation."""
-    torch.set_default_dtype(torch.float64)
     warnings.filterwarnings("ignore")  # the others' warnings about their own fits
-    everyone = [*(globals()[name] for name in PLAYERS), uniform]
-    figures: dict[str, Any] = {"evaluations": EVALUATIONS, "seeds": SEEDS}
-    ratios: dict[str, list[float]] = {name: [] for name in PLAYERS}
-    for name in NAMES:
-        played = [[regret(FUNCTIONS[name], play, s) for play in everyone] for s in range(SEEDS)]
-        regrets, seconds = np.array(played).mean(axis=0).T
-        for player, value, spent in zip(PLAYERS, regrets, seconds, strict=False):
-            ratios[player].append(value / regrets[-1])
-            figures[f"{name}: {player}"] = float(value / regrets[-1])
-            note = f"{name}: {player} {value / regrets[-1]:.3f}, {1e3 * spent:.0f} ms"
-            print(note, file=sys.stderr, flush=True)  # it takes long
-    for player, values in ratios.items():
-        figures[f"geometric mean: {player}"] = float(np.exp(np.mean(np.log(values))))
+    everyone = [*PLAYERS, "uniform"]
+    figures: dict[str, Any] = {"evaluations": EVALUATIONS, "seeds": len(SEEDS)}
+    regrets = np.zeros((len(everyone), len(NAMES), len(SEEDS)))
+    for number, name in enumerate(NAMES):
+        played = np.array([[kept(name, player, seed) for seed in SEEDS] for player in everyone])
+        regrets[:, number] = played[:, :, 0]
+        values, seconds = played.mean(axis=1).T
+        for player, value, spent in zip(PLAYERS, values, seconds, strict=False):
+            figures[f"{name}: {player}"] = float(value / values[-1])
+            figures[f"{name}: {player} (ms)"] = 1e3 * float(spent)
+    for player, own in zip(PLAYERS, regrets, strict=False):
+        if player != "driftpeak" and "driftpeak" in PLAYERS:
+            ratios = np.log(regrets[PLAYERS.index("driftpeak")] / own)
+            middle, low, high = np.exp([ratios.mean(), *interval(ratios)])
+            figures[f"driftpeak / {player}"] = float(middle)
+            figures[f"driftpeak / {player}, 95 %"] = f"{low:.3f} to {high:.3f}"
     return figures
+
+
+def interval(ratios: Any) -> Any:
+    """The 95 % bootstrap interval of a mean over functions and, within them, over seeds."""
+    generator, (functions, seeds) = np.random.default_rng(0), ratios.shape
+    chosen = generator.integers(functions, size=(DRAWS, functions, 1))
+    within = generator.integers(seeds, size=(DRAWS, functions, seeds))
+    return np.quantile(ratios[chosen, within].mean(axis=(1, 2)), [0.025, 0.975])
+
+
+def kept(name: str, player: str, seed: int) -> tuple[float, float]:
+    """Regret and seconds for each evaluation: as played before, or played now."""
+    key = [name, player, seed, EVALUATIONS]
+    file = Path(KEEP) if KEEP else None
+    for line in file.read_text().splitlines() if file and file.exists() else []:
+        *before, found = json.loads(line)
+        if before == key:
+            return found
+    found = regret(FUNCTIONS[name], globals()[player], seed)
+    print(*key, *found, file=sys.stderr, flush=True)  # it takes long
+    if file:
+        with file.open("a") as target:
+            target.write(json.dumps([*key, found]) + "\n")
+    return found
 
 
 def regret(function: DynamicFunction, play: Any, seed: int) -> tuple[float, float]:
@@ -76,12 +114,19 @@ def regret(function: DynamicFunction, play: Any, seed: int) -> tuple[float, floa
     return time_weighted_regret(function, times, np.array(points), between=2), spent
 
 
-def driftpeak(dimension: int, reward: Reward, times: Any, seed: int) -> None:
+def driftpeak(
+    dimension: int, reward: Reward, times: Any, seed: int, forgetting: Any = "auto"
+) -> None:
     box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(dimension)})
-    optimizer = dp.Optimizer(box, maximize=True, seed=seed)
+    policy = dp.DriftingGP(forgetting=forgetting)  # "auto" is the default
+    optimizer = dp.Optimizer(box, maximize=True, policy=policy, seed=seed)
     for t in map(float, times):
         suggestion = optimizer.ask(t)
         optimizer.tell(suggestion, reward(list(suggestion.values()), t))
+
+
+markov = partial(driftpeak, forgetting="markov")
+momentum = partial(driftpeak, forgetting="momentum")
 
 
 def bayes_opt(dimension: int, reward: Reward, times: Any, seed: int) -> None:
@@ -95,6 +140,7 @@ def bayes_opt(dimension: int, reward: Reward, times: Any, seed: int) -> None:
 
 
 def wdbo(dimension: int, reward: Reward, times: Any, seed: int) -> None:
+    torch.set_default_dtype(torch.float64)
     np.random.seed(seed)  # noqa: NPY002  it draws its first points from there
     torch.manual_seed(seed)
     matern = gpytorch.kernels.MaternKernel

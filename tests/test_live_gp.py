@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.optimize import check_grad
+from scipy.optimize import brentq, check_grad
 
 import driftpeak as dp
 from driftpeak.live import gp
@@ -20,7 +20,7 @@ from driftpeak.live.hyperparameters import (
     unpack,
 )
 from driftpeak.live.memory import pad, places
-from driftpeak.live.search import SOBOL, Searcher, highest, highest_of
+from driftpeak.live.search import SOBOL, Beliefs, Searcher, highest, highest_of
 from driftpeak.live.standard import Standard
 from driftpeak.widths import Constant
 
@@ -28,6 +28,7 @@ learn, append, imagine = jax.jit(gp.learn), jax.jit(gp.append), jax.jit(gp.imagi
 posterior, worths = jax.jit(gp.posterior), jax.jit(gp.worth)
 CATEGORICAL = np.array([False, False, True])
 MODEL = gp.Model(0.4, np.array([0.3, 0.7, 1.1]), 1.7, 0.05, 12.0, CATEGORICAL)
+MOTIONS = pytest.mark.parametrize("motion", [gp.STILL, gp.MARKOV, gp.MOMENTUM])
 
 
 def data(count, seed=0):
@@ -45,33 +46,49 @@ def covariance(model, x, y):
     return model.variance * (1 + z + z**2 / 3) * np.exp(-z)
 
 
-def dense(model, rows, times, rewards, at, now):
+def faded(model, a, b):
+    """Correlations in time: of Markov drift, of Matern 3/2 with the same half-life, or 1."""
+    gap, drift = np.abs(a - b), 1 - np.exp(-2 / model.timescale)
+    if model.motion == gp.MARKOV:
+        return (1 - drift) ** (gap / 2)
+    rate = brentq(lambda x: (1 + x) * np.exp(-x) - 0.5, 1, 2) / (model.timescale * np.log(2))
+    return (1 + rate * gap) * np.exp(-rate * gap) if model.motion == gp.MOMENTUM else 1.0 + 0 * gap
+
+
+def dense(model, rows, times, rewards, at, now, worth=1.0):
     """Mean and deviation by two linear solves."""
-    drift = 1 - np.exp(-2 / model.timescale)
-
-    def faded(a, b):
-        return (1 - drift) ** (np.abs(a - b) / 2)
-
-    among = covariance(model, rows, rows) * faded(times[:, None], times[None, :])
-    cross = covariance(model, rows, at) * faded(times, now)[:, None]
-    inverse = np.linalg.inv(among + model.noise_variance * np.eye(len(rows)))
+    among = covariance(model, rows, rows) * faded(model, times[:, None], times[None, :])
+    cross = covariance(model, rows, at) * faded(model, times, now)[:, None]
+    inverse = np.linalg.inv(among + model.noise_variance / worth * np.eye(len(rows)))
     variance = model.variance - np.einsum("ij,ik,kj->j", cross, inverse, cross)
     return model.level + cross.T @ inverse @ (rewards - model.level), np.sqrt(variance)
 
 
+@MOTIONS
 @pytest.mark.parametrize("now", [40.0, 55.0, 20.0])
-def test_posterior_is_that_of_two_linear_solves(now):
+def test_posterior_is_that_of_two_linear_solves(now, motion):
+    model = MODEL._replace(motion=motion)
     rows, times, rewards = data(20)
     at = data(7, seed=1)[0]
-    known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
-    found = posterior(MODEL, known, None, at, now)
-    expected = dense(MODEL, rows, times, rewards, at, now)
+    known = learn(model, places(rows, times, 32), pad(rewards, 32))
+    found = posterior(model, known, None, at, now)
+    expected = dense(model, rows, times, rewards, at, now)
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-9)
-    np.testing.assert_allclose(gp.mean(MODEL, known, at, now), expected[0], rtol=1e-9)
-    among = covariance(MODEL, rows, rows) * np.exp(-np.abs(times[:, None] - times) / 12.0)
-    whole = np.eye(20) + among / MODEL.noise_variance
+    np.testing.assert_allclose(gp.mean(model, known, at, now), expected[0], rtol=1e-9)
+    among = covariance(model, rows, rows) * faded(model, times[:, None], times)
+    whole = np.eye(20) + among / model.noise_variance
     np.testing.assert_allclose(known.information, 0.5 * np.linalg.slogdet(whole)[1], rtol=1e-9)
+
+
+def test_worth_divides_the_variance_of_the_noise():
+    rows, times, rewards = data(20)
+    at, worth = data(7, seed=1)[0], np.random.default_rng(3).uniform(0.05, 1, 20)
+    for model in (MODEL, MODEL._replace(motion=gp.STILL)):
+        known = learn(model, places(rows, times, 32, worth), pad(rewards, 32))
+        expected = dense(model, rows, times, rewards, at, 41.0, worth)
+        for one, other in zip(posterior(model, known, None, at, 41.0), expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
 def test_appending_is_factoring_afresh():
@@ -122,11 +139,12 @@ def test_worth_is_what_is_lost_by_leaving_out():
     assert np.isinf(worth[12:]).all()
 
 
-def test_cost_is_minus_the_log_posterior_density():
+@MOTIONS
+def test_cost_is_minus_the_log_posterior_density(motion):
     rows, times, rewards = data(20)
-    vector = pack(MODEL, 2.0)
-    found = cost(vector, places(rows, times, 32), pad(rewards, 32), CATEGORICAL, 2.0)
-    among = covariance(MODEL, rows, rows) * np.exp(-np.abs(times[:, None] - times) / 12.0)
+    vector, model = pack(MODEL, 2.0), MODEL._replace(motion=motion)
+    found = cost(vector, places(rows, times, 32), pad(rewards, 32), CATEGORICAL, 2.0, motion)
+    among = covariance(model, rows, rows) * faded(model, times[:, None], times)
     whole = among + 0.05 * np.eye(20)
     rest = rewards - MODEL.level
     likelihood = -0.5 * (rest @ np.linalg.solve(whole, rest) + np.linalg.slogdet(whole)[1])
@@ -139,11 +157,15 @@ def test_cost_is_minus_the_log_posterior_density():
     np.testing.assert_allclose(found, -(likelihood + prior), rtol=1e-10)
 
 
-def test_slope_of_the_cost_by_finite_differences():
+@MOTIONS
+def test_slope_of_the_cost_by_finite_differences(motion):
     rows, times, rewards = data(20)
-    problem = (places(rows, times, 32), pad(rewards, 32), CATEGORICAL, 2.0)
+    worth = np.random.default_rng(3).uniform(0.05, 1, 20)
+    among = places(rows, times, 32, worth)
+    problem = (among, pad(rewards, 32), CATEGORICAL, 2.0, motion)
     for seed in range(3):
         start = pack(MODEL, 2.0) + 0.3 * np.random.default_rng(seed).normal(size=7)
+        np.testing.assert_allclose(_evaluate(problem, start)[0], cost(start, *problem), rtol=1e-12)
         error = check_grad(
             lambda v: _evaluate(problem, v)[0], lambda v: _evaluate(problem, v)[1], start
         )
@@ -161,8 +183,9 @@ def test_numbers_are_learned_back():
     among = truth.covariance(jnp.asarray(rows), jnp.asarray(rows))
     among = np.asarray(among * truth.correlation(times[:, None] - times))
     rewards = np.linalg.cholesky(among + 0.05 * np.eye(250)) @ generator.normal(size=250)
-    start = default_model(2, truth.categorical, 1.0)
-    found = most_probable(start, places(rows, times, 256), pad(rewards, 256), 1.0)
+    found = default_model(2, truth.categorical, 1.0, gp.MARKOV)
+    for _ in range(2):  # each call goes on from where the last one stopped
+        found, _ = most_probable(found, places(rows, times, 256), pad(rewards, 256), 1.0)
     ratio = np.exp(np.abs(pack(found, 1.0) - pack(truth, 1.0)))[:-1]
     assert abs(found.level) < 0.8
     assert (ratio < [1.6, 2.5, 2.0, 2.0, 2.5]).all(), ratio
@@ -175,8 +198,8 @@ def test_the_memory_cannot_collapse():
     times = np.cumsum(generator.exponential(3.0, 60))
     pace = pace_of(times)
     rewards = np.where(np.arange(60) % 2, 1.0, -1.0) * 1.0
-    start = default_model(3, CATEGORICAL, pace)
-    found = most_probable(start, places(rows, times, 128), pad(rewards, 128), pace)
+    start = default_model(3, CATEGORICAL, pace, gp.MARKOV)
+    found, _ = most_probable(start, places(rows, times, 128), pad(rewards, 128), pace)
     assert found.timescale >= 10 * pace * (1 - 1e-9)
 
 
@@ -190,7 +213,7 @@ def test_pace():
 
 
 def test_vectors_come_back():
-    again = unpack(pack(MODEL, 3.0), CATEGORICAL, 3.0)
+    again = unpack(pack(MODEL, 3.0), CATEGORICAL, 3.0, gp.MARKOV)
     for one, other in zip(again, MODEL, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
@@ -228,16 +251,15 @@ def test_search_finds_the_highest_bound():
     mean, deviation = posterior(MODEL, known, None, lattice, 41.0)
     top = np.asarray(mean + 2 * deviation)
     width, searcher = Constant(2.0), Searcher(coding, 0)
-    beliefs = (MODEL, known, None, 41.0, width, 1.0)
+    beliefs = Beliefs(MODEL, known, None, 41.0, width, 1.0)
     for number in range(3):
-        row = highest(*beliefs, searcher.trials(number), coding.levels)
+        row = highest(beliefs, searcher.trials(number), coding.levels)
         np.testing.assert_array_equal(coding.snap(np.asarray(row)), row)
         found = posterior(MODEL, known, None, row[None], 41.0)
         assert found[0][0] + 2 * found[1][0] >= top.max() - 1e-3
-    assert int(highest_of(*beliefs, lattice)) == int(top.argmax())
+    assert int(highest_of(beliefs, lattice)) == int(top.argmax())
     # without exploring, the highest mean
-    plain = (MODEL, known, None, 41.0, width, 0.0)
-    row = highest(*plain, searcher.trials(0), coding.levels)
+    row = highest(beliefs._replace(explore=0.0), searcher.trials(0), coding.levels)
     assert gp.mean(MODEL, known, row[None], 41.0)[0] >= mean.max() - 1e-3
 
 

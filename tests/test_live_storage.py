@@ -172,11 +172,11 @@ def test_another_study_under_the_same_name_is_refused(storage, name):
 
 
 def test_another_format_is_refused(storage, name, monkeypatch):
-    monkeypatch.setattr(study, "FORMAT", 2)
+    monkeypatch.setattr(study, "FORMAT", 1)
     live_worker.make(storage, name)
     monkeypatch.undo()
     for make in (lambda: dp.Optimizer.load(storage, name), lambda: live_worker.make(storage, name)):
-        with pytest.raises(dp.DriftpeakError, match=r"in format 2; this version .* reads format 1"):
+        with pytest.raises(dp.DriftpeakError, match=r"in format 1; this version .* reads format 2"):
             make()
 
 
@@ -364,7 +364,7 @@ def test_a_bad_snapshot_costs_time_only(tmp_path, monkeypatch):
     kept = Path(f"{path}.snapshot")
     good = kept.read_bytes()
     expected = dp.Optimizer.load(path).history()
-    for bad in (good[:-1], b"", b"{}\n", good.replace(b'"format": 1', b'"format": 0')):
+    for bad in (good[:-1], b"", b"{}\n", good.replace(b'"format": 2', b'"format": 1')):
         kept.write_bytes(bad)
         with pytest.warns(dp.DriftpeakWarning, match="all events are read instead"):
             assert dp.Optimizer.load(path).history() == expected

@@ -21,9 +21,13 @@ class Diagnostics:
         told: rewards ever told since the start or the last reset.
         held: of them in memory.
         pending: suggestions that are out.
-        memory: effective memory length: the held observations, each counted with the share
-            (1 - drift)^age of its variance that is still that of the present.
-        drift: epsilon per unit of time (per second where times are dates).
+        memory: effective memory length: the held observations, each counted with the share of its
+            variance that is still that of the present, under Markov drift (1 - drift)^age; under a
+            forgetting rule, with its weight.
+        motion: how the function is most probably moving: "markov" or "momentum".
+        motion_probability: of that, against the other; 1 if the choice was yours.
+        drift: epsilon per unit of time (per second where times are dates); with momentum, of the
+            Markov drift whose correlation falls to 1/2 at the same time.
         half_life: after this time half of the function's variance is new, in units of time.
         noise: standard deviation of the noise on one reward.
         amplitude: standard deviation of the function around its level.
@@ -37,6 +41,8 @@ class Diagnostics:
     held: int | None = None
     pending: int = 0
     memory: float | None = None
+    motion: str | None = None
+    motion_probability: float | None = None
     drift: float | None = None
     half_life: float | None = None
     noise: float | None = None

@@ -4,13 +4,16 @@ from typing import Any
 
 import jax
 import numpy as np
+from scipy.special import softmax
 
 from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.forgetting import Forgetting
 from driftpeak.live import gp, search
+from driftpeak.live.aging import MOTIONS, PRIOR, Learned, check_forgetting, motions, worths
 from driftpeak.live.coding import Coding, Vector
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
 from driftpeak.live.hyperparameters import default_model, most_probable, pace_of
-from driftpeak.live.memory import Memory, pad, places
+from driftpeak.live.memory import Memory, pad, places, size_for
 from driftpeak.live.standard import Standard
 from driftpeak.widths import ScaledLog, Width
 
@@ -19,18 +22,25 @@ IMAGINED = 32  # suggestions that are out and influence the next
 LESSONS = 10  # learn again after a tenth as many rewards as are in memory
 DROPPED = 8  # of a full memory, one in so many falls out at once
 ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
+HALF_LIFE = {"markov": np.log(2) / 2, "momentum": 0.44519116201044684}  # in timescales
 
 
 class DriftingGP:
     """Upper confidence bounds of a Gaussian process that drifts, on any space.
 
-    Its covariance is that of B16's Markov drift in continuous time; lengthscales (one for each
-    parameter), amplitude, noise and drift are learned while it runs: see
-    `driftpeak.live.hyperparameters`. The first d + 2 suggestions are spread evenly.
+    Lengthscales (one for each parameter), amplitude, noise, drift and its kind are learned while it
+    runs: see `driftpeak.live.hyperparameters`. The first d + 2 suggestions are spread evenly.
 
     Arguments:
+        forgetting: how old observations lose their worth. "markov": the function drifts as B16's,
+            in continuous time. "momentum": it goes on for a while as it has begun (Matern 3/2 in
+            time). "auto": the more probable of the two, judged anew at every lesson. Or a rule that
+            you state, of `driftpeak.forgetting`, under which the function stands still: `Window`
+            (ZS21), `Restart` (B16), `Discount` (D22), `Injection` (M25) or `Keep`. A rule's numbers
+            are in units of time (seconds for dates), a window's in observations.
         capacity: the most observations in memory, at least 32. When it is full, the eighth that
-            tells least of the present falls out: what is old, or repeated.
+            tells least of the present falls out: what is old, or repeated; under a rule, what is
+            oldest.
         width: the exploration width; its step is the number of observations in memory plus one,
             since a system that moves must be explored for ever. Default
             `widths.ScaledLog(0.2 * d, 2)` for d parameters (Kandasamy et al. 2015).
@@ -38,13 +48,20 @@ class DriftingGP:
             rewards.
 
     Raises:
-        DriftpeakError: capacity below 32.
+        DriftpeakError: capacity below 32, or below two windows; no such forgetting, or a rule that
+            goes by the numbers of observations (`Weights`) or is learned here (`Drift`).
     """
 
     def __init__(
-        self, *, capacity: int = 512, width: Width | None = None, learn: bool = True
+        self,
+        *,
+        forgetting: Learned | Forgetting = "auto",
+        capacity: int = 512,
+        width: Width | None = None,
+        learn: bool = True,
     ) -> None:
         self.capacity = at_least_integer("capacity", capacity, 32)
+        self.forgetting = check_forgetting(forgetting, self.capacity)
         self.width = width
         self.learn = learn
 
@@ -58,6 +75,8 @@ class Drifting(Engine):
         self.width = default if policy.width is None else policy.width
         self.searcher = search.Searcher(coding, seed)
         self.initial = coding.dimension + 2
+        self.motions = motions(policy.forgetting)
+        self.rule = policy.forgetting if isinstance(policy.forgetting, Forgetting) else None
         self.reset()
 
     def reset(self) -> None:
@@ -71,36 +90,76 @@ class Drifting(Engine):
         if values is None:
             self.standard = Standard()
             self.pace = 1.0
-            self.model = default_model(self.coding.dimension, self.coding.categorical, self.pace)
+            d, categorical = self.coding.dimension, self.coding.categorical
+            self.models = {
+                name: default_model(d, categorical, self.pace, MOTIONS[name])
+                for name in self.motions
+            }
+            densities = np.zeros(len(self.motions))
         else:
             self.standard = Standard(values["centre"], values["scale"])
             self.pace = values["pace"]
-            self.model = gp.Model(
-                values["level"],
-                np.array(values["lengthscale"]),
-                values["variance"],
-                values["noise_variance"],
-                values["timescale"],
-                self.coding.categorical,
-            )
+            found = values["motions"]
+            self.models = {name: self._model(name, found[name]) for name in self.motions}
+            densities = np.array([found[name]["log_density"] for name in self.motions])
+        evidence = densities + np.log([PRIOR[name] for name in self.motions])
+        self.probabilities = softmax(evidence)
+        self.motion = self.motions[int(np.argmax(evidence))]
+        self.model = self.models[self.motion]
         self._refactor()
+
+    def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
+        return gp.Model(
+            values["level"],
+            np.array(values["lengthscale"]),
+            values["variance"],
+            values["noise_variance"],
+            values["timescale"],
+            self.coding.categorical,
+            MOTIONS[motion],
+        )
 
     def _refactor(self) -> None:
         """Factor all that is in memory afresh, when next asked; what comes then is appended."""
         self.base = self._factored = len(self.memory)
         self._known: gp.Known | None = None
+        self._known_at = np.inf  # the time, under a rule
 
     @property
     def origin(self) -> float:
         """The time from which to count: the numbers stay small, and differences exact."""
         return float(self.memory.times[self.base - 1]) if self.base else 0.0
 
-    @property
-    def known(self) -> gp.Known:
-        """What the observations say.
+    def known(self, time: float) -> gp.Known:
+        """What the observations say at `time`; without a rule, the same at all times."""
+        if self.rule is None:
+            return self._all_known()
+        if self._known is None or self._known_at != time:
+            worth = self._worths(time)
+            self._known = _learn(
+                self.model, *self._seen(np.flatnonzero(worth), worth, self.standard)
+            )
+            self._known_at = time
+        return self._known
 
-        The first `base` of them factored at once, the others appended one by one, so that equal
-        states give equal numbers to the last digit, however they came about.
+    def _worths(self, time: float) -> Vector:
+        """How much each observation counts at `time`, its correlation with the present apart."""
+        held = self.memory
+        if self.rule is None:
+            return np.ones(len(held))
+        return worths(self.rule, held.times, time, held.size)
+
+    def _seen(self, which: Any, worth: Vector, standard: Standard) -> tuple[gp.Places, Vector]:
+        """Some observations in places, and their rewards in standard units."""
+        held, size = self.memory, size_for(len(which), self.memory.capacity, NEWEST)
+        times = held.times[which] - self.origin
+        rewards = pad(standard.into(held.rewards[which]), size)
+        return places(held.rows[which], times, size, worth[which]), rewards
+
+    def _all_known(self) -> gp.Known:
+        """The first `base` observations factored at once, the others appended one by one.
+
+        So equal states give equal numbers to the last digit, however they came about.
         """
         held, size = self.memory, self.memory.size
         rewards = pad(self.standard.into(held.rewards), size)
@@ -123,20 +182,21 @@ class Drifting(Engine):
     def _search(
         self, number: int, time: float, pending: list[Outstanding], *, explore: float
     ) -> Vector:
-        imagined, elapsed = self._imagine(pending), time - self.origin
-        beliefs = (self.model, self.known, imagined, elapsed, self.width, explore)
+        known, elapsed = self.known(time), time - self.origin
+        imagined = self._imagine(known, pending)
+        beliefs = search.Beliefs(self.model, known, imagined, elapsed, self.width, explore)
         if self.coding.pool is not None:
-            return self.coding.pool[int(search.highest_of(*beliefs, self.coding.pool))]
+            return self.coding.pool[int(search.highest_of(beliefs, self.coding.pool))]
         trials = self.searcher.trials(number)
-        return np.asarray(search.highest(*beliefs, trials, self.coding.levels))
+        return np.asarray(search.highest(beliefs, trials, self.coding.levels))
 
-    def _imagine(self, pending: list[Outstanding]) -> gp.Imagined | None:
+    def _imagine(self, known: gp.Known, pending: list[Outstanding]) -> gp.Imagined | None:
         if not pending:
             return None
         newest = pending[-IMAGINED:]
         rows = np.array([self.coding.row(one.parameters) for one in newest])
         times = np.array([one.time for one in newest]) - self.origin
-        return _imagine(self.model, self.known, places(rows, times, IMAGINED))
+        return _imagine(self.model, known, places(rows, times, IMAGINED))
 
     def asked(self, time: float) -> None:
         pass  # what is out is the optimiser's to know
@@ -148,35 +208,45 @@ class Drifting(Engine):
         newest = self.memory.insert(self.coding.row(parameters), reward, time)
         self.tells += 1
         self.since_lesson += 1
-        if not newest or self.memory.size != size or self.base == 0:
+        if self.rule is not None or not newest or self.memory.size != size or self.base == 0:
             self._refactor()
 
     def _drop(self, now: float) -> None:
-        worth = np.asarray(_worth(self.model, self.known, now - self.origin))[: len(self.memory)]
-        dropped = np.argsort(worth, kind="stable")[: len(worth) // DROPPED]
-        kept = np.ones(len(worth), bool)
+        if self.rule is None:
+            worth = np.asarray(_worth(self.model, self.known(now), now - self.origin))
+        else:
+            worth = self.memory.times
+        dropped = np.argsort(worth[: len(self.memory)], kind="stable")
+        dropped = dropped[: len(self.memory) // DROPPED]
+        kept = np.ones(len(self.memory), bool)
         kept[dropped] = False
         self.memory.keep(kept)
         self._refactor()
 
     def lesson(self) -> dict[str, Any] | None:
-        if self.since_lesson < max(1, len(self.memory) // LESSONS):
+        held = self.memory
+        worth = self._worths(held.times[-1])
+        counted = np.flatnonzero(worth)
+        if self.since_lesson < max(1, len(counted) // LESSONS):
             return None
-        rows, times = self.memory.rows[-NEWEST:], self.memory.times[-NEWEST:]
-        rewards = self.memory.rewards[-NEWEST:]
-        standard, pace = Standard.of(rewards), pace_of(times)
-        model = self.model._replace(timescale=self.model.timescale / self.pace * pace)
-        if self.policy.learn:
-            size = min(self.memory.size, NEWEST)
-            among = places(rows, times - self.origin, size)
-            start = model if self.lessons is None else self.model
-            model = most_probable(start, among, pad(standard.into(rewards), size), pace)
+        standard, pace = Standard.of(held.rewards[-NEWEST:]), pace_of(held.times[-NEWEST:])
+        seen = self._seen(counted[-NEWEST:], worth, standard)
+        found = {}
+        for motion, known in self.models.items():
+            model, density = known._replace(timescale=known.timescale / self.pace * pace), 0.0
+            if self.policy.learn:
+                start = model if self.lessons is None else known
+                model, density = most_probable(start, *seen, pace)
+            found[motion] = {
+                "level": float(model.level),
+                "lengthscale": [float(one) for one in model.lengthscale],
+                "variance": float(model.variance),
+                "noise_variance": float(model.noise_variance),
+                "timescale": float(model.timescale),
+                "log_density": density,
+            }
         return {
-            "level": float(model.level),
-            "lengthscale": [float(one) for one in model.lengthscale],
-            "variance": float(model.variance),
-            "noise_variance": float(model.noise_variance),
-            "timescale": float(model.timescale),
+            "motions": found,
             "pace": pace,
             "centre": standard.centre,
             "scale": standard.scale,
@@ -213,7 +283,7 @@ class Drifting(Engine):
         for start in range(0, len(rows), size):
             some = rows[start : start + size]
             padded = np.pad(some, ((0, size - len(some)), (0, 0)))
-            found = _posterior(self.model, self.known, None, padded, time - self.origin)
+            found = _posterior(self.model, self.known(time), None, padded, time - self.origin)
             means.append(np.asarray(found[0])[: len(some)])
             deviations.append(np.asarray(found[1])[: len(some)])
         return np.concatenate(means), np.concatenate(deviations)
@@ -234,10 +304,14 @@ class Drifting(Engine):
             return found
         ages = time - held.times
         scale = self.standard.scale
+        kept = self._worths(time) * np.asarray(model.correlation(ages)) ** 2
+        if self.rule is None:
+            found["drift"] = float(-np.expm1(-2 / model.timescale))
+            found["half_life"] = float(model.timescale * HALF_LIFE[self.motion])
+            found["motion"] = self.motion
+            found["motion_probability"] = float(self.probabilities.max())
         return found | {
-            "memory": float(np.exp(-2 * np.abs(ages) / model.timescale).sum()),
-            "drift": float(-np.expm1(-2 / model.timescale)),
-            "half_life": float(model.timescale * np.log(2) / 2),
+            "memory": float(kept.sum()),
             "noise": float(scale * np.sqrt(model.noise_variance)),
             "amplitude": float(scale * np.sqrt(model.variance)),
             "lengthscales": dict(

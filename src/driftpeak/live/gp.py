@@ -1,23 +1,34 @@
-r"""A Gaussian process over the unit cube that drifts in continuous time.
+r"""A Gaussian process over the unit cube that moves in continuous time.
 
-\(k(x, x')\,(1-\epsilon)^{|t-t'|/2}\), the covariance of Bogunovic et al.'s Markov drift at any real
-times (B16 section 2), written with a timescale \(\tau\), \(e^{-|t-t'|/\tau}\), so that
-\(\epsilon = 1 - e^{-2/\tau}\) per unit of time. k is Matern 5/2 with a lengthscale for each column;
-two values of a categorical column are as far apart as the ends of another.
+Its covariance is \(k(x, x')\,c(|t-t'|)\). k is Matern 5/2 with a lengthscale for each column; two
+values of a categorical column are as far apart as the ends of another. c is one of three:
 
-All arrays have a fixed number of places; those not in use count as observations of no worth.
+- Markov drift (B16 section 2) at any real times, \((1-\epsilon)^{v/2} = e^{-v/\tau}\), with the
+  timescale \(\tau\) and \(\epsilon = 1 - e^{-2/\tau}\) per unit of time;
+- momentum, Matern 3/2 in time, \((1+av)\,e^{-av}\), as `driftpeak.bank.SmoothMotion`: what moved up
+  goes on moving up for a while. The rate a is such that the correlation falls to 1/2 at the same
+  time \(\tau\log 2\) as that of Markov drift;
+- standing still, 1: old observations lose nothing but what a forgetting rule takes from them.
+
+All arrays have a fixed number of places. Each place has a worth, by which the variance of its noise
+is divided: 1, less where a rule forgets, 0 where there is no observation.
 """
 
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
+from driftpeak.bank.motions import HALF
 from driftpeak.kernels import Matern
 
 Rows = Float[Array, "m d"]
 SHAPE = Matern(2.5)
+STILL, MARKOV, MOMENTUM = range(3)
+RATE = HALF / np.log(2)
+"""Of momentum, times the timescale."""
 
 
 class Model(NamedTuple):
@@ -29,6 +40,7 @@ class Model(NamedTuple):
     noise_variance: Any
     timescale: Any
     categorical: Any  # (d,) booleans
+    motion: Any = MARKOV  # STILL, MARKOV or MOMENTUM; an array of it inside JAX
 
     def covariance(self, x: Any, y: Any) -> Any:
         """Between two sets of rows at one time, shape `(m, n)`."""
@@ -41,7 +53,11 @@ class Model(NamedTuple):
 
     def correlation(self, elapsed: Any) -> Any:
         """Of the function with itself after some time."""
-        return jnp.exp(-jnp.abs(elapsed) / self.timescale)
+        ages = jnp.abs(elapsed) / self.timescale
+        moving = jnp.where(
+            self.motion == MARKOV, jnp.exp(-ages), (1 + RATE * ages) * jnp.exp(-RATE * ages)
+        )
+        return jnp.where(self.motion == STILL, 1.0, moving)
 
 
 class Places(NamedTuple):
@@ -49,7 +65,12 @@ class Places(NamedTuple):
 
     rows: Any  # (c, d)
     times: Any  # (c,)
-    used: Any  # (c,) booleans
+    worth: Any  # (c,)
+
+    @property
+    def used(self) -> Any:
+        """Which places count for anything, shape `(c,)`."""
+        return self.worth > 0
 
 
 class Known(NamedTuple):
@@ -82,7 +103,7 @@ def learn(model: Model, places: Places, rewards: Any) -> Known:
 
 
 def append(model: Model, known: Known, number: Any, row: Any, time: Any, rewards: Any) -> Known:
-    """One more observation, in the free place `number`: a new row of the factor, O(c^2).
+    """One more observation of worth 1, in the free place `number`: a new row of the factor, O(c^2).
 
     `rewards` are those of all places.
     """
@@ -94,25 +115,30 @@ def append(model: Model, known: Known, number: Any, row: Any, time: Any, rewards
     places = Places(
         known.places.rows.at[number].set(row),
         known.places.times.at[number].set(time),
-        known.places.used.at[number].set(True),
+        known.places.worth.at[number].set(1.0),
     )
     information = known.information + jnp.log(scale) - 0.5 * jnp.log(model.noise_variance)
     return Known(places, whiten, whiten.T @ (whiten @ (rewards - model.level)), information)
 
 
-def factor(model: Model, places: Places) -> tuple[Any, Any, Any]:
-    """1 / noise deviation of every place, the factor of I + K / noise, half its log-determinant."""
-    root = jnp.where(places.used, 1 / jnp.sqrt(model.noise_variance), 0.0)
+def whitened(model: Model, places: Places) -> tuple[Any, Any]:
+    """1 / noise deviation of every place, and I + K / noise."""
+    root = jnp.sqrt(places.worth) / jnp.sqrt(model.noise_variance)
     among = model.covariance(places.rows, places.rows)
     among = among * model.correlation(places.times[:, None] - places.times[None, :])
-    whole = jnp.eye(len(root)) + root[:, None] * among * root[None, :]
+    return root, jnp.eye(len(root)) + root[:, None] * among * root[None, :]
+
+
+def factor(model: Model, places: Places) -> tuple[Any, Any, Any]:
+    """1 / noise deviation of every place, the factor of I + K / noise, half its log-determinant."""
+    root, whole = whitened(model, places)
     lower = jnp.linalg.cholesky(whole)
     return root, lower, jnp.log(lower.diagonal()).sum()
 
 
 def imagine(model: Model, known: Known, places: Places) -> Imagined:
     """Add suggestions that are out."""
-    root = jnp.where(places.used, 1 / jnp.sqrt(model.noise_variance), 0.0)
+    root = jnp.sqrt(places.worth) / jnp.sqrt(model.noise_variance)
     across = model.covariance(known.places.rows, places.rows)
     across = across * model.correlation(known.places.times[:, None] - places.times[None, :])
     cross = known.whiten @ across

@@ -10,19 +10,24 @@ from driftpeak.live.gp import Places
 SIZES = (32, 128, 512, 2048)  # numbers of places for which programs are compiled
 
 
-def places(rows: Vector, times: Vector, size: int) -> Places:
-    """Rows and times in `size` places."""
+def places(rows: Vector, times: Vector, size: int, worth: Vector | None = None) -> Places:
+    """Rows and times in `size` places; each counts in full, if its worth is not given."""
     free = size - len(rows)
     return Places(
         np.pad(rows, ((0, free), (0, 0))),
         np.pad(times, (0, free)),
-        np.arange(size) < len(rows),
+        pad(np.ones(len(rows)) if worth is None else worth, size),
     )
 
 
 def pad(values: Vector, size: int) -> Vector:
     """Values in `size` places, 0 where there are none."""
     return np.pad(values, (0, size - len(values)))
+
+
+def size_for(count: int, *others: int) -> int:
+    """How many places to compute with, for `count` observations: of `SIZES` or of some others."""
+    return min(size for size in (*SIZES, *others) if size >= count)
 
 
 class Memory:
@@ -40,7 +45,7 @@ class Memory:
     @property
     def size(self) -> int:
         """How many places to compute with."""
-        return min([size for size in SIZES if size >= len(self)] + [self.capacity])
+        return size_for(len(self), self.capacity)
 
     def insert(self, row: Vector, reward: float, time: float) -> bool:
         """One more observation, after those of the same time; whether it is the newest."""

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from threading import RLock
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import jax
@@ -42,10 +43,11 @@ def _changing(method: Method[Arguments, Result]) -> Method[Arguments, Result]:
 
     @wraps(method)
     def durable(self: "Optimizer", /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
-        if self._study is None:
-            return method(self, *args, **named)
-        with self._study.changing():
-            return method(self, *args, **named)
+        with self._lock:
+            if self._study is None:
+                return method(self, *args, **named)
+            with self._study.changing():
+                return method(self, *args, **named)
 
     return durable
 
@@ -55,9 +57,10 @@ def _looking(method: Method[Arguments, Result]) -> Method[Arguments, Result]:
 
     @wraps(method)
     def fresh(self: "Optimizer", /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
-        if self._study is not None:
-            self._study.refresh()
-        return method(self, *args, **named)
+        with self._lock:
+            if self._study is not None:
+                self._study.refresh()
+            return method(self, *args, **named)
 
     return fresh
 
@@ -70,15 +73,16 @@ class Optimizer:
     events so far: see `events`, `apply` and `snapshot`.
 
     With a `storage`, every change is on disk before the call that made it returns, and goes on
-    where it was when the program starts again; several processes may share a study.
+    where it was when the program starts again; several processes may share a study. So may several
+    threads share one `Optimizer`: each call has it to itself, and the others wait.
 
     Arguments:
         space: `Box`, `Arms` or `Grid`.
         maximize: whether large rewards are good; there is no default.
         policy: how to choose. By default `DriftingGP()`: a Gaussian process that drifts, whose
-            numbers are learned while it runs. On `Arms` and `Grid` any policy of driftpeak
-            (`TVGPUCB(prior, drift=0.01)`), which then decides as in `simulate`; with
-            maximize=False it sees the negated rewards, which its prior must describe.
+            numbers are learned while it runs, and whether it has momentum. On `Arms` and `Grid` any
+            policy of driftpeak (`TVGPUCB(prior, drift=0.01)`), which then decides as in `simulate`;
+            with maximize=False it sees the negated rewards, which its prior must describe.
         seed: of everything random.
         horizon: the most decisions of such a policy, which may reserve room for them.
         storage: where the study is kept: see `driftpeak.live.storage.open_store`. A study that is
@@ -104,6 +108,7 @@ class Optimizer:
     ) -> None:
         if not isinstance(maximize, bool):
             raise DriftpeakError(f"maximize must be True or False; got {maximize!r}")
+        self._lock = RLock()  # one call at a time; a call may make others
         self.space, self.maximize = space, maximize
         self.seed = at_least_integer("seed", seed, 0)
         self.coding = make_coding(space)

@@ -31,6 +31,17 @@ class Trials(NamedTuple):
     steps: Any  # (NEAR, d): how far from an incumbent, in lengthscales
 
 
+class Beliefs(NamedTuple):
+    """What is believed at one time, and how widely to explore."""
+
+    model: Model
+    known: Known
+    imagined: Imagined | None
+    time: Any
+    width: Width
+    explore: Any  # a factor on the width: 0 for the highest mean
+
+
 class Searcher:
     """Makes candidates for a space, equal ones for an equal seed and number."""
 
@@ -59,34 +70,17 @@ class Searcher:
 
 
 @jax.jit
-def highest_of(
-    model: Model,
-    known: Known,
-    imagined: Imagined | None,
-    time: Any,
-    width: Width,
-    explore: Any,
-    pool: Any,
-) -> Any:
+def highest_of(beliefs: Beliefs, pool: Any) -> Any:
     """The number of the row of `pool` with the highest bound."""
-    return jnp.argmax(_bound((model, known, imagined, time, width, explore), pool))
+    return jnp.argmax(_bound(beliefs, pool))
 
 
 @jax.jit
-def highest(
-    model: Model,
-    known: Known,
-    imagined: Imagined | None,
-    time: Any,
-    width: Width,
-    explore: Any,
-    trials: Trials,
-    levels: Any,
-) -> Any:
-    """The row with the highest bound found, shape `(d,)`; `explore` multiplies the width."""
-    beliefs = (model, known, imagined, time, width, explore)
-    used = known.places.used
-    means = jnp.where(used, mean(model, known, known.places.rows, time), -jnp.inf)
+def highest(beliefs: Beliefs, trials: Trials, levels: Any) -> Any:
+    """The row with the highest bound found, shape `(d,)`."""
+    model, known, *_ = beliefs
+    means = mean(model, known, known.places.rows, beliefs.time)
+    means = jnp.where(known.places.used, means, -jnp.inf)
     best = known.places.rows[jax.lax.top_k(means, INCUMBENTS)[1]]
     around = jnp.repeat(best, NEAR // INCUMBENTS, axis=0)
     # where a column has no order, a step is another value, that of a row from everywhere
@@ -105,7 +99,7 @@ def highest(
     return every[jnp.argmax(bounds)]
 
 
-def _bound(beliefs: Any, rows: Any) -> Any:
+def _bound(beliefs: Beliefs, rows: Any) -> Any:
     model, known, imagined, time, width, explore = beliefs
     means, deviations = posterior(model, known, imagined, rows, time)
     count = known.places.used.sum()
@@ -113,14 +107,13 @@ def _bound(beliefs: Any, rows: Any) -> Any:
     return means + explore * width(count + 1, believed) * deviations
 
 
-def _climb(beliefs: Any, rows: Any) -> Any:
+def _climb(beliefs: Beliefs, rows: Any) -> Any:
     """Adam (Kingma and Ba 2015) in units of lengthscales, with shrinking steps, in the cube."""
 
     def total(rows: Any) -> Any:
         return _bound(beliefs, rows).sum()
 
-    model = beliefs[0]
-
+    model = beliefs.model
     unit = jnp.where(model.categorical, 0.0, jnp.minimum(model.lengthscale, 1.0))[None, :]
     shrink = (LAST / FIRST) ** (1 / (CLIMB - 1))
 

@@ -12,7 +12,7 @@ from driftpeak.errors import DriftpeakError, DriftpeakWarning
 from driftpeak.live.events import Event, from_dict, to_dict
 from driftpeak.live.storage.store import Position, Store
 
-FORMAT = 1
+FORMAT = 2  # 1: one kind of drift only
 EVERY = 1_000  # events between two snapshots
 DEFAULT_NAME = "study"
 

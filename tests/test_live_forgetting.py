@@ -1,0 +1,156 @@
+"""Kinds of drift and forgetting rules of the default policy, against dense NumPy."""
+
+import numpy as np
+import pytest
+
+import driftpeak as dp
+from driftpeak.forgetting import Discount, Drift, Injection, Keep, Restart, Weights, Window
+from driftpeak.live.gp import MARKOV, MOMENTUM, RATE
+from driftpeak.live.hyperparameters import default_model, most_probable
+from driftpeak.live.memory import pad, places
+
+LINE = dp.Box(x=dp.Float(0, 1))
+RULES = {
+    "window": Window(7),
+    "restart": Restart(6.0),
+    "discount": Discount(0.8),
+    "discount to now": Discount(0.8, reference="now"),
+    "injection": Injection(1.5, slope=0.3),
+    "keep": Keep(),
+}
+
+
+def make(forgetting, *, learn=False, **options):
+    policy = dp.DriftingGP(forgetting=forgetting, learn=learn, **options)
+    return dp.Optimizer(LINE, maximize=True, policy=policy)
+
+
+def written_out(name, times, now):
+    """The papers' factor h on the variance of the noise; infinite for what is forgotten."""
+    newest = times[times <= now].max()
+    with np.errstate(invalid="ignore"):
+        factors = {
+            "window": np.where(times > np.sort(times[times <= now])[-8], 1.0, np.inf),
+            "restart": np.where(times >= 1 + 6 * ((now - 1) // 6), 1.0, np.inf),
+            "discount": 0.8 ** -(newest - times),
+            "discount to now": 0.8 ** -(now - times),
+            "injection": 1 + 0.3 * np.maximum(newest - times, 0) ** 1.5,
+            "keep": np.ones(len(times)),
+        }[name]
+    return np.where(times <= now, factors, np.inf)
+
+
+def dense(engine, x, rewards, factors, at):
+    """Mean and deviation by linear solves, Matern 5/2."""
+    model, standard = engine.model, engine.standard
+
+    def covariance(a, b):
+        z = np.sqrt(5) * np.abs(a[:, None] - b[None]) / model.lengthscale[0]
+        return model.variance * (1 + z + z**2 / 3) * np.exp(-z)
+
+    used = np.isfinite(factors)
+    x, factors = x[used], factors[used]
+    rest = (rewards[used] - standard.centre) / standard.scale - model.level
+    inverse = np.linalg.inv(covariance(x, x) + model.noise_variance * np.diag(factors))
+    cross = covariance(x, at)
+    mean = model.level + cross.T @ inverse @ rest
+    variance = model.variance - np.einsum("ij,ik,kj->j", cross, inverse, cross)
+    return standard.centre + standard.scale * mean, standard.scale * np.sqrt(variance)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_are_those_of_the_papers_in_whatever_order_rewards_come(name):
+    generator, optimizer = np.random.default_rng(1), make(RULES[name])
+    times = np.cumsum(generator.exponential(1.0, 30))
+    x, rewards = generator.uniform(size=30), generator.uniform(-1, 1, 30)
+    for i in generator.permutation(30):
+        optimizer.tell({"x": float(x[i])}, float(rewards[i]), float(times[i]))
+    at = np.linspace(0, 1, 9)
+    for now in (times[-1], times[-1] + 4.0, times[19]):
+        factors = written_out(name, times, now)
+        expected = dense(optimizer._engine, x, rewards, factors, at)
+        found = optimizer.belief([{"x": float(one)} for one in at], float(now))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+        memory = optimizer.diagnostics(float(now)).memory
+        np.testing.assert_allclose(memory, (1 / factors).sum(), rtol=1e-12)
+    best = optimizer.best()
+    assert best.mean >= optimizer.belief([{"x": float(one)} for one in at])[0].max() - 1e-6
+    assert optimizer.diagnostics().motion is optimizer.diagnostics().drift is None
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_full_memory_and_learning_under_a_rule(name):
+    """The oldest fall out; numbers are learned from what still counts; a snapshot holds all."""
+    optimizer = make(RULES[name], learn=True, capacity=32)
+    generator = np.random.default_rng(0)
+    for step in range(60):
+        x = float(generator.uniform())
+        optimizer.tell({"x": x}, -((x - 0.4) ** 2), float(step))
+    engine = optimizer._engine
+    assert engine.memory.times[-1] == 59
+    assert len(engine.memory) <= 32
+    assert (np.diff(engine.memory.times) == 1).all(), "none but the oldest fell out"
+    assert abs(optimizer.best()["x"] - 0.4) < 0.1
+    again = make(RULES[name], learn=True, capacity=32)
+    again.restore(optimizer.snapshot())
+    assert dict(again.ask(60.0)) == dict(optimizer.ask(60.0))
+
+
+@pytest.mark.parametrize("motion", [MARKOV, MOMENTUM])
+def test_the_kind_of_drift_is_recognised(motion):
+    """Of four fixed draws of each kind, the true one is more probable, together by e^5 or more."""
+    gains = []
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        x, times = generator.uniform(size=120), np.arange(120.0)
+        z = np.sqrt(5) * np.abs(x[:, None] - x) / 0.4
+        ages = np.abs(times[:, None] - times) / 30
+        faded = np.exp(-ages) if motion == MARKOV else (1 + RATE * ages) * np.exp(-RATE * ages)
+        among = (1 + z + z**2 / 3) * np.exp(-z) * faded + 0.001 * np.eye(120)
+        rewards = pad(np.linalg.cholesky(among) @ generator.normal(size=120), 128)
+        seen = places(x[:, None], times, 128)
+        categorical = np.zeros(1, bool)
+        densities = [
+            most_probable(default_model(1, categorical, 1.0, kind), seen, rewards, 1.0)[1]
+            for kind in (motion, MARKOV + MOMENTUM - motion)
+        ]
+        gains.append(densities[0] - densities[1])
+    assert sum(gains) > 5, gains
+
+
+def test_what_is_believed_of_the_motion_is_reported():
+    optimizer, box = make("auto", learn=True), {"x": 0.5}
+    assert optimizer.diagnostics().motion is None, "nothing is held yet"
+    optimizer.tell(box, 0.0)
+    generator = np.random.default_rng(2)
+    for step in range(2, 60):  # a tide, steady and smooth
+        x = float(generator.uniform())
+        optimizer.tell({"x": x}, float(np.sin(step / 8) - (x - 0.5) ** 2), float(step))
+    engine, thought = optimizer._engine, optimizer.diagnostics()
+    densities = [one["log_density"] for one in engine.lessons["motions"].values()]
+    assert thought.motion == "momentum"
+    expected = 1 / (1 + 19 * np.exp(densities[0] - densities[1]))
+    np.testing.assert_allclose(thought.motion_probability, expected, rtol=1e-12)
+    ages = 59 - engine.memory.times
+    correlation = np.asarray(engine.model.correlation(ages))
+    np.testing.assert_allclose(thought.memory, (correlation**2).sum(), rtol=1e-12)
+    half = np.asarray(engine.model.correlation(thought.half_life)) ** 2
+    np.testing.assert_allclose(half, 0.5, rtol=1e-9)
+    only = make("momentum")
+    only.tell(box, 0.0)
+    assert only.diagnostics().motion == "momentum"
+    assert only.diagnostics().motion_probability == 1.0
+
+
+@pytest.mark.usefixtures("without_type_checks")
+def test_what_cannot_be_forgotten_by_is_refused():
+    for bad, words in [
+        ("momentun", "Did you mean 'momentum'"),
+        (0.9, "forgetting must be 'auto', 'markov' or 'momentum'"),
+        (Drift(0.1), "forgetting must be 'auto'"),
+        (Weights([1.0, 2.0]), "forgetting must be 'auto'"),
+        (Window(300), "a window of 300 needs a capacity of at least twice as many; got 512"),
+    ]:
+        with pytest.raises(dp.DriftpeakError, match=words):
+            dp.DriftingGP(forgetting=bad)
