@@ -228,8 +228,11 @@ class Periodic(Kernel):
 
     def __call__(self, x: Points, y: Others) -> Gram:
         scales = jnp.broadcast_to(self.lengthscale, x.shape[1:])
-        x, y = jnp.pi * _divide(x, self.period), jnp.pi * _divide(y, self.period)
-        sines = (jnp.sin(x[:, None, j] - y[None, :, j]) / scales[j] for j in range(x.shape[1]))
+        periods = jnp.broadcast_to(self.period, x.shape[1:])
+        sines = (
+            jnp.sin(jnp.pi * (x[:, None, j] - y[None, :, j]) / periods[j]) / scales[j]
+            for j in range(x.shape[1])
+        )
         return jnp.exp(-2 * sum(sine**2 for sine in sines))
 
     def check(self, domain: Domain) -> None:
@@ -249,7 +252,8 @@ class Linear(Kernel):
         self.lengthscale = _checked("lengthscale", lengthscale)
 
     def __call__(self, x: Points, y: Others) -> Gram:
-        return self.offset + _divide(x, self.lengthscale) @ _divide(y, self.lengthscale).T
+        scales = jnp.broadcast_to(self.lengthscale, x.shape[1:])[None, :]
+        return self.offset + (x / scales) @ (y / scales).T
 
     def check(self, domain: Domain) -> None:
         _check_coordinates(self, domain)
@@ -375,14 +379,10 @@ class Scaled(Kernel):
 
 def squared_distance(x: Points, y: Others, lengthscale: Scale) -> Gram:
     """Squared Euclidean distance with each dimension divided by its lengthscale."""
-    x, y = _divide(x, lengthscale), _divide(y, lengthscale)
-    differences = ((x[:, None, j] - y[None, :, j]) ** 2 for j in range(x.shape[1]))
+    # differences first: large coordinates (Unix seconds) lose digits when they are divided
+    scales = jnp.broadcast_to(lengthscale, x.shape[1:])
+    differences = (((x[:, None, j] - y[None, :, j]) / scales[j]) ** 2 for j in range(x.shape[1]))
     return sum(differences, jnp.zeros((len(x), len(y)), x.dtype))
-
-
-def _divide(points: Points, scale: Scale) -> Points:
-    """Points in units of `scale`, one for all dimensions or one for each."""
-    return points / jnp.broadcast_to(scale, points.shape[1:])[None, :]
 
 
 def _check_coordinates(kernel: Kernel, domain: Domain) -> None:

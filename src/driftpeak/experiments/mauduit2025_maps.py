@@ -151,8 +151,9 @@ def _experiment(id: str, title: str, cases: dict[str, tuple[str, Reader]]) -> Ex
 
 
 EXPERIMENTS = (
-    _experiment("m25-fig3", "Temperature anomalies of 21 European regions",
-                {"Europe": ("europe-anomalies", europe)}),
+    _experiment("m25-fig3", "Temperature anomalies of 21 European regions and 330 Iberian cells",
+                {"Europe": ("europe-anomalies", europe),
+                 "Iberia": ("iberia-temperature", iberia)}),
     _experiment("m25-fig4", "Temperature anomalies of 13 French regions",
                 {"France": ("france-temperature", france)}),
 )  # fmt: skip
