@@ -71,7 +71,7 @@ def forms(prior, rule, times):
     return [in_features, in_functions] if window else [in_features, in_functions, dense]
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(kernel=kernels, rule=rules, seed=st.integers(0, 2**32 - 1))
 def test_every_belief_equals_the_dense_formula(kernel, rule, seed):
     """After each of 20 observations at irregular times, at an irregular time later."""

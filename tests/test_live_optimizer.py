@@ -31,7 +31,7 @@ def play(optimizer, steps, noise=0.05, seed=0):
         optimizer.tell(suggestion, reward(suggestion) + noise * float(generator.normal()))
 
 
-@pytest.mark.parametrize("maximize", [True, False])
+@pytest.mark.parametrize("maximize", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_it_finds_and_holds_the_peak(maximize):
     optimizer, sign = make(maximize=maximize), 1 if maximize else -1
     generator = np.random.default_rng(0)
@@ -212,6 +212,7 @@ def test_order_of_arrival_does_not_matter():
     assert dict(ordered.best(70.0)) == dict(shuffled.best(70.0))
 
 
+@pytest.mark.slow
 def test_threads_take_turns():
     """Without the lock they find the same number free, and the test fails."""
     log, optimizer = [], make(learn=False)

@@ -30,7 +30,10 @@ def make(policy, *, maximize=True, seed=0, horizon=200):
 
 
 @pytest.mark.filterwarnings("ignore:policy .* outside its bound")
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "auto")) for name in POLICIES],
+)
 def test_decisions_of_simulate(name):
     policy = POLICIES[name]
     times = np.cumsum(np.random.default_rng(0).exponential(1.0, 40))
@@ -160,17 +163,20 @@ def test_auto_says_what_it_thinks():
     optimizer = make(auto, seed=2)
     player = auto.prepare(np.arange(1.0, 201))
     state = player.init(random_keys(2, np.arange(1)).policy[0])
+    predictive = jax.jit(lambda *arguments: player.predictive(*arguments))
+    ask = jax.jit(lambda state, time: player.ask(state, time))
+    tell = jax.jit(lambda *arguments: player.tell(*arguments))
     for step in range(1, 8):
         suggestion, reward = optimizer.ask(), float(np.sin(step))
-        mixture = player.predictive(state, jax.numpy.array(suggestion.index), float(step))
+        mixture = predictive(state, jax.numpy.array(suggestion.index), float(step))
         weights, means, variances = map(np.asarray, mixture)
         expected = weights @ means
         spread = weights @ (variances + (means - expected) ** 2)
         optimizer.tell(suggestion, reward)
         foretold = optimizer.history()[-1].expected
         np.testing.assert_allclose(foretold, (expected, np.sqrt(spread)), rtol=1e-9)
-        state = player.ask(state, float(step))[0]
-        state = player.tell(state, jax.numpy.array(suggestion.index), reward, float(step))
+        state = ask(state, float(step))[0]
+        state = tell(state, jax.numpy.array(suggestion.index), reward, float(step))
     thoughts, said = player.read(state), optimizer.diagnostics()
     assert said.drift == pytest.approx(float(thoughts["believed_drift"]))
     assert said.memory == pytest.approx(float(thoughts["memory"]))

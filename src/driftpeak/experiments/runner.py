@@ -113,7 +113,7 @@ def check_data(experiments: Sequence[Experiment], data: Path | None) -> None:
                     require_data(case.data, data)
                 except DriftpeakError as error:
                     raise DriftpeakError(
-                        f"{experiment.id} needs the data set {case.data}. {error} "
+                        f"{experiment.id} needs the data set {case.data}. {error}; "
                         "`driftpeak reproduce simulated` plays what needs no data"
                     ) from None
 
