@@ -119,7 +119,8 @@ class Scaled(Environment):
         return state, self.unit * values
 
 
-@pytest.mark.parametrize("unit", [1e-6, pytest.param(1e6, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_rewards_a_million_times_smaller_or_larger(unit):
     """The unit is recognised, and late regret is hardly more than in the right unit."""
     world = dp.MarkovDrift(PRIOR, drift=0.01)

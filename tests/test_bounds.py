@@ -147,6 +147,7 @@ def test_injected_gains_never_exceed_the_static_one():
         previous = gains
 
 
+@pytest.mark.slow
 def test_it25_101_dominates_simulated_regret():
     """R-PERP on abrupt switches: every trial's regret is below (101) with its own V_T and B."""
     prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(0.3), noise_variance=0.05)

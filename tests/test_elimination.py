@@ -200,6 +200,7 @@ def test_the_period_comes_from_theory():
     assert dp.RPERP(PRIOR, horizon=5000).period == unknown
 
 
+@pytest.mark.slow
 def test_a_run_may_be_shorter_than_the_horizon():
     long = run(dp.RPERP(PRIOR, horizon=100, period=30), steps=70)
     short = run(dp.RPERP(PRIOR, horizon=100, period=30), steps=100)

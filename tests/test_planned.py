@@ -41,6 +41,7 @@ def test_doubling_counts_the_restarts_of_all_stages():
         assert restarts[stage].any()
 
 
+@pytest.mark.slow
 def test_doubling_warns_for_the_policy_it_wraps():
     policy = dp.Doubling(lambda horizon: dp.OPKB(PRIOR, horizon=horizon, reward_bound=0.1))
     with pytest.warns(dp.DriftpeakWarning, match=r"reward_bound=0\.1"):

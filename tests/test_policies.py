@@ -55,7 +55,7 @@ OTHERS = {
 
 
 # some families compile for ten seconds: their most general member stands for all in quick runs
-SLOW = {"sparq", "w-sparq", "random start", "adaptive-sparq", "opkb", "opkb, restarts"}
+SLOW = {"pe", "sparq", "w-sparq", "random start", "adaptive-sparq", "opkb", "opkb, restarts"}
 
 
 def quick(rows):
