@@ -4,6 +4,7 @@
 of it by `dask worker --preload tiny_experiment.py`. Its data set, if any, is `stocks`.
 """
 
+import signal
 from functools import partial
 from pathlib import Path
 
@@ -68,5 +69,7 @@ def dask_setup(worker: object) -> None:
 if __name__ == "__main__":
     from driftpeak.cli import main
 
+    # what a shell runs in the background ignores Ctrl-C, and so would its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     register()
     main()
