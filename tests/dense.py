@@ -71,3 +71,17 @@ def stationary_band(gram, noise_variance, prior_mean, arms, rewards, norm, noise
     bias = np.sqrt(np.maximum(bracket, 0)) + missed * (1 + np.sqrt(len(arms)) * weight)
     half = norm * bias + noise_spread * weight
     return mean - half, mean + half
+
+
+def eliminate(prior, survivors, arms, rewards, width):
+    """Who is left when those go whose upper bound is below the largest lower bound (IT25 Alg. 1).
+
+    By one batch of queries `arms` and its rewards alone.
+    """
+    times = np.arange(1.0, len(arms) + 1)
+    mean, variance, _ = posterior(
+        prior.gram, prior.noise_variance, prior.mean, "keep", None, arms, rewards, times, times[-1]
+    )
+    deviation = np.sqrt(variance)
+    lowest = (mean - width * deviation)[survivors].max()
+    return survivors & (mean + width * deviation >= lowest)

@@ -39,16 +39,6 @@ def direct_plan(sets, quotas, size):
     return Counter(taken)
 
 
-def direct_elimination(survivors, arms, rewards, width):
-    times = np.arange(1.0, len(arms) + 1)
-    mean, variance, _ = dense.posterior(
-        PRIOR.gram, 0.1, PRIOR.mean, "keep", None, arms, rewards, times, times[-1]
-    )
-    deviation = np.sqrt(variance)
-    lowest = (mean - width * deviation)[survivors].max()
-    return survivors & (mean + width * deviation >= lowest)
-
-
 @pytest.mark.parametrize("evidence", ["harm", pytest.param("change", marks=pytest.mark.slow)])
 def test_batches_and_restarts_equal_a_direct_implementation(evidence):
     """From the record of a run: every batch's multiset, and every restart, and no other."""
@@ -97,7 +87,7 @@ def test_batches_and_restarts_equal_a_direct_implementation(evidence):
         elif step - opened == size:
             assert Counter(arms[opened:step]) == plan
             batch = slice(opened, step)
-            sets = [*sets, direct_elimination(sets[-1], arms[batch], rewards[batch], width)]
+            sets = [*sets, dense.eliminate(PRIOR, sets[-1], arms[batch], rewards[batch], width)]
             batches, dropped = batches + 1, dropped + (~sets[-1]).sum()
         else:
             continue

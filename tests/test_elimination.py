@@ -36,16 +36,6 @@ def direct_batch(survivors, size):
     return taken
 
 
-def direct_elimination(survivors, arms, rewards, width):
-    times = np.arange(1.0, len(arms) + 1)
-    mean, variance, _ = dense.posterior(
-        PRIOR.gram, 0.1, PRIOR.mean, "keep", None, arms, rewards, times, times[-1]
-    )
-    deviation = np.sqrt(variance)
-    lowest = (mean - width * deviation)[survivors].max()
-    return survivors & (mean + width * deviation >= lowest)
-
-
 @given(interval=st.integers(1, 20_000))
 def test_batch_sizes_are_the_recursion_and_fill_the_interval(interval):
     sizes = batch_sizes(interval)
@@ -88,8 +78,8 @@ def test_batches_and_survivors_equal_a_direct_implementation(horizon, period):
         for size in batch_sizes(min(period, horizon - start)):
             batch = slice(step, step + size)
             assert sorted(actions[batch]) == sorted(direct_batch(survivors, size))
-            survivors = direct_elimination(
-                survivors, actions[batch], rewards[batch], float(policy.width)
+            survivors = dense.eliminate(
+                PRIOR, survivors, actions[batch], rewards[batch], float(policy.width)
             )
             np.testing.assert_array_equal(sets.values[number], survivors)
             assert sets["first_step"].values[number] == step + 1

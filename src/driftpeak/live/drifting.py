@@ -22,7 +22,6 @@ IMAGINED = 32  # suggestions that are out and influence the next
 LESSONS = 10  # learn again after a tenth as many rewards as are in memory
 DROPPED = 8  # of a full memory, one in so many falls out at once
 ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
-HALF_LIFE = {"markov": np.log(2) / 2, "momentum": 0.44519116201044684}  # in timescales
 
 
 class DriftingGP:
@@ -307,7 +306,7 @@ class Drifting(Engine):
         kept = self._worths(time) * np.asarray(model.correlation(ages)) ** 2
         if self.rule is None:
             found["drift"] = float(-np.expm1(-2 / model.timescale))
-            found["half_life"] = float(model.timescale * HALF_LIFE[self.motion])
+            found["half_life"] = float(model.timescale * gp.HALF_LIFE[model.motion])
             found["motion"] = self.motion
             found["motion_probability"] = float(self.probabilities.max())
         return found | {

@@ -29,6 +29,8 @@ SHAPE = Matern(2.5)
 STILL, MARKOV, MOMENTUM = range(3)
 RATE = HALF / np.log(2)
 """Of momentum, times the timescale."""
+HALF_LIFE = {MARKOV: np.log(2) / 2, MOMENTUM: 0.44519116201044684}
+"""Where the squared correlation is 1/2, in timescales."""
 
 
 class Model(NamedTuple):
