@@ -16,8 +16,8 @@ import numpy as np
 import driftpeak as dp
 from driftpeak.beliefs import choice
 from driftpeak.forgetting import Discount, Drift, Forgetting, Window
-from driftpeak.precision import double_precision
-from driftpeak.threads import single_threaded_lapack
+from driftpeak.numerics.precision import double_precision
+from driftpeak.numerics.threads import single_threaded_lapack
 
 TRIALS, STEPS, REPEATS = 16, 16, 7
 RULES = {"drift": Drift(0.01), "window": Window, "discount": Discount(0.98)}

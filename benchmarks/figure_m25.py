@@ -22,7 +22,7 @@ import xarray as xr
 from scipy.linalg import cho_factor, cho_solve
 
 import driftpeak as dp
-from driftpeak.threads import single_threaded_lapack
+from driftpeak.numerics.threads import single_threaded_lapack
 
 STEPS, TRIALS = 500, 30
 TRAINING_STEPS, TRAINING_RUNS = 100, 3

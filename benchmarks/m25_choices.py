@@ -10,7 +10,7 @@ from typing import Any
 
 import driftpeak as dp
 from benchmarks.figure_m25 import STEPS, fit, make_policies, make_prior, report
-from driftpeak.threads import single_threaded_lapack
+from driftpeak.numerics.threads import single_threaded_lapack
 
 TRIALS = 10
 PAPER = dp.widths.Heteroscedastic(5.0, 0.1)

@@ -14,8 +14,8 @@ import numpy as np
 
 import driftpeak as dp
 from driftpeak.forgetting import Discount, Drift, Forgetting, Keep, Restart, Window
-from driftpeak.precision import double_precision
-from driftpeak.threads import single_threaded_lapack
+from driftpeak.numerics.precision import double_precision
+from driftpeak.numerics.threads import single_threaded_lapack
 
 BLOCK, BLOCKS = 4096, 245
 UPDATES = BLOCK * BLOCKS  # 1,003,520

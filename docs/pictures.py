@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.experiments.runner import read_results
-from driftpeak.experiments.tournament_figures import heat_map, overview
+from driftpeak.experiments.running.runner import read_results
+from driftpeak.experiments.tournament.figures import heat_map, overview
 from driftpeak.live.plots import track_figure
 from driftpeak.plots import map_figure
 

@@ -14,7 +14,7 @@ from driftpeak.bank import Bank, MarkovMotion, SmoothMotion
 from driftpeak.bank import scale as scale_module
 from driftpeak.bank.scale import Scale
 from driftpeak.errors import DriftpeakError
-from driftpeak.precision import double_precision
+from driftpeak.numerics.precision import double_precision
 
 POINTS = np.random.default_rng(1).uniform(0, 1, (12, 2))
 PRIOR = dp.Prior(dp.Arms(POINTS), dp.SE(0.4), noise_variance=0.05)

@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from PIL import Image
 
-from driftpeak import cli
+from driftpeak.cli import app
 
 HEADER = "time,north,east,south\n"
 ROWS = [
@@ -34,7 +34,7 @@ def run(monkeypatch, capsys, without_type_checks):
         monkeypatch.setattr(sys, "argv", ["driftpeak", *map(str, words)])
         code = 0
         try:
-            cli.main()
+            app.main()
         except SystemExit as exit:
             code = exit.code or 0
         captured = capsys.readouterr()

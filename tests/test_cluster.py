@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from driftpeak.experiments import runner
+from driftpeak.experiments.running import runner
 
 TINY = Path(__file__).with_name("tiny_experiment.py")
 MANY = ("tiny", "--trials", "90")  # 60 jobs, so that there is time to interfere
@@ -237,7 +237,7 @@ def test_without_dask(tmp_path):
     (tmp_path / "distributed.py").write_text("raise ImportError('none here')")
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); " \
         "sys.argv[1:] = ['reproduce', 'b16-fig2a', '--cluster', 'tcp://127.0.0.1:9']; " \
-        "from driftpeak.cli import main; main()"  # fmt: skip
+        "from driftpeak.cli.app import main; main()"  # fmt: skip
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)  # fmt: skip
     refused(process, r"--cluster needs dask.*pip install 'driftpeak\[dask\]'")

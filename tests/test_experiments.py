@@ -14,20 +14,21 @@ from scipy import stats
 from tiny_experiment import RECORDED, TINY, tiny_setup
 
 import driftpeak as dp
-from driftpeak import cli
+from driftpeak.cli import app
 from driftpeak.data import DATA_SETS, data_path, read_monthly
 from driftpeak.environments import Table
-from driftpeak.experiments import rates, registry, runner
-from driftpeak.experiments.bogunovic2016_sensors import days_of_traffic
 from driftpeak.experiments.claims import Claim, Column, Comparison, interval, judge, lower, majority
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.experiment import recorded as recorded_extra
 from driftpeak.experiments.figures import regret_panels
-from driftpeak.experiments.mauduit2025_maps import iberia
+from driftpeak.experiments.papers import rates
+from driftpeak.experiments.papers.bogunovic2016_sensors import days_of_traffic
+from driftpeak.experiments.papers.mauduit2025_maps import iberia
 from driftpeak.experiments.recorded_figures import error_map, tracks
-from driftpeak.experiments.reproduce import MARKER, redraw, reproduce
-from driftpeak.experiments.runner import Plan
-from driftpeak.experiments.workers import versions
+from driftpeak.experiments.running import registry, runner
+from driftpeak.experiments.running.reproduce import MARKER, redraw, reproduce
+from driftpeak.experiments.running.runner import Plan
+from driftpeak.experiments.running.workers import versions
 
 
 @pytest.fixture(autouse=True)
@@ -474,7 +475,7 @@ def command(monkeypatch, capsys, without_type_checks):
         monkeypatch.setattr(sys, "argv", ["driftpeak", "reproduce", *map(str, arguments)])
         code = 0
         try:
-            cli.main()
+            app.main()
         except SystemExit as end:
             code = end.code or 0
         return code, *capsys.readouterr()

@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import driftpeak as dp
-from driftpeak.learning.hyperparameters import _Problem, _stretches
 from driftpeak.learning.likelihood import FORMS
+from driftpeak.learning.maximum_likelihood import _Problem, _stretches
 from driftpeak.learning.parameters import parameters_of
 from driftpeak.theory.variation import estimate_drift
 

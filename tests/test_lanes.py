@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from driftpeak.lanes import lockstep, on_demand
+from driftpeak.numerics.conditionals import lockstep, on_demand
 
 MATRIX = np.random.default_rng(0).normal(size=(5, 5)) / 4
 

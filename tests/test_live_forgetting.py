@@ -6,7 +6,7 @@ import pytest
 import driftpeak as dp
 from driftpeak.forgetting import Discount, Drift, Injection, Keep, Restart, Weights, Window
 from driftpeak.live.gp import MARKOV, MOMENTUM, RATE
-from driftpeak.live.hyperparameters import default_model, most_probable
+from driftpeak.live.lessons import default_model, most_probable
 from driftpeak.live.memory import pad, places
 
 LINE = dp.Box(x=dp.Float(0, 1))

@@ -9,7 +9,7 @@ from scipy.optimize import brentq, check_grad
 import driftpeak as dp
 from driftpeak.live import gp
 from driftpeak.live.coding import make_coding
-from driftpeak.live.hyperparameters import (
+from driftpeak.live.lessons import (
     _evaluate,
     cost,
     default_model,
@@ -21,7 +21,7 @@ from driftpeak.live.hyperparameters import (
 )
 from driftpeak.live.memory import pad, places
 from driftpeak.live.search import SOBOL, Beliefs, Searcher, highest, highest_of
-from driftpeak.live.standard import Standard
+from driftpeak.live.standardise import Standard
 from driftpeak.widths import Constant
 
 learn, append, imagine = jax.jit(gp.learn), jax.jit(gp.append), jax.jit(gp.imagine)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
+from driftpeak.policies.opkb import History
 from driftpeak.policies.opkb_constants import THEORY, TUNED, Constants
-from driftpeak.policies.optimization import History
 
 POINTS = np.random.default_rng(6).normal(size=(12, 3))
 PRIOR = dp.Prior(dp.Arms(POINTS), dp.SE(1.0), noise_variance=0.01)
@@ -185,7 +185,7 @@ def test_steps_play_the_smallest_scheduled_index():
 
 def test_replays_are_scheduled_with_their_probability():
     """Slots of index m in block j with chance 2^{(m-j)/2}: 4,000 schedules, binomial, 4.5 s.d."""
-    from driftpeak.policies.optimization import _reconsider
+    from driftpeak.policies.opkb import _reconsider
 
     policy = dp.ADAOPKB(PRIOR, horizon=500, reward_bound=1.0, c3=0.02, first_index=0)
     state = policy.init(jax.random.key(0))

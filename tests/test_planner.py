@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import driftpeak as dp
-from driftpeak import cli
+from driftpeak.cli import app
+from driftpeak.cli.plan_report import summary
 from driftpeak.theory.planner import fill_in, plan
 from driftpeak.theory.rates import Setting
-from driftpeak.theory.report import summary
 from driftpeak.theory.schedules import elimination_period, markov_restart_period
 
 NAMES = {
@@ -133,7 +133,7 @@ def run(monkeypatch, capsys, without_type_checks):
         monkeypatch.setenv("COLUMNS", "200")
         code = 0
         try:
-            cli.main()
+            app.main()
         except SystemExit as exit:
             code = exit.code or 0
         captured = capsys.readouterr()

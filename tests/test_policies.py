@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.named import POLICIES, make_policy
+from driftpeak.named.policies import POLICIES, make_policy
 from driftpeak.testing import check_policy
 
 POINTS = np.random.default_rng(3).uniform(0, 1, (40, 2))

@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import driftpeak as dp
-from driftpeak import simulation
+from driftpeak.simulation import simulator as simulation
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=30), dp.SE(0.2), noise_variance=0.25)
 WORLD = dp.MarkovDrift(PRIOR, drift=0.05)

@@ -9,19 +9,20 @@ import xarray as xr
 
 import driftpeak as dp
 from driftpeak.environments import Table
-from driftpeak.experiments import registry, tournament
 from driftpeak.experiments.claims import judge
 from driftpeak.experiments.experiment import Case, Setup
-from driftpeak.experiments.reproduce import reproduce
-from driftpeak.experiments.runner import Plan
-from driftpeak.experiments.tournament_players import (
+from driftpeak.experiments.running import registry
+from driftpeak.experiments.running.reproduce import reproduce
+from driftpeak.experiments.running.runner import Plan
+from driftpeak.experiments.tournament import experiment as tournament
+from driftpeak.experiments.tournament.players import (
     AUTO,
     PUBLISHED,
     RANDOM,
     Known,
     players,
 )
-from driftpeak.experiments.tournament_scores import (
+from driftpeak.experiments.tournament.scores import (
     CONTENDERS,
     Rank,
     Standings,
@@ -180,8 +181,8 @@ def test_a_small_tournament(tmp_path, monkeypatch):
     """All policies, two kinds of case; tables, pictures and claims from what they did."""
     whole = tournament.EXPERIMENTS[0]
     chosen = [case for case in whole.cases if case.name == "Markov 0.1"]
-    monkeypatch.setattr("driftpeak.experiments.tournament_worlds.STEPS", 30)
-    monkeypatch.setattr("driftpeak.experiments.tournament_worlds.OTHERS", 2)
+    monkeypatch.setattr("driftpeak.experiments.tournament.cases.STEPS", 30)
+    monkeypatch.setattr("driftpeak.experiments.tournament.cases.OTHERS", 2)
     cases = (*chosen, Case("table", partial(small), 3))
     claims = tuple(claim for claim in whole.claims if claim.text.startswith("Markov 0.1:"))
     tiny = replace(whole, cases=cases, claims=claims)

@@ -11,10 +11,10 @@ from pathlib import Path
 import driftpeak as dp
 from driftpeak.data import read_table
 from driftpeak.environments import Table
-from driftpeak.experiments import registry
 from driftpeak.experiments.claims import Claim, lower
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import regret_panels
+from driftpeak.experiments.running import registry
 
 CASES = ("slow", "fast")
 
@@ -67,7 +67,7 @@ def dask_setup(worker: object) -> None:
 
 
 if __name__ == "__main__":
-    from driftpeak.cli import main
+    from driftpeak.cli.app import main
 
     # what a shell runs in the background ignores Ctrl-C, and so would its children
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -63,7 +63,7 @@ from driftpeak.policies import (
     WSparQ,
 )
 from driftpeak.priors import Prior
-from driftpeak.simulation import simulate, true_functions
+from driftpeak.simulation.simulator import simulate, true_functions
 
 __version__ = version("driftpeak")
 

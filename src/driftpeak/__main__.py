@@ -1,5 +1,5 @@
 """`python -m driftpeak` is the command line."""
 
-from driftpeak.cli import main
+from driftpeak.cli.app import main
 
 main()

@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float
 
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.features import Features
-from driftpeak.precision import double_precision
+from driftpeak.numerics.precision import double_precision
 
 STEPS = 64  # pairwise steps between two factorisations
 ROUNDS = 2000  # factorisations, at most

@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, unit_interval
-from driftpeak.precision import double_precision
+from driftpeak.numerics.precision import double_precision
 
 Subsets = np.ndarray[Any, np.dtype[np.int64]]
 JITTER = 1e-10  # of the largest variance: makes a set with two equal points unlikely, not singular

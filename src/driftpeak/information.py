@@ -24,8 +24,8 @@ from driftpeak.errors import (
     positive,
     unit_interval,
 )
+from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.priors import Prior
-from driftpeak.threads import single_threaded_lapack
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 

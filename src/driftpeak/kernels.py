@@ -20,7 +20,7 @@ from scipy import special
 
 from driftpeak.domains import Domain
 from driftpeak.errors import DriftpeakError, finite_array, positive
-from driftpeak.precision import double_precision
+from driftpeak.numerics.precision import double_precision
 
 Points = Float[Array, "n d"]
 Others = Float[Array, "m d"]

@@ -14,10 +14,10 @@ from driftpeak.data import RewardTable
 from driftpeak.domains import Arms
 from driftpeak.environments import Table
 from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
-from driftpeak.named import DEFAULT_POLICIES, make_policies
+from driftpeak.named.fitted import Finding, complete, tune
+from driftpeak.named.policies import DEFAULT_POLICIES, make_policies
 from driftpeak.priors import Prior
-from driftpeak.simulation import simulate
-from driftpeak.tuning import Finding, complete, tune
+from driftpeak.simulation.simulator import simulate
 
 Mean = Literal["per-arm", "common", "zero"]
 MEANS = ("per-arm", "common", "zero")
@@ -88,11 +88,11 @@ def replay(
 
     Arguments:
         table: rewards, one row per step and one column per arm (`driftpeak.data.read_table`).
-        policies: as for `driftpeak.named.make_policies`.
+        policies: as for `driftpeak.named.policies.make_policies`.
         train: share of the rows, from the first, that the prior comes from (rounded down).
         noise_variance, mean: see `prior_from_history`.
         fit: learn what is not given from the training rows: the noise variance and the policies'
-            drift, window, period, discount or exponent (`driftpeak.tuning`).
+            drift, window, period, discount or exponent (`driftpeak.named.fitted`).
         width: of the policies that have no width of their own; B16's for sensors by default.
         trials: repetitions of the policies that act at random. The others are played once, and
             that one trial is repeated in the result if there are more.

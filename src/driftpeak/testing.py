@@ -12,8 +12,8 @@ import numpy as np
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import Times
+from driftpeak.numerics.precision import double_precision
 from driftpeak.policies import Policy
-from driftpeak.precision import double_precision
 
 STEPS = 24
 TRIALS = 3

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 from driftpeak.bank.motions import Motion
 from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.features import Features
-from driftpeak.precision import require_double_precision
+from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
 Scalar = Any  # a real number; an array of one inside JAX

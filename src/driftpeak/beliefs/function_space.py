@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak.beliefs.history import History
 from driftpeak.beliefs.posterior import Belief, Posterior, Scalar, fade
 from driftpeak.forgetting import Forgetting
-from driftpeak.precision import require_double_precision
+from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
 Vector = Float[Array, " n"]

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior, Scalar, fade
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting, Window
-from driftpeak.precision import require_double_precision
+from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
 Vector = Float[Array, " n"]

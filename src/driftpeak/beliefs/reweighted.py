@@ -17,7 +17,7 @@ from driftpeak.beliefs.history import History
 from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior, Scalar
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting
-from driftpeak.precision import require_double_precision
+from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
 Vector = Float[Array, " n"]

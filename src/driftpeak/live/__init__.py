@@ -1,7 +1,7 @@
 """Live use: an optimiser with ask and tell, in front of a system that moves."""
 
 from driftpeak.live.diagnostics import Calibration, Diagnostics
-from driftpeak.live.drifting import DriftingGP
+from driftpeak.live.gp_engine import DriftingGP
 from driftpeak.live.optimizer import Optimizer
 from driftpeak.live.space import Box, Categorical, Float, Integer
 from driftpeak.live.suggestion import Estimate, Observation, Suggestion

@@ -23,15 +23,15 @@ from driftpeak.live.description import (
     space_to_data,
 )
 from driftpeak.live.diagnostics import Calibration, Diagnostics, calibration, diagnostics
-from driftpeak.live.drifting import Drifting, DriftingGP
 from driftpeak.live.engine import Engine
 from driftpeak.live.events import Event
+from driftpeak.live.gp_engine import Drifting, DriftingGP
 from driftpeak.live.ledger import Ledger
-from driftpeak.live.played import Played
+from driftpeak.live.policy_engine import Played
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.suggestion import Estimate, Observation, Suggestion
+from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Policy
-from driftpeak.threads import single_threaded_lapack
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -6,7 +6,7 @@ from driftpeak.policies.baselines import BestFixedArm, Clairvoyant, RExp3, Unifo
 from driftpeak.policies.belief_policy import BeliefPolicy
 from driftpeak.policies.doubling import Doubling
 from driftpeak.policies.elimination import PE, RPERP
-from driftpeak.policies.optimization import ADAOPKB, OPKB, ROPKB
+from driftpeak.policies.opkb import ADAOPKB, OPKB, ROPKB
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.random_start import RandomStart
 from driftpeak.policies.side_queries import AdaptiveSparQ, SparQ, WSparQ

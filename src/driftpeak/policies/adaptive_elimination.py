@@ -52,7 +52,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, unit_interval
-from driftpeak.lanes import on_demand
+from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.batch_elimination import BatchElimination, Options
 from driftpeak.policies.protocol import Query, Scalar, checked_reward
 from driftpeak.priors import Prior

@@ -41,7 +41,7 @@ from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
 from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.forgetting import TimesLike
-from driftpeak.lanes import lockstep
+from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.protocol import Policy, Prediction, Query, Reading, Scalar, checked_reward
 from driftpeak.priors import Prior
 

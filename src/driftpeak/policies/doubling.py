@@ -12,7 +12,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from driftpeak.beliefs import check_times
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.forgetting import TimesLike
-from driftpeak.lanes import lockstep
+from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.protocol import Policy, Query, Scalar, checked_reward
 
 

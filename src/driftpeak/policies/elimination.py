@@ -15,11 +15,11 @@ import xarray as xr
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak.errors import DriftpeakError, at_least_integer
-from driftpeak.lanes import lockstep
+from driftpeak.numerics.conditionals import lockstep
+from driftpeak.numerics.precision import double_precision
 from driftpeak.policies.batch_elimination import BatchElimination, Options
 from driftpeak.policies.planned import check_horizon, check_period, default_period
 from driftpeak.policies.protocol import Query, Scalar, checked_reward
-from driftpeak.precision import double_precision
 from driftpeak.priors import Prior
 
 FEATURE_SHARE = 1e-3

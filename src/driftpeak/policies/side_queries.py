@@ -32,7 +32,7 @@ from driftpeak.beliefs import Belief, check_times
 from driftpeak.determinantal import draw, mixing_steps
 from driftpeak.errors import DriftpeakError, at_least_integer, positive
 from driftpeak.forgetting import Forgetting, Injection, Keep, Times, TimesLike
-from driftpeak.lanes import on_demand
+from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.belief_policy import BeliefPolicy, BeliefState, PreparedBeliefPolicy
 from driftpeak.policies.protocol import Policy, Prediction, Query, Scalar
 from driftpeak.policies.ucb import Options

@@ -15,7 +15,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.learning.likelihood import correlations, spectral
-from driftpeak.precision import double_precision
+from driftpeak.numerics.precision import double_precision
 from driftpeak.priors import Prior
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]

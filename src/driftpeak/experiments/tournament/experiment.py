@@ -7,17 +7,7 @@ import numpy as np
 
 from driftpeak.experiments.claims import Claim, Comparison, difference, interval
 from driftpeak.experiments.experiment import Case, Experiment, Results, Table
-from driftpeak.experiments.tournament_figures import heat_map, overview
-from driftpeak.experiments.tournament_players import AUTO, FAMILIES, PUBLISHED, RANDOM, SMALLER
-from driftpeak.experiments.tournament_scores import (
-    CONTENDERS,
-    HINDSIGHT,
-    Hindsight,
-    Rank,
-    Standings,
-    ratio,
-)
-from driftpeak.experiments.tournament_worlds import (
+from driftpeak.experiments.tournament.cases import (
     DRAWN,
     FEWER_TRIALS,
     OTHERS,
@@ -27,6 +17,16 @@ from driftpeak.experiments.tournament_worlds import (
     WORLDS,
     recorded,
     simulated,
+)
+from driftpeak.experiments.tournament.figures import heat_map, overview
+from driftpeak.experiments.tournament.players import AUTO, FAMILIES, PUBLISHED, RANDOM, SMALLER
+from driftpeak.experiments.tournament.scores import (
+    CONTENDERS,
+    HINDSIGHT,
+    Hindsight,
+    Rank,
+    Standings,
+    ratio,
 )
 
 STARTS = 5  # first points on recorded data, drawn at random

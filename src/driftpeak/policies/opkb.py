@@ -28,7 +28,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from driftpeak.design import Design, greedy_start, maximise, optimal_design
 from driftpeak.errors import at_least_integer, positive
 from driftpeak.features import Features, pivoted_cholesky
-from driftpeak.lanes import on_demand
+from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.opkb_constants import Constants, preset_constants
 from driftpeak.policies.planned import PlannedPolicy, check_period, default_period
 from driftpeak.policies.protocol import Query, Scalar, checked_reward

@@ -12,9 +12,9 @@ from driftpeak.live import gp, search
 from driftpeak.live.aging import MOTIONS, PRIOR, Learned, check_forgetting, motions, worths
 from driftpeak.live.coding import Coding, Vector
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
-from driftpeak.live.hyperparameters import default_model, most_probable, pace_of
+from driftpeak.live.lessons import default_model, most_probable, pace_of
 from driftpeak.live.memory import Memory, pad, places, size_for
-from driftpeak.live.standard import Standard
+from driftpeak.live.standardise import Standard
 from driftpeak.widths import ScaledLog, Width
 
 NEWEST = 256  # observations to learn hyperparameters from
@@ -28,7 +28,7 @@ class DriftingGP:
     """Upper confidence bounds of a Gaussian process that drifts, on any space.
 
     Lengthscales (one for each parameter), amplitude, noise, drift and its kind are learned while it
-    runs: see `driftpeak.live.hyperparameters`. The first d + 2 suggestions are spread evenly.
+    runs: see `driftpeak.live.lessons`. The first d + 2 suggestions are spread evenly.
 
     Arguments:
         forgetting: how old observations lose their worth. "markov": the function drifts as B16's,

@@ -11,8 +11,8 @@ import xarray as xr
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.experiment import Experiment
-from driftpeak.experiments.registry import EXPERIMENTS
-from driftpeak.experiments.report import (
+from driftpeak.experiments.running.registry import EXPERIMENTS
+from driftpeak.experiments.running.report import (
     Outcome,
     as_json,
     draw,
@@ -22,7 +22,7 @@ from driftpeak.experiments.report import (
     summary,
     write_bytes,
 )
-from driftpeak.experiments.runner import Plan, check_data, provenance, run, write_results
+from driftpeak.experiments.running.runner import Plan, check_data, provenance, run, write_results
 from driftpeak.output import SUMMARY
 
 MARKER = "run.json"  # what the folder's results are of; there from the start of a run

@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 
 from driftpeak.experiments.claims import Array, Column, by_sample
 from driftpeak.experiments.experiment import Results
-from driftpeak.experiments.tournament_players import AUTO, FAMILIES, PUBLISHED, RANDOM
+from driftpeak.experiments.tournament.players import AUTO, FAMILIES, PUBLISHED, RANDOM
 
 HINDSIGHT = "hindsight"
 CONTENDERS: Mapping[str, tuple[str, ...]] = {

@@ -15,7 +15,7 @@ from driftpeak.information import TabulatedGain, greedy_gain
 from driftpeak.kernels import SE, Kernel, Matern
 from driftpeak.policies import ADAOPKB, RGPUCB, ROPKB, RPERP, SWGPUCB, Policy, UniformRandom
 from driftpeak.priors import Prior
-from driftpeak.simulation import true_functions
+from driftpeak.simulation.simulator import true_functions
 from driftpeak.theory.schedules import elimination_period, restart_period
 from driftpeak.theory.variation import supremum_variation
 from driftpeak.widths import Confidence, SlidingConfidence

@@ -18,10 +18,10 @@ import xarray as xr
 from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.claims import LEVEL, Judgement, judge
 from driftpeak.experiments.experiment import Experiment, Results
-from driftpeak.experiments.registry import EXPERIMENTS
-from driftpeak.experiments.runner import mean_regret, read_results
+from driftpeak.experiments.running.registry import EXPERIMENTS
+from driftpeak.experiments.running.runner import mean_regret, read_results
 from driftpeak.files import new_file
-from driftpeak.results import standard_error
+from driftpeak.simulation.results import standard_error
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,8 @@ def tune(
     """Noise variance and drift by marginal likelihood, memories by cross-validation.
 
     Arguments:
-        policies: as for `driftpeak.named.make_policies`; what one of them leaves open is learned.
+        policies: as for `driftpeak.named.policies.make_policies`; what one of them
+            leaves open is learned.
         history: rewards, shape `(steps, arms)`.
         make_prior: the prior from some rows and a noise variance (None: a guess).
         noise_variance: learned, if none is given.

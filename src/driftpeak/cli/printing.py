@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from driftpeak.experiments.experiment import Experiment
-    from driftpeak.experiments.report import Outcome
-    from driftpeak.results import PolicyResult, Verdict
+    from driftpeak.experiments.running.report import Outcome
+    from driftpeak.simulation.results import PolicyResult, Verdict
 
 
 def note(text: str) -> None:
@@ -34,7 +34,7 @@ def report(
 ) -> None:
     """Print the results, and write them if there is somewhere to."""
     from driftpeak.output import write_results
-    from driftpeak.results import judge, summarise
+    from driftpeak.simulation.results import judge, summarise
 
     independent = not table_data
     results = summarise(runs, independent_trials=independent)

@@ -13,7 +13,7 @@ from driftpeak.environments import Table
 from driftpeak.experiments.claims import Claim, Column, Comparison, lower, lowest
 from driftpeak.experiments.experiment import Case, Experiment, Setup, recorded
 from driftpeak.experiments.figures import regret_panels
-from driftpeak.experiments.mauduit2025 import OTHERS, SIDES
+from driftpeak.experiments.papers.mauduit2025 import OTHERS, SIDES
 from driftpeak.experiments.recorded_figures import error_map, tracks
 from driftpeak.information import greedy_gain
 from driftpeak.policies import (
@@ -29,7 +29,7 @@ from driftpeak.policies import (
 )
 from driftpeak.priors import Prior
 from driftpeak.replay import prior_from_history
-from driftpeak.simulation import simulate
+from driftpeak.simulation.simulator import simulate
 from driftpeak.theory.schedules import discount_factor, restart_period, window_length
 
 TRIALS, TRAINING_TRIALS, TRAINING_SEED = 10, 3, 2025

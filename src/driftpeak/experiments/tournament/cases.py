@@ -22,13 +22,13 @@ from driftpeak.environments import (
     Table,
 )
 from driftpeak.experiments.experiment import Setup
-from driftpeak.experiments.mauduit2025_maps import europe, iberia
-from driftpeak.experiments.tournament_players import Known, players
+from driftpeak.experiments.papers.mauduit2025_maps import europe, iberia
+from driftpeak.experiments.tournament.players import Known, players
 from driftpeak.information import greedy_gain
 from driftpeak.kernels import SE, Kernel, Matern
 from driftpeak.priors import Prior
 from driftpeak.replay import prior_from_history
-from driftpeak.simulation import true_functions
+from driftpeak.simulation.simulator import true_functions
 from driftpeak.theory.variation import estimate_drift, supremum_variation
 
 STEPS, NOISE, POINTS, SUPPORTS = 500, 0.1, 100, 20

@@ -8,7 +8,7 @@ import xarray as xr
 
 from driftpeak.forgetting import Times
 from driftpeak.policies.protocol import Reading
-from driftpeak.programs import Played
+from driftpeak.simulation.programs import Played
 
 
 class Record:

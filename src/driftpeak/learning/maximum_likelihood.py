@@ -13,9 +13,9 @@ from driftpeak.errors import DriftpeakError, unit_interval
 from driftpeak.learning.likelihood import FORMS
 from driftpeak.learning.observations import Observations, Stretches, lay_end_to_end
 from driftpeak.learning.parameters import Parameters, parameters_of, traceable_gram
+from driftpeak.numerics.precision import double_precision
 from driftpeak.policies import BeliefPolicy
 from driftpeak.policies.ucb import TVGPUCB
-from driftpeak.precision import double_precision
 from driftpeak.priors import Prior
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]

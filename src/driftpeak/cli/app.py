@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from driftpeak.console import note, print_claims, print_experiments, report
-from driftpeak.data_commands import data_app
+from driftpeak.cli.data import data_app
+from driftpeak.cli.live import live_app
+from driftpeak.cli.printing import note, print_claims, print_experiments, report
 from driftpeak.errors import DriftpeakError, DriftpeakWarning
-from driftpeak.live_commands import live_app
 
 # The rest of the package is imported where it is used: `--help` and mistakes answer at once.
 
@@ -159,7 +159,7 @@ def replay(
     The first rows give the empirical covariance and mean; the policies play the rest.
     """
     from driftpeak.data import read_table
-    from driftpeak.named import DEFAULT_POLICIES
+    from driftpeak.named.policies import DEFAULT_POLICIES
     from driftpeak.replay import replay as play
 
     _prepare_output(output, "replay", overwrite)
@@ -230,8 +230,8 @@ def compare(
     Without --policy: the policies of `replay`, with the memory that theory gives for the drift.
     """
     import driftpeak as dp
-    from driftpeak.named import make_policies
-    from driftpeak.synthetic import default_policies, make_environment, make_prior
+    from driftpeak.named.policies import make_policies
+    from driftpeak.named.settings import default_policies, make_environment, make_prior
 
     _prepare_output(output, "compare", overwrite)
     prior = make_prior(kernel, nu, lengthscale, dimension, size, noise_variance)
@@ -284,11 +284,11 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """What theory says before the first step: every policy, its parameters, and which to take."""
-    from driftpeak.synthetic import make_kernel
+    from driftpeak.cli.plan_report import print_plan, summary
+    from driftpeak.named.settings import make_kernel
     from driftpeak.theory.planner import fill_in
     from driftpeak.theory.planner import plan as make_plan
     from driftpeak.theory.rates import Setting
-    from driftpeak.theory.report import print_plan, summary
 
     made = make_kernel(kernel, nu, lengthscale=1.0)
     notes: tuple[str, ...] = ()
@@ -352,8 +352,8 @@ def reproduce(
 
     A run that was interrupted is taken up again by the same command with the same --output.
     """
-    from driftpeak.experiments import registry, reproduce, runner
-    from driftpeak.experiments.workers import cluster_workers, local_workers
+    from driftpeak.experiments.running import registry, reproduce, runner
+    from driftpeak.experiments.running.workers import cluster_workers, local_workers
 
     if show_list:
         print_experiments(registry.EXPERIMENTS.values())

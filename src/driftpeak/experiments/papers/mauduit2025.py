@@ -23,7 +23,7 @@ from driftpeak.policies import (
     WSparQ,
 )
 from driftpeak.priors import Prior
-from driftpeak.simulation import simulate
+from driftpeak.simulation.simulator import simulate
 from driftpeak.theory.schedules import discount_factor, restart_period, window_length
 from driftpeak.widths import Confidence, Heteroscedastic, SlidingConfidence
 

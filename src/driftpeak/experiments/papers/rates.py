@@ -31,7 +31,7 @@ from driftpeak.policies import (
     UniformRandom,
 )
 from driftpeak.priors import Prior
-from driftpeak.simulation import true_functions
+from driftpeak.simulation.simulator import true_functions
 from driftpeak.theory.rates import Setting, applicable
 from driftpeak.theory.schedules import discount_factor, restart_period
 from driftpeak.theory.variation import supremum_variation

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from driftpeak.errors import DriftpeakError, nearest
-from driftpeak.experiments import (
+from driftpeak.experiments.experiment import Experiment
+from driftpeak.experiments.papers import (
     bogunovic2016,
     bogunovic2016_sensors,
     deng2022,
@@ -12,9 +13,8 @@ from driftpeak.experiments import (
     mauduit2025,
     mauduit2025_maps,
     rates,
-    tournament,
 )
-from driftpeak.experiments.experiment import Experiment
+from driftpeak.experiments.tournament import experiment as tournament
 
 PAPERS = (
     bogunovic2016,

@@ -15,9 +15,10 @@ from driftpeak.beliefs import check_times
 from driftpeak.environments import Environment
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
 from driftpeak.forgetting import Times, TimesLike
+from driftpeak.numerics.precision import double_precision
+from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Policy
-from driftpeak.precision import double_precision
-from driftpeak.programs import (
+from driftpeak.simulation.programs import (
     Played,
     advance,
     compiled,
@@ -27,9 +28,8 @@ from driftpeak.programs import (
     refresh,
     start,
 )
-from driftpeak.progress import Advance, progress_bar
-from driftpeak.record import Record
-from driftpeak.threads import single_threaded_lapack
+from driftpeak.simulation.progress import Advance, progress_bar
+from driftpeak.simulation.record import Record
 
 MEMORY_BUDGET = 2**30
 BLOCK = 1024  # steps in one compiled call, at most

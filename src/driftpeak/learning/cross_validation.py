@@ -16,7 +16,7 @@ import numpy as np
 from driftpeak.beliefs import Form, make_belief
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, nearest
 from driftpeak.forgetting import Discount, Drift, Forgetting, Injection, Restart, Window
-from driftpeak.precision import double_precision
+from driftpeak.numerics.precision import double_precision
 from driftpeak.priors import Prior
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]

@@ -9,8 +9,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from driftpeak.experiments.experiment import Results
-from driftpeak.experiments.tournament_players import AUTO, FAMILIES, RANDOM
-from driftpeak.experiments.tournament_scores import CONTENDERS, HINDSIGHT, Standings
+from driftpeak.experiments.tournament.players import AUTO, FAMILIES, RANDOM
+from driftpeak.experiments.tournament.scores import CONTENDERS, HINDSIGHT, Standings
 from driftpeak.plots import COLOURS
 
 RELATIVE = "regret relative to the best published setting of the case, chosen with hindsight"

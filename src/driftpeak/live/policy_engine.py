@@ -17,7 +17,7 @@ from driftpeak.live.coding import FiniteCoding, Vector
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
 from driftpeak.policies import Policy
 from driftpeak.policies.belief_policy import BeliefPolicy, PreparedBeliefPolicy
-from driftpeak.programs import random_keys
+from driftpeak.simulation.programs import random_keys
 
 KEPT = 256  # steps that something late can still be put between
 SPACING = 32  # steps between kept states

@@ -19,11 +19,11 @@ import xarray as xr
 from driftpeak.data import data_path, require_data
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.experiments.experiment import Case, Experiment, Setup
-from driftpeak.experiments.registry import EXPERIMENTS
-from driftpeak.experiments.workers import MADE_WITH, check_versions, versions
+from driftpeak.experiments.running.registry import EXPERIMENTS
+from driftpeak.experiments.running.workers import MADE_WITH, check_versions, versions
 from driftpeak.files import new_file
-from driftpeak.progress import progress_bar
-from driftpeak.simulation import simulate
+from driftpeak.simulation.progress import progress_bar
+from driftpeak.simulation.simulator import simulate
 
 QUICK_SHARE = 0.1
 FEWEST_TRIALS = 2

@@ -1,0 +1,1 @@
+"""The papers' figures as experiments, one file per paper and kind of data."""

@@ -1,0 +1,1 @@
+"""What plays experiments, judges their claims and reports."""

@@ -1,0 +1,1 @@
+"""Every policy in every world: the tournament."""

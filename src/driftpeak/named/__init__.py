@@ -1,0 +1,1 @@
+"""Policies, widths and settings by name, as on the command line."""

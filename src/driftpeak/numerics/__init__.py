@@ -1,0 +1,1 @@
+"""What the arithmetic needs: double precision, threads, conditionals under vmap."""

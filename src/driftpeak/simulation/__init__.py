@@ -1,0 +1,1 @@
+"""Policies against environments, all trials at once."""
