@@ -205,8 +205,8 @@ def page(found: Mapping[str, Any], pictures: Mapping[str, Sequence[bytes]]) -> s
         f"{_text(found['driftpeak_version'])}. Of the papers' claims: {words}. A claim holds if "
         f"the {100 * found['level']:g} % bootstrap intervals over trials, of paired differences, "
         "all lie above zero; it does not hold if one lies below; otherwise the trials do not "
-        "decide it. Where a paper leaves a choice open, its claim depends on the choice if it holds "
-        "with some and does not hold with others.</p>"
+        "decide it. Where a paper leaves a choice open, its claim depends on it if it holds with "
+        "some choices and does not hold with others.</p>"
         f"<table><tr><th>experiment</th><th>claim</th><th>verdict</th></tr>{rows}</table>"
         f"{sections}</body></html>\n"
     )
