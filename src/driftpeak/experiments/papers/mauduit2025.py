@@ -104,11 +104,13 @@ def least(policies: Mapping[float, Policy[Any]], world: Any, **options: Any) -> 
     return float(str(regret.mean(("trial", "step")).idxmin("policy").item()))
 
 
-def setup(choice: Choice) -> Setup:
+def setup(choice: Choice, width: Width | None = None) -> Setup:
+    """The case of a choice; or the same with another width for all."""
+    width = WIDTHS[choice.width] if width is None else width
     prior = Prior(Grid([-50, 50], size=400), KERNEL, choice.noise**2)
     centres = centre_points(choice.placing, choice.centres, len(prior))
     world = MovingCoefficients(prior, centres=centres, norm=NORM, speed=SPEED)
-    width, before = WIDTHS[choice.width], np.arange(1.0 - STEPS, 1.0)
+    before = np.arange(1.0 - STEPS, 1.0)
     drift = least({x: TVGPUCB(prior, drift=x, width=width) for x in DRIFTS}, world, times=before)
     exponent = least({x: WSparQ(prior, exponent=x, width=width, **AS_PUBLISHED)
                       for x in EXPONENTS}, world, times=before)  # fmt: skip
