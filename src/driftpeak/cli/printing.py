@@ -142,5 +142,9 @@ def print_claims(outcome: "Outcome") -> None:
     for judgement in outcome.judgements:
         kind = "  (check)" if judgement.claim.check else ""
         print(f"  {judgement.verdict.upper()}: {judgement.claim.text}{kind}")
-        for one in judgement.measured:
-            print(f"      {one.label}: {one.estimate:.3g} [{one.low:.3g}, {one.high:.3g}]")
+        for setting, verdict in judgement.settings.items():
+            if setting:
+                print(f"    {setting}: {verdict}")
+            for one in judgement.measured:
+                if one.setting == setting:
+                    print(f"      {one}")

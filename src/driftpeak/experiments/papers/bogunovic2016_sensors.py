@@ -9,7 +9,8 @@ import numpy as np
 from driftpeak.data import RewardTable, read_speeds, read_table, split_days
 from driftpeak.environments import Table
 from driftpeak.errors import DriftpeakError
-from driftpeak.experiments.claims import Array, Claim, Column, Comparison, lower, majority
+from driftpeak.experiments.bootstrap import Array
+from driftpeak.experiments.claims import Claim, Column, Comparison, lower, majority
 from driftpeak.experiments.experiment import Case, Experiment, Setup, recorded
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.recorded_figures import by_case, tracks

@@ -12,16 +12,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from driftpeak.errors import DriftpeakError
-from driftpeak.experiments.claims import LEVEL, Judgement, judge
+from driftpeak.experiments.bootstrap import FEWEST, LEVEL
+from driftpeak.experiments.claims import VERDICTS, Judgement, judge
 from driftpeak.experiments.experiment import Experiment, Results
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.experiments.running.runner import mean_regret, read_results
 from driftpeak.files import new_file
-from driftpeak.simulation.results import standard_error
+from driftpeak.simulation.samples import standard_error
+
+AS_FIRST = "as first chosen"
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Outcome:
 
 def outcome(experiment: Experiment, results: Results, provenance: Mapping[str, Any]) -> Outcome:
     """Judge an experiment's claims."""
-    judged = tuple(judge(claim, results) for claim in experiment.claims)
+    judged = tuple(judge(claim, results, experiment.open_choices) for claim in experiment.claims)
     return Outcome(experiment, results, provenance, judged)
 
 
@@ -78,13 +80,18 @@ def as_json(one: Outcome) -> dict[str, Any]:
                 "claim": judgement.claim.text,
                 "kind": "check" if judgement.claim.check else "paper",
                 "verdict": judgement.verdict,
+                "settings": {
+                    name or AS_FIRST: verdict for name, verdict in judgement.settings.items()
+                },
                 "comparisons": [
                     {
+                        "setting": measured.setting or AS_FIRST,
                         "quantity": measured.label,
                         "estimate": _finite(measured.estimate),
                         "low": _finite(measured.low),
                         "high": _finite(measured.high),
                         "samples": measured.samples,
+                        "refuted_at": measured.refuted_at,
                         "verdict": measured.verdict,
                     }
                     for measured in judgement.measured
@@ -109,9 +116,9 @@ def _policies(runs: xr.Dataset) -> dict[str, dict[str, float | None]]:
     rows = {}
     for name, regret in zip(map(str, runs["policy"].values), mean_regret(runs), strict=True):
         run = runs.sel(policy=name)
-        error = float(np.std(regret, ddof=1) / len(regret) ** 0.5) if len(regret) > 1 else math.nan
-        if not runs.attrs["independent_trials"]:
-            error = standard_error(run["regret"].values, independent_trials=False)
+        kept = run["regret"].values  # of every step, or the total alone
+        error = standard_error(kept, independent_trials=bool(runs.attrs["independent_trials"]))
+        error *= kept.shape[-1] / runs.attrs["steps"]
         rows[name] = {
             "mean_regret": float(regret.mean()),
             "standard_error": _finite(error),
@@ -131,7 +138,7 @@ def _finite(number: float) -> float | None:
 
 def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """What `summary.json` holds, from `as_json` of every outcome by id."""
-    counts = {"holds": 0, "does not hold": 0, "undecided": 0}
+    counts = dict.fromkeys(VERDICTS, 0)
     for one in outcomes.values():
         for claim in one["claims"]:
             counts[claim["verdict"]] += claim["kind"] == "paper"
@@ -166,6 +173,14 @@ def write_bytes(path: Path, content: bytes) -> None:
         part.write_bytes(content)
 
 
+RULE = (
+    f"A claim holds if the {100 * LEVEL:g} % bootstrap intervals over trials, of paired "
+    "differences, all lie above zero. It is refuted if at least one difference is below zero at a "
+    f"family-wise {100 * (1 - LEVEL):g} % (Holm, over all differences of the claim). What a paper "
+    "leaves open is chosen in several ways: a claim does not hold only if it is refuted in all of "
+    "them, and depends on the choice if it holds with one and is refuted with another. Otherwise "
+    f"the trials do not decide it; fewer than {FEWEST} are too few."
+)
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222}
 img{max-width:100%;height:auto} table{border-collapse:collapse;margin:.6rem 0;font-size:.9rem}
@@ -175,13 +190,13 @@ tr{border-bottom:1px solid #e4e4e4} .holds{color:#00664b;font-weight:600}
 .not{color:#a33c00;font-weight:600} .open{color:#555;font-weight:600} small,.note{color:#555}
 section{margin-top:3rem} summary{cursor:pointer}
 """
-CLASSES = {"holds": "holds", "does not hold": "not", "undecided": "open"}
+CLASSES = {"holds": "holds", "does not hold": "not"}  # of the others, "open"
 
 
 def page(found: Mapping[str, Any], pictures: Mapping[str, Sequence[bytes]]) -> str:
     """The report as one HTML page with the pictures inside, from `summary` and PNG files by id."""
     counts = found["papers_claims"]
-    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     rows = "".join(
         f'<tr><td><a href="#{id}">{id}</a></td><td>{_text(claim["claim"])}</td>'
         f"<td>{_verdict(claim['verdict'])}</td></tr>"
@@ -194,10 +209,7 @@ def page(found: Mapping[str, Any], pictures: Mapping[str, Sequence[bytes]]) -> s
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f"<title>The papers' experiments, reproduced</title><style>{STYLE}</style></head><body>"
         f"<h1>The papers' experiments, reproduced</h1><p>driftpeak "
-        f"{_text(found['driftpeak_version'])}. Of the papers' claims: {words}. A claim holds if "
-        f"the {100 * found['level']:g} % bootstrap intervals over trials, of paired differences, "
-        "all lie above zero; it does not hold if one lies below; otherwise the trials do not "
-        "decide it.</p>"
+        f"{_text(found['driftpeak_version'])}. Of the papers' claims: {words}. {RULE}</p>"
         f"<table><tr><th>experiment</th><th>claim</th><th>verdict</th></tr>{rows}</table>"
         f"{sections}</body></html>\n"
     )
@@ -241,16 +253,22 @@ def _claims(claims: list[Mapping[str, Any]]) -> str:
             f"<tr><th colspan=2>{_text(claim['claim'])}</th><td>{_verdict(claim['verdict'])}</td>"
             "</tr>"
         )
-        for measured in claim["comparisons"]:
-            numbers = (
-                f"{_number(measured['estimate'])} [{_number(measured['low'])}, "
-                f"{_number(measured['high'])}]"
-            )
-            rows += (
-                f"<tr><td>{_text(measured['quantity'])}</td><td class=n>{numbers}</td>"
-                f"<td><small>{measured['verdict']}, {measured['samples']} samples</small></td></tr>"
-            )
+        for setting, verdict in claim["settings"].items():
+            if len(claim["settings"]) > 1:
+                rows += f"<tr><td colspan=2><i>{_text(setting)}</i></td><td>{verdict}</td></tr>"
+            for measured in claim["comparisons"]:
+                rows += _measured(measured) if measured["setting"] == setting else ""
     return f"<table>{rows}</table>" if rows else ""
+
+
+def _measured(measured: Mapping[str, Any]) -> str:
+    numbers = _number(measured["estimate"])
+    if measured["low"] is not None:
+        numbers += f" [{_number(measured['low'])}, {_number(measured['high'])}]"
+    return (
+        f"<tr><td>{_text(measured['quantity'])}</td><td class=n>{numbers}</td>"
+        f"<td><small>{measured['verdict']}, {measured['samples']} samples</small></td></tr>"
+    )
 
 
 def _cases(cases: Mapping[str, Any]) -> str:
@@ -278,7 +296,7 @@ def _cases(cases: Mapping[str, Any]) -> str:
 
 
 def _verdict(verdict: str) -> str:
-    return f'<span class="{CLASSES[verdict]}">{verdict}</span>'
+    return f'<span class="{CLASSES.get(verdict, "open")}">{verdict}</span>'
 
 
 def _number(value: float | None) -> str:
