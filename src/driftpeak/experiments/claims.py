@@ -2,17 +2,18 @@
 
 A claim is a list of comparisons, each a statistic of paired samples that is positive if the claim
 is right. It *holds* where the 95 % intervals of all of them lie above zero: that all must needs no
-correction for their number (the union of the nulls is tested). It is *refuted* where at least one
-comparison is shown to be negative at a family-wise 5 % (two-sided, so 2.5 % on this side), by
-Holm's procedure over all comparisons of the claim: of many intervals one lies below zero by chance.
+correction for their number. It *does not hold* where at least one comparison is shown to be
+negative at a family-wise 5 % (two-sided, so 2.5 % on this side), by Holm's procedure over all
+comparisons of the claim: of many intervals one lies below zero by chance. Otherwise it is
+*undecided*.
 
-What a paper leaves open is decided in several ways: other readings of its words, and cases that
-take the place of others (`driftpeak.experiments.experiment.Case`). A claim *does not hold* only if
-it is refuted whichever way that is; if it holds one way and is refuted another, it *depends*.
+Where a paper leaves a choice open, its claim is put to the test with several plausible choices, the
+settings. It holds if it holds in all, does not hold if it fails in all, and
+depends on the choice if it holds in some and fails in others.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -22,12 +23,8 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.bootstrap import FEWEST, LEVEL, Array, Bootstrap, Combine, holm, in_words
 from driftpeak.simulation.samples import by_sample
 
-Verdict = Literal["holds", "does not hold", "depends", "undecided", "too few trials"]
-VERDICTS: tuple[Verdict, ...] = (
-    "holds", "does not hold", "depends", "undecided", "too few trials",
-)  # fmt: skip
-FIRST = ""
-"""The setting in which everything that the paper leaves open is as first chosen."""
+Verdict = Literal["holds", "does not hold", "undecided", "depends", "too few trials"]
+Whose = Literal["paper", "ours"]
 
 
 @dataclass(frozen=True)
@@ -68,11 +65,6 @@ class Column:
         """The case or the cases."""
         return self.case if isinstance(self.case, tuple) else (self.case,)
 
-    def moved(self, places: Mapping[str, str]) -> "Column":
-        """The same in the cases that take the place of its own."""
-        moved = tuple(places.get(case, case) for case in self.cases)
-        return replace(self, case=moved if isinstance(self.case, tuple) else moved[0])
-
 
 def difference(samples: Array) -> Array:
     """Mean of the first column minus that of the second."""
@@ -96,47 +88,29 @@ class Comparison:
     columns: tuple[Column, ...]
     combine: Combine = difference
 
-    @property
-    def cases(self) -> set[str]:
-        """All cases that it looks at."""
-        return {case for column in self.columns for case in column.cases}
 
-    def moved(self, places: Mapping[str, str]) -> "Comparison":
-        """The same in the cases that take the place of its own."""
-        return replace(self, columns=tuple(column.moved(places) for column in self.columns))
+Comparisons = tuple[Comparison, ...]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, or what would have to be so.
+    """What a paper says in its own words, or what we ask beside it.
 
     Attributes:
-        check: whether it is a check of our own instead of the paper's claim: on other data, with
-            other policies, or of something that the paper does not say.
-        readings: other comparisons that the paper's words may mean, by what they are then taken to
-            mean: `slowly` has no number.
+        comparisons: all must come out; or those of every setting, by what the setting is called.
+        whose: "paper": a claim of the paper, in its own setting. "ours": a check of our own, on
+            other data, other policies or other parameters than the paper's; its verdict is none
+            on the paper.
     """
 
     text: str
-    comparisons: tuple[Comparison, ...]
-    check: bool = False
-    readings: Mapping[str, tuple[Comparison, ...]] = field(default_factory=dict)
+    comparisons: Comparisons | Mapping[str, Comparisons]
+    whose: Whose = "paper"
 
-    def settings(
-        self, choices: Mapping[str, Mapping[str, str]]
-    ) -> dict[str, tuple[Comparison, ...]]:
-        """The claim's comparisons as first chosen, in every reading, and under every open choice.
-
-        Arguments:
-            choices: by open choice, the cases that take the place of others.
-        """
-        cases = {case for comparison in self.comparisons for case in comparison.cases}
-        elsewhere = {
-            choice: tuple(comparison.moved(places) for comparison in self.comparisons)
-            for choice, places in choices.items()
-            if cases & places.keys()
-        }
-        return {FIRST: self.comparisons, **self.readings, **elsewhere}
+    @property
+    def settings(self) -> Mapping[str, Comparisons]:
+        """The comparisons by setting; a claim without settings has one, without a name."""
+        return self.comparisons if isinstance(self.comparisons, Mapping) else {"": self.comparisons}
 
 
 @dataclass(frozen=True)
@@ -144,8 +118,8 @@ class Measured:
     """The statistic, and its interval of confidence `LEVEL`.
 
     Attributes:
-        setting: how what the paper leaves open was decided; `FIRST` as first chosen.
-        refuted_at: the adjusted p-value (Holm) of its being negative.
+        refuted_at: the adjusted p-value (Holm, over all comparisons of the claim) of its being
+            negative.
     """
 
     label: str
@@ -155,34 +129,32 @@ class Measured:
     samples: int
     refuted_at: float
     verdict: Verdict
-    setting: str = FIRST
 
     def __str__(self) -> str:
         return f"{self.label}: {in_words(self.estimate, self.low, self.high)}"
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """A claim with what was measured, and its verdict in every setting."""
+class Ruling:
+    """What was measured in one setting of a claim."""
 
-    claim: Claim
+    setting: str
     measured: tuple[Measured, ...]
     verdict: Verdict
-    settings: Mapping[str, Verdict]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim with the rulings in all its settings."""
+
+    claim: Claim
+    rulings: tuple[Ruling, ...]
+    verdict: Verdict
 
     @property
-    def exceptions(self) -> dict[str, Verdict]:
-        """The settings in which the verdict is another than as first chosen."""
-        return {
-            setting: verdict
-            for setting, verdict in self.settings.items()
-            if verdict != self.settings[FIRST]
-        }
-
-    def __str__(self) -> str:
-        others = "".join(f"; {setting}: {verdict}" for setting, verdict in self.exceptions.items())
-        first = f" (as first chosen: {self.settings[FIRST]}{others})" if others else ""
-        return self.verdict + first
+    def measured(self) -> tuple[Measured, ...]:
+        """What was measured, in the order of the settings."""
+        return tuple(one for ruling in self.rulings for one in ruling.measured)
 
 
 def lower(
@@ -207,33 +179,33 @@ def lowest(
     return tuple(lower((case, policy), (case, other), measure=measure) for other in others)
 
 
-def judge(
-    claim: Claim,
-    results: Mapping[str, xr.Dataset],
-    choices: Mapping[str, Mapping[str, str]] | None = None,
-) -> Judgement:
+def judge(claim: Claim, results: Mapping[str, xr.Dataset]) -> Judgement:
     """Put the claim to the test. The same results give the same numbers.
 
-    Arguments:
-        choices: by open choice, the cases that take the place of others
-            (`driftpeak.experiments.experiment.Experiment.open_choices`).
-
     Raises:
-        DriftpeakError: columns of a comparison with different numbers of samples.
+        DriftpeakError: a comparison of columns with different numbers of samples.
     """
-    settings = claim.settings(choices or {})
-    named = [(setting, one) for setting, several in settings.items() for one in several]
-    found = [_resampled(comparison, results) for _, comparison in named]
+    family = [one for comparisons in claim.settings.values() for one in comparisons]
+    found = [_resampled(comparison, results) for comparison in family]
     adjusted = holm([bootstrap.p_value() for _, bootstrap in found])
-    measured = tuple(
-        _measured(comparison.label, *one, float(refuted_at), setting)
-        for (setting, comparison), one, refuted_at in zip(named, found, adjusted, strict=True)
-    )
-    verdicts = {
-        setting: _all_hold([one.verdict for one in measured if one.setting == setting])
-        for setting in settings
-    }
-    return Judgement(claim, measured, _over_settings(verdicts), verdicts)
+    measured = iter(map(_measured, family, *zip(*found, strict=True), map(float, adjusted)))
+    rulings = []
+    for setting, comparisons in claim.settings.items():
+        its = tuple(next(measured) for _ in comparisons)
+        rulings.append(Ruling(setting, its, _all_hold({one.verdict for one in its})))
+    verdicts = {ruling.verdict for ruling in rulings}
+    verdict: Verdict = "undecided"
+    if len(verdicts) == 1:
+        verdict = rulings[0].verdict
+    elif {"holds", "does not hold"} <= verdicts:
+        verdict = "depends"
+    return Judgement(claim, tuple(rulings), verdict)
+
+
+def _all_hold(verdicts: set[Verdict]) -> Verdict:
+    """Of a list of comparisons: refuted by one of them, shown by all."""
+    order: tuple[Verdict, ...] = ("does not hold", "too few trials", "undecided", "holds")
+    return next(verdict for verdict in order if verdict in verdicts)
 
 
 def _resampled(
@@ -244,12 +216,11 @@ def _resampled(
     if len({len(column) for column in columns}) != 1:
         raise DriftpeakError(f"{comparison.label}: samples cannot be paired, their numbers differ")
     samples = np.stack(columns, axis=-1)
-    estimate = float(comparison.combine(samples))
-    return estimate, Bootstrap.of(samples, comparison.combine)
+    return float(comparison.combine(samples)), Bootstrap.of(samples, comparison.combine)
 
 
 def _measured(
-    label: str, estimate: float, bootstrap: Bootstrap, refuted_at: float, setting: str
+    comparison: Comparison, estimate: float, bootstrap: Bootstrap, refuted_at: float
 ) -> Measured:
     low, high = bootstrap.interval()
     verdict: Verdict = "undecided"
@@ -259,23 +230,5 @@ def _measured(
         verdict = "holds"
     elif refuted_at <= (1 - LEVEL) / 2:
         verdict = "does not hold"
-    return Measured(label, estimate, low, high, bootstrap.count, refuted_at, verdict, setting)
-
-
-def _all_hold(verdicts: Sequence[Verdict]) -> Verdict:
-    """Of a list of comparisons: refuted by one, shown by all."""
-    decisive: Verdict
-    for decisive in ("does not hold", "too few trials", "undecided"):
-        if decisive in verdicts:
-            return decisive
-    return "holds"
-
-
-def _over_settings(verdicts: Mapping[str, Verdict]) -> Verdict:
-    """Of a claim in every setting: refuted only if it is in all."""
-    found = set(verdicts.values())
-    if len(found) == 1:
-        return next(iter(found))
-    if {"holds", "does not hold"} <= found:
-        return "depends"
-    return "holds" if verdicts[FIRST] == "holds" else "undecided"
+    label, count = comparison.label, bootstrap.count
+    return Measured(label, estimate, low, high, count, refuted_at, verdict)

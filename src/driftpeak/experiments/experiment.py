@@ -79,8 +79,6 @@ class Case:
         data: name of a data set of `driftpeak.data`, if it is about recorded data.
         totals_only: keep the regret of the whole run only, not that of every step.
         predictions: record squared prediction errors, too.
-        instead_of, choice: of a case that is another one but for something that the paper leaves
-            open: the other case, and what is chosen here.
     """
 
     name: str
@@ -90,8 +88,6 @@ class Case:
     data: str = ""
     totals_only: bool = False
     predictions: bool = False
-    instead_of: str = ""
-    choice: str = ""
 
     @property
     def independent(self) -> bool:
@@ -123,15 +119,6 @@ class Experiment:
     notes: tuple[str, ...] = ()
     further: Mapping[str, Picture] = field(default_factory=dict)
     tables: Callable[[Results], tuple[Table, ...]] = lambda results: ()
-
-    @property
-    def open_choices(self) -> dict[str, dict[str, str]]:
-        """What the paper leaves open and some cases have otherwise: these, by whom they replace."""
-        choices: dict[str, dict[str, str]] = {}
-        for case in self.cases:
-            if case.choice:
-                choices.setdefault(case.choice, {})[case.instead_of] = case.name
-        return choices
 
     @property
     def pictures(self) -> dict[str, Picture]:

@@ -10,20 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import xarray as xr
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.bootstrap import FEWEST, LEVEL
-from driftpeak.experiments.claims import VERDICTS, Judgement, judge
+from driftpeak.experiments.claims import Judgement, Measured, Verdict, judge
 from driftpeak.experiments.experiment import Experiment, Results
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.experiments.running.runner import mean_regret, read_results
 from driftpeak.files import new_file
 from driftpeak.simulation.samples import standard_error
-
-AS_FIRST = "as first chosen"
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Outcome:
 
 def outcome(experiment: Experiment, results: Results, provenance: Mapping[str, Any]) -> Outcome:
     """Judge an experiment's claims."""
-    judged = tuple(judge(claim, results, experiment.open_choices) for claim in experiment.claims)
+    judged = tuple(judge(claim, results) for claim in experiment.claims)
     return Outcome(experiment, results, provenance, judged)
 
 
@@ -78,23 +76,15 @@ def as_json(one: Outcome) -> dict[str, Any]:
         "claims": [
             {
                 "claim": judgement.claim.text,
-                "kind": "check" if judgement.claim.check else "paper",
+                "whose": judgement.claim.whose,
                 "verdict": judgement.verdict,
-                "settings": {
-                    name or AS_FIRST: verdict for name, verdict in judgement.settings.items()
-                },
-                "comparisons": [
+                "settings": [
                     {
-                        "setting": measured.setting or AS_FIRST,
-                        "quantity": measured.label,
-                        "estimate": _finite(measured.estimate),
-                        "low": _finite(measured.low),
-                        "high": _finite(measured.high),
-                        "samples": measured.samples,
-                        "refuted_at": measured.refuted_at,
-                        "verdict": measured.verdict,
+                        "setting": ruling.setting,
+                        "verdict": ruling.verdict,
+                        "comparisons": [_measured(one) for one in ruling.measured],
                     }
-                    for measured in judgement.measured
+                    for ruling in judgement.rulings
                 ],
             }
             for judgement in one.judgements
@@ -109,6 +99,18 @@ def as_json(one: Outcome) -> dict[str, Any]:
             }
             for name, runs in one.results.items()
         },
+    }
+
+
+def _measured(one: Measured) -> dict[str, Any]:
+    return {
+        "quantity": one.label,
+        "estimate": _finite(one.estimate),
+        "low": _finite(one.low),
+        "high": _finite(one.high),
+        "samples": one.samples,
+        "refuted_at": one.refuted_at,
+        "verdict": one.verdict,
     }
 
 
@@ -138,10 +140,10 @@ def _finite(number: float) -> float | None:
 
 def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """What `summary.json` holds, from `as_json` of every outcome by id."""
-    counts = dict.fromkeys(VERDICTS, 0)
+    counts = dict.fromkeys(get_args(Verdict), 0)
     for one in outcomes.values():
         for claim in one["claims"]:
-            counts[claim["verdict"]] += claim["kind"] == "paper"
+            counts[claim["verdict"]] += claim["whose"] == "paper"
     return {
         "command": "reproduce",
         "driftpeak_version": version("driftpeak"),
@@ -175,11 +177,10 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 RULE = (
     f"A claim holds if the {100 * LEVEL:g} % bootstrap intervals over trials, of paired "
-    "differences, all lie above zero. It is refuted if at least one difference is below zero at a "
-    f"family-wise {100 * (1 - LEVEL):g} % (Holm, over all differences of the claim). What a paper "
-    "leaves open is chosen in several ways: a claim does not hold only if it is refuted in all of "
-    "them, and depends on the choice if it holds with one and is refuted with another. Otherwise "
-    f"the trials do not decide it; fewer than {FEWEST} are too few."
+    "differences, all lie above zero. It does not hold if at least one difference is below zero at "
+    f"a family-wise {100 * (1 - LEVEL):g} % (Holm, over all differences of the claim). Otherwise "
+    f"the trials do not decide it; fewer than {FEWEST} are too few. Where a paper leaves a choice "
+    "open, its claim depends on it if it holds with some choices and does not hold with others."
 )
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222}
@@ -202,7 +203,7 @@ def page(found: Mapping[str, Any], pictures: Mapping[str, Sequence[bytes]]) -> s
         f"<td>{_verdict(claim['verdict'])}</td></tr>"
         for id, one in found["experiments"].items()
         for claim in one["claims"]
-        if claim["kind"] == "paper"
+        if claim["whose"] == "paper"
     )
     sections = "".join(_section(id, one, pictures[id]) for id, one in found["experiments"].items())
     return (
@@ -224,9 +225,9 @@ def _section(id: str, one: Mapping[str, Any], pictures: Sequence[bytes]) -> str:
     notes = "".join(f"<p>{_text(note)}</p>" for note in one["notes"])
     choices = "".join(f"<li>{_text(choice)}</li>" for choice in one["choices"])
     left_open = f"<p>What the paper leaves open:</p><ul>{choices}</ul>" if choices else ""
-    main = [claim for claim in one["claims"] if claim["kind"] == "paper"]
-    checks = [claim for claim in one["claims"] if claim["kind"] == "check"]
-    further = f"<h3>Beyond the paper's claims</h3>{_claims(checks)}" if checks else ""
+    main = [claim for claim in one["claims"] if claim["whose"] == "paper"]
+    checks = [claim for claim in one["claims"] if claim["whose"] == "ours"]
+    further = f"<h3>Checks of our own</h3>{_claims(checks)}" if checks else ""
     return (
         f'<section id="{id}"><h2>{id}: {_text(one["title"])}</h2>'
         f'<p class="note">{_text(one["source"])}; seed {one["seed"]}.</p>'
@@ -253,15 +254,17 @@ def _claims(claims: list[Mapping[str, Any]]) -> str:
             f"<tr><th colspan=2>{_text(claim['claim'])}</th><td>{_verdict(claim['verdict'])}</td>"
             "</tr>"
         )
-        for setting, verdict in claim["settings"].items():
-            if len(claim["settings"]) > 1:
-                rows += f"<tr><td colspan=2><i>{_text(setting)}</i></td><td>{verdict}</td></tr>"
-            for measured in claim["comparisons"]:
-                rows += _measured(measured) if measured["setting"] == setting else ""
+        for ruling in claim["settings"]:
+            if ruling["setting"]:
+                rows += (
+                    f"<tr><td colspan=2><i>{_text(ruling['setting'])}</i></td>"
+                    f"<td>{_verdict(ruling['verdict'])}</td></tr>"
+                )
+            rows += "".join(_comparison(one) for one in ruling["comparisons"])
     return f"<table>{rows}</table>" if rows else ""
 
 
-def _measured(measured: Mapping[str, Any]) -> str:
+def _comparison(measured: Mapping[str, Any]) -> str:
     numbers = _number(measured["estimate"])
     if measured["low"] is not None:
         numbers += f" [{_number(measured['low'])}, {_number(measured['high'])}]"
