@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.experiments.claims import difference, interval
+from driftpeak.experiments.bootstrap import interval
+from driftpeak.experiments.claims import difference
 from driftpeak.experiments.papers import mauduit2025 as m25
 
 TRIALS = 10
