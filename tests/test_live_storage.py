@@ -168,7 +168,7 @@ def test_another_format_is_refused(storage, name, monkeypatch):
     live_worker.make(storage, name)
     monkeypatch.undo()
     for make in (lambda: dp.Optimizer.load(storage, name), lambda: live_worker.make(storage, name)):
-        with pytest.raises(dp.DriftpeakError, match=r"in format 1; this version .* reads format 2"):
+        with pytest.raises(dp.DriftpeakError, match=r"in format 1; this version .* reads format 3"):
             make()
 
 
@@ -356,7 +356,7 @@ def test_a_bad_snapshot_costs_time_only(tmp_path, monkeypatch):
     kept = Path(f"{path}.snapshot")
     good = kept.read_bytes()
     expected = dp.Optimizer.load(path).history()
-    for bad in (good[:-1], b"", b"{}\n", good.replace(b'"format": 2', b'"format": 1')):
+    for bad in (good[:-1], b"", b"{}\n", good.replace(b'"format": 3', b'"format": 1')):
         kept.write_bytes(bad)
         with pytest.warns(dp.DriftpeakWarning, match="all events are read instead"):
             assert dp.Optimizer.load(path).history() == expected

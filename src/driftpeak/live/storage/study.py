@@ -14,7 +14,7 @@ from driftpeak.live.events import Event, from_dict, to_dict
 from driftpeak.live.policy_data import can_be_made, differences
 from driftpeak.live.storage.store import Position, Store
 
-FORMAT = 2  # 1: one kind of drift only
+FORMAT = 3  # 1: one kind of drift only; 2: policies by the names of their classes
 EVERY = 1_000  # events between two snapshots
 DEFAULT_NAME = "study"
 
