@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from driftpeak.arguments import Recorded
 from driftpeak.beliefs import Posterior
 from driftpeak.derivatives import Tail, check_tail, derivative_tail
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
@@ -301,7 +302,7 @@ class Heteroscedastic(Width):
         return self.norm_bound + jnp.sqrt(2 * inside)
 
 
-class Elimination(Width):
+class Elimination(Recorded, Width):
     r"""The width of phased elimination with restarts (IT25 (8)), the same at every step.
 
     \(B (\frac{C}{\sqrt\lambda} \sqrt{L} + 1) + \frac{\rho}{\sqrt\lambda} \sqrt{2 L}\) with
