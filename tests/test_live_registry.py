@@ -105,7 +105,7 @@ EXAMPLES = {
     "scaled-log": widths.ScaledLog(0.2, 0.4),
     "constant": widths.Constant(1.5),
     "finite-domain": widths.FiniteDomain(9, 0.2),
-    "bayesian": widths.Bayesian(2, resetting=True, horizon=99),
+    "bayesian": widths.Bayesian(2, resetting=True, a=30.0, b=6.0, horizon=99),
     "igp": widths.IGP(2.0, gain=dp.TabulatedGain([0.0, 1.0, 1.5])),
     "confidence": widths.Confidence(2.0, noise_variance=0.1),
     "sliding-confidence": widths.SlidingConfidence(noise_variance=0.1, horizon=50),
