@@ -232,6 +232,9 @@ class Confidence(FrequentistWidth):
     the realised single-weighted gain of the belief bounds it from above, since weights are at most
     one, so the default is valid too, and a little wider.
 
+    ZS21's \(\delta\) is that of one block, D22's that of one step (see the page on theory):
+    for a whole run divide it by the number of blocks, or of steps.
+
     `noise_variance` is lambda, the prior's.
     """
 
