@@ -65,7 +65,7 @@ _ELIMINATION: Parameters = {
 _PRESET: Parameters = {
     "horizon": int,
     "reward_bound": float,
-    "preset": "tuned",
+    "preset": "published",
     **{field.name: type(field.default) for field in fields(Constants)},
 }
 _SIDE_QUERIES: Parameters = {"rate": 1.0, "dimension": int, "mixing": int}
@@ -244,7 +244,7 @@ def _parse(
 
 def _convert(name: str, value: str, kind: type) -> Any:
     try:
-        return kind(value)
-    except ValueError:
-        wanted = {int: "an integer", float: "a number"}[kind]
+        return {"true": True, "false": False}[value] if kind is bool else kind(value)
+    except (KeyError, ValueError):
+        wanted = {int: "an integer", float: "a number", bool: "true or false"}[kind]
         raise DriftpeakError(f"{name} must be {wanted}; got {value!r}") from None
