@@ -87,6 +87,27 @@ def test_verdicts():
     assert judge(wins, few).verdict == "undecided"
 
 
+def test_a_claim_depends_on_what_the_paper_leaves_open_only_where_it_holds_here_and_fails_there():
+    generator = np.random.default_rng(4)
+    low = generator.normal(size=(20, 6))
+    results = results_of({"low": low, "high": low + 1, "same": low[::-1]})
+    wins, loses = lower(("case", "low"), ("case", "high")), lower(("case", "high"), ("case", "low"))
+    even = lower(("case", "low"), ("case", "same"))
+    for settings, verdict in (
+        ((wins, wins), "holds"),
+        ((loses, loses), "does not hold"),
+        ((wins, loses), "depends"),
+        ((wins, loses, even), "depends"),
+        ((wins, even), "undecided"),
+        ((loses, even), "undecided"),
+    ):
+        claim = Claim("", {str(number): (one,) for number, one in enumerate(settings)})
+        judgement = judge(claim, results)
+        assert judgement.verdict == verdict
+        assert [ruling.setting for ruling in judgement.rulings] == list(claim.settings)
+        assert len(judgement.measured) == len(settings)
+
+
 def test_columns_take_the_steps_they_name():
     results = results_of({"a": np.arange(20.0).reshape(2, 10)})
     np.testing.assert_allclose(Column("case", "a", first=3, last=5).samples(results), [3, 13])

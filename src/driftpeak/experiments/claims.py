@@ -3,6 +3,10 @@
 A claim is a list of comparisons, each a statistic of paired samples that is positive if the claim
 is right. It holds if the intervals of all of them lie above zero, does not hold if one lies below,
 and is undecided otherwise. That all must hold needs no correction for their number.
+
+Where a paper leaves a choice open, its claim is put to the test with several plausible choices, the
+settings. It holds if it holds in all, does not hold if it fails in all, and
+depends on the choice if it holds in some and fails in others.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +20,8 @@ from scipy import stats
 from driftpeak.errors import DriftpeakError
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-Verdict = Literal["holds", "does not hold", "undecided"]
+Verdict = Literal["holds", "does not hold", "undecided", "depends"]
+Whose = Literal["paper", "ours"]
 
 RESAMPLES = 10_000
 LEVEL = 0.95
@@ -102,18 +107,28 @@ class Comparison:
     combine: Combine = difference
 
 
+Comparisons = tuple[Comparison, ...]
+
+
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, or what would have to be so.
+    """What a paper says in its own words, or what we ask beside it.
 
     Attributes:
-        check: whether it tests the hold of another claim on numbers that the paper left open,
-            instead of being the paper's.
+        comparisons: all must come out; or those of every setting, by what the setting is called.
+        whose: "paper": a claim of the paper, in its own setting. "ours": a check of our own, on
+            other data, other policies or other parameters than the paper's; its verdict is none
+            on the paper.
     """
 
     text: str
-    comparisons: tuple[Comparison, ...]
-    check: bool = False
+    comparisons: Comparisons | Mapping[str, Comparisons]
+    whose: Whose = "paper"
+
+    @property
+    def settings(self) -> Mapping[str, Comparisons]:
+        """The comparisons by setting; a claim without settings has one, without a name."""
+        return self.comparisons if isinstance(self.comparisons, Mapping) else {"": self.comparisons}
 
 
 @dataclass(frozen=True)
@@ -129,12 +144,26 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """A claim with what was measured."""
+class Ruling:
+    """What was measured in one setting of a claim."""
 
-    claim: Claim
+    setting: str
     measured: tuple[Measured, ...]
     verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim with the rulings in all its settings."""
+
+    claim: Claim
+    rulings: tuple[Ruling, ...]
+    verdict: Verdict
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """What was measured, in the order of the settings."""
+        return tuple(one for ruling in self.rulings for one in ruling.measured)
 
 
 def lower(
@@ -161,14 +190,25 @@ def lowest(
 
 def judge(claim: Claim, results: Mapping[str, xr.Dataset]) -> Judgement:
     """Put the claim to the test. The same results give the same numbers."""
-    measured = tuple(measure(comparison, results) for comparison in claim.comparisons)
+    rulings = tuple(_rule(setting, every, results) for setting, every in claim.settings.items())
+    verdicts = {one.verdict for one in rulings}
+    verdict: Verdict = "undecided"
+    if len(verdicts) == 1:
+        verdict = rulings[0].verdict
+    elif {"holds", "does not hold"} <= verdicts:
+        verdict = "depends"
+    return Judgement(claim, rulings, verdict)
+
+
+def _rule(setting: str, comparisons: Comparisons, results: Mapping[str, xr.Dataset]) -> Ruling:
+    measured = tuple(measure(comparison, results) for comparison in comparisons)
     verdicts = {one.verdict for one in measured}
     verdict: Verdict = "undecided"
     if verdicts == {"holds"}:
         verdict = "holds"
     elif "does not hold" in verdicts:
         verdict = "does not hold"
-    return Judgement(claim, measured, verdict)
+    return Ruling(setting, measured, verdict)
 
 
 def measure(comparison: Comparison, results: Mapping[str, xr.Dataset]) -> Measured:

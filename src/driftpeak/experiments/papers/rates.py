@@ -198,7 +198,7 @@ EXPERIMENTS = (
             for name, given in (BY_HORIZON | BY_CHANGES).items()
         ),
         tuple(
-            Claim(text, (comparison,), check=True)
+            Claim(text, (comparison,), whose="ours")
             for policy in THEORY
             for text, comparison in (
                 (f"{policy} is sublinear in T", _sublinear(policy)),
