@@ -1,5 +1,11 @@
 """H23: Hong, Li and Tewari, An optimization-based algorithm for non-stationary kernel bandits.
 
+Played as in the authors' program (github.com/kihyukh/aistats2023) and the configurations beside it.
+Its GP-UCB starts from the inverse 20 I where the ridge 20 that it names would give I / 20: a ridge
+of 1/20, and deviations 20 times those of the posterior, which is how it is played here. Its sliding
+window takes old observations out with the wrong sign (`program.SlippedWindow`); the panels have
+both that and the window proper.
+
 On the unit sphere of R^10 points are about 1.4 apart: with l = 0.2 their Gram matrix is nearly the
 identity, and the problem nearly a bandit with 100 unrelated arms. Hence l = 1 as well.
 """
@@ -11,76 +17,65 @@ import numpy as np
 
 from driftpeak.domains import unit_sphere
 from driftpeak.environments import Environment, MovingCosine, SignSwitches
-from driftpeak.experiments.claims import Claim, lowest
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.claims import Claim, Column, Comparison, lower, lowest
+from driftpeak.experiments.experiment import Case, Experiment, Results, Setup, Table
 from driftpeak.experiments.figures import regret_panels
-from driftpeak.information import greedy_gain
+from driftpeak.experiments.papers.hong2023_program import SlippedWindow
+from driftpeak.information import TabulatedGain, fractional_gain
 from driftpeak.kernels import SE
-from driftpeak.policies import ADAOPKB, SWGPUCB, WGPUCB, Policy
-from driftpeak.priors import Prior
-from driftpeak.theory.schedules import discount_factor, window_length
-
-STEPS, TRIALS, PEAK, NOISE = 10_000, 25, 0.8, 0.1
-RIVALS = ["SW-GP-UCB", "WGP-UCB"]
-LENGTHSCALES = {0.2: TRIALS, 1.0: 10}  # H23's own, and one with structure: trials
-
-
-def setup(changes: tuple[int, ...] | None, lengthscale: float) -> Setup:
-    """Sign switches after `changes`, or the moving cosine; nobody is told how much it moves."""
-    kernel = SE(lengthscale)
-    prior = Prior(unit_sphere(100, 10), kernel, NOISE**2)
-    gain = float(greedy_gain(prior, STEPS)[-1])
-    window = window_length(kernel, horizon=STEPS, dimension=10, gain=gain)
-    discount = discount_factor(kernel, horizon=STEPS, dimension=10, gain=gain)
-    policies: dict[str, Policy[Any]] = {
-        "SW-GP-UCB": SWGPUCB(prior, window=window),
-        "WGP-UCB": WGPUCB(prior, discount=discount),
-        "ADA-OPKB": ADAOPKB(prior, horizon=STEPS, reward_bound=PEAK + 5 * NOISE),
-    }
-    world: Environment[Any] = (
-        MovingCosine(prior, peak=PEAK)
-        if changes is None
-        else SignSwitches(prior, changes=changes, peak=PEAK)
-    )
-    settings = {
-        "lengthscale": lengthscale, "changes": changes, "gain": gain, "window": window,
-        "discount": discount, "width": "0.8, 4", "opkb": "tuned",
-        "largest correlation": float(np.triu(prior.gram, 1).max()),
-    }  # fmt: skip
-    return Setup(world, policies, STEPS, settings)
-
-
-def _experiment(id: str, title: str, changes: tuple[int, ...] | None) -> Experiment:
-    names = {f"l = {lengthscale:g}": lengthscale for lengthscale in LENGTHSCALES}
-    return Experiment(
-        id,
-        title + ", 100 points on the sphere of R^10",
-        f"H23 figure {id[-2:]}",
-        tuple(
-            Case(name, partial(setup, changes, length), LENGTHSCALES[length], chunk=13)
-            for name, length in names.items()
-        ),
-        tuple(
-            Claim(f"ADA-OPKB has the lowest regret: {name}", lowest(name, "ADA-OPKB", RIVALS),
-                  whose="paper" if name == "l = 0.2" else "ours")
-            for name in names
-        ),
-        regret_panels,
-        choices=(
-            "Nobody knows how much the function moves: window and discount are those of theory "
-            "for an unknown variation, with the greedy gain of 10,000 observations.",
-            "Width of SW- and WGP-UCB: B16's sqrt(0.8 log(4 t)); ADA-OPKB has H23's tuned "
-            "constants.",
-        ),
-        notes=(
-            "With l = 0.2 the Gram matrix is nearly the identity: this benchmark is close to an "
-            "unstructured bandit with 100 arms. The panel with l = 1 has structure to learn.",
-        ),
-    )  # fmt: skip
-
-
-EXPERIMENTS = (
-    _experiment("h23-fig1a", "The sign switches after 3000", (3000,)),
-    _experiment("h23-fig1b", "The sign switches after 1500 and 5000", (1500, 5000)),
-    _experiment("h23-fig2b", "A cosine that moves", None),
+from driftpeak.policies import (
+    ADAOPKB,
+    GPUCB,
+    OPKB,
+    SWGPUCB,
+    TVGPUCB,
+    WGPUCB,
+    Auto,
+    BeliefPolicy,
+    Policy,
 )
+from driftpeak.priors import Prior
+from driftpeak.widths import IGP, Confidence
+
+STEPS, PEAK, LIMIT, NOISE, DELTA = 10_000, 0.8, 1.0, 0.1, 1e-4
+RIDGE, SCALE = 20.0, 0.01  # of H23's GP-UCB
+WEIGHTED_RIDGE, DISCOUNT, WEIGHTED_SCALE = 0.01, 0.9996, 0.5  # of its WGP-UCB
+GAIN_TOLERANCE = 1e-4  # nats
+
+
+def program_gain(prior: Prior, ridge: float, most: int, steps: int = STEPS) -> Any:
+    """H23's gain at every step t: half the log det for min(t, `most`) observations.
+
+    Straight lines between powers of two, as in its program. Entry i serves step i + 1, which has i
+    observations behind it.
+    """
+    places = sorted({*(2**k for k in range(int(np.log2(steps)) + 1)), steps})
+    values = [fractional_gain(prior, t / ridge, tolerance=GAIN_TOLERANCE) / 2 for t in places]
+    return np.interp(np.minimum(np.arange(1, steps + 2), most), places, values)
+
+
+def gpucb(prior: Prior, window: int | None) -> BeliefPolicy:
+    """H23's GP-UCB, or SW-GP-UCB with old observations taken out as they must be.
+
+    Its width is 0.01 (1 + sqrt(2 (g / 2 + 1 + log 1/delta))), times the 20 of its deviations.
+    """
+    gain = program_gain(prior, RIDGE, STEPS if window is None else window)
+    width = IGP(RIDGE * SCALE, RIDGE * SCALE, DELTA, TabulatedGain(gain / 2))
+    seen = prior.with_noise_variance(1 / RIDGE)
+    return GPUCB(seen, width=width) if window is None else SWGPUCB(seen, window=window, width=width)
+
+
+def slipped(prior: Prior, window: int) -> SlippedWindow:
+    """SW-GP-UCB as in H23's program."""
+    gain = program_gain(prior, RIDGE, window)
+    widths = SCALE * (1 + np.sqrt(2 * (gain / 2 + 1 - np.log(DELTA))))
+    return SlippedWindow(prior, window=window, ridge=RIDGE, widths=widths)
+
+
+def weighted(prior: Prior) -> BeliefPolicy:
+    """H23's WGP-UCB: width 0.5 (0.8 + 0.1 sqrt(2 (g + log 1/delta))); the newest has age 1."""
+    gain = TabulatedGain(program_gain(prior, WEIGHTED_RIDGE, STEPS))
+    scales = WEIGHTED_SCALE * PEAK, WEIGHTED_SCALE * NOISE
+    width = Confidence(*scales, DELTA, gain, noise_variance=1.0)  # no 1 / sqrt(lambda), as there
+    seen = prior.with_noise_variance(WEIGHTED_RIDGE / DISCOUNT)
+    return WGPUCB(seen, discount=DISCOUNT, width=width)
