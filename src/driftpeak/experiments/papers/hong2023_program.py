@@ -77,9 +77,7 @@ class SlippedWindow(Policy[SlippedState]):
         # before the first reward the program scores every point 0
         return state, jnp.argmax(jnp.where(state.step > 0, scores, 0.0))
 
-    def tell(
-        self, state: SlippedState, query: Query, reward: Scalar, time: Scalar
-    ) -> SlippedState:
+    def tell(self, state: SlippedState, query: Query, reward: Scalar, time: Scalar) -> SlippedState:
         reward = checked_reward(reward)
         place = state.step % self.window
         left, lost = state.actions[place], state.rewards[place]
