@@ -1,11 +1,12 @@
 """The noise of rewards."""
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 from jax.scipy.special import ndtr, ndtri
-from jaxtyping import Array, Float
 
-Scalar = Float[Array, ""]
+Scalar = Any  # a real number; an array of one inside JAX
 
 
 class Noise(eqx.Module):

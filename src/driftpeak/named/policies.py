@@ -89,7 +89,7 @@ POLICIES: dict[str, Entry] = {
     "sparq": Entry(SparQ, _SIDE_QUERIES),
     "w-sparq": Entry(WSparQ, {"exponent": 1.0, "a": 0.25, "slope": 1.0, **_SIDE_QUERIES}),
     "adaptive-sparq": Entry(AdaptiveSparQ, {"a": 0.25, **_SIDE_QUERIES}),
-    "pe": Entry(PE, _ELIMINATION, is_belief=False, has_horizon=True),
+    "pe": Entry(PE, {**_ELIMINATION, "constant": float}, is_belief=False, has_horizon=True),
     "r-perp": Entry(
         RPERP,
         {**_ELIMINATION, "period": int, "variation": float},

@@ -161,7 +161,7 @@ EXPERIMENTS = (
             "GP-UCB, IGP-UCB and R-PERP have the width of their theorem at theory's parameter; the "
             "rest of the GP-UCB family B16's sqrt(0.8 log 4t), which is far below the theorems'. "
             "The grid has that width and B16's smallest, sqrt(0.2 log 0.4t).",
-            f"R-PERP's grid has C = {SMALLER:g}; OPKB and ADA-OPKB H23's tuned constants; "
+            f"R-PERP's grid has C = {SMALLER:g}; OPKB and ADA-OPKB the constants of H23's program; "
             "ADA-OPKB has no parameter.",
             "SparQ and its kin are left out: they may ask for more than one value a step.",
             "auto has its defaults everywhere; nothing about it depends on the world.",
