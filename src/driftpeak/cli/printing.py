@@ -146,4 +146,4 @@ def print_claims(outcome: "Outcome") -> None:
             if ruling.setting:
                 print(f"    {ruling.verdict.upper()}: {ruling.setting}")
             for one in ruling.measured:
-                print(f"      {one.label}: {one.estimate:.3g} [{one.low:.3g}, {one.high:.3g}]")
+                print(f"      {one}")

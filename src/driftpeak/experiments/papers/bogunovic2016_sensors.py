@@ -9,8 +9,8 @@ import numpy as np
 from driftpeak.data import RewardTable, read_speeds, read_table, split_days
 from driftpeak.environments import Table
 from driftpeak.errors import DriftpeakError
+from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import (
-    Array,
     Claim,
     Column,
     Comparison,
