@@ -73,11 +73,12 @@ def _overall(standings: Standings) -> Table:
     rows = []
     for number in standings.order:
         low, high = interval(ranks[number][:, None], lambda samples: samples[..., 0].mean(axis=-1))
+        lowest, highest = standings.overall_interval[number]
         rows.append(
             (
                 names[number],
                 f"{ranks[number].mean():.1f} [{low:.1f}, {high:.1f}]",
-                f"{ratios[number]:.2f}",
+                f"{ratios[number]:.2f} [{lowest:.2f}, {highest:.2f}]",
                 f"{standings.ratio[number].max():.2f}",
             )
         )
