@@ -15,7 +15,7 @@ import numpy as np
 
 import driftpeak as dp
 from driftpeak.environments import Environment
-from driftpeak.experiments.claims import interval
+from driftpeak.experiments.bootstrap import interval
 from driftpeak.experiments.tournament.scores import ratio
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=50), dp.SE(0.2), noise_variance=0.01)
