@@ -204,7 +204,7 @@ def test_a_small_tournament(tmp_path, monkeypatch):
     monkeypatch.setitem(registry.EXPERIMENTS, "tournament", tiny)
     summary = reproduce([tiny], Plan(trials=3), output=tmp_path)
     tables = summary["experiments"]["tournament"]["tables"]
-    assert [len(table["rows"]) for table in tables] == [len(CONTENDERS), 2, 2]
+    assert [len(table["rows"]) for table in tables] == [len(CONTENDERS), 2, 2, 2]
     assert {len(row) for table in tables for row in table["rows"]} == {
         len(table["columns"]) for table in tables
     }

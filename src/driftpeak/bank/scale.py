@@ -91,11 +91,13 @@ class Scale(eqx.Module):
         if not self.learned:
             return state
         spread = variance[:, None] + noise * jnp.exp(self.ratios)[None]
+        # products and sums of rows and columns: of all cells only one exponential is taken
         expected = jnp.log(spread)[:, None, :] + jnp.asarray(self.amplitudes)[None, :, None]
-        squared = jnp.log(surprise**2 + TINY)[:, None, None] - expected
-        near = jnp.exp(jnp.minimum(squared, 2 * np.log(GAUSSIAN)))
-        far = GAUSSIAN**2 * jnp.maximum(squared - 2 * np.log(GAUSSIAN), 0.0)
-        likelihood = -0.5 * (near + far + expected)
+        away = (surprise**2 + TINY)[:, None] / spread
+        squared = away[:, None, :] * jnp.exp(-self.amplitudes)[None, :, None]
+        near = jnp.minimum(squared, GAUSSIAN**2)
+        beyond = jnp.log(away / GAUSSIAN**2)[:, None, :] - self.amplitudes[None, :, None]
+        likelihood = -0.5 * (near + GAUSSIAN**2 * jnp.maximum(beyond, 0.0) + expected)
         shares = jnp.exp(likelihood - likelihood.max()) * chance.T[:, :, None]
         before = (1 - CHANGE) * state.posterior + CHANGE * jnp.asarray(self.prior)
         posterior = before * (shares.sum(axis=0) + TINY)
