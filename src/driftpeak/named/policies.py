@@ -68,7 +68,13 @@ _PRESET: Parameters = {
     "preset": "tuned",
     **{field.name: type(field.default) for field in fields(Constants)},
 }
-_SIDE_QUERIES: Parameters = {"rate": 1.0, "dimension": int, "mixing": int}
+_SIDE_QUERIES: Parameters = {
+    "rate": 1.0,
+    "dimension": int,
+    "asks": "before",
+    "multiplicity": False,
+    "mixing": int,
+}
 
 POLICIES: dict[str, Entry] = {
     "random": Entry(UniformRandom, {}, is_belief=False),
@@ -244,7 +250,7 @@ def _parse(
 
 def _convert(name: str, value: str, kind: type) -> Any:
     try:
-        return kind(value)
-    except ValueError:
-        wanted = {int: "an integer", float: "a number"}[kind]
+        return {"true": True, "false": False}[value.lower()] if kind is bool else kind(value)
+    except (KeyError, ValueError):
+        wanted = {int: "an integer", float: "a number", bool: "true or false"}[kind]
         raise DriftpeakError(f"{name} must be {wanted}; got {value!r}") from None

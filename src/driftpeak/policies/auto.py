@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak.arguments import Recorded
 from driftpeak.bank import (
     Bank,
     BankState,
@@ -77,7 +78,7 @@ class Predictive(NamedTuple):
     variances: Float[Array, " k"]
 
 
-class Auto(Policy[AutoState]):
+class Auto(Recorded, Policy[AutoState]):
     """A bank of beliefs that infers how the function moves, and how large function and noise are.
 
     Arguments:

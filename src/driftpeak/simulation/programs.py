@@ -117,14 +117,19 @@ def play(
             state = policy.inform(state, now)
         restarts = policy.restarts(state)
         side_queries = squared_error = errors = None
-        if policy.side_capacity > 0:
+
+        def consulted(state: Any) -> Any:
             state, arms, wanted = policy.consult(state, time)
             noise = jax.random.normal(
                 jax.random.fold_in(expert_key, number), arms.shape, dtype=float
             )
             answers = now[arms] + jnp.sqrt(noise_variance) * noise
             state = policy.hear(state, arms, answers, wanted, time)
-            side_queries = wanted.sum().astype(jnp.int32)
+            return state, wanted.sum().astype(jnp.int32)
+
+        asks = policy.consults if policy.side_capacity > 0 else "never"
+        if asks == "before":
+            state, side_queries = consulted(state)
         if predictions and (expected := policy.predict(state, time)) is not None:
             errors = (expected.mean - now) ** 2
             squared_error = jnp.mean(errors)
@@ -134,6 +139,8 @@ def play(
         noise = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
         reward = value + jnp.sqrt(noise_variance) * noise
         state = policy.tell(state, query, reward, time)
+        if asks == "after":
+            state, side_queries = consulted(state)
         restarts = (policy.restarts(state) - restarts).astype(jnp.uint8)
         action = query.astype(jnp.int32)
         thoughts = policy.read(state) if readings else None
