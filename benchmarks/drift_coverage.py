@@ -1,7 +1,7 @@
 """How often the 95 % interval of a drift, learned with noise and covariance from rows, is right.
 
 Markov drift with an SE covariance over [0, 1], a mean per arm, noise in shares of the signal's
-variance; 20 seeds of every world. Seconds are processor time per table.
+variance; 10 seeds of every world. Seconds are processor time per table.
 """
 
 import itertools
@@ -17,7 +17,7 @@ DRIFTS, NOISES = (0.001, 0.01, 0.05, 0.3), (0.01, 0.1, 0.3)
 SIZES = ((4, 200, 0.3), (8, 300, 0.3))  # arms, rows, lengthscale
 LARGER = ((5, 1500, 0.3), (12, 300, 0.2), (30, 400, 0.2))
 WORLDS = tuple((*size, drift, noise) for size in SIZES for drift in DRIFTS for noise in NOISES)
-SEEDS = 20
+SEEDS = 10
 TARGETS = {"covered, of all": ">= 0.9"}
 
 

@@ -52,7 +52,7 @@ def sensors(path: Path) -> Setup:
         STATIC: GPUCB(belief, width=width),
         RANDOM: UniformRandom(belief),
     }
-    found = estimate_drift(history, prior=belief)
+    found = estimate_drift(history, noise_variance=0.5)
     settings = {
         "drift": 0.03,
         "period": 15,
