@@ -6,6 +6,7 @@ from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.experiments.experiment import Experiment
 from driftpeak.experiments.papers import (
     bogunovic2016,
+    bogunovic2016_model,
     bogunovic2016_sensors,
     deng2022,
     hong2023,
@@ -17,6 +18,7 @@ from driftpeak.experiments.papers import (
 from driftpeak.experiments.tournament import experiment as tournament
 
 PAPERS = (
+    bogunovic2016_model,
     bogunovic2016,
     bogunovic2016_sensors,
     deng2022,
