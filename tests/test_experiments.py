@@ -225,7 +225,9 @@ def test_the_registry_is_sound():
         assert {case for column in columns for case in column.cases} <= set(names)
 
 
-@pytest.mark.parametrize("id", ["b16-fig2a", "b16-fig2c", "b16-fig2d", "d22-fig1a", "d22-fig1b"])
+@pytest.mark.parametrize(
+    "id", ["b16-fig1", "b16-fig2a", "b16-fig2c", "b16-fig2d", "d22-fig1a", "d22-fig1b"]
+)
 def test_experiments_name_the_policies_they_compare(id):
     [experiment] = registry.find([id])
     policies = {case.name: set(case.build().policies) for case in experiment.cases}

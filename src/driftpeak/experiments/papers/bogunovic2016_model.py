@@ -34,7 +34,7 @@ def setup(kernel: Kernel) -> Setup:
         coords={"shown": list(SHOWN), "position": ("point", np.linspace(0, 1, POINTS))},
     )
     settings = {"kernel": str(kernel), "drift": DRIFT, "points": POINTS}
-    return Setup(world, {PEAK: Clairvoyant(len(prior))}, STEPS, settings, functions)
+    return Setup(world, {PEAK: Clairvoyant(prior)}, STEPS, settings, functions)  # type: ignore[arg-type]
 
 
 class Moved(Column):
