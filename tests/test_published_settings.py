@@ -3,25 +3,30 @@
 import json
 import math
 from pathlib import Path
-from types import SimpleNamespace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
 
+from driftpeak.beliefs import Posterior
 from driftpeak.data import data_path
 from driftpeak.experiments.claims import judge
 from driftpeak.experiments.papers import bogunovic2016, bogunovic2016_model, deng2022
 from driftpeak.experiments.papers.deng2022_stocks import norms, stocks
 from driftpeak.experiments.running import registry, runner
+from driftpeak.numerics.precision import double_precision
 from driftpeak.simulation.simulator import true_functions
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
+@double_precision
 def width_at(policy, step: int, observations: int) -> float:
     """What a policy with a tabulated gain adds, in posterior deviations."""
-    return float(policy.width(step, SimpleNamespace(observations=np.int64(observations))))
+    nothing = jnp.zeros(2)
+    posterior = Posterior(nothing, nothing, nothing[0], jnp.asarray(observations))
+    return float(policy.width(step, posterior))
 
 
 def greedy(gram: np.ndarray, noise: float, count: int) -> float:
@@ -62,7 +67,7 @@ def test_lambda_is_that_of_the_noise_or_the_same_for_all():
     np.testing.assert_allclose(found[False], [0.01, 0.01, 0.01, 1 + 2 / 500])
     np.testing.assert_allclose(found[True], 4 * [1 + 2 / 500])
     world = deng2022.setup("slow", regularised=True).environment
-    assert world.prior.noise_variance == pytest.approx(0.01)
+    assert world.noise_variance == pytest.approx(0.01)
 
 
 def test_the_second_function_begins_at_t_100_and_the_third_at_200():

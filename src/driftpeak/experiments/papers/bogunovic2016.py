@@ -84,13 +84,13 @@ def oscillates(case: str, period: int, steps: int) -> Comparisons:
         ]
         return tuple(Column(case, policy, first=first, last=last) for first, last in windows)
 
-    def rise(samples: Array) -> Array:
+    def rise(samples: Array) -> Any:
         return (samples[..., ::2] - samples[..., 1::2]).mean(axis=-1)
 
-    def rises(samples: Array) -> Array:
+    def rises(samples: Array) -> Any:
         return rise(samples).mean(axis=-1)
 
-    def more(samples: Array) -> Array:
+    def more(samples: Array) -> Any:
         mine, other = np.split(samples, 2, axis=-1)
         return (rise(mine) - rise(other)).mean(axis=-1)
 
