@@ -110,6 +110,7 @@ EXAMPLES = {
     "confidence": widths.Confidence(2.0, noise_variance=0.1),
     "sliding-confidence": widths.SlidingConfidence(noise_variance=0.1, horizon=50),
     "heteroscedastic": widths.Heteroscedastic(2.0, 0.2),
+    "fixed-design": widths.FixedDesign(9, batches=4, noise_variance=0.1),
     "elimination": widths.Elimination(9, horizon=99, period=9, noise_variance=0.1),
     "realised-gain": dp.RealisedGain(),
     "tabulated-gain": dp.TabulatedGain([0.0, 1.0]),
@@ -123,7 +124,7 @@ EXAMPLES = {
     "phased-elimination": dp.RPERP(PRIOR, horizon=40, period=10, delta=0.2),
     "adaptive-r-perp": dp.AdaptiveRPERP(PRIOR, horizon=64, evidence="change"),
     "opkb": dp.OPKB(PRIOR, horizon=64, period=30, c1=0.2),
-    "opkb-constants": opkb_constants.TUNED,
+    "opkb-constants": opkb_constants.PUBLISHED,
     "rexp3": dp.RExp3(ARMS, horizon=50, variation=2.0),
     "random-start": dp.RandomStart(dp.SWGPUCB(ARMS, window=5), steps=3),
 }

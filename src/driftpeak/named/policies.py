@@ -65,7 +65,7 @@ _ELIMINATION: Parameters = {
 _PRESET: Parameters = {
     "horizon": int,
     "reward_bound": float,
-    "preset": "tuned",
+    "preset": "published",
     **{field.name: type(field.default) for field in fields(Constants)},
 }
 _SIDE_QUERIES: Parameters = {
@@ -95,7 +95,7 @@ POLICIES: dict[str, Entry] = {
     "sparq": Entry(SparQ, _SIDE_QUERIES),
     "w-sparq": Entry(WSparQ, {"exponent": 1.0, "a": 0.25, "slope": 1.0, **_SIDE_QUERIES}),
     "adaptive-sparq": Entry(AdaptiveSparQ, {"a": 0.25, **_SIDE_QUERIES}),
-    "pe": Entry(PE, _ELIMINATION, is_belief=False, has_horizon=True),
+    "pe": Entry(PE, {**_ELIMINATION, "constant": float}, is_belief=False, has_horizon=True),
     "r-perp": Entry(
         RPERP,
         {**_ELIMINATION, "period": int, "variation": float},

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from driftpeak.environments import Environment
+from driftpeak.environments.noise import Noise
 from driftpeak.policies import Policy
 
 
@@ -99,7 +100,7 @@ def play(
     numbers: Any,
     noise_keys: Any,
     expert_keys: Any,
-    noise_variance: Any,
+    noise: Noise,
     steps: Any,
     *,
     predictions: bool = False,
@@ -120,10 +121,10 @@ def play(
 
         def consulted(state: Any) -> Any:
             state, arms, wanted = policy.consult(state, time)
-            noise = jax.random.normal(
+            normal = jax.random.normal(
                 jax.random.fold_in(expert_key, number), arms.shape, dtype=float
             )
-            answers = now[arms] + jnp.sqrt(noise_variance) * noise
+            answers = now[arms] + jax.vmap(noise)(now[arms], normal)
             state = policy.hear(state, arms, answers, wanted, time)
             return state, wanted.sum().astype(jnp.int32)
 
@@ -136,8 +137,8 @@ def play(
             errors = jnp.where(number < steps, errors, 0.0)
         state, query = policy.ask(state, time)
         value = now[query]
-        noise = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
-        reward = value + jnp.sqrt(noise_variance) * noise
+        normal = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
+        reward = value + noise(value, normal)
         state = policy.tell(state, query, reward, time)
         if asks == "after":
             state, side_queries = consulted(state)
