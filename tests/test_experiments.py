@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 from tiny_experiment import RECORDED, TINY, tiny_setup
 
 import driftpeak as dp
