@@ -17,7 +17,7 @@ always count to now.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -38,6 +38,14 @@ Scalar = Any  # a real number; an array of one inside JAX
 Times = np.ndarray[Any, np.dtype[np.float64]]
 TimesLike = int | Sequence[float] | np.ndarray[Any, np.dtype[Any]]
 """Non-decreasing times, or an integer T for 1, 2, ..., T."""
+
+
+class AtMost(NamedTuple):
+    """So many decisions at the most, at times that nobody knows yet, with rewards in any order."""
+
+    decisions: int
+
+
 Reference = Literal["newest", "now"]
 Reweighting = Literal["never", "scaling", "general"]
 

@@ -151,7 +151,7 @@ class _Run:
 
 def make_policies(
     texts: Sequence[str], prior: Prior, steps: int, *, width: str = "scaled-log"
-) -> dict[str, Policy[Any]]:
+) -> dict[str, Policy]:
     """The policies that `texts` describe, each under its name, or under its whole text if the
     name alone is not unique.
 
@@ -175,7 +175,7 @@ def make_policies(
 
 def make_policy(
     text: str, prior: Prior, width: Width | None = None, steps: int | None = None
-) -> Policy[Any]:
+) -> Policy:
     """The policy that `text` describes.
 
     Arguments:

@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.policies.planned import PlannedPolicy
-from driftpeak.policies.protocol import State
+from driftpeak.policies.player import State
 from driftpeak.priors import Prior
 from driftpeak.widths import Elimination
 

@@ -31,7 +31,7 @@ from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.opkb_constants import Constants, preset_constants
 from driftpeak.policies.planned import PlannedPolicy, check_period, default_period
-from driftpeak.policies.protocol import Query, Scalar, checked_reward
+from driftpeak.policies.player import Query, Scalar, checked_reward
 from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
 

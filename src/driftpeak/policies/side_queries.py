@@ -20,6 +20,7 @@ All raise DriftpeakError for a parameter outside its range.
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Unpack
 
 import equinox as eqx
@@ -30,11 +31,12 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak.beliefs import Belief, check_times
 from driftpeak.determinantal import draw, mixing_steps
-from driftpeak.errors import DriftpeakError, at_least_integer, positive
-from driftpeak.forgetting import Forgetting, Injection, Keep, Times, TimesLike
+from driftpeak.errors import at_least_integer, positive
+from driftpeak.forgetting import AtMost, Forgetting, Injection, Keep, Times, TimesLike
 from driftpeak.numerics.conditionals import on_demand
-from driftpeak.policies.belief_policy import BeliefPolicy, BeliefState, PreparedBeliefPolicy
-from driftpeak.policies.protocol import Policy, Prediction, Query, Scalar
+from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
+from driftpeak.policies.player import Player, Prediction, Query, Scalar, checked_answers
+from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import Options
 from driftpeak.priors import Prior
 from driftpeak.theory.side_queries import checked_share, side_query_budget, side_query_windows
@@ -159,12 +161,13 @@ class Feedback(Timing):
         return Length(time, elapsed * jnp.maximum(factor, 0.5))
 
 
-class SideQueryPolicy(BeliefPolicy):
+class SideQueryPolicy(Policy):
     """A belief, an acquisition, and a rule that says when to ask the expert.
 
-    Made by `SparQ`, `WSparQ` and `AdaptiveSparQ`; `prepare` fixes its sizes.
+    Made by `SparQ`, `WSparQ` and `AdaptiveSparQ`.
     """
 
+    acting: BeliefPolicy
     timing: Timing
     rate: float
     dimension: int
@@ -181,7 +184,7 @@ class SideQueryPolicy(BeliefPolicy):
         mixing: int | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(prior, forgetting, **options)
+        self.acting = BeliefPolicy(prior, forgetting, **options)
         if dimension is None:
             dimension = prior.domain.points.shape[1] if prior.domain.has_coordinates else 1
         self.timing = timing
@@ -190,13 +193,17 @@ class SideQueryPolicy(BeliefPolicy):
         self.mixing = None if mixing is None else at_least_integer("mixing", mixing, 0)
 
     @property
-    def deterministic(self) -> bool:
-        return False
+    def points(self) -> int:
+        return self.acting.points
 
-    def prepare(self, times: TimesLike) -> "PreparedSideQueryPolicy":  # type: ignore[override]
+    @property
+    def assumed(self) -> Mapping[str, float]:
+        return self.acting.assumed
+
+    def prepare(self, times: TimesLike | AtMost) -> "SideQueryPlayer":
         times = check_times(times)
         asked = side_query_budget(len(times), rate=self.rate, dimension=self.dimension)
-        points = len(self.prior)
+        prior, points = self.acting.prior, self.points
         if asked[-1] > points:
             warnings.warn(
                 f"rate={self.rate:g} makes {asked[-1]} side queries at a time, of {points} points: "
@@ -208,11 +215,11 @@ class SideQueryPolicy(BeliefPolicy):
         capacity = max(1, int(budget.max()))
         timing = self.timing.prepare(times)
         steps = mixing_steps(points, capacity) if self.mixing is None else self.mixing
-        return PreparedSideQueryPolicy(
-            super().prepare(timing.longest(times, budget)),
+        return SideQueryPlayer(
+            self.acting.prepare(timing.longest(times, budget)),
             timing,
-            self.prior.gram,
-            np.float64(self.prior.noise_variance),
+            prior.gram,
+            np.float64(prior.noise_variance),
             budget,
             capacity,
             steps,
@@ -228,10 +235,10 @@ class SideQueryState(NamedTuple):
     key: PRNGKeyArray
 
 
-class PreparedSideQueryPolicy(Policy[SideQueryState]):
-    """A side-query policy of fixed size: what runs."""
+class SideQueryPlayer(Player[SideQueryState]):
+    """A side-query policy of fixed size."""
 
-    actor: PreparedBeliefPolicy
+    actor: BeliefPlayer
     timing: Timing
     gram: Any
     noise_variance: Any
@@ -277,10 +284,7 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
         answered: Any,
         time: Scalar,
     ) -> SideQueryState:
-        if not isinstance(answers, jax.core.Tracer):
-            given = np.asarray(answers, float)[np.asarray(answered, bool)]
-            if not np.isfinite(given).all():
-                raise DriftpeakError("the expert's answers must be finite numbers")
+        checked_answers(answers, answered)
         answers, answered = jnp.asarray(answers, float), jnp.asarray(answered, bool)
         any_answer = jnp.any(answered)
         expected = self.actor.belief.posterior(state.acting.belief, time)
@@ -314,6 +318,9 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
 
     def predict(self, state: SideQueryState, time: Scalar) -> Prediction:
         return self.actor.predict(state.acting, time)
+
+    def held(self, state: SideQueryState, time: Scalar) -> Int[Array, ""]:
+        return self.actor.held(state.acting, time)
 
     def refresh(self, state: SideQueryState) -> SideQueryState:
         return state._replace(acting=self.actor.refresh(state.acting))

@@ -1,7 +1,6 @@
 """B16: Bogunovic, Scarlett and Cevher, Time-varying Gaussian process bandit optimization (2016)."""
 
 from functools import partial
-from typing import Any
 
 from driftpeak.domains import Grid
 from driftpeak.environments import MarkovDrift
@@ -28,7 +27,7 @@ def matched(kernel: Kernel, drift: float) -> Setup:
     """Figures 2a and 2b: both policies know the drift."""
     belief = prior(kernel)
     period = markov_restart_period(kernel, drift=drift, horizon=STEPS, dimension=2)
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         TV: TVGPUCB(belief, drift=drift),
         R: RGPUCB(belief, period=period),
     }
@@ -39,7 +38,7 @@ def matched(kernel: Kernel, drift: float) -> Setup:
 def assumed_drift() -> Setup:
     """Figure 2c: TV-GP-UCB with the wrong drift."""
     belief = prior(SE(0.2))
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         f"{TV} {drift:g}": TVGPUCB(belief, drift=drift) for drift in ASSUMED
     }
     settings = {"drift": 0.01, "assumed": ASSUMED, "width": "0.8, 4"}
@@ -49,7 +48,7 @@ def assumed_drift() -> Setup:
 def restart_period() -> Setup:
     """Figure 2d: R-GP-UCB with other periods."""
     belief = prior(SE(0.2))
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         f"{R} {period}": RGPUCB(belief, period=period) for period in PERIODS
     }
     settings = {"drift": 0.01, "periods": PERIODS, "width": "0.8, 4"}

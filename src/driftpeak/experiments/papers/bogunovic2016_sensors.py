@@ -38,7 +38,7 @@ def sensors(path: Path) -> Setup:
     history, rest = table.values[:LAB_TRAINING], table.rows(LAB_TRAINING)
     belief = prior_from_history(history, table.arms, noise_variance=0.5)
     width = ScaledLog(0.8, 0.4)
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         TV: TVGPUCB(belief, drift=0.03, width=width),
         R: RGPUCB(belief, period=15, width=width),
         STATIC: GPUCB(belief, width=width),
@@ -83,7 +83,7 @@ def traffic(day: int, variant: str, path: Path) -> Setup:
     prior = prior_from_history(np.concatenate(training), days[0].arms, noise_variance=5.0)
     learned = fit(training, prior, learn="drift")
     width = ScaledLog(0.2, 0.4)
-    made: dict[str, Policy[Any]] = {
+    made: dict[str, Policy] = {
         TV: TVGPUCB(prior, drift=learned.drift, width=width),
         ASSUMED: TVGPUCB(prior, drift=0.04, width=width),
         STATIC: GPUCB(prior, width=width),

@@ -32,7 +32,7 @@ def setup(changes: tuple[int, ...] | None, lengthscale: float) -> Setup:
     gain = float(greedy_gain(prior, STEPS)[-1])
     window = window_length(kernel, horizon=STEPS, dimension=10, gain=gain)
     discount = discount_factor(kernel, horizon=STEPS, dimension=10, gain=gain)
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         "SW-GP-UCB": SWGPUCB(prior, window=window),
         "WGP-UCB": WGPUCB(prior, discount=discount),
         "ADA-OPKB": ADAOPKB(prior, horizon=STEPS, reward_bound=PEAK + 5 * NOISE),

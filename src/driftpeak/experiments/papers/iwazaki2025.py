@@ -2,7 +2,6 @@
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ def setup(kernel: Kernel) -> Setup:
         "horizon": STEPS, "variation": variation, "norm_bound": bound, "noise_scale": NOISE,
         "delta": DELTA,
     }  # fmt: skip
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         "random": UniformRandom(prior),
         "R-GP-UCB": RGPUCB(prior, period=memory,
                            width=Confidence(*common, noise_variance=NOISE**2)),

@@ -57,8 +57,8 @@ def tuned(prior: Prior, centres: int) -> tuple[float, float]:
     """The drift and the exponent of least regret on a training run, the 500 steps before."""
     values, _ = functions(prior, centres, np.arange(1 - STEPS, 1))
     width = Heteroscedastic(NORM, DELTA)
-    drifts: dict[str, Policy[Any]] = {f"{x}": TVGPUCB(prior, drift=x) for x in DRIFTS}
-    exponents: dict[str, Policy[Any]] = {
+    drifts: dict[str, Policy] = {f"{x}": TVGPUCB(prior, drift=x) for x in DRIFTS}
+    exponents: dict[str, Policy] = {
         f"{x}": WSparQ(prior, exponent=x, width=width) for x in EXPONENTS
     }
     world = Table(values, noise_variance=prior.noise_variance)

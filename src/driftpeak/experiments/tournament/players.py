@@ -28,7 +28,6 @@ from driftpeak.policies import (
     RExp3,
     UniformRandom,
 )
-from driftpeak.policies.planned import PlannedPolicy
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import (
     discount_factor,
@@ -127,10 +126,10 @@ class Family:
     """
 
     name: str
-    theory: Callable[[Known], Policy[Any]]
+    theory: Callable[[Known], Policy]
     parameter: str = ""
     values: tuple[float, ...] = ()
-    make: Callable[[Known, Any, Width], Policy[Any]] | None = None
+    make: Callable[[Known, Any, Width], Policy] | None = None
     wide_only: bool = False
 
     @property
@@ -154,7 +153,7 @@ class Family:
         return (self.at_theory, *self.grid)
 
 
-def _perp(known: Known, period: int, constant: float) -> Policy[Any]:
+def _perp(known: Known, period: int, constant: float) -> Policy:
     return RPERP(
         known.prior,
         horizon=known.horizon,
@@ -164,7 +163,7 @@ def _perp(known: Known, period: int, constant: float) -> Policy[Any]:
     )
 
 
-def _opkb(known: Known, period: int) -> Policy[Any]:
+def _opkb(known: Known, period: int) -> Policy:
     return OPKB(
         known.prior,
         horizon=known.horizon,
@@ -173,7 +172,7 @@ def _opkb(known: Known, period: int) -> Policy[Any]:
     )
 
 
-def _rexp3(known: Known, variation: float | None) -> Policy[Any]:
+def _rexp3(known: Known, variation: float | None) -> Policy:
     told = None if variation is None else max(variation, 1e-6)  # theory divides by it
     return RExp3(
         known.prior, horizon=known.horizon, variation=told, reward_bound=known.reward_bound
@@ -267,7 +266,7 @@ PUBLISHED = (RANDOM, *(name for family in FAMILIES for name in family.settings))
 """Everything that plays but `auto`."""
 
 
-def players(known: Known, *, random_start: bool = False) -> dict[str, Policy[Any]]:
+def players(known: Known, *, random_start: bool = False) -> dict[str, Policy]:
     """All who play, by name: `auto` with its defaults, and `PUBLISHED`.
 
     Arguments:
@@ -277,7 +276,7 @@ def players(known: Known, *, random_start: bool = False) -> dict[str, Policy[Any
     Raises:
         DriftpeakError: theory gives no parameter for what is known.
     """
-    made: dict[str, Policy[Any]] = {AUTO: Auto(known.prior), RANDOM: UniformRandom(known.prior)}
+    made: dict[str, Policy] = {AUTO: Auto(known.prior), RANDOM: UniformRandom(known.prior)}
     for family in FAMILIES:
         try:
             made[family.at_theory] = family.theory(known)
@@ -289,6 +288,6 @@ def players(known: Known, *, random_start: bool = False) -> dict[str, Policy[Any
     if not random_start:
         return made
     return {
-        name: policy if isinstance(policy, PlannedPolicy | UniformRandom) else RandomStart(policy)
+        name: RandomStart(policy) if policy.learns_from_any and name != RANDOM else policy
         for name, policy in made.items()
     }
