@@ -2,6 +2,7 @@
 
 import dense
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -38,7 +39,7 @@ FORMS = ("feature-space", "function-space")
 @pytest.mark.parametrize("row", ROWS)
 def test_gp_policies_conform(row, form, acquisition):
     make, parameters, _, _ = ROWS[row]
-    check_policy(make(PRIOR, **parameters, form=form, acquisition=acquisition))
+    check_policy(make(PRIOR, **parameters, form=form, acquisition=acquisition), wrapped=False)
 
 
 OTHERS = {
@@ -64,7 +65,7 @@ def quick(rows):
 
 @pytest.mark.parametrize("name", quick(OTHERS))
 def test_other_policies_conform(name):
-    check_policy(OTHERS[name])
+    check_policy(OTHERS[name], wrapped=False)
 
 
 # planned for a horizon; short blocks, so that 24 steps see several
@@ -85,7 +86,7 @@ PLANNED = {
 @pytest.mark.parametrize("row", quick(PLANNED))
 def test_planned_policies_conform(row):
     make, parameters = PLANNED[row]
-    check_policy(make(PRIOR, horizon=24, **parameters))
+    check_policy(make(PRIOR, horizon=24, **parameters), wrapped=False)
 
 
 @pytest.mark.slow
@@ -95,7 +96,54 @@ def test_planned_policies_conform_under_the_doubling_trick(row):
     if row == "r-perp":
         parameters = parameters | {"period": 3}
     policy = dp.Doubling(lambda horizon: make(PRIOR, horizon=horizon, **parameters), first=4)
+    check_policy(policy, wrapped=False)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pytest.param(dp.RGPUCB(PRIOR, period=5), id="restarts"),
+        pytest.param(dp.Auto(PRIOR), id="readings", marks=pytest.mark.slow),
+        pytest.param(dp.SparQ(PRIOR), id="side queries", marks=pytest.mark.slow),
+        pytest.param(dp.RPERP(PRIOR, horizon=24, period=8), id="planned"),
+    ],
+)
+def test_wrappers_lose_nothing(policy):
     check_policy(policy)
+
+
+class Forgetful(dp.ActingPolicy):
+    """Draws at random by a counter, which it sets back when a reward surprises it."""
+
+    size: int = 12
+
+    @property
+    def points(self):
+        return self.size
+
+    def init(self, key):
+        return jnp.zeros((), int), jnp.zeros((), int), jnp.zeros(()), key
+
+    def ask(self, state, time):
+        step, restarts, last, key = state
+        drawn = jax.random.randint(jax.random.fold_in(key, step), (), 0, self.size)
+        return (step + 1, restarts, last, key), drawn
+
+    def tell(self, state, query, reward, time):
+        step, restarts, last, key = state
+        jumped = jnp.isfinite(reward) & (jnp.abs(reward - last) > 10)
+        moved = jnp.where(jumped, 0, step), restarts + jumped, jnp.asarray(reward, float), key
+        return jax.tree.map(
+            lambda new, old: jnp.where(jnp.isfinite(reward), new, old), moved, state
+        )
+
+    def restarts(self, state):
+        return state[1]
+
+
+def test_draws_that_come_again_are_noticed():
+    with pytest.raises(AssertionError, match="what it had drawn before"):
+        check_policy(Forgetful(), wrapped=False)
 
 
 @pytest.mark.parametrize("name", POLICIES)

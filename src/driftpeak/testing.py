@@ -42,8 +42,8 @@ def check_policy(policy: Policy, *, wrapped: bool = True) -> None:
       loop, and without changing a decision;
     - a reward that is not a finite number is refused, or changes nothing.
 
-    Then the same behind `RandomStart` and in `Doubling`, where these are possible, which must also
-    hide nothing of what it can do.
+    Behind `RandomStart` and in `Doubling`, where these are possible, nothing of what it can do may
+    be lost, and decisions and expectations must not depend on how it was prepared either.
 
     Arguments:
         policy: any; those that see the true function too.
@@ -63,8 +63,8 @@ def check_policy(policy: Policy, *, wrapped: bool = True) -> None:
         inner.append(("RandomStart", RandomStart(policy, steps=2)))
     for name, wrapper in inner:
         try:
-            _check(wrapper, regular)
             _check_nothing_hidden(policy, wrapper, regular)
+            _check_live(wrapper, jax.random.split(jax.random.key(0), TRIALS), STEPS // 2)
         except AssertionError as error:
             raise AssertionError(f"in {name}: {error}") from None
 
@@ -80,37 +80,56 @@ def _check(policy: Policy, times: Times) -> None:
             f"policy and player must have the same foresight; got {policy.foresight!r} and "
             f"{player.foresight!r}"
         )
-    phases = 3.0 * np.arange(player.points)[None, :] + 0.1 * times[:, None]
-    values = jnp.asarray(np.sin(phases))
+    values = _smooth(player.points, times)
     keys = jax.random.split(jax.random.key(0), TRIALS)
-    together = jax.jit(jax.vmap(_play, in_axes=(None, 0, None, None, None)))
     # an expert that answers nothing must be borne with; it makes no difference without side queries
     for answers in (True, False) if player.side_capacity else (True,):
-        played = together(player, keys, values, jnp.asarray(times), answers)
-        queries, arms, wanted, _ = jax.tree.map(np.asarray, played)
+        played = _together(player, keys, values, times, answers)
+        queries, arms, wanted = (np.asarray(part) for part in played[:3])
         if not np.issubdtype(queries.dtype, np.integer):
             raise AssertionError(f"ask must return an integer; got {queries.dtype}")
         if not ((queries >= 0) & (queries < player.points)).all():
             raise AssertionError(f"ask must return a number in 0..{player.points - 1}")
         _check_side_queries(player, queries, arms, wanted)
-        again = np.asarray(together(player, keys, values, jnp.asarray(times), answers)[0])
+        again = np.asarray(_together(player, keys, values, times, answers)[0])
         _same("two runs with equal keys", queries, again)
         alone = np.array([_play_by_hand(player, key, values, times, answers) for key in keys])
         _same("trials run together in a loop, and one by one, step by step,", queries, alone)
-    _check_live(policy, player, keys[0], values, times)
-    _check_draws(policy, player, keys[0], len(times))
+    _check_live(policy, keys, len(times))
+    _check_draws(policy, keys, len(times))
     _check_bad_reward(player, keys[0], values[0], times[0])
 
 
-def _play(player: Player[Any], key: Any, values: Any, times: Any, answers: Any) -> Any:
-    """One run in a compiled loop: it fails if the state changes its type."""
+def _smooth(points: int, times: Times) -> Any:
+    """A function that moves smoothly, at every time."""
+    return jnp.asarray(np.sin(3.0 * np.arange(points)[None, :] + 0.1 * times[:, None]))
+
+
+def _play(player: Player[Any], key: Any, values: Any, times: Any, answers: Any, taken: Any) -> Any:
+    """One run in a compiled loop: it fails if the state changes its type.
+
+    Arguments:
+        taken: at every step the point that is sampled instead of the player's, or -1.
+    """
 
     def step(state: Any, inputs: Any) -> Any:
-        value, time = inputs
-        state, shown = _one_step(player, state, value, time, answers)
-        return state, (*shown, _look(player, state, time))
+        value, time, instead = inputs
+        state, shown = _one_step(player, state, value, time, answers, instead)
+        return state, (*shown, *_look(player, state, time))
 
-    return jax.lax.scan(step, _begin(player, key, values), (values, times))[1]
+    return jax.lax.scan(step, _begin(player, key, values), (values, times, taken))[1]
+
+
+# compiled once for all checks of players of the same structure
+_trials = jax.jit(jax.vmap(_play, in_axes=(None, 0, None, None, None, 0)))
+
+
+def _together(
+    player: Player[Any], keys: Any, values: Any, times: Times, answers: bool, taken: Any = None
+) -> Any:
+    own = np.full((len(keys), len(times)), -1)
+    given = jnp.asarray(own if taken is None else taken, int)
+    return _trials(player, keys, values, jnp.asarray(times), answers, given)
 
 
 def _begin(player: Player[Any], key: Any, values: Any) -> Any:
@@ -121,7 +140,9 @@ def _begin(player: Player[Any], key: Any, values: Any) -> Any:
 
 
 @jax.jit
-def _one_step(player: Player[Any], state: Any, value: Any, time: Any, answers: Any) -> Any:
+def _one_step(
+    player: Player[Any], state: Any, value: Any, time: Any, answers: Any, instead: Any = -1
+) -> Any:
     """The next state, the query, and the side queries before it."""
     if player.foresight == "present":
         state = player.inform(state, value)
@@ -130,7 +151,8 @@ def _one_step(player: Player[Any], state: Any, value: Any, time: Any, answers: A
         state, arms, wanted = player.consult(state, time)
         state = player.hear(state, arms, value[arms], wanted & answers, time)
     state, query = player.ask(state, time)
-    return player.tell(state, query, value[query], time), (query, arms, wanted)
+    taken = jnp.where(instead < 0, query, instead)
+    return player.tell(state, taken, value[taken], time), (query, arms, wanted)
 
 
 def _look(player: Player[Any], state: Any, time: Any) -> Any:
@@ -142,7 +164,8 @@ def _look(player: Player[Any], state: Any, time: Any) -> Any:
         shape = (len(reading.labels),) if reading.labels else ()
         if jnp.shape(read[name]) != shape:
             raise AssertionError(f"reading {name!r} must have shape {shape}")
-    return player.predict(state, time), player.held(state, time), read
+    shown = player.predict(state, time), player.restarts(state)
+    return *shown, player.held(state, time), read
 
 
 def _check_side_queries(player: Player[Any], queries: Any, arms: Any, wanted: Any) -> None:
@@ -176,71 +199,51 @@ def _refresh(player: Player[Any], state: Any) -> Any:
     return player.refresh(state)
 
 
-def _check_live(policy: Policy, player: Player[Any], key: Any, values: Any, times: Times) -> None:
-    """Prepared for any order, it must be the player that it is for regular times."""
-    regular = np.arange(1.0, len(times) + 1)
-    queries, expected = [], []
-    for one in (policy.prepare(regular), policy.prepare(AtMost(len(times)))):
-        run = jax.jit(_play)(one, key, values, jnp.asarray(regular), True)
-        queries.append(np.asarray(run[0]))
-        expected.append(run[3][0])
-    _same("prepared for known times and for AtMost so many decisions, it", *queries)
-    first, second = expected
-    if (first is None) != (second is None):
-        raise AssertionError("prepared for AtMost so many decisions, predict must give the same")
-    if first is not None:
-        for name in ("mean", "variance"):
-            known, live = np.asarray(getattr(first, name)), np.asarray(getattr(second, name))
-            scale = max(float(np.abs(known).max()), 1.0)
-            if not np.allclose(known, live, rtol=0, atol=TOLERANCE * scale):
-                raise AssertionError(
-                    f"prepared for AtMost so many decisions, predict gives another {name}: it "
-                    f"differs by {np.abs(known - live).max():.3g}"
-                )
+def _check_live(policy: Policy, keys: Any, steps: int) -> None:
+    """Prepared for any order, it must be the player that it is for known times."""
+    regular = np.arange(1.0, steps + 1)
     # all at one time, as fast as a live system may go: nothing may fall out of memory unnoticed
-    at_once = policy.prepare(AtMost(len(times)))
-    held = jax.jit(_play)(at_once, key, values, jnp.ones(len(times)), True)[3][0]
-    planned = policy.prepare(np.ones(len(times)))
-    known = jax.jit(_play)(planned, key, values, jnp.ones(len(times)), True)[3][0]
-    if held is not None and known is not None:
-        error = float(jnp.abs(held.mean - known.mean).max())
-        if not error <= TOLERANCE * max(float(jnp.abs(known.mean).max()), 1.0):
-            raise AssertionError(
-                "prepared for AtMost so many decisions, which then all come at one time, predict "
-                f"differs by {error:.3g} from what it is for times known beforehand: it has no "
-                "room for all observations"
-            )
+    for kind, times in (("", regular), (", which then all come at one time", np.ones(steps))):
+        what = f"prepared for AtMost so many decisions{kind}, it"
+        values = _smooth(policy.points, regular)
+        known = _together(policy.prepare(times), keys, values, times, True)
+        live = policy.prepare(AtMost(steps))
+        if live.side_capacity and kind:
+            continue  # when it asks its expert is planned by the times
+        found = _together(live, keys, values, times, True, known[0])
+        if policy.deterministic:
+            _same(what, np.asarray(known[0]), np.asarray(found[0]))
+        planned, expected = known[3], found[3]
+        if (planned is None) != (expected is None):
+            raise AssertionError(f"{what} must predict if it does for known times")
+        for name in ("mean", "variance") if planned is not None else ():
+            right, wrong = np.asarray(getattr(planned, name)), np.asarray(getattr(expected, name))
+            error = np.abs(right - wrong).max()
+            if not error <= TOLERANCE * max(float(np.abs(right).max()), 1.0):
+                raise AssertionError(
+                    f"{what} must expect what it does for known times: predict gives a {name} "
+                    f"that is off by {error:.3g}; is there room for all observations?"
+                )
 
 
-def _check_draws(policy: Policy, player: Player[Any], key: Any, steps: int) -> None:
+def _check_draws(policy: Policy, keys: Any, steps: int) -> None:
     """A stretch of draws must not come again after the player has started afresh."""
     if policy.deterministic:
         return
     # rewards that jump make those start afresh that do so for what they see
-    times = np.arange(1.0, 4.0 * steps + 1)
-    try:
-        player = policy.prepare(times)
-    except DriftpeakError:
-        return  # planned for a shorter run
-    jumps = np.where(np.arange(len(times)) // steps % 2, -50.0, 50.0)
-    values = jnp.asarray(np.tile(jumps[:, None], player.points))
-
-    def step(state: Any, inputs: Any) -> Any:
-        value, time = inputs
-        state, (query, _, _) = _one_step(player, state, value, time, True)
-        return state, (query, player.restarts(state))
-
-    start = _begin(player, key, values)
-    queries, restarts = jax.lax.scan(step, start, (values, jnp.asarray(times)))[1]
-    queries, restarts = np.asarray(queries), np.asarray(restarts)
-    begins = [0, *(np.flatnonzero(np.diff(restarts)) + 1)]
-    stretches = [tuple(queries[begin : begin + 10]) for begin in begins if begin + 10 <= len(times)]
-    varied = [one for one in stretches if len(set(one)) > 3]
-    if len(set(varied)) < len(varied):
-        raise AssertionError(
-            "after it has started afresh it draws what it had drawn before: its keys hang on "
-            "something that the restart resets"
-        )
+    times, length = np.arange(1.0, steps + 1), steps // 4
+    jumps = np.where(np.arange(steps) // length % 2, -50.0, 50.0)
+    values = jnp.asarray(np.repeat(jumps[:, None], policy.points, axis=1))
+    played = _together(policy.prepare(times), keys, values, times, True)
+    for queries, restarts in zip(np.asarray(played[0]), np.asarray(played[4]), strict=True):
+        begins = [0, *(np.flatnonzero(np.diff(restarts)) + 1)]
+        stretches = [tuple(queries[begin : begin + length]) for begin in begins]
+        varied = [one for one in stretches if len(one) == length and len(set(one)) > 2]
+        if len(set(varied)) < len(varied):
+            raise AssertionError(
+                "after it has started afresh it draws what it had drawn before: its keys hang on "
+                "something that the restart resets"
+            )
 
 
 def _check_nothing_hidden(policy: Policy, wrapper: Policy, times: Times) -> None:
