@@ -81,15 +81,15 @@ def _claims(case: str) -> tuple[Claim, ...]:
               tuple(lower((case, name), (case, perp)) for name in ucb)),
         Claim(f"{case}: R-PERP is sublinear between 2000 and 5000", (_sublinear(case, perp),)),
         Claim(f"{case}: R-PERP with C = {SMALLER:g} beats random",
-              (lower((case, small), (case, "random")),), check=True),
+              (lower((case, small), (case, "random")),), whose="ours"),
         Claim(f"{case}: R-PERP with C = {SMALLER:g} loses to R- and SW-GP-UCB",
-              tuple(lower((case, name), (case, small)) for name in ucb), check=True),
+              tuple(lower((case, name), (case, small)) for name in ucb), whose="ours"),
         Claim(f"{case}: R-PERP with C = {SMALLER:g} is sublinear between 2000 and 5000",
-              (_sublinear(case, small),), check=True),
+              (_sublinear(case, small),), whose="ours"),
         Claim(f"{case}: OPKB with restarts beats random (not in the paper)",
-              (lower((case, "OPKB with restarts"), (case, "random")),), check=True),
+              (lower((case, "OPKB with restarts"), (case, "random")),), whose="ours"),
         Claim(f"{case}: ADA-OPKB beats R-GP-UCB, SW-GP-UCB and R-PERP (not in the paper)",
-              tuple(lower((case, "ADA-OPKB"), (case, name)) for name in others), check=True),
+              tuple(lower((case, "ADA-OPKB"), (case, name)) for name in others), whose="ours"),
     )  # fmt: skip
 
 

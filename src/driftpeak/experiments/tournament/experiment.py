@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.experiments.claims import Claim, Comparison, difference, interval
+from driftpeak.experiments.bootstrap import in_words, interval
+from driftpeak.experiments.claims import Claim, Comparison, difference
 from driftpeak.experiments.experiment import Case, Experiment, Results, Table
 from driftpeak.experiments.tournament.cases import (
     DRAWN,
@@ -45,7 +46,7 @@ def _near_the_best(case: str) -> Claim:
         f"{case}: auto is within 10 % of the best setting of any published policy",
         (Comparison(f"{MARGIN:g} times the best setting minus auto, regret per step", columns,
                     spare),),
-        check=True,
+        whose="ours",
     )  # fmt: skip
 
 
@@ -57,7 +58,7 @@ def _ranked_first(how: str, against: tuple[str, ...]) -> Claim:
                        difference)
             for other in against
         ),
-        check=True,
+        whose="ours",
     )  # fmt: skip
 
 
@@ -76,7 +77,7 @@ def _overall(standings: Standings) -> Table:
         rows.append(
             (
                 names[number],
-                f"{ranks[number].mean():.1f} [{low:.1f}, {high:.1f}]",
+                in_words(ranks[number].mean(), low, high, ".1f"),
                 f"{ratios[number]:.2f}",
                 f"{standings.ratio[number].max():.2f}",
             )
@@ -109,14 +110,16 @@ def _favourites(standings: Standings) -> Table:
         pair = [Hindsight(case, AUTO, settings=(AUTO,)), Hindsight(case, "", settings=PUBLISHED)]
         samples = np.stack([column.samples(standings.results) for column in pair], axis=-1)
         low, high = interval(samples, ratio)
+        told = in_words(ratio(samples), low, high, ".2f")
+        if 100 <= high < np.inf:
+            told = f"{ratio(samples):.2f} [{low:.2f}, over 100]"
         rows.append(
             (
                 case,
                 standings.favourite(case),
                 f"{standings.best[place]:.3f}",
                 f"{samples[:, 0].mean():.3f}",
-                f"{ratio(samples):.2f} [{low:.2f}, "
-                + (f"{high:.2f}]" if high < 100 else "over 100]"),
+                told,
             )
         )
     columns = ("case", "best published setting", "its regret", "auto's", "auto's / its")

@@ -15,9 +15,11 @@ import numpy as np
 import xarray as xr
 from scipy.stats import rankdata
 
-from driftpeak.experiments.claims import Array, Column, by_sample
+from driftpeak.experiments.bootstrap import Array
+from driftpeak.experiments.claims import Column
 from driftpeak.experiments.experiment import Results
 from driftpeak.experiments.tournament.players import AUTO, FAMILIES, PUBLISHED, RANDOM
+from driftpeak.simulation.samples import by_sample
 
 HINDSIGHT = "hindsight"
 CONTENDERS: Mapping[str, tuple[str, ...]] = {
@@ -33,7 +35,7 @@ def regrets(runs: xr.Dataset, policies: Sequence[str]) -> Array:
     """Regret per step, shape `(policy, sample)`."""
     values = runs["regret"].sel(policy=list(policies)).transpose("policy", "trial", "step").values
     per_step = runs.sizes["step"] / runs.attrs["steps"]  # of a case that keeps totals only
-    return by_sample(values, independent=bool(runs.attrs["independent_trials"])) * per_step
+    return by_sample(values, independent_trials=bool(runs.attrs["independent_trials"])) * per_step
 
 
 def hindsight(settings: Array) -> Array:
