@@ -23,8 +23,14 @@ ROWS = {
     "w-gp-ucb": (dp.WGPUCB, {"discount": 0.8}, "discount", 0.8),
     "w-gp-ucb, weights": (dp.WGPUCB, {"weights": WEIGHTS}, "weights", WEIGHTS),
     "ui-gp-ucb": (dp.UIGPUCB, {"exponent": 0.7}, "injection", 0.7),
+    "abo": (dp.ABO, {"lengthscale": 8.0}, "space-time", 8.0),
 }
 FORMS = ("feature-space", "function-space")
+ONLY_FUNCTION_SPACE = ("abo",)
+
+
+def form_of(row, form):
+    return "function-space" if row in ONLY_FUNCTION_SPACE else form
 
 
 @pytest.mark.parametrize(
@@ -39,6 +45,7 @@ FORMS = ("feature-space", "function-space")
 @pytest.mark.parametrize("row", ROWS)
 def test_gp_policies_conform(row, form, acquisition):
     make, parameters, _, _ = ROWS[row]
+    form = form_of(row, form)
     check_policy(make(PRIOR, **parameters, form=form, acquisition=acquisition), wrapped=False)
 
 
@@ -51,6 +58,7 @@ OTHERS = {
     "sparq": dp.SparQ(PRIOR),
     "w-sparq": dp.WSparQ(PRIOR, exponent=0.5, acquisition="thompson"),
     "adaptive-sparq": dp.AdaptiveSparQ(PRIOR),
+    "et-gp-ucb": dp.ETGPUCB(PRIOR, acquisition="thompson"),
     "random start": dp.RandomStart(dp.WSparQ(PRIOR, exponent=0.5), steps=3),
 }
 
@@ -166,7 +174,7 @@ def test_decisions_equal_a_dense_computation(row, form):
     room for a wrong rule (asserted: at most of the steps the runner-up is further off).
     """
     make, parameters, rule, parameter = ROWS[row]
-    steps = 60
+    form, steps = form_of(row, form), 60
     world = dp.MarkovDrift(PRIOR, drift=0.03)
     runs = dp.simulate({"it": make(PRIOR, **parameters, form=form)}, world, steps=steps, trials=2)
     gram, times, margins = PRIOR.gram, np.arange(1.0, steps + 1), []
@@ -207,11 +215,6 @@ def test_random_is_uniform():
     assert ((counts - expected) ** 2 / expected).sum() < 72.06  # 99.9 % quantile, 39 degrees
 
 
-def test_a_policy_must_be_prepared_first():
-    with pytest.raises(dp.DriftpeakError, match="prepare"):
-        dp.GPUCB(PRIOR).init(jax.random.key(0))
-
-
 @pytest.mark.parametrize("reward", [float("nan"), float("inf"), -float("inf")])
 def test_a_reward_that_is_not_finite_never_touches_the_belief(reward):
     player = dp.TVGPUCB(PRIOR, drift=0.1).prepare(10)
@@ -233,6 +236,12 @@ def test_a_reward_that_is_not_finite_never_touches_the_belief(reward):
         (lambda: dp.GPUCB(PRIOR, acquisition="ubc"), "acquisition must be .*ucb"),
         (lambda: dp.GPUCB(PRIOR, form="features"), "form must be one of"),
         (lambda: dp.GPUCB(PRIOR).prepare([3.0, 2.0]), "times must not decrease"),
+        (lambda: dp.ABO(PRIOR, lengthscale=0), "lengthscale must be .*0"),
+        (
+            lambda: dp.ABO(PRIOR, lengthscale=1, form="feature-space").prepare(9),
+            "SpaceTime needs function space",
+        ),
+        (lambda: dp.ETGPUCB(PRIOR, delta=1), r"delta must lie in \(0, 1\)"),
     ],
 )
 def test_bad_parameters_are_named(make, message, without_type_checks):

@@ -36,7 +36,9 @@ from driftpeak.live import (
     Suggestion,
 )
 from driftpeak.policies import (
+    ABO,
     ADAOPKB,
+    ETGPUCB,
     GPUCB,
     IGPUCB,
     OPKB,
@@ -72,7 +74,9 @@ from driftpeak.simulation.simulator import simulate, true_functions
 __version__ = version("driftpeak")
 
 __all__ = [
+    "ABO",
     "ADAOPKB",
+    "ETGPUCB",
     "GPUCB",
     "IGPUCB",
     "OPKB",

@@ -62,12 +62,19 @@ def make_belief(
 
     Raises:
         DriftpeakError: times that decrease or are none, an unknown form, features for another
-            number of points.
+            number of points, feature space for a rule that needs function space.
     """
     check_form(form)
     # at times that are not known yet, all may come within one period: the most there can be
     worst = np.ones(times.decisions) if isinstance(times, AtMost) else check_times(times)
     capacity = forgetting.memory(worst)
+    if not forgetting.markov:
+        if features is not None or form == "feature-space":
+            raise DriftpeakError(
+                f"{type(forgetting).__name__} needs function space: its past cannot be summed up "
+                "in the present; give form='auto' and no features"
+            )
+        return Dense(prior, forgetting, capacity)
     if features is not None:
         features.check(len(prior))
     elif form == "feature-space":

@@ -9,9 +9,12 @@ from typing import Any, NamedTuple, get_type_hints
 
 from driftpeak import widths
 from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.learning.cross_validation import FAMILIES
 from driftpeak.named.parameters import Parameter, parameters, split, summary
 from driftpeak.policies import (
+    ABO,
     ADAOPKB,
+    ETGPUCB,
     GPUCB,
     IGPUCB,
     OPKB,
@@ -51,6 +54,8 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "tv-gp-ucb": TVGPUCB,
     "w-gp-ucb": WGPUCB,
     "ui-gp-ucb": UIGPUCB,
+    "et-gp-ucb": ETGPUCB,
+    "abo": ABO,
     "sparq": SparQ,
     "w-sparq": WSparQ,
     "adaptive-sparq": AdaptiveSparQ,
@@ -70,6 +75,7 @@ MEMORY: Mapping[str, Any] = {
     "drift": 0.03,
     "discount": 0.9,
     "exponent": 1.0,
+    "lengthscale": 30.0,
 }
 """How fast a policy forgets, where it must be told and nobody says. Period and drift are those that
 B16 found for its sensors; the others are as good a start as any, and no more."""
@@ -100,10 +106,10 @@ def policy_parameters(name: str) -> dict[str, Parameter]:
 
 
 def memory_parameter(name: str) -> str | None:
-    """The argument of a GP-UCB policy that says how fast it forgets, if it has one."""
+    """The argument of a GP-UCB policy that says how fast it forgets, if it can be learned."""
     if name not in POLICIES or not _is_belief(POLICIES[name]):
         return None
-    return next((key for key in policy_parameters(name) if key in MEMORY), None)
+    return next((key for key in policy_parameters(name) if key in FAMILIES), None)
 
 
 class Line(NamedTuple):
