@@ -19,6 +19,7 @@ from driftpeak.environments import Table
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.experiment import recorded as recorded_extra
 from driftpeak.experiments.figures import regret_panels
+from driftpeak.experiments.papers import mauduit2025
 from driftpeak.experiments.papers.bogunovic2016_sensors import days_of_traffic
 from driftpeak.experiments.papers.mauduit2025_maps import iberia
 from driftpeak.experiments.recorded_figures import error_map, tracks
@@ -130,6 +131,45 @@ def test_output_and_redrawing(tmp_path):
         (tmp_path / "summary.json").read_text()
     )
     assert (tmp_path / "report.html").read_text() == page
+
+
+@pytest.mark.parametrize("placing", ["even", "random"])
+def test_m25_variation_is_that_of_the_functions(placing):
+    """The RKHS norm of a difference d in the span of k(., c_i) is that of its values there,
+    d(C)' K_C^-1 d(C); the functions as `true_functions` gives them."""
+    prior = dp.Prior(dp.Grid([-50, 50], size=400), mauduit2025.KERNEL, 0.01)
+    centres = mauduit2025.centre_points("even", 15, 400)
+    if placing == "random":
+        centres = np.sort(np.random.default_rng(0).choice(80, 15, replace=False)) * 5
+    world = dp.MovingCoefficients(prior, centres=centres)
+    functions = dp.true_functions(world, steps=mauduit2025.STEPS)[0][:, centres]
+    moves = np.diff(functions, axis=0)
+    norms = np.einsum(
+        "ti,ti->t", moves, np.linalg.solve(prior.gram[centres][:, centres], moves.T).T
+    )
+    np.testing.assert_allclose(
+        mauduit2025.variation(prior, centres), np.sqrt(norms).sum(), rtol=1e-6
+    )
+
+
+def test_the_least_lead_is_that_over_the_best_of_the_others():
+    samples = np.array([[1.0, 5.0, 2.0], [3.0, 1.0, 3.0]])  # means 2, 3, 2.5
+    np.testing.assert_allclose(mauduit2025.least_lead(np.stack([samples, -samples])), [0.5, -1.0])
+
+
+def test_m25_policies_take_one_width_and_claims_name_what_is_played(monkeypatch):
+    """The policies of a case differ in what they believe and whom they ask, and in nothing else."""
+    monkeypatch.setattr(mauduit2025, "least", lambda policies, world, **_: list(policies)[1])
+    [experiment] = registry.find(["m25-fig2"])
+    setups = {case.name: case.build() for case in experiment.cases}
+    for claim in experiment.claims:
+        for comparison in (one for every in claim.settings.values() for one in every):
+            for column in comparison.columns:
+                assert column.policy in setups[column.case].policies
+    for name, setup in setups.items():
+        widths = {str(policy.width) for policy in setup.policies.values()}
+        assert len(widths) == 1
+        assert ("Heteroscedastic" in widths.pop()) == name.startswith("width (12)")
 
 
 def test_another_runs_folder_is_refused(tmp_path):
@@ -299,7 +339,8 @@ def test_recorded_experiments_name_what_they_compare_and_learn_from_other_rows(i
     checked = [case for case in experiment.cases if "," not in case.name]
     setups = {c.name: c.build(data_path(c.data, SHARED)) for c in checked}
     for claim in experiment.claims:
-        for column in (c for comparison in claim.comparisons for c in comparison.columns):
+        comparisons = [one for every in claim.settings.values() for one in every]
+        for column in (c for comparison in comparisons for c in comparison.columns):
             for case in set(column.cases) & set(setups):
                 assert column.policy in setups[case].policies
     for setup in setups.values():

@@ -59,6 +59,7 @@ OTHERS = {
     "w-sparq": dp.WSparQ(PRIOR, exponent=0.5, acquisition="thompson"),
     "adaptive-sparq": dp.AdaptiveSparQ(PRIOR),
     "et-gp-ucb": dp.ETGPUCB(PRIOR, acquisition="thompson"),
+    "w-sparq as published": dp.WSparQ(PRIOR, exponent=0.5, asks="after", multiplicity=True),
     "random start": dp.RandomStart(dp.WSparQ(PRIOR, exponent=0.5), steps=3),
 }
 

@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from driftpeak.arguments import Recorded
 from driftpeak.errors import (
     DriftpeakError,
     at_least,
@@ -160,7 +161,7 @@ class Drift(Forgetting):
         return jnp.asarray((1 - self.drift) ** (elapsed / 2), dtype=float)
 
 
-class SpaceTime(Forgetting):
+class SpaceTime(Recorded, Forgetting):
     r"""A function that is smooth in time too: \(k(x, x')\,e^{-(t-s)^2/(2 \ell^2)}\) (Nyikosa et al.
     2018, section 3).
 
@@ -221,7 +222,7 @@ class Discount(Forgetting):
         return jnp.asarray(newest if self.reference == "newest" else time, dtype=float)
 
 
-class Weights(Forgetting):
+class Weights(Recorded, Forgetting):
     r"""Any non-decreasing positive weights: \(h = w_t / w_s\) (D22 section 3).
 
     Weights belong to observations by their number, not their time. Only their logarithms are kept:

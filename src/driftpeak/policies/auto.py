@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak.arguments import Recorded
 from driftpeak.bank import (
     Bank,
     BankState,
@@ -75,7 +76,7 @@ class Predictive(NamedTuple):
     variances: Float[Array, " k"]
 
 
-class Auto(ActingPolicy[AutoState]):
+class Auto(Recorded, ActingPolicy[AutoState]):
     """A bank of beliefs that infers how the function moves, and how large function and noise are.
 
     Arguments:

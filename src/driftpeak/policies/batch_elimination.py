@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from driftpeak.arguments import Recorded
 from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.policies.planned import PlannedPolicy
@@ -37,7 +38,7 @@ class Options(TypedDict, total=False):
     features: Features | None
 
 
-class BatchElimination(PlannedPolicy[State]):
+class BatchElimination(Recorded, PlannedPolicy[State]):
     """Batches of queries that are planned ahead, and elimination by each of them. Base class."""
 
     prior: FeaturePrior

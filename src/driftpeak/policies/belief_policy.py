@@ -113,7 +113,8 @@ class BeliefPolicy(Policy):
     def prepare(self, times: TimesLike | AtMost) -> "BeliefPlayer":
         known = check_times(times)
         constant = self.forgetting.reweighting == "never"
-        self.width.check(self.forgetting.memory(known) if constant else len(known))
+        most = self.forgetting.memory(known) if constant else len(known)
+        self.width.check(self.prior, most)
         belief = make_belief(
             self.prior, self.forgetting, times, form=self.form, features=self.features
         )

@@ -15,6 +15,7 @@ from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.player import (
+    Asks,
     Player,
     Prediction,
     Query,
@@ -121,6 +122,10 @@ class Stages(Player[StagesState]):
     @property
     def side_capacity(self) -> int:
         return max(player.side_capacity for player in self.players)
+
+    @property
+    def consults(self) -> Asks:
+        return self.players[0].consults
 
     def consult(
         self, state: StagesState, time: Scalar

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
+from driftpeak.arguments import Recorded
 from driftpeak.errors import unit_interval
 from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
@@ -19,7 +20,7 @@ from driftpeak.policies.wrapping import WrappedState, Wrapping
 from driftpeak.priors import Prior
 
 
-class ETGPUCB(Policy):
+class ETGPUCB(Recorded, Policy):
     r"""ET-GP-UCB: GP-UCB that drops its data when a reward is implausible (TMLR 2025, Alg. 1).
 
     After the t-th decision since the last restart it restarts if

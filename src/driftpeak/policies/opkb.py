@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from driftpeak.arguments import Recorded
 from driftpeak.design import Design, greedy_start, maximise, optimal_design
 from driftpeak.errors import at_least_integer, positive
 from driftpeak.features import Features, pivoted_cholesky
@@ -70,7 +71,7 @@ class OptimizationState(NamedTuple):
     key: PRNGKeyArray
 
 
-class OptimizationBased(PlannedPolicy[OptimizationState]):
+class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
     """What `OPKB` and `ADAOPKB` make."""
 
     features: Any  # (n, p), scaled

@@ -4,12 +4,14 @@
     state, query = player.ask(state, time)      # which point to sample now?
     state = player.tell(state, query, reward, time)
 
-A player whose `side_capacity` is not 0 may have an expert re-evaluate points that it has sampled,
-just before it decides (side queries, M25). They bring no regret, and are counted:
+A player whose `side_capacity` is not 0 may have an expert re-evaluate points that it has sampled
+(side queries, M25). They bring no regret, and are counted:
 
     state, arms, wanted = player.consult(state, time)
     state = player.hear(state, arms, answers, answered, time)
     state, query = player.ask(state, time)
+
+One whose `consults` is "after" is consulted after `tell` instead, about the function of that step.
 
 The same object runs inside a compiled loop over steps and trials (`simulate`) and step by step
 (`Optimizer`). Everything must be traceable by JAX: static shapes, no Python control flow on values.
@@ -31,6 +33,8 @@ Scalar = Any  # a real number; an array of one inside JAX
 State = TypeVar("State")
 Query = Int[Array, ""]
 Foresight = Literal["none", "present", "all"]
+Asks = Literal["before", "after"]
+ASKS: tuple[Asks, ...] = ("before", "after")
 
 
 class Reading(NamedTuple):
@@ -87,10 +91,15 @@ class Player(eqx.Module, Generic[State]):
         """The most side queries at one step, q; 0 for most players."""
         return 0
 
+    @property
+    def consults(self) -> Asks:
+        """When it makes its side queries: before it decides, or after the reward."""
+        return "before"
+
     def consult(
         self, state: State, time: Scalar
     ) -> tuple[State, Int[Array, " q"], Bool[Array, " q"]]:
-        """Side queries before the decision at `time`: point numbers, and which of them count.
+        """Side queries at `time`: point numbers, and which of them count.
 
         Points that the player has sampled before, in `side_capacity` places.
         """

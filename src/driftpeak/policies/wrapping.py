@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from jaxtyping import Array, Bool, Float, Int
 
-from driftpeak.policies.player import Player, Prediction, Query, Reading, Scalar
+from driftpeak.policies.player import Asks, Player, Prediction, Query, Reading, Scalar
 
 
 class WrappedState(NamedTuple):
@@ -37,6 +37,10 @@ class Wrapping(Player[WrappedState]):
     @property
     def side_capacity(self) -> int:
         return self.player.side_capacity
+
+    @property
+    def consults(self) -> Asks:
+        return self.player.consults
 
     def consult(
         self, state: WrappedState, time: Scalar

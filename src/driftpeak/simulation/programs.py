@@ -127,13 +127,18 @@ def play(
             state = player.inform(state, now)
         restarts = player.restarts(state)
         side_queries = squared_error = errors = None
-        if player.side_capacity > 0:
+
+        def consulted(state: Any) -> Any:
             state, arms, wanted = player.consult(state, time)
             own = jax.random.fold_in(expert_key, number)
             drawn = jax.random.normal(own, arms.shape, dtype=float)
             answers = now[arms] + noise_deviation * drawn
             state = player.hear(state, arms, answers, wanted, time)
-            side_queries = wanted.sum().astype(jnp.int32)
+            return state, wanted.sum().astype(jnp.int32)
+
+        asks = player.consults if player.side_capacity > 0 else "never"
+        if asks == "before":
+            state, side_queries = consulted(state)
         if predictions and (expected := player.predict(state, time)) is not None:
             errors = (expected.mean - now) ** 2
             squared_error = jnp.mean(errors)
@@ -143,6 +148,8 @@ def play(
         drawn = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
         reward = value + noise_deviation * drawn
         state = player.tell(state, query, reward, time)
+        if asks == "after":
+            state, side_queries = consulted(state)
         restarts = (player.restarts(state) - restarts).astype(jnp.uint8)
         action = query.astype(jnp.int32)
         thoughts = player.read(state) if readings else None
