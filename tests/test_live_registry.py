@@ -19,7 +19,7 @@ from driftpeak.live import policy_data
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.policy_data import differences, policy_from_data, policy_to_data
 from driftpeak.live.registry import NAMES, TAGS, Entry
-from driftpeak.policies import opkb_constants, side_queries
+from driftpeak.policies import asking, opkb_constants
 
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
 
@@ -115,9 +115,9 @@ EXAMPLES = {
     "tabulated-gain": dp.TabulatedGain([0.0, 1.0]),
     "belief-policy": dp.TVGPUCB(PRIOR, drift=0.01, acquisition="thompson"),
     "side-queries": dp.SparQ(PRIOR, rate=0.5, width=widths.Constant(2)),
-    "every-step": side_queries.EveryStep(),
-    "windows": side_queries.Windows(1.5, 0.2),
-    "feedback": side_queries.Feedback(0.2),
+    "every-step": asking.EveryStep(),
+    "windows": asking.Windows(1.5, 0.2),
+    "feedback": asking.Feedback(0.2),
     "uniform-random": dp.UniformRandom(PRIOR),
     "auto": dp.Auto(ARMS, drifts=(0.1, 0.2), switching=0.01, outlier=np.inf),
     "phased-elimination": dp.RPERP(PRIOR, horizon=40, period=10, delta=0.2),

@@ -12,7 +12,9 @@ from typing import Any
 from driftpeak.errors import DriftpeakError
 from driftpeak.kernels import Table
 from driftpeak.policies import (
+    ABO,
     ADAOPKB,
+    ETGPUCB,
     GPUCB,
     IGPUCB,
     OPKB,
@@ -44,6 +46,8 @@ WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
 SMALLER = 0.03
 """Of R-PERP's constant C: with C = 1 nothing is ever eliminated at these horizons."""
 MEMORIES = (10, 25, 50, 100, 250)
+MOST_HELD = 40
+"""Observations that ABO keeps: its cost grows with their square."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,14 @@ class Known:
         return markov_restart_period(
             self.prior.kernel, drift=self.drift, horizon=self.horizon, dimension=self.dimension
         )
+
+    @property
+    def smooth_memory(self) -> float:
+        """The lengthscale in time whose correlation is 1/2 when that of the drift is."""
+        if self.drift == 0:
+            return float(self.horizon)
+        half_life = 2 * math.log(2) / -math.log1p(-min(self.drift, 0.999))
+        return min(half_life / math.sqrt(2 * math.log(2)), float(self.horizon))
 
     @property
     def discount(self) -> float:
@@ -230,6 +242,24 @@ FAMILIES = (
         "exponent",
         (0.25, 0.5, 1.0, 2.0),
         lambda known, exponent, width: UIGPUCB(known.prior, exponent=exponent, width=width),
+    ),
+    Family(
+        "ET-GP-UCB",
+        lambda known: ETGPUCB(known.prior, width=WIDE),
+        "delta",
+        (0.01, 0.5),
+        lambda known, delta, width: ETGPUCB(known.prior, delta=delta, width=width),
+    ),
+    Family(
+        "ABO",
+        lambda known: ABO(known.prior, lengthscale=known.smooth_memory, memory=MOST_HELD,
+                          width=WIDE),
+        "lengthscale",
+        (10, 30),
+        lambda known, lengthscale, width: ABO(
+            known.prior, lengthscale=lengthscale, memory=MOST_HELD, width=width
+        ),
+        wide_only=True,
     ),
     Family(
         "R-PERP",
