@@ -418,6 +418,13 @@ def test_elimination():
         assert_width(width, expected, step=17, information=3.0)
 
 
+def test_fixed_design():
+    """B + rho sqrt(2 log(2 n b / delta) / lambda), n = 100, b = 4, delta = 0.1, lambda = 0.25."""
+    given = {"noise_variance": 0.25, "norm_bound": 2.0, "noise_scale": 0.3}
+    width = widths.FixedDesign(100, batches=4, delta=0.1, **given)
+    assert_width(width, 2 + 0.3 * np.sqrt(2 * np.log(8000) / 0.25), step=17, information=3.0)
+
+
 def test_a_tabulated_gain_is_looked_up_by_the_observations_in_memory():
     """Instead of the realised information, which is 9 nats here."""
     gain = dp.TabulatedGain([0.0, 1.0, 1.6, 2.0])

@@ -134,7 +134,7 @@ POLICIES = {
     for tag, one in EXAMPLES.items()
     if isinstance(one, dp.Policy) and not isinstance(one, policies.Doubling)
 } | {
-    "w-sparq": dp.WSparQ(PRIOR, exponent=1.2, mixing=5),
+    "w-sparq": dp.WSparQ(PRIOR, exponent=1.2, mixing=5, asks="after", multiplicity=True),
     "adaptive-sparq": dp.AdaptiveSparQ(PRIOR, a=0.2),
     "pe": dp.PE(PRIOR, horizon=40),
     "w-gp-ucb": dp.WGPUCB(ARMS, weights=np.arange(1.0, 60)),

@@ -232,6 +232,9 @@ class Confidence(FrequentistWidth):
     the realised single-weighted gain of the belief bounds it from above, since weights are at most
     one, so the default is valid too, and a little wider.
 
+    ZS21's \(\delta\) is that of one block, D22's that of one step (see the page on theory):
+    for a whole run divide it by the number of blocks, or of steps.
+
     `noise_variance` is lambda, the prior's.
     """
 
@@ -300,6 +303,45 @@ class Heteroscedastic(Width):
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         inside = jnp.log(2 / self.delta) + posterior.information
         return self.norm_bound + jnp.sqrt(2 * inside)
+
+
+class FixedDesign(Recorded, Width):
+    r"""The width where no point was chosen by looking at rewards, the same at every step.
+
+    \(B + \frac{\rho}{\sqrt\lambda} \sqrt{2 \log(2 n b / \delta)}\) for n points and b batches, the
+    2 for the two sides of the bound: Vakili et al. 2021, Theorem 1, as in Li and Scarlett 2022. The
+    function must stay.
+
+    Arguments:
+        points, batches: n, and how often a bound for all of them is used.
+        noise_variance: lambda.
+        norm_bound: B. noise_scale: rho, the sub-Gaussian constant.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+
+    value: Scalar
+
+    def __init__(
+        self,
+        points: int,
+        *,
+        batches: int,
+        noise_variance: float,
+        norm_bound: float = 1.0,
+        noise_scale: float = 1.0,
+        delta: float = 0.1,
+    ) -> None:
+        bounds = at_least_integer("points", points, 2) * at_least_integer("batches", batches, 1)
+        logarithm = math.log(2 * bounds / _failure_probability(delta))
+        root = math.sqrt(2 * logarithm / positive("noise_variance", noise_variance))
+        self.value = np.float64(
+            at_least("norm_bound", norm_bound, 0) + at_least("noise_scale", noise_scale, 0) * root
+        )
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        return jnp.asarray(self.value, dtype=float)
 
 
 class Elimination(Recorded, Width):

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from driftpeak.environments import Environment
+from driftpeak.environments.noise import Noise
 from driftpeak.policies import Player
 
 
@@ -75,12 +76,12 @@ class Block(NamedTuple):
     numbers: Int[Array, " t"]  # from 0
 
 
-class Noise(NamedTuple):
-    """On rewards and on an expert's answers: independent, of the same variance."""
+class Chance(NamedTuple):
+    """The noise on rewards and, drawn apart, on an expert's answers."""
 
-    keys: Any
-    expert_keys: Any
-    variance: Any
+    reward_keys: Any
+    answer_keys: Any
+    noise: Noise
 
 
 class Outcome(NamedTuple):
@@ -111,14 +112,13 @@ def play(
     state: Any,
     player: Player[Any],
     block: Block,
-    noise: Noise,
+    chance: Chance,
     steps: Any,
     *,
     predictions: bool = False,
     readings: bool = False,
 ) -> Played:
     """One player, one block of a run of `steps` steps, all trials of the group."""
-    noise_deviation = jnp.sqrt(noise.variance)
 
     def trial(
         state: Any, now: Any, top: Any, key: Any, expert_key: Any, time: Any, number: Any
@@ -131,8 +131,8 @@ def play(
         def consulted(state: Any) -> Any:
             state, arms, wanted = player.consult(state, time)
             own = jax.random.fold_in(expert_key, number)
-            drawn = jax.random.normal(own, arms.shape, dtype=float)
-            answers = now[arms] + noise_deviation * drawn
+            normal = jax.random.normal(own, arms.shape, dtype=float)
+            answers = now[arms] + jax.vmap(chance.noise)(now[arms], normal)
             state = player.hear(state, arms, answers, wanted, time)
             return state, wanted.sum().astype(jnp.int32)
 
@@ -145,8 +145,8 @@ def play(
             errors = jnp.where(number < steps, errors, 0.0)
         state, query = player.ask(state, time)
         value = now[query]
-        drawn = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
-        reward = value + noise_deviation * drawn
+        normal = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
+        reward = value + chance.noise(value, normal)
         state = player.tell(state, query, reward, time)
         if asks == "after":
             state, side_queries = consulted(state)
@@ -163,7 +163,7 @@ def play(
         now, top, time, number = inputs
         trials = jax.vmap(trial, in_axes=(0, 0, 0, 0, 0, None, None))
         state, outcome, errors = trials(
-            state, now, top, noise.keys, noise.expert_keys, time, number
+            state, now, top, chance.reward_keys, chance.answer_keys, time, number
         )
         return (state, sums if errors is None else sums + errors), outcome
 

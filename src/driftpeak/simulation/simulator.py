@@ -20,7 +20,7 @@ from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Player, Policy
 from driftpeak.simulation.programs import (
     Block,
-    Noise,
+    Chance,
     Played,
     advance,
     compiled,
@@ -219,7 +219,7 @@ def _play_group(
     numbers = np.arange(plan.blocks * plan.steps).reshape(plan.blocks, plan.steps)
     padded = times[np.minimum(numbers, len(times) - 1)]
     keys = random_keys(seed, trials)
-    noise = Noise(keys.noise, keys.expert, world.noise_variance)
+    chance = Chance(keys.noise, keys.expert, world.noise)
     # states are donated to what updates them, so each gets a copy of the keys of its own
     states = {
         name: start(player, random_keys(seed, trials).policy) for name, player in players.items()
@@ -241,7 +241,7 @@ def _play_group(
         _check_finite(best, numbers[block], len(times))
         steps = Block(values, best, clock_times, jnp.asarray(numbers[block]))
         for index, (name, player) in enumerate(players.items()):
-            arguments = (states[name], player, steps, noise, jnp.asarray(len(times)))
+            arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
             program, compile_seconds = compiled(wanted, arguments)
             started = clock.perf_counter()
             played = jax.block_until_ready(program(*arguments))

@@ -86,7 +86,7 @@ def setup(horizon: int, changes: int) -> Setup:
     settings = {
         "horizon": horizon, "changes": changes, "variation": variation, "period and window": memory,
         "discount": discount, "norm_bound": bound, "noise_scale": NOISE,
-        "width": "0.8, 4", "opkb": "tuned",
+        "width": "0.8, 4", "opkb": "published",
     }  # fmt: skip
     return Setup(environment(prior, horizon, changes), policies, horizon, settings)
 
