@@ -15,7 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak.errors import at_least_integer, positive
-from driftpeak.policies.protocol import Query, Scalar, checked_reward
+from driftpeak.policies import ActingPolicy
+from driftpeak.policies.player import Query, Scalar, checked_reward
 from driftpeak.priors import Prior
 
 
