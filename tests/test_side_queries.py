@@ -238,7 +238,7 @@ def refusal(policy, options):
     return str(caught.value)
 
 
-class AsksAboutEverything(dp.Policy):
+class AsksAboutEverything(dp.ActingPolicy):
     """Predicts what the expert answered, so that its squared error is that of the answers."""
 
     @property
