@@ -66,6 +66,7 @@ TAGS: dict[str, Entry] = {
     "confidence": Entry(widths.Confidence),
     "sliding-confidence": Entry(widths.SlidingConfidence),
     "heteroscedastic": Entry(widths.Heteroscedastic),
+    "fixed-design": Entry(widths.FixedDesign),
     "elimination": Entry(widths.Elimination),
     "realised-gain": Entry(information.RealisedGain),
     "tabulated-gain": Entry(information.TabulatedGain),
