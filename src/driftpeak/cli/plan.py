@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from driftpeak.cli.options import Json
 from driftpeak.cli.printing import note
 from driftpeak.errors import DriftpeakError
 
@@ -43,9 +44,7 @@ def plan(
         Path | None,
         typer.Option(help="CSV, time x arms: estimates horizon, variation and drift not given."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the plan as JSON, nothing else.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """What theory and the tournament say before the first step: every policy, and which to take."""
     from driftpeak.cli.plan_report import print_plan, summary

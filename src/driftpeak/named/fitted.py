@@ -12,19 +12,13 @@ from typing import Any
 import numpy as np
 
 from driftpeak.learning import cross_validate
+from driftpeak.named.policies import memory_parameter
 from driftpeak.priors import Prior
 from driftpeak.theory.variation import estimate_drift
 
 LEAST_NOISE = 1e-3
 """Share of the arms' variance: less would leave a covariance from a few rows as if exact."""
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
-FORGETTING = {
-    "tv-gp-ucb": "drift",
-    "w-gp-ucb": "discount",
-    "sw-gp-ucb": "window",
-    "ui-gp-ucb": "exponent",
-    "r-gp-ucb": "period",
-}
 
 
 @dataclass(frozen=True)
@@ -93,6 +87,6 @@ def complete(policies: Sequence[str], found: dict[str, Finding]) -> list[str]:
 def _open(text: str) -> str | None:
     """The memory that a policy leaves open, if any."""
     policy, _, given = text.partition(":")
-    parameter = FORGETTING.get(policy)
+    parameter = memory_parameter(policy)
     keys = [pair.partition("=")[0] for pair in given.split(",")]
     return None if parameter in keys else parameter
