@@ -206,10 +206,10 @@ def test_m25_policies_take_one_width_and_claims_name_what_is_played(monkeypatch)
 
 def test_another_runs_folder_is_refused(tmp_path):
     reproduce([TINY], Plan(trials=2), output=tmp_path)
-    with pytest.raises(dp.DriftpeakError, match="--overwrite"):
+    with pytest.raises(dp.DriftpeakError, match="overwrite"):
         reproduce([TINY], Plan(trials=3), output=tmp_path)
     (tmp_path / MARKER).unlink()
-    with pytest.raises(dp.DriftpeakError, match="--overwrite"):
+    with pytest.raises(dp.DriftpeakError, match="overwrite"):
         reproduce([TINY], Plan(trials=2), output=tmp_path)
     reproduce([TINY], Plan(trials=3), output=tmp_path, overwrite=True)
     assert runner.read_results(tmp_path / "tiny.nc")[0]["slow"].sizes["trial"] == 3

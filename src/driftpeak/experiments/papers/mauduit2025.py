@@ -107,7 +107,7 @@ def setup(choice: Choice, width: Width | None = None) -> Setup:
             STEPS,
         ),
     )
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         "GP-UCB": GPUCB(prior, width=width),
         SIDES[0]: SparQ(prior, width=width, **AS_PUBLISHED),
     }
