@@ -41,8 +41,17 @@ def main() -> None:
     try:
         app()
     except DriftpeakError as error:
-        print(f"driftpeak: {error}", file=sys.stderr)
+        print(f"driftpeak: {_one_line(str(error))}", file=sys.stderr)
         sys.exit(2)
+    except MemoryError:
+        print("driftpeak: out of memory: ask for fewer points, steps or trials", file=sys.stderr)
+        sys.exit(2)
+
+
+def _one_line(text: str) -> str:
+    """With line breaks and other control characters, as a name may hold, written as escapes."""
+    shown = (one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    return "".join(shown)
 
 
 def _show_warning(
@@ -78,9 +87,10 @@ def options(
 def plan(
     kernel: Annotated[str, typer.Option(help="se or matern.")] = "se",
     nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5,
-    dimension: Annotated[int, typer.Option(help="Of the domain.")] = 1,
+    dimension: Annotated[int, typer.Option(help="Of the domain.", max=1_000)] = 1,
     horizon: Annotated[
-        int | None, typer.Option(help="Steps T; with --data by default its number of rows.")
+        int | None,
+        typer.Option(help="Steps T; with --data by default its number of rows.", max=10**15),
     ] = None,
     variation: Annotated[
         float | None,
@@ -94,7 +104,10 @@ def plan(
         typer.Option(help="Alpha of uncertainty injection: noise grows as 1 + age^alpha."),
     ] = None,
     side_queries: Annotated[
-        int, typer.Option(help="Re-evaluations of the present function that may be made in all.")
+        int,
+        typer.Option(
+            help="Re-evaluations of the present function that may be made in all.", max=10**15
+        ),
     ] = 0,
     data: Annotated[
         Path | None,

@@ -238,7 +238,7 @@ class GPEngine(Engine):
 
     def lesson(self) -> dict[str, Any] | None:
         held = self.memory
-        counted = np.count_nonzero(self._worths(held.times[-1]))
+        counted = int(np.count_nonzero(self._worths(held.times[-1])))
         due = self.lessons is None or self.since_lesson >= max(1, counted // LESSONS)
         if not due and not self._is_wild(self.standard)[self.newest]:
             return None
@@ -251,7 +251,8 @@ class GPEngine(Engine):
         values = self._learn(standard, pace, doubted) if due else self.lessons
         assert values is not None  # the first reward is a lesson
         since = 0 if due else self.since_lesson
-        return {**values, "since": since, "doubted": np.flatnonzero(doubted).tolist()}
+        which = np.stack([held.times, held.rewards], axis=1)[doubted]
+        return {**values, "since": since, "doubted": which.tolist()}
 
     def _is_wild(self, standard: Standard) -> Any:
         """Which of the rewards held are so far off that they may be doubted."""
@@ -295,8 +296,7 @@ class GPEngine(Engine):
 
     def learned(self, values: dict[str, Any]) -> None:
         self.since_lesson = values["since"]
-        self.memory.doubted = np.zeros(len(self.memory), bool)
-        self.memory.doubted[values["doubted"]] = True
+        self.memory.doubt(values["doubted"])
         self._understand(values)
 
     def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:

@@ -14,7 +14,7 @@ from driftpeak.live.suggestion import Observation
 
 HISTORY = 10_000
 PENDING = 1_000
-MOST_STEPS = 2.0**53  # beyond, the next whole number is no float
+MOST_STEPS = 2.0**53  # from here on, the next whole number is no float
 
 
 class Ledger:
@@ -101,7 +101,7 @@ class Ledger:
                     "this study's times are given, not counted: give a time with every ask"
                 )
             step = float(np.floor(self.latest or 0.0)) + 1.0
-            if step > MOST_STEPS:
+            if step >= MOST_STEPS:
                 raise DriftpeakError(
                     f"steps are counted up to 2**53, and the latest told of is {self.latest:g}: "
                     "give a time with every ask"

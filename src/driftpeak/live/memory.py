@@ -57,6 +57,15 @@ class Memory:
         self.doubted = np.insert(self.doubted, place, False)
         return place
 
+    def doubt(self, which: list[list[float]]) -> None:
+        """Believe all but the observations with these times and rewards.
+
+        Not by their places: other processes may have told something in between.
+        """
+        self.doubted = np.zeros(len(self), bool)
+        for time, reward in which:
+            self.doubted = self.doubted | ((self.times == time) & (self.rewards == reward))
+
     def keep(self, which: Any) -> None:
         """Drop all but some observations."""
         self.rows, self.rewards = self.rows[which], self.rewards[which]

@@ -283,9 +283,9 @@ class Optimizer:
         if abs(reward / deviation - mean / deviation) > SURPRISE:
             warnings.warn(
                 f"a reward of {reward:g} is more than {SURPRISE:,.0f} deviations from what the "
-                f"policy expects, {mean:.3g} with deviation {deviation:.2g}; its noise is stated, so "
-                "it believes every reward: use a DriftingGP or Auto if some are absurd, or state "
-                "the prior in the units of the rewards",
+                f"policy expects, {mean:.3g} with deviation {deviation:.2g}; its noise is stated, "
+                "so it believes every reward: use a DriftingGP or Auto if some are absurd, or "
+                "state the prior in the units of the rewards",
                 DriftpeakWarning,
                 stacklevel=4,  # above tell and its decorator
             )
