@@ -15,6 +15,7 @@ import typer
 
 from driftpeak.cli.options import Seed
 from driftpeak.errors import DriftpeakError, shown
+from driftpeak.files import check_regular
 
 if TYPE_CHECKING:
     from driftpeak.live import Estimate, Optimizer, Suggestion
@@ -224,6 +225,8 @@ def _content(given: str) -> str:
     if given.lstrip().startswith("{"):
         return given
     try:
+        if given != "-":
+            check_regular(Path(given))
         with sys.stdin if given == "-" else Path(given).open(encoding="utf-8") as file:
             text = file.read(MOST_TEXT + 1)
     except (OSError, ValueError) as error:  # no UTF-8, or a path with NUL

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.files import check_regular
 
 __all__ = ["Missing", "RewardTable", "read_table"]
 
@@ -136,10 +137,7 @@ def read_table(
 def text_of(path: Path) -> str:
     """The decoded content of a file, of at most 1 GiB when unpacked."""
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise DriftpeakError(
-                f"{path}: is a pipe or a device; write its content into a file first"
-            )
+        check_regular(path)
         if path.exists() and path.stat().st_size > MOST_BYTES:
             raise _too_large(path)
         content = path.read_bytes()

@@ -1,5 +1,6 @@
 """The user's times, as numbers: of any unit, or seconds since 1970 for dates."""
 
+import math
 from datetime import UTC, datetime, timedelta
 from numbers import Real
 from typing import Any, Literal
@@ -68,13 +69,18 @@ def _number(time: Time) -> tuple[float, Kind]:
         if not (FIRST - EPOCH).total_seconds() <= number <= (LAST - EPOCH).total_seconds():
             raise _out_of_range(time)
         return number, "zoned dates" if zoned else "dates"
-    if isinstance(time, Real) and not isinstance(time, bool | np.timedelta64) and time == time:
-        if not -LARGEST <= time <= LARGEST:  # type: ignore[operator]
+    if isinstance(time, Real) and not isinstance(time, bool | np.timedelta64):
+        try:
+            number = float(time)
+        except OverflowError:
+            number = math.inf
+        if abs(number) > LARGEST:
             raise DriftpeakError(
                 f"a time must lie within 1e100 of 0; got {shown(time)}. Count from a later origin, "
                 "or in a larger unit"
             )
-        return float(time), "numbers"
+        if not math.isnan(number):
+            return number, "numbers"
     raise DriftpeakError(
         f'a time must be a finite number, a datetime, a numpy.datetime64 or "now"; got '
         f"{shown(time)}"

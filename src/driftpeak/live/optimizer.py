@@ -386,8 +386,7 @@ class Optimizer:
 
         Times that are too long ago to be known are left out.
         """
-        if not isinstance(times, Iterable) or isinstance(times, str | bytes):
-            raise DriftpeakError(f"times must be a sequence of times; got {shown(times)}")
+        times = _listed("times", times, "times")
         numbers = np.array([self._ledger.time_to_look(time) for time in times], float)
         with _computing():
             known, found = self._engine.peaks(np.sort(numbers))
@@ -433,8 +432,7 @@ class Optimizer:
                 answer that is not a finite number.
         """
         asked = self._settings("queries", queries)
-        if not isinstance(answers, Sequence | np.ndarray) or isinstance(answers, str | bytes):
-            raise DriftpeakError(f"answers must be a sequence of numbers; got {shown(answers)}")
+        answers = _listed("answers", answers, "numbers or None")
         if len(asked) != len(answers):
             raise DriftpeakError(f"{len(asked)} side queries need as many answers or None")
         values = [None if one is None else finite("an answer", one) for one in answers]
@@ -445,12 +443,8 @@ class Optimizer:
 
     def _settings(self, what: str, given: Any) -> list[dict[str, Any]]:
         """Several settings of the parameters, checked."""
-        if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
-            raise DriftpeakError(
-                f"{what} must be a sequence of mappings of {', '.join(self.coding.names)}; got "
-                f"{shown(given)}"
-            )
-        return [self.coding.clean(one) for one in given]
+        kind = f"mappings of {', '.join(self.coding.names)}"
+        return [self.coding.clean(one) for one in _listed(what, given, kind)]
 
     # the state, for whoever keeps it
 
@@ -553,6 +547,15 @@ def _computing() -> Iterator[None]:
 
 def _ignore(event: Event) -> None:
     """Without a store, events are not kept."""
+
+
+def _listed(what: str, given: Any, kind: str) -> list[Any]:
+    try:
+        if not isinstance(given, str | bytes | Mapping):
+            return list(given)
+    except TypeError:
+        pass
+    raise DriftpeakError(f"{what} must be a sequence of {kind}; got {shown(given)}")
 
 
 def _read_snapshot(snapshot: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
