@@ -129,7 +129,7 @@ def makers(generator):
             ("maximize", lambda: dp.Optimizer(box, maximize=odd())),
             ("seed", lambda: dp.Optimizer(box, maximize=True, seed=odd())),
             ("horizon", lambda: dp.Optimizer(box, maximize=True, horizon=odd())),
-            ("policy", lambda: dp.Optimizer(box, maximize=True, policy=odd() or 3)),
+            ("policy", lambda: dp.Optimizer(box, maximize=True, policy=[odd()])),
         ]
     )
 

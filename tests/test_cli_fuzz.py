@@ -147,7 +147,7 @@ def test_no_words_bring_a_traceback_at_length(run, folder):  # noqa: F811
     [
         (["compare", "--dimension", "99999999"], "at most 10,000"),
         (["compare", "--nu", "nan"], "nu must be"),
-        (["reproduce", "b16-fig2a", "--trials", str(10**30)], "is not in the range"),
+        (["reproduce", "b16-fig2a", "--trials", str(10**30)], "--trials"),
         (["replay", "pipe"], "is a pipe or a device"),
         (["replay", "/dev/zero"], "is a pipe or a device"),
         (["replay", "bomb.csv"], "the most that is read"),

@@ -229,6 +229,8 @@ def _content(given: str) -> str:
             check_regular(Path(given))
         with sys.stdin if given == "-" else Path(given).open(encoding="utf-8") as file:
             text = file.read(MOST_TEXT + 1)
+    except DriftpeakError:
+        raise  # a ValueError too
     except (OSError, ValueError) as error:  # no UTF-8, or a path with NUL
         raise DriftpeakError(f"cannot read the space from {shown(given)}: {error}") from None
     if len(text) > MOST_TEXT:

@@ -141,6 +141,8 @@ def text_of(path: Path) -> str:
         if path.exists() and path.stat().st_size > MOST_BYTES:
             raise _too_large(path)
         content = path.read_bytes()
+    except DriftpeakError:
+        raise  # a ValueError too
     except FileNotFoundError:
         raise DriftpeakError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
