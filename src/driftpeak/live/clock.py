@@ -76,8 +76,8 @@ def _number(time: Time) -> tuple[float, Kind]:
             number = math.inf
         if abs(number) > LARGEST:
             raise DriftpeakError(
-                f"a time must be a number within 1e100 of 0; got {shown(time)}. Count from a later origin, "
-                "or in a larger unit"
+                f"a time must be a number within 1e100 of 0; got {shown(time)}. Count from a "
+                "later origin, or in a larger unit"
             )
         if not math.isnan(number):
             return number, "numbers"
