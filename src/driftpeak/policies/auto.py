@@ -244,7 +244,7 @@ class Auto(Policy[AutoState]):
         spread = state.weights @ (forecast.mean - expected[None, :]) ** 2
         return Prediction(
             self.mean + expected,
-            amplitude * (state.weights @ jnp.maximum(forecast.variance, 0.0)) + spread,
+            amplitude * (state.weights @ forecast.variance) + spread,
             amplitude * state.scale.ratio * self.noise_variance,
         )
 

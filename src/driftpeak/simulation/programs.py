@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from driftpeak.environments import Environment
 from driftpeak.policies import Policy
+from driftpeak.policies.protocol import Prediction
 
 
 class Keys(NamedTuple):
@@ -83,11 +84,14 @@ class Played(NamedTuple):
 
     `error_sums` has shape `(trials, n)`: squared errors of what it expected of every point, summed
     over the steps of the block; None where predictions are not wanted or there are none.
+    `least_variance` is the least that it expects anything to vary at the end of the block, in units
+    of the noise variance, over trials and points; None where it expects nothing.
     """
 
     state: Any
     outcome: Outcome
     error_sums: Any
+    least_variance: Any
 
 
 def play(
@@ -152,7 +156,14 @@ def play(
     sums = jnp.zeros(values.shape[1:]) if predictions else None
     blocks = (values, best, times, numbers)
     (state, sums), outcome = jax.lax.scan(step, (state, sums), blocks)
-    return Played(state, outcome, None if outcome.squared_error is None else sums)
+    sums = None if outcome.squared_error is None else sums
+    expected = jax.vmap(policy.predict, in_axes=(0, None))(state, times[-1])
+    least = None if expected is None else _least_variance(expected)
+    return Played(state, outcome, sums, least)
+
+
+def _least_variance(expected: Prediction) -> Any:
+    return jnp.min(expected.variance / jnp.reshape(expected.noise_variance, (-1, 1)))
 
 
 @cache
