@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.experiments.claims import interval
+from driftpeak.experiments.bootstrap import interval
 from driftpeak.policies.elimination import PhasedElimination
 from driftpeak.theory.variation import supremum_variation
 

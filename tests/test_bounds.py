@@ -30,10 +30,12 @@ def test_r_gp_ucb_by_hand():
     options = {"width": 1.0, "gain": 0.0, "period": 2, "drift": 0.125, "delta": 0.1, "a0": 1.0}
     found = r_gp_ucb_regret(horizon=4, noise_variance=1.0, b0=1.0, **options)
     assert found.value == pytest.approx(150.78, abs=0.01)
-    for b0 in (0.5, 2.5):
-        assert r_gp_ucb_regret(horizon=4, noise_variance=1.0, b0=b0, **options).value is None
-    noisy = r_gp_ucb_regret(horizon=4, noise_variance=2.0, b0=1.0, **options)
-    assert [c.statement for c in noisy.failed] == ["sigma^2 <= 1"]
+    # the proof asks nothing of b0: by hand 8 (2 + 2 (2 + b0) 2.76628) + 2
+    for b0, expected in ((0.5, 128.65), (2.5, 217.17)):
+        found = r_gp_ucb_regret(horizon=4, noise_variance=1.0, b0=b0, **options)
+        assert found.value == pytest.approx(expected, abs=0.01)
+    noisy = r_gp_ucb_regret(horizon=4, noise_variance=2.5, b0=1.0, **options)
+    assert [c.statement for c in noisy.failed] == ["sigma^2 <= 2"]
     learning = r_gp_ucb_regret(
         width=2.0, gain=3.0, period=4, drift=0.0, horizon=8, noise_variance=UNIT_NOISE,
         delta=0.1, a0=1.0, b0=1.0,

@@ -10,18 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from scipy import stats
 from tiny_experiment import RECORDED, TINY, tiny_setup
 
 import driftpeak as dp
 from driftpeak.cli import app
 from driftpeak.data import DATA_SETS, data_path, read_monthly
 from driftpeak.environments import Table
-from driftpeak.experiments.claims import Claim, Column, Comparison, interval, judge, lower, majority
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.experiment import recorded as recorded_extra
 from driftpeak.experiments.figures import regret_panels
-from driftpeak.experiments.papers import rates
+from driftpeak.experiments.papers import mauduit2025
 from driftpeak.experiments.papers.bogunovic2016_sensors import days_of_traffic
 from driftpeak.experiments.papers.mauduit2025_maps import iberia
 from driftpeak.experiments.recorded_figures import error_map, tracks
@@ -34,125 +32,6 @@ from driftpeak.experiments.running.workers import versions
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     monkeypatch.setitem(registry.EXPERIMENTS, "tiny", TINY)
-
-
-def results_of(regrets: dict[str, np.ndarray], independent: int = 1) -> dict[str, xr.Dataset]:
-    values = np.stack(list(regrets.values()))
-    runs = xr.Dataset(
-        {"regret": (("policy", "trial", "step"), values)},
-        coords={"policy": list(regrets)},
-        attrs={"independent_trials": independent},
-    )
-    return {"case": runs}
-
-
-def test_interval_of_a_mean_covers_as_often_as_stated():
-    """Normal samples of 8: the 95 % interval misses zero in about 5 % of 400 sets.
-
-    More than 9 % would happen with probability 3e-4 if the rate were 5 %.
-    """
-    generator = np.random.default_rng(1)
-    missed = 0
-    for _ in range(400):
-        low, high = interval(generator.normal(size=(8, 1)), lambda s: s[..., 0].mean(axis=-1))
-        missed += low > 0 or high < 0
-    assert 0.02 < missed / 400 < 0.09
-
-
-def test_interval_agrees_with_student_for_many_samples():
-    samples = np.random.default_rng(2).normal(size=(200, 1))
-    low, high = interval(samples, lambda s: s[..., 0].mean(axis=-1))
-    error = samples.std(ddof=1) / np.sqrt(200)
-    np.testing.assert_allclose([low, high], samples.mean() + np.array([-1, 1]) * 1.972 * error,
-                               atol=0.1 * error)  # fmt: skip
-
-
-def test_verdicts():
-    generator = np.random.default_rng(3)
-    world = generator.normal(size=(20, 1)) * 10  # shared by both: only pairing sees the difference
-    low, high = world + np.zeros(6), world + 0.5 + 0.1 * generator.normal(size=(20, 6))
-    results = results_of({"low": low, "high": high, "same": low[::-1]})
-    wins = Claim("", (lower(("case", "low"), ("case", "high")),))
-    loses = Claim("", (lower(("case", "high"), ("case", "low")),))
-    even = Claim("", (lower(("case", "low"), ("case", "same")),))
-    assert judge(wins, results).verdict == "holds"
-    assert judge(loses, results).verdict == "does not hold"
-    assert judge(even, results).verdict == "undecided"
-    both = Claim("", wins.comparisons + loses.comparisons)
-    assert judge(both, results).verdict == "does not hold"
-    unsure = Claim("", wins.comparisons + even.comparisons)
-    assert judge(unsure, results).verdict == "undecided"
-    few = {"case": results["case"].isel(trial=slice(4))}
-    few["case"].attrs = results["case"].attrs
-    assert judge(wins, few).verdict == "undecided"
-
-
-def test_columns_take_the_steps_they_name():
-    results = results_of({"a": np.arange(20.0).reshape(2, 10)})
-    np.testing.assert_allclose(Column("case", "a", first=3, last=5).samples(results), [3, 13])
-
-
-def test_one_history_is_compared_by_blocks_of_steps():
-    results = results_of({"a": np.arange(16.0).reshape(1, 16)}, independent=0)
-    np.testing.assert_allclose(Column("case", "a").samples(results), [1.5, 5.5, 9.5, 13.5])
-
-
-def test_several_cases_are_one_sample_each():
-    """Seven days, "low" the lower one on six of them: 6/7 of the days, less a half."""
-    generator = np.random.default_rng(6)
-    days = {}
-    for day in range(7):
-        high = generator.normal(size=(3, 8))
-        low = high + (0.5 if day == 4 else -0.5)
-        days[str(day)] = results_of({"low": low, "high": high}, independent=0)["case"]
-    low, high = (Column(tuple(days), name) for name in ("low", "high"))
-    np.testing.assert_allclose(
-        low.samples(days), [days[day]["regret"].values[0].mean() for day in days]
-    )
-    [most] = judge(Claim("", (Comparison("", (high, low), majority),)), days).measured
-    np.testing.assert_allclose(most.estimate, 6 / 7 - 1 / 2)
-    assert most.samples == 7
-    # resampled shares are counts of Binomial(7, 6/7) over 7, at the widened level 0.0041
-    np.testing.assert_allclose(most.low, stats.binom.ppf(0.0041, 7, 6 / 7) / 7 - 1 / 2)
-    assert most.verdict == "undecided"
-
-
-def test_samples_that_cannot_be_paired_are_refused():
-    results = results_of({"a": np.zeros((3, 4))}) | {
-        "other": results_of({"a": np.zeros((2, 4))})["case"]
-    }
-    with pytest.raises(dp.DriftpeakError, match="cannot be paired"):
-        judge(Claim("", (Comparison("x", (Column("case", "a"), Column("other", "a"))),)), results)
-
-
-def test_slopes_of_power_laws():
-    """R_T = T^0.7 in every trial: the fit is exact, and so is what the claims make of it."""
-    results = {
-        case: results_of({"ADA-OPKB": np.full((6, 1), horizon**0.7)})["case"]
-        for case, (horizon, _) in rates.BY_HORIZON.items()
-    }
-    [bounded] = [
-        c
-        for c in rates.EXPERIMENTS[0].claims
-        if c.text.startswith("ADA-OPKB grows no faster with T ")
-    ]
-    [sublinear] = [c for c in rates.EXPERIMENTS[0].claims if c.text.startswith("ADA-OPKB is")]
-    np.testing.assert_allclose(judge(bounded, results).measured[0].estimate, 2 / 3 - 0.7)
-    np.testing.assert_allclose(judge(sublinear, results).measured[0].estimate, 0.3)
-
-
-def test_slopes_against_variation():
-    """R_T = V_T^0.5 where V_T is proportional to the number of changes."""
-    results = {
-        case: results_of({"WGP-UCB": np.full((6, 1), 3 * (2.8 * changes) ** 0.5)})["case"]
-        for case, (_, changes) in rates.BY_CHANGES.items()
-    }
-    [bounded] = [
-        c
-        for c in rates.EXPERIMENTS[0].claims
-        if c.text.startswith("WGP-UCB grows no faster with V_T")
-    ]
-    np.testing.assert_allclose(judge(bounded, results).measured[0].estimate, 1 / 4 - 0.5)
 
 
 def collected(plan: Plan, **options) -> dict[str, xr.Dataset]:
@@ -252,6 +131,45 @@ def test_output_and_redrawing(tmp_path):
         (tmp_path / "summary.json").read_text()
     )
     assert (tmp_path / "report.html").read_text() == page
+
+
+@pytest.mark.parametrize("placing", ["even", "random"])
+def test_m25_variation_is_that_of_the_functions(placing):
+    """The RKHS norm of a difference d in the span of k(., c_i) is that of its values there,
+    d(C)' K_C^-1 d(C); the functions as `true_functions` gives them."""
+    prior = dp.Prior(dp.Grid([-50, 50], size=400), mauduit2025.KERNEL, 0.01)
+    centres = mauduit2025.centre_points("even", 15, 400)
+    if placing == "random":
+        centres = np.sort(np.random.default_rng(0).choice(80, 15, replace=False)) * 5
+    world = dp.MovingCoefficients(prior, centres=centres)
+    functions = dp.true_functions(world, steps=mauduit2025.STEPS)[0][:, centres]
+    moves = np.diff(functions, axis=0)
+    norms = np.einsum(
+        "ti,ti->t", moves, np.linalg.solve(prior.gram[centres][:, centres], moves.T).T
+    )
+    np.testing.assert_allclose(
+        mauduit2025.variation(prior, centres), np.sqrt(norms).sum(), rtol=1e-6
+    )
+
+
+def test_the_least_lead_is_that_over_the_best_of_the_others():
+    samples = np.array([[1.0, 5.0, 2.0], [3.0, 1.0, 3.0]])  # means 2, 3, 2.5
+    np.testing.assert_allclose(mauduit2025.least_lead(np.stack([samples, -samples])), [0.5, -1.0])
+
+
+def test_m25_policies_take_one_width_and_claims_name_what_is_played(monkeypatch):
+    """The policies of a case differ in what they believe and whom they ask, and in nothing else."""
+    monkeypatch.setattr(mauduit2025, "least", lambda policies, world, **_: list(policies)[1])
+    [experiment] = registry.find(["m25-fig2"])
+    setups = {case.name: case.build() for case in experiment.cases}
+    for claim in experiment.claims:
+        for comparison in (one for every in claim.settings.values() for one in every):
+            for column in comparison.columns:
+                assert column.policy in setups[column.case].policies
+    for name, setup in setups.items():
+        widths = {str(policy.width) for policy in setup.policies.values()}
+        assert len(widths) == 1
+        assert ("Heteroscedastic" in widths.pop()) == name.startswith("width (12)")
 
 
 def test_another_runs_folder_is_refused(tmp_path):
@@ -421,7 +339,8 @@ def test_recorded_experiments_name_what_they_compare_and_learn_from_other_rows(i
     checked = [case for case in experiment.cases if "," not in case.name]
     setups = {c.name: c.build(data_path(c.data, SHARED)) for c in checked}
     for claim in experiment.claims:
-        for column in (c for comparison in claim.comparisons for c in comparison.columns):
+        comparisons = [one for every in claim.settings.values() for one in every]
+        for column in (c for comparison in comparisons for c in comparison.columns):
             for case in set(column.cases) & set(setups):
                 assert column.policy in setups[case].policies
     for setup in setups.values():

@@ -8,7 +8,13 @@ from numpy.polynomial import hermite
 from scipy.special import factorial
 
 import driftpeak as dp
-from driftpeak.features import eigen, pivoted_cholesky, quadrature_fourier, random_fourier
+from driftpeak.features import (
+    eigen,
+    pivoted_cholesky,
+    quadrature_fourier,
+    quadrature_fourier_bound,
+    random_fourier,
+)
 from driftpeak.kernels import Table
 
 SQUARE = dp.Grid([0, 1], [0, 1], size=12)
@@ -293,3 +299,35 @@ def test_refusals_name_the_culprit_and_what_is_accepted(case):
     make, message = REFUSED[case]
     with pytest.raises(dp.DriftpeakError, match=message):
         make()
+
+
+@pytest.mark.parametrize("lengthscale", [0.15, 0.3, 1.0, 3.0, 30.0])
+@pytest.mark.parametrize("extents", [[1.0], [2.5], [1.0, 0.4]])
+def test_quadrature_error_is_bounded(lengthscale, extents):
+    """D22 Lemma 14, corrected, at every degree until rounding; tight where the kernel is flat."""
+    domain = dp.Grid(*([0, side] for side in extents), size=15)
+    for degree in (1, 2, 3, 5, 8, 13, 20, 32):
+        bound = quadrature_fourier_bound(lengthscale, extents, degree=degree)
+        error = quadrature_fourier(lengthscale, domain, degree=degree).error
+        assert error <= bound + 1e-13
+        if lengthscale == 30.0 and bound > 1e-9:
+            assert error > 0.99 * bound
+
+
+def test_the_printed_lemma_14_fails_where_the_kernel_is_flat():
+    """d = 1, m = 1: the error is 1 - exp(-1/(2 l^2)), the printed bound e / (4 sqrt(2) l^2)."""
+    for lengthscale in (3.0, 30.0):
+        error = quadrature_fourier(lengthscale, dp.Grid([0, 1], size=2), degree=1).error
+        assert error == pytest.approx(1 - np.exp(-1 / (2 * lengthscale**2)))
+        printed = np.e / (4 * np.sqrt(2) * lengthscale**2)
+        assert printed < error <= quadrature_fourier_bound(lengthscale, [1.0], degree=1)
+
+
+def test_what_the_quadrature_bound_refuses():
+    assert quadrature_fourier_bound(1e-9, [1.0], degree=3) == 2.0
+    by_dimension = quadrature_fourier_bound([0.5, 2.0], [1.0, 1.0], degree=4)
+    alone = [quadrature_fourier_bound(scale, [1.0], degree=4) for scale in (0.5, 2.0)]
+    assert by_dimension == pytest.approx(sum(alone))
+    for extents, message in (([], "above 0"), ([0.0], "above 0"), ([1.0] * 3, "2 lengthscales")):
+        with pytest.raises(dp.DriftpeakError, match=message):
+            quadrature_fourier_bound([1.0, 2.0], extents, degree=2)

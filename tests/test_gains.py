@@ -146,6 +146,13 @@ def test_exponential_decay_bounds_measured_gains():
             scale=scale, decay=decay, bound=psi, discount=discount, noise_variance=0.1
         ).number
         assert dp.greedy_gain(prior, 400, worth=discount ** (2 * np.arange(400)))[-1] <= bound
+        single = exponential_gain(
+            scale=scale, decay=decay, bound=psi, discount=discount, noise_variance=0.1,
+            weighting="single",
+        )  # fmt: skip
+        gain = dp.greedy_gain(prior, 400, worth=discount ** (1.0 * np.arange(400)))[-1]
+        assert bound < single.number
+        assert gain <= single.number
 
 
 def test_corollary_8_by_hand():
@@ -155,6 +162,10 @@ def test_corollary_8_by_hand():
     common = {"discount": math.sqrt(0.5), "noise_variance": 2.0}
     assert polynomial_gain(scale=9 * log2, decay=2.0, **common).value == pytest.approx(4 * log2)
     assert exponential_gain(scale=math.e**2, decay=1.0, **common).value == pytest.approx(3 * log2)
+    # single: at gamma = 1/2 the worth 1/(1 - gamma) is 2, as 1/(1 - gamma^2) was above
+    single = {"discount": 0.5, "noise_variance": 2.0, "weighting": "single"}
+    assert polynomial_gain(scale=9 * log2, decay=2.0, **single).value == pytest.approx(4 * log2)
+    assert exponential_gain(scale=math.e**2, decay=1.0, **single).value == pytest.approx(3 * log2)
 
 
 def test_corollary_8_says_when_it_does_not_apply():

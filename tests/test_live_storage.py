@@ -1,7 +1,6 @@
 """Stored studies: resumed as they were, shared, and refused where something is wrong."""
 
 import errno
-import json
 import os
 import re
 import sqlite3
@@ -15,14 +14,7 @@ import sqlalchemy as sa
 
 import driftpeak as dp
 from driftpeak.live import storage as storages
-from driftpeak.live.description import (
-    policy_from_data,
-    policy_to_data,
-    space_from_data,
-    space_to_data,
-)
 from driftpeak.live.storage import journal, study
-from driftpeak.policies import BeliefPolicy
 
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
 
@@ -176,7 +168,7 @@ def test_another_format_is_refused(storage, name, monkeypatch):
     live_worker.make(storage, name)
     monkeypatch.undo()
     for make in (lambda: dp.Optimizer.load(storage, name), lambda: live_worker.make(storage, name)):
-        with pytest.raises(dp.DriftpeakError, match=r"in format 1; this version .* reads format 2"):
+        with pytest.raises(dp.DriftpeakError, match=r"in format 1; this version .* reads format 3"):
             make()
 
 
@@ -364,7 +356,7 @@ def test_a_bad_snapshot_costs_time_only(tmp_path, monkeypatch):
     kept = Path(f"{path}.snapshot")
     good = kept.read_bytes()
     expected = dp.Optimizer.load(path).history()
-    for bad in (good[:-1], b"", b"{}\n", good.replace(b'"format": 2', b'"format": 1')):
+    for bad in (good[:-1], b"", b"{}\n", good.replace(b'"format": 3', b'"format": 1')):
         kept.write_bytes(bad)
         with pytest.warns(dp.DriftpeakWarning, match="all events are read instead"):
             assert dp.Optimizer.load(path).history() == expected
@@ -440,110 +432,3 @@ def test_postgresql_hides_passwords(postgresql):
         dp.Optimizer.load(address, "hiden")
     assert "secret" not in str(caught.value)
     assert "Did you mean 'hidden'" in str(caught.value)
-
-
-# descriptions
-
-
-@pytest.mark.parametrize(
-    "space",
-    [
-        BOX,
-        dp.Box({"b a": dp.Integer(-3, 9), "a": dp.Categorical(True, 1, "x", 0.5)}),
-        dp.Arms(5),
-        dp.Arms([[0.1, 2.0], [1 / 3, 3.0]], names=["near", "far"]),
-        dp.Grid([0, 1], [0.1, 0.3], size=[4, 3]),
-    ],
-)
-def test_spaces_as_data(space):
-    again = space_from_data(json.loads(json.dumps(space_to_data(space))))
-    assert space_to_data(again) == space_to_data(space)
-    if isinstance(space, dp.Box):
-        assert again == space
-        assert list(again.parameters) == list(space.parameters)
-    else:
-        np.testing.assert_array_equal(again.points, space.points)
-        assert (again.names, again.has_coordinates) == (space.names, space.has_coordinates)
-
-
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (3, "a space is written as"),
-        ({"bax": {}}, "a space is written as"),
-        ({"box": []}, "a box maps names to parameters"),
-        ({"box": {}}, "at least one parameter"),
-        ({"box": {"x": {"type": "float", "low": 0}}}, "parameter 'x' needs \"high\""),
-        ({"box": {"x": {"type": "flot"}}}, "parameter 'x' needs a \"type\""),
-        ({"box": {"x": {"type": "float", "low": 2, "high": 1}}}, "'x': low must be below high"),
-        ({"box": {"x": {"type": "float", "low": 0, "hgh": 1}}}, "Did you mean 'high'"),
-        ({"box": {"x": {"type": "float", "low": 1, "high": 2, "log": 1}}}, "log must be true"),
-        ({"box": {"x": {"type": "categorical", "choices": "ab"}}}, "choices must be a list"),
-        ({"arms": 1}, "number of arms"),
-        ({"arms": 3, "names": ["a"]}, "as many names"),
-        ({"grid": [[0, 1]]}, 'a grid needs "size"'),
-        ({"grid": 3, "size": 4}, "a grid is a list"),
-    ],
-)
-def test_spaces_that_are_none(data, said):
-    with pytest.raises(dp.DriftpeakError, match=said):
-        space_from_data(data)
-
-
-def priors():
-    grid = dp.Grid([0, 1], [0, 1], size=5)
-    kernel = 2.0 * dp.SE(lengthscale=[0.2, 0.3]) + dp.Matern(nu=1.5, lengthscale=0.4)
-    return dp.Prior(grid, kernel, noise_variance=0.01, mean=np.linspace(0, 1, 25))
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda prior: dp.TVGPUCB(prior, drift=0.01, width=dp.widths.Constant(1.5)),
-        lambda prior: dp.RGPUCB(prior, period=9),
-        lambda prior: dp.SWGPUCB(prior, window=11),
-        lambda prior: dp.WGPUCB(prior, discount=0.95),
-        lambda prior: dp.UIGPUCB(prior, exponent=1),
-        lambda prior: dp.TVGPUCB(prior, drift=0.01, acquisition="thompson"),
-        lambda prior: dp.SparQ(prior),
-        lambda prior: dp.UniformRandom(prior),
-    ],
-)
-def test_policies_as_data(make):
-    """The policy that comes back decides alike, whatever random numbers it draws."""
-    policy = make(priors())
-    data = json.loads(json.dumps(policy_to_data(policy)))
-    again = policy_from_data(data)
-    assert policy_to_data(again) == data
-    runs = dp.simulate(
-        {"given": policy, "again": again},
-        dp.MarkovDrift(priors(), drift=0.01),
-        steps=15,
-        trials=2,
-        seed=0,
-    )
-    actions = runs["action"]
-    np.testing.assert_array_equal(actions.sel(policy="given"), actions.sel(policy="again"))
-
-
-def test_a_policy_of_somebody_elses_is_given_again(tmp_path):
-    class Flat(dp.widths.Width):
-        def __call__(self, step, posterior):
-            return 0.5
-
-    prior = live_worker.policy().prior
-    policies = [dp.TVGPUCB(prior, drift=drift, width=Flat()) for drift in (0.02, 0.03)]
-    assert isinstance(policies[0], BeliefPolicy)
-    path = tmp_path / "study"
-    play(dp.Optimizer(dp.Arms(6), maximize=True, policy=policies[0], storage=path), 3)
-    with pytest.raises(dp.DriftpeakError, match="give policy= again"):
-        dp.Optimizer.load(path)
-    with pytest.raises(dp.DriftpeakError, match="another policy"):
-        dp.Optimizer.load(path, policy=policies[1])
-    assert dp.Optimizer.load(path, policy=policies[0]).ask().id == 4
-
-
-def test_only_classes_of_driftpeak_are_loaded():
-    for place in ("os:system", "driftpeak.live.optimizer:happened.<locals>", "driftpeakx.a:b"):
-        with pytest.raises(dp.DriftpeakError, match="has no"):
-            policy_from_data({"class": place, "fields": {}})

@@ -50,6 +50,7 @@ OTHERS = {
     "sparq": dp.SparQ(PRIOR),
     "w-sparq": dp.WSparQ(PRIOR, exponent=0.5, acquisition="thompson"),
     "adaptive-sparq": dp.AdaptiveSparQ(PRIOR),
+    "w-sparq as published": dp.WSparQ(PRIOR, exponent=0.5, asks="after", multiplicity=True),
     "random start": dp.RandomStart(dp.WSparQ(PRIOR, exponent=0.5), steps=3),
 }
 

@@ -10,7 +10,8 @@ from driftpeak.data import RewardTable, read_table
 from driftpeak.named.policies import make_policies, make_policy, make_width
 from driftpeak.plots import regret_figure, track_figure
 from driftpeak.replay import prior_from_history, replay
-from driftpeak.simulation.results import judge, standard_error, summarise
+from driftpeak.simulation.results import judge, summarise
+from driftpeak.simulation.samples import standard_error
 
 INTEL = Path(__file__).parents[2] / "shared" / "data" / "intel_lab_temperature.csv.gz"
 RANDOM = np.random.default_rng(0)

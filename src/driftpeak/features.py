@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special
 
 from driftpeak.domains import Domain
-from driftpeak.errors import DriftpeakError, at_least_integer, positive
+from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive
 from driftpeak.kernels import SE, Kernel
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
@@ -120,7 +120,8 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
     frequency \(\sqrt 2 \rho / l\) weighted by the normalised Gauss-Hermite weights
     \(\prod_j 2^{m-1} m! / (m^2 H_{m-1}(\rho_j)^2)\), which sum to one; D22 prints m where m^2 is
     right. There are \(2 m^d\) features. The error falls superexponentially once
-    m exceeds about (diameter / l)^2; `error` is measured on the domain, not bounded.
+    m exceeds about (diameter / l)^2; `error` is measured on the domain, and never above
+    `quadrature_fourier_bound`.
 
     Raises:
         DriftpeakError: degree below 1, more than a million features, or a domain without
@@ -144,6 +145,37 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
     matrix = _cosines_and_sines(centred, frequencies / np.asarray(kernel.lengthscale), amplitude)
     error = np.abs(kernel.rows(domain) - matrix @ matrix.T).max()
     return Features(matrix, float(error), "quadrature Fourier")
+
+
+def quadrature_fourier_bound(lengthscale: Any, extents: Any, *, degree: int) -> float:
+    r"""A bound of the error of quadrature Fourier features on a box (D22 Lemma 14, corrected).
+
+    \(\varepsilon_m \le \sum_j \frac{m!}{(2m)!} (r_j/l_j)^{2m}\) on \(\prod_j [0, r_j]\), and at
+    most 2: the remainder of Gauss-Hermite quadrature in each dimension; since no factor of the
+    product exceeds 1, the errors add. D22 prints
+    \(d 2^{d-1} \frac{1}{\sqrt 2 m^m} (\frac{e}{4 l^2})^m\) on \([0, 1]^d\). For d = 1 that is the
+    same by Stirling's formula but for a factor \(e^{1/(24m)}\), without which it fails at large l
+    (m = 1, l = 3: error 0.05404, printed 0.05339).
+
+    Arguments:
+        lengthscale: l, one or one per dimension.
+        extents: the side of the domain in each dimension.
+        degree: m.
+
+    Raises:
+        DriftpeakError: degree below 1, an extent or lengthscale that is not positive, as many
+            lengthscales as there are not dimensions.
+    """
+    sides = finite_array("extents", extents, 1)
+    scales = np.asarray(SE(lengthscale).lengthscale)
+    degree = at_least_integer("degree", degree, 1)
+    if len(sides) == 0 or not (sides > 0).all():
+        raise DriftpeakError(f"extents must be numbers above 0; got {sides.tolist()}")
+    if scales.ndim == 1 and len(scales) not in (1, len(sides)):
+        raise DriftpeakError(f"there are {len(scales)} lengthscales and {len(sides)} extents")
+    remainder = special.gammaln(degree + 1) - special.gammaln(2 * degree + 1)
+    logarithms = remainder + 2 * degree * np.log(sides / scales)
+    return float(min(np.exp(np.minimum(logarithms, 1.0)).sum(), 2.0))
 
 
 def random_fourier(kernel: Kernel, domain: Domain, *, count: int, seed: int = 0) -> Features:

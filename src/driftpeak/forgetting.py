@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from driftpeak.arguments import Recorded
 from driftpeak.errors import (
     DriftpeakError,
     at_least,
@@ -178,7 +179,7 @@ class Discount(Forgetting):
         return jnp.asarray(newest if self.reference == "newest" else time, dtype=float)
 
 
-class Weights(Forgetting):
+class Weights(Recorded, Forgetting):
     r"""Any non-decreasing positive weights: \(h = w_t / w_s\) (D22 section 3).
 
     Weights belong to observations by their number, not their time. Only their logarithms are kept:

@@ -50,14 +50,8 @@ def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any 
             [0, 1]; worths of another number or outside (0, 1].
     """
     drift = unit_interval("drift", drift)
-    chosen = np.asarray(arms)
-    whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or chosen.size == 0)
-    chosen = chosen.astype(int) if whole else chosen
-    if not whole or not ((chosen >= 0) & (chosen < len(prior))).all():
-        raise DriftpeakError(
-            f"arms must be a list of integers in 0..{len(prior) - 1}; got {chosen.tolist()}"
-        )
-    worth = _check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
+    chosen = check_arms(prior, arms)
+    worth = check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
     steps = np.arange(len(chosen))
     correlation = (1 - drift) ** (np.abs(steps[:, None] - steps[None, :]) / 2)
     root = np.sqrt(worth / prior.noise_variance)
@@ -95,7 +89,7 @@ def greedy_gain(
     count = at_least_integer("count", count, 1)
     drift = unit_interval("drift", drift)
     alike = worth is None and drift == 0
-    worth = _check_worth(np.ones(count) if worth is None else worth, count)
+    worth = check_worth(np.ones(count) if worth is None else worth, count)
     if drift > 0 and not (worth == 1).all():
         raise DriftpeakError("give either drift or worth: each is a way of its own to forget")
     if (np.diff(worth) > 0).any():
@@ -143,7 +137,28 @@ def _greedy(prior: Prior, noise: Vector, kept: float) -> Vector:
     return gains
 
 
-def _check_worth(worth: Any, count: int) -> Vector:
+def check_arms(prior: Prior, arms: Any) -> np.ndarray[Any, np.dtype[np.int_]]:
+    """Point numbers as an array.
+
+    Raises:
+        DriftpeakError: not a list of point numbers, or one outside the domain.
+    """
+    chosen = np.asarray(arms)
+    whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or chosen.size == 0)
+    chosen = chosen.astype(int) if whole else chosen
+    if not whole or not ((chosen >= 0) & (chosen < len(prior))).all():
+        raise DriftpeakError(
+            f"arms must be a list of integers in 0..{len(prior) - 1}; got {chosen.tolist()}"
+        )
+    return chosen
+
+
+def check_worth(worth: Any, count: int) -> Vector:
+    """Worths as an array.
+
+    Raises:
+        DriftpeakError: not `count` numbers in (0, 1].
+    """
     array = finite_array("worth", worth, 1)
     if len(array) != count or not ((array > 0) & (array <= 1)).all():
         raise DriftpeakError(f"worth must be {count} numbers in (0, 1], one per observation")

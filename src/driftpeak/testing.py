@@ -78,15 +78,20 @@ def _play(player: Policy[Any], key: Any, values: Any, times: Any, answers: Any) 
 
 @jax.jit
 def _one_step(player: Policy[Any], state: Any, value: Any, time: Any, answers: Any) -> Any:
-    """The next state, the query, and the side queries before it."""
+    """The next state, the query, and the side queries before or after it."""
     if player.foresight == "present":
         state = player.inform(state, value)
     arms, wanted = jnp.zeros(0, int), jnp.zeros(0, bool)
-    if player.side_capacity > 0:
+    asks = player.consults if player.side_capacity > 0 else "never"
+    if asks == "before":
         state, arms, wanted = player.consult(state, time)
         state = player.hear(state, arms, value[arms], wanted & answers, time)
     state, query = player.ask(state, time)
-    return player.tell(state, query, value[query], time), (query, arms, wanted)
+    state = player.tell(state, query, value[query], time)
+    if asks == "after":
+        state, arms, wanted = player.consult(state, time)
+        state = player.hear(state, arms, value[arms], wanted & answers, time)
+    return state, (query, arms, wanted)
 
 
 def _check_side_queries(player: Policy[Any], queries: Any, arms: Any, wanted: Any) -> None:
@@ -97,7 +102,7 @@ def _check_side_queries(player: Policy[Any], queries: Any, arms: Any, wanted: An
             f"got shapes {arms.shape[2:]}, {wanted.shape[2:]} and {wanted.dtype}"
         )
     for trial, step, place in np.argwhere(wanted):
-        if arms[trial, step, place] not in queries[trial, :step]:
+        if arms[trial, step, place] not in queries[trial, : step + (player.consults == "after")]:
             raise AssertionError(
                 f"side queries must be about points sampled before; step {step + 1} asks about "
                 f"{arms[trial, step, place]}"

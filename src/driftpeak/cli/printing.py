@@ -140,7 +140,10 @@ def print_claims(outcome: "Outcome") -> None:
     """What became of an experiment's claims."""
     print(f"{outcome.experiment.id}: {outcome.experiment.title}")
     for judgement in outcome.judgements:
-        kind = "  (check)" if judgement.claim.check else ""
+        kind = "" if judgement.claim.whose == "paper" else "  (a check of our own)"
         print(f"  {judgement.verdict.upper()}: {judgement.claim.text}{kind}")
-        for one in judgement.measured:
-            print(f"      {one.label}: {one.estimate:.3g} [{one.low:.3g}, {one.high:.3g}]")
+        for ruling in judgement.rulings:
+            if ruling.setting:
+                print(f"    {ruling.verdict.upper()}: {ruling.setting}")
+            for one in ruling.measured:
+                print(f"      {one}")

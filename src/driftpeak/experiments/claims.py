@@ -1,27 +1,30 @@
-"""Claims as tests: a paired comparison over trials, its bootstrap interval, and a verdict.
+"""Claims as tests: paired comparisons over trials, their intervals, and a verdict.
 
 A claim is a list of comparisons, each a statistic of paired samples that is positive if the claim
-is right. It holds if the intervals of all of them lie above zero, does not hold if one lies below,
-and is undecided otherwise. That all must hold needs no correction for their number.
+is right. It *holds* where the 95 % intervals of all of them lie above zero: that all must needs no
+correction for their number. It *does not hold* where at least one comparison is shown to be
+negative at a family-wise 5 % (two-sided, so 2.5 % on this side), by Holm's procedure over all
+comparisons of the claim: of many intervals one lies below zero by chance. Otherwise it is
+*undecided*.
+
+Where a paper leaves a choice open, its claim is put to the test with several plausible choices, the
+settings. It holds if it holds in all, does not hold if it fails in all, and
+depends on the choice if it holds in some and fails in others.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import xarray as xr
-from scipy import stats
 
 from driftpeak.errors import DriftpeakError
+from driftpeak.experiments.bootstrap import FEWEST, LEVEL, Array, Bootstrap, Combine, holm, in_words
+from driftpeak.simulation.samples import by_sample
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
-Verdict = Literal["holds", "does not hold", "undecided"]
-
-RESAMPLES = 10_000
-LEVEL = 0.95
-FEWEST = 5
-"""With fewer samples nothing is decided: all of one sign happens by chance too often."""
+Verdict = Literal["holds", "does not hold", "undecided", "depends", "too few trials"]
+Whose = Literal["paper", "ours"]
 
 
 @dataclass(frozen=True)
@@ -44,14 +47,13 @@ class Column:
 
     def samples(self, results: Mapping[str, xr.Dataset]) -> Array:
         """Per case, if there are several; else per trial; or, where all trials share one recorded
-        history, per block of steps.
-
-        The blocks are consecutive and about sqrt(T) long, so that blocks are nearly independent.
+        history, per block of steps (`driftpeak.simulation.samples.by_sample`).
         """
         if isinstance(self.case, tuple):
             return np.array([self._values(results[case]).mean() for case in self.case])
         runs = results[self.case]
-        return by_sample(self._values(runs), independent=bool(runs.attrs["independent_trials"]))
+        independent = bool(runs.attrs["independent_trials"])
+        return by_sample(self._values(runs), independent_trials=independent)
 
     def _values(self, runs: xr.Dataset) -> Array:
         """Shape `(trial, step)`."""
@@ -64,29 +66,14 @@ class Column:
         return self.case if isinstance(self.case, tuple) else (self.case,)
 
 
-def by_sample(values: Array, *, independent: bool) -> Array:
-    """From shape `(..., trial, step)` to `(..., sample)`, means over a trial or a block of steps.
-
-    The blocks, of one history that all trials share, are consecutive and about sqrt(T) long.
-    """
-    if independent:
-        return values.mean(axis=-1)
-    series = values.mean(axis=-2)
-    blocks = np.array_split(series, round(series.shape[-1] ** 0.5), axis=-1)
-    return np.stack([block.mean(axis=-1) for block in blocks], axis=-1)
-
-
-Combine = Callable[[Array], Any]
-
-
-def difference(samples: Array) -> Any:
+def difference(samples: Array) -> Array:
     """Mean of the first column minus that of the second."""
-    return (samples[..., 0] - samples[..., 1]).mean(axis=-1)
+    return np.asarray((samples[..., 0] - samples[..., 1]).mean(axis=-1))
 
 
-def majority(samples: Array) -> Any:
+def majority(samples: Array) -> Array:
     """Share of the samples in which the second column is at most the first, less one half."""
-    return (samples[..., 1] <= samples[..., 0]).mean(axis=-1) - 0.5
+    return np.asarray((samples[..., 1] <= samples[..., 0]).mean(axis=-1) - 0.5)
 
 
 @dataclass(frozen=True)
@@ -102,39 +89,72 @@ class Comparison:
     combine: Combine = difference
 
 
+Comparisons = tuple[Comparison, ...]
+
+
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says, or what would have to be so.
+    """What a paper says in its own words, or what we ask beside it.
 
     Attributes:
-        check: whether it tests the hold of another claim on numbers that the paper left open,
-            instead of being the paper's.
+        comparisons: all must come out; or those of every setting, by what the setting is called.
+        whose: "paper": a claim of the paper, in its own setting. "ours": a check of our own, on
+            other data, other policies or other parameters than the paper's; its verdict is none
+            on the paper.
     """
 
     text: str
-    comparisons: tuple[Comparison, ...]
-    check: bool = False
+    comparisons: Comparisons | Mapping[str, Comparisons]
+    whose: Whose = "paper"
+
+    @property
+    def settings(self) -> Mapping[str, Comparisons]:
+        """The comparisons by setting; a claim without settings has one, without a name."""
+        return self.comparisons if isinstance(self.comparisons, Mapping) else {"": self.comparisons}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The statistic, and its interval of confidence `LEVEL`."""
+    """The statistic, and its interval of confidence `LEVEL`.
+
+    Attributes:
+        refuted_at: the adjusted p-value (Holm, over all comparisons of the claim) of its being
+            negative.
+    """
 
     label: str
     estimate: float
     low: float
     high: float
     samples: int
+    refuted_at: float
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        return f"{self.label}: {in_words(self.estimate, self.low, self.high)}"
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What was measured in one setting of a claim."""
+
+    setting: str
+    measured: tuple[Measured, ...]
     verdict: Verdict
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim with what was measured."""
+    """A claim with the rulings in all its settings."""
 
     claim: Claim
-    measured: tuple[Measured, ...]
+    rulings: tuple[Ruling, ...]
     verdict: Verdict
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """What was measured, in the order of the settings."""
+        return tuple(one for ruling in self.rulings for one in ruling.measured)
 
 
 def lower(
@@ -160,55 +180,55 @@ def lowest(
 
 
 def judge(claim: Claim, results: Mapping[str, xr.Dataset]) -> Judgement:
-    """Put the claim to the test. The same results give the same numbers."""
-    measured = tuple(measure(comparison, results) for comparison in claim.comparisons)
-    verdicts = {one.verdict for one in measured}
-    verdict: Verdict = "undecided"
-    if verdicts == {"holds"}:
-        verdict = "holds"
-    elif "does not hold" in verdicts:
-        verdict = "does not hold"
-    return Judgement(claim, measured, verdict)
-
-
-def measure(comparison: Comparison, results: Mapping[str, xr.Dataset]) -> Measured:
-    """The statistic of one comparison and its interval.
+    """Put the claim to the test. The same results give the same numbers.
 
     Raises:
-        DriftpeakError: columns of different lengths.
+        DriftpeakError: a comparison of columns with different numbers of samples.
     """
+    family = [one for comparisons in claim.settings.values() for one in comparisons]
+    found = [_resampled(comparison, results) for comparison in family]
+    adjusted = holm([bootstrap.p_value() for _, bootstrap in found])
+    measured = iter(map(_measured, family, *zip(*found, strict=True), map(float, adjusted)))
+    rulings = []
+    for setting, comparisons in claim.settings.items():
+        its = tuple(next(measured) for _ in comparisons)
+        rulings.append(Ruling(setting, its, _all_hold({one.verdict for one in its})))
+    verdicts = {ruling.verdict for ruling in rulings}
+    verdict: Verdict = "undecided"
+    if len(verdicts) == 1:
+        verdict = rulings[0].verdict
+    elif {"holds", "does not hold"} <= verdicts:
+        verdict = "depends"
+    return Judgement(claim, tuple(rulings), verdict)
+
+
+def _all_hold(verdicts: set[Verdict]) -> Verdict:
+    """Of a list of comparisons: refuted by one of them, shown by all."""
+    order: tuple[Verdict, ...] = ("does not hold", "too few trials", "undecided", "holds")
+    return next(verdict for verdict in order if verdict in verdicts)
+
+
+def _resampled(
+    comparison: Comparison, results: Mapping[str, xr.Dataset]
+) -> tuple[float, Bootstrap]:
+    """The statistic, and what resampling makes of it."""
     columns = [column.samples(results) for column in comparison.columns]
     if len({len(column) for column in columns}) != 1:
         raise DriftpeakError(f"{comparison.label}: samples cannot be paired, their numbers differ")
     samples = np.stack(columns, axis=-1)
-    low, high = interval(samples, comparison.combine)
+    return float(comparison.combine(samples)), Bootstrap.of(samples, comparison.combine)
+
+
+def _measured(
+    comparison: Comparison, estimate: float, bootstrap: Bootstrap, refuted_at: float
+) -> Measured:
+    low, high = bootstrap.interval()
     verdict: Verdict = "undecided"
-    if len(samples) >= FEWEST and low > 0:
+    if bootstrap.count < FEWEST:
+        verdict = "too few trials"
+    elif low > 0:
         verdict = "holds"
-    elif len(samples) >= FEWEST and high < 0:
+    elif refuted_at <= (1 - LEVEL) / 2:
         verdict = "does not hold"
-    estimate = float(comparison.combine(samples))
-    return Measured(comparison.label, estimate, low, high, len(samples), verdict)
-
-
-def interval(samples: Array, combine: Combine, *, seed: int = 0) -> tuple[float, float]:
-    """Bootstrap interval over the rows of `samples`: the expanded percentiles.
-
-    Plain percentiles are too narrow for few samples; these are moved outwards to where, for a mean,
-    they would agree with Student's t (Hesterberg 2015, What Teachers Should Know About the
-    Bootstrap, section 5.4).
-    """
-    count = len(samples)
-    if count < 2:
-        return -np.inf, np.inf
-    generator = np.random.default_rng(seed)
-    replicates = np.concatenate(
-        [
-            np.atleast_1d(combine(samples[generator.integers(0, count, (RESAMPLES // 20, count))]))
-            for _ in range(20)
-        ]
-    )
-    tail = (1 - LEVEL) / 2
-    widened = float(stats.norm.cdf(np.sqrt(count / (count - 1)) * stats.t.ppf(tail, count - 1)))
-    low, high = np.quantile(replicates, [widened, 1 - widened])
-    return float(low), float(high)
+    label, count = comparison.label, bootstrap.count
+    return Measured(label, estimate, low, high, count, refuted_at, verdict)

@@ -1,28 +1,17 @@
-"""A space and a policy as data that JSON can hold, and back again, exactly.
+"""A space as data that JSON can hold, and back again, exactly.
 
-A space is written as a user would write it by hand::
+It is written as a user would write it by hand::
 
     {"box": {"rate": {"type": "float", "low": 1e-4, "high": 1, "log": true},
              "layers": {"type": "integer", "low": 1, "high": 9},
              "kind": {"type": "categorical", "choices": ["a", "b"]}}}
     {"arms": 5}    {"arms": [[0, 0], [1, 2]], "names": ["near", "far"]}
     {"grid": [[0, 1], [0, 5]], "size": [50, 20]}
-
-A policy is written as its class and its fields, those of driftpeak only. What somebody else wrote,
-a kernel or a function, cannot be written: only its name is, for comparison.
 """
 
-import base64
-import importlib
 import json
 from collections.abc import Mapping
-from functools import cached_property
-from inspect import isfunction
 from typing import Any
-
-import jax
-import jax.numpy as jnp
-import numpy as np
 
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError, nearest
@@ -71,30 +60,6 @@ def space_from_data(data: Any) -> Space:
     raise DriftpeakError(f"a space is written as {EXAMPLE}; got {json.dumps(data)[:80]}")
 
 
-def policy_to_data(policy: Any) -> Any:
-    """The policy as classes and fields."""
-    return json.loads(json.dumps(_encode(policy)))
-
-
-def is_complete(data: Any) -> bool:
-    """Whether `policy_from_data` can make the policy again."""
-    if isinstance(data, Mapping):
-        return "opaque" not in data and all(map(is_complete, data.values()))
-    return all(map(is_complete, data)) if isinstance(data, list) else True
-
-
-def policy_from_data(data: Any) -> Any:
-    """The policy that `policy_to_data` described.
-
-    Raises:
-        DriftpeakError: a part of it was written by somebody else, or this version of driftpeak has
-            no such class.
-    """
-    if not is_complete(data):
-        raise DriftpeakError("the study's policy is not wholly driftpeak's: give policy= again")
-    return _decode(data)
-
-
 def _parameter_to_data(parameter: Parameter) -> dict[str, Any]:
     kind = type(parameter).__name__.lower()
     return {"type": kind} | {
@@ -138,83 +103,3 @@ def _fields(
         if name not in data:
             raise DriftpeakError(f'{whose} needs "{name}"')
     return data
-
-
-def _encode(value: Any) -> Any:
-    if isinstance(value, np.generic | np.ndarray | jax.Array):
-        if jnp.issubdtype(value.dtype, jax.dtypes.extended):
-            return {"opaque": str(value.dtype)}
-        array = np.asarray(value)
-        content = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-        scalar = isinstance(value, np.generic)
-        shape = None if scalar else list(array.shape)
-        return {"array": content, "dtype": array.dtype.str, "shape": shape}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple) and type(value) in (list, tuple):
-        return {type(value).__name__: [_encode(one) for one in value]}
-    if type(value) is dict and all(isinstance(key, str) for key in value):
-        return {"dict": {key: _encode(one) for key, one in value.items()}}
-    named = value if isinstance(value, type) or isfunction(value) else type(value)
-    place = f"{named.__module__}:{named.__qualname__}"
-    if not _is_ours(place):
-        return {"opaque": place}
-    if named is value:
-        return {"name": place}
-    if isinstance(value, tuple):
-        return {"class": place, "items": [_encode(one) for one in value]}
-    fields = {name: _encode(one) for name, one in _state(value).items()}
-    return {"class": place, "fields": fields}
-
-
-def _state(value: Any) -> dict[str, Any]:
-    """The attributes of an object, but for those that it computes when asked."""
-    found = dict(vars(value))
-    for name in found.keys() & set(dir(type(value))):
-        if isinstance(getattr(type(value), name, None), cached_property):
-            del found[name]
-    return dict(sorted(found.items()))
-
-
-def _decode(data: Any) -> Any:
-    if not isinstance(data, dict):
-        return data
-    if "array" in data:
-        flat = np.frombuffer(base64.b64decode(data["array"]), np.dtype(data["dtype"]))
-        return flat[0] if data["shape"] is None else flat.reshape(data["shape"]).copy()
-    if "list" in data:
-        return [_decode(one) for one in data["list"]]
-    if "tuple" in data:
-        return tuple(_decode(one) for one in data["tuple"])
-    if "dict" in data:
-        return {key: _decode(one) for key, one in data["dict"].items()}
-    if "name" in data:
-        return _find(data["name"])
-    kind = _find(data["class"])
-    if "items" in data:
-        return kind(*map(_decode, data["items"]))
-    made = object.__new__(kind)
-    for name, one in data["fields"].items():
-        object.__setattr__(made, name, _decode(one))
-    return made
-
-
-def _is_ours(place: str) -> bool:
-    """Whether this names something of driftpeak that can be found again: nothing else is loaded."""
-    module = place.split(":")[0]
-    return (module == "driftpeak" or module.startswith("driftpeak.")) and "<" not in place
-
-
-def _find(place: str) -> Any:
-    try:
-        if not _is_ours(place):
-            raise AttributeError
-        module, _, name = place.partition(":")
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-        return found
-    except (ImportError, AttributeError):
-        raise DriftpeakError(
-            f"this version of driftpeak has no {place}: give policy= again"
-        ) from None

@@ -16,17 +16,13 @@ from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer,
 from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, show_time
 from driftpeak.live.coding import FiniteCoding, Space, make_coding
-from driftpeak.live.description import (
-    policy_from_data,
-    policy_to_data,
-    space_from_data,
-    space_to_data,
-)
+from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.diagnostics import Calibration, Diagnostics, calibration, diagnostics
 from driftpeak.live.engine import Engine
 from driftpeak.live.events import Event
 from driftpeak.live.gp_engine import Drifting, DriftingGP
 from driftpeak.live.ledger import Ledger
+from driftpeak.live.policy_data import policy_from_data, policy_to_data
 from driftpeak.live.policy_engine import Played
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.suggestion import Estimate, Observation, Suggestion
@@ -153,7 +149,7 @@ class Optimizer:
         return cls(
             space_from_data(found["space"]),
             maximize=found["maximize"],
-            policy=policy_from_data(found["policy"]) if policy is None else policy,
+            policy=_stored_policy(found) if policy is None else policy,
             seed=found["seed"],
             horizon=found["horizon"],
             storage=store,
@@ -496,3 +492,13 @@ def _computing() -> Iterator[None]:
 
 def _ignore(event: Event) -> None:
     """Without a store, events are not kept."""
+
+
+def _stored_policy(found: dict[str, Any]) -> Any:
+    try:
+        return policy_from_data(found["policy"])
+    except DriftpeakError as error:
+        raise DriftpeakError(
+            f"study {found['name']!r} cannot make its policy again: {error}. Give the whole policy "
+            "again, Optimizer.load(..., policy=...)"
+        ) from None

@@ -65,10 +65,16 @@ _ELIMINATION: Parameters = {
 _PRESET: Parameters = {
     "horizon": int,
     "reward_bound": float,
-    "preset": "tuned",
+    "preset": "published",
     **{field.name: type(field.default) for field in fields(Constants)},
 }
-_SIDE_QUERIES: Parameters = {"rate": 1.0, "dimension": int, "mixing": int}
+_SIDE_QUERIES: Parameters = {
+    "rate": 1.0,
+    "dimension": int,
+    "asks": "before",
+    "multiplicity": False,
+    "mixing": int,
+}
 
 POLICIES: dict[str, Entry] = {
     "random": Entry(UniformRandom, {}, is_belief=False),
@@ -89,7 +95,7 @@ POLICIES: dict[str, Entry] = {
     "sparq": Entry(SparQ, _SIDE_QUERIES),
     "w-sparq": Entry(WSparQ, {"exponent": 1.0, "a": 0.25, "slope": 1.0, **_SIDE_QUERIES}),
     "adaptive-sparq": Entry(AdaptiveSparQ, {"a": 0.25, **_SIDE_QUERIES}),
-    "pe": Entry(PE, _ELIMINATION, is_belief=False, has_horizon=True),
+    "pe": Entry(PE, {**_ELIMINATION, "constant": float}, is_belief=False, has_horizon=True),
     "r-perp": Entry(
         RPERP,
         {**_ELIMINATION, "period": int, "variation": float},
@@ -244,7 +250,7 @@ def _parse(
 
 def _convert(name: str, value: str, kind: type) -> Any:
     try:
-        return kind(value)
-    except ValueError:
-        wanted = {int: "an integer", float: "a number"}[kind]
+        return {"true": True, "false": False}[value.lower()] if kind is bool else kind(value)
+    except (KeyError, ValueError):
+        wanted = {int: "an integer", float: "a number", bool: "true or false"}[kind]
         raise DriftpeakError(f"{name} must be {wanted}; got {value!r}") from None

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak.arguments import Recorded
 from driftpeak.errors import at_least_integer, positive
 from driftpeak.policies.planned import PlannedPolicy
 from driftpeak.policies.protocol import Foresight, Policy, Query, Scalar, checked_reward
@@ -24,7 +25,7 @@ class RandomState(NamedTuple):
     key: PRNGKeyArray
 
 
-class UniformRandom(Policy[RandomState]):
+class UniformRandom(Recorded, Policy[RandomState]):
     """Sample a point uniformly at random. The prior only says how many there are."""
 
     size: int = eqx.field(static=True)
@@ -99,7 +100,7 @@ class RExp3State(NamedTuple):
     key: PRNGKeyArray
 
 
-class RExp3(PlannedPolicy[RExp3State]):
+class RExp3(Recorded, PlannedPolicy[RExp3State]):
     r"""Exp3, started afresh every so many steps (Besbes, Gur and Zeevi 2014, Theorem 2).
 
     It knows nothing of the kernel. Points are drawn with probability

@@ -107,7 +107,8 @@ class BeliefPolicy(Policy[BeliefState]):
     def prepare(self, times: TimesLike) -> "PreparedBeliefPolicy":
         times = check_times(times)
         constant = self.forgetting.reweighting == "never"
-        self.width.check(self.forgetting.memory(times) if constant else len(times))
+        most = self.forgetting.memory(times) if constant else len(times)
+        self.width.check(self.prior, most)
         belief = make_belief(
             self.prior, self.forgetting, times, form=self.form, features=self.features
         )

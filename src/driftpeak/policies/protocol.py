@@ -5,12 +5,14 @@
     state, query = policy.ask(state, time)      # which point to sample now?
     state = policy.tell(state, query, reward, time)
 
-A policy whose `side_capacity` is not 0 may have an expert re-evaluate points that it has sampled,
-just before it decides (side queries, M25). They bring no regret, and are counted:
+A policy whose `side_capacity` is not 0 may have an expert re-evaluate points that it has sampled
+(side queries, M25). They bring no regret, and are counted:
 
     state, arms, wanted = policy.consult(state, time)
     state = policy.hear(state, arms, answers, answered, time)
     state, query = policy.ask(state, time)
+
+One whose `consults` is "after" is consulted after `tell` instead, about the function of that step.
 
 The same object runs inside a compiled loop over steps and trials (`simulate`) and step by step.
 Everything but `prepare` must be traceable by JAX: static shapes, no Python control flow on values.
@@ -33,6 +35,8 @@ Scalar = Any  # a real number; an array of one inside JAX
 State = TypeVar("State")
 Query = Int[Array, ""]
 Foresight = Literal["none", "present", "all"]
+Asks = Literal["before", "after"]
+ASKS: tuple[Asks, ...] = ("before", "after")
 
 
 class Reading(NamedTuple):
@@ -72,6 +76,11 @@ class Policy(eqx.Module, Generic[State]):
         """The most side queries at one step, q, known once prepared; 0 for most policies."""
         return 0
 
+    @property
+    def consults(self) -> Asks:
+        """When it makes its side queries: before it decides, or after the reward."""
+        return "before"
+
     def prepare(self, times: TimesLike) -> "Policy[Any]":
         """The policy made ready to be asked at `times` (or at 1, ..., T): sizes fixed, checks done.
 
@@ -99,7 +108,7 @@ class Policy(eqx.Module, Generic[State]):
     def consult(
         self, state: State, time: Scalar
     ) -> tuple[State, Int[Array, " q"], Bool[Array, " q"]]:
-        """Side queries before the decision at `time`: point numbers, and which of them count.
+        """Side queries at `time`: point numbers, and which of them count.
 
         Points that the policy has sampled before, in `side_capacity` places.
         """

@@ -11,7 +11,7 @@ from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.forgetting import TimesLike
 from driftpeak.policies.doubling import Doubling
 from driftpeak.policies.planned import PlannedPolicy
-from driftpeak.policies.protocol import Policy, Prediction, Query, Scalar
+from driftpeak.policies.protocol import Asks, Policy, Prediction, Query, Scalar
 
 
 class RandomStartState(NamedTuple):
@@ -58,6 +58,10 @@ class RandomStart(Policy[RandomStartState]):
     @property
     def side_capacity(self) -> int:
         return self.policy.side_capacity
+
+    @property
+    def consults(self) -> Asks:
+        return self.policy.consults
 
     def prepare(self, times: TimesLike) -> "RandomStart":
         return RandomStart(self.policy.prepare(times), steps=self.steps)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from driftpeak.environments import Environment
+from driftpeak.environments.noise import Noise
 from driftpeak.policies import Policy
 from driftpeak.policies.protocol import Prediction
 
@@ -103,7 +104,7 @@ def play(
     numbers: Any,
     noise_keys: Any,
     expert_keys: Any,
-    noise_variance: Any,
+    noise: Noise,
     steps: Any,
     *,
     predictions: bool = False,
@@ -121,23 +122,30 @@ def play(
             state = policy.inform(state, now)
         restarts = policy.restarts(state)
         side_queries = squared_error = errors = None
-        if policy.side_capacity > 0:
+
+        def consulted(state: Any) -> Any:
             state, arms, wanted = policy.consult(state, time)
-            noise = jax.random.normal(
+            normal = jax.random.normal(
                 jax.random.fold_in(expert_key, number), arms.shape, dtype=float
             )
-            answers = now[arms] + jnp.sqrt(noise_variance) * noise
+            answers = now[arms] + jax.vmap(noise)(now[arms], normal)
             state = policy.hear(state, arms, answers, wanted, time)
-            side_queries = wanted.sum().astype(jnp.int32)
+            return state, wanted.sum().astype(jnp.int32)
+
+        asks = policy.consults if policy.side_capacity > 0 else "never"
+        if asks == "before":
+            state, side_queries = consulted(state)
         if predictions and (expected := policy.predict(state, time)) is not None:
             errors = (expected.mean - now) ** 2
             squared_error = jnp.mean(errors)
             errors = jnp.where(number < steps, errors, 0.0)
         state, query = policy.ask(state, time)
         value = now[query]
-        noise = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
-        reward = value + jnp.sqrt(noise_variance) * noise
+        normal = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
+        reward = value + noise(value, normal)
         state = policy.tell(state, query, reward, time)
+        if asks == "after":
+            state, side_queries = consulted(state)
         restarts = (policy.restarts(state) - restarts).astype(jnp.uint8)
         action = query.astype(jnp.int32)
         thoughts = policy.read(state) if readings else None

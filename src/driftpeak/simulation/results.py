@@ -1,12 +1,10 @@
 """What a run says in numbers: one row per policy, and who followed the peak best."""
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import xarray as xr
 
-Matrix = np.ndarray[Any, np.dtype[np.float64]]
+from driftpeak.simulation.samples import standard_error
 
 
 @dataclass(frozen=True)
@@ -42,24 +40,6 @@ class Verdict:
     def clear(self) -> bool:
         """Whether the difference exceeds two standard errors."""
         return self.runner_up is None or self.difference > 2 * self.difference_stderr
-
-
-def standard_error(values: Matrix, *, independent_trials: bool) -> float:
-    """Standard error of the mean of `values`, shape `(trial, step)`.
-
-    With independent trials, from their spread. On one table of real data all trials share the same
-    history: then from the spread of the means of about sqrt(T) consecutive blocks of steps (batch
-    means), which allows for regrets that resemble their neighbours. NaN where there is one value.
-    """
-    if independent_trials:
-        means = values.mean(axis=1)
-    else:
-        series = values.mean(axis=0)
-        blocks = max(2, min(len(series), round(np.sqrt(len(series)))))
-        means = np.array([block.mean() for block in np.array_split(series, blocks)])
-    if len(means) < 2:
-        return float("nan")
-    return float(means.std(ddof=1) / np.sqrt(len(means)))
 
 
 def summarise(runs: xr.Dataset, *, independent_trials: bool) -> dict[str, PolicyResult]:

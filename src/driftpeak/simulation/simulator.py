@@ -245,7 +245,7 @@ def _play_group(
                 jnp.asarray(numbers[block]),
                 keys.noise,
                 keys.expert,
-                world.noise_variance,
+                world.noise,
                 jnp.asarray(len(times)),
             )
             program, compile_seconds = compiled(wanted, arguments)

@@ -3,14 +3,15 @@ r"""Regret bounds with all their constants.
 Each takes what its theorem is stated in: the exploration width (`driftpeak.widths`, the multiplier
 of the posterior deviation, at step T) and an upper bound of the information gain
 (`greedy_gain(..., upper=True)` or `driftpeak.theory.gains`). They hold with probability at least
-\(1 - \delta\) for the width's \(\delta\). Theorems that are proved only up to constants (ZS21
-Theorems 1 and 2, D22 Theorem 4, H23) are in `driftpeak.theory.rates`.
+\(1 - \delta\) for the width's \(\delta\). Those for a budget of variation in the RKHS norm (ZS21,
+D22) are in `driftpeak.theory.budget_bounds`; how regret grows, in `driftpeak.theory.rates`.
 """
 
 import math
 
-from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
+from driftpeak.errors import at_least, at_least_integer, positive
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
+from driftpeak.theory.mismatch import deviation_mismatch, largest_reward, mean_mismatch
 
 
 def tv_gp_ucb_regret(
@@ -62,7 +63,8 @@ def r_gp_ucb_regret(
     \(\sqrt{C_1 T \beta_T (T/N + 1) \gamma_N} + 2 + 2 T \psi\) with
     \(\psi = \sqrt{\beta_T (3\sigma^{-2} + \sigma^{-4}) N^3 \epsilon} + (\sigma^{-2} + \sigma^{-4})
     N^3 \epsilon (2 + b_0) \sqrt{\log \frac{2 (1 + a_0) \pi^2 T^2}{3 \delta}}\). B16 prints
-    \(T\psi\); its proof, (72), has twice that.
+    \(T\psi\); its proof, (72), has twice that. The parts of \(\psi\) are Lemma D.1, in
+    `driftpeak.theory.mismatch`.
 
     Arguments:
         width: \(\sqrt{\beta_T}\), from (16), `widths.Bayesian(..., resetting=True)`.
@@ -79,25 +81,31 @@ def r_gp_ucb_regret(
     horizon = at_least_integer("horizon", horizon, 1)
     period = at_least_integer("period", period, 1)
     width, gain = at_least("width", width, 0), at_least("gain", gain, 0)
-    delta = unit_interval("delta", delta, low_open=True, high_open=True)
-    a0, b0 = at_least("a0", a0, 0), positive("b0", b0)
-    precision = 1 / positive("noise_variance", noise_variance)
-    changed = period**3 * unit_interval("drift", drift)
-    deviation = width * math.sqrt((3 * precision + precision**2) * changed)
-    largest = (2 + b0) * math.sqrt(math.log(2 * (1 + a0) * math.pi**2 * horizon**2 / (3 * delta)))
-    mean = (precision + precision**2) * changed * largest
-    learning = _c1(noise_variance) * horizon * width**2 * (horizon / period + 1) * gain
-    least = 2 * (math.sqrt(2) - 1)
+    largest = largest_reward(step=horizon, delta=delta, a0=a0, b0=b0, noise_variance=noise_variance)
+    deviation = deviation_mismatch(
+        block=period, drift=drift, noise_variance=noise_variance, variance=variance
+    )
+
+    def compute() -> float:
+        mean = mean_mismatch(
+            block=period,
+            drift=drift,
+            noise_variance=noise_variance,
+            largest=largest.number,
+            variance=variance,
+        )
+        learning = _c1(noise_variance) * horizon * width**2 * (horizon / period + 1) * gain
+        mismatch = width * deviation.number + mean.number
+        return math.sqrt(learning) + 2 + 2 * horizon * mismatch
+
     return conclude(
         "B16 (17)-(18), corrected",
         [
-            bounded_kernel(positive("variance", variance)),
-            # the proof bounds the noise as if of variance 1, and the two tails of (65) by one
-            Condition("sigma^2 <= 1", precision >= 1, f"sigma^2 = {noise_variance:g}"),
-            Condition("2 (sqrt 2 - 1) <= b0 <= 2", least <= b0 <= 2, f"b0 = {b0:g}"),
+            *deviation.conditions,
+            *largest.conditions,
             Condition("N in 1..T", period <= horizon, f"N = {period}, T = {horizon}"),
         ],
-        lambda: math.sqrt(learning) + 2 + 2 * horizon * (deviation + mean),
+        compute,
     )
 
 

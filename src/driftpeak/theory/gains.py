@@ -110,7 +110,7 @@ def projection_gain(
         raise DriftpeakError("tail must hold at least one number, and none below 0")
     noise_variance = positive("noise_variance", noise_variance)
     variance = positive("variance", variance)
-    worth = _total_worth(count, discount, weighting)
+    worth = total_worth(count, discount, weighting)
     sizes = np.maximum(np.arange(len(tail)), 1)  # N = 0 contributes N log(...) = 0
     head = np.arange(len(tail)) / 2 * np.log1p(variance * worth / (noise_variance * sizes))
     source = "D22 Theorem 6" if discount is None else "D22 Theorem 7"
@@ -124,11 +124,13 @@ def polynomial_gain(
     bound: float = 1.0,
     discount: float,
     noise_variance: float,
+    weighting: Weighting = "double",
     variance: float = 1.0,
 ) -> Bound:
-    r"""D22 Corollary 8.1: eigenvalues \(c_m \le C_p m^{-\beta_p}\), double-weighted gain at any T.
+    r"""D22 Corollary 8.1: eigenvalues \(c_m \le C_p m^{-\beta_p}\), weighted gain at any T.
 
-    \((x + 1) \log(1 + \frac{\bar k W}{\lambda})\) with \(W = 1/(1-\gamma^2)\),
+    \((x + 1) \log(1 + \frac{\bar k W}{\lambda})\) with \(W = 1/(1-\gamma^2)\), or
+    \(1/(1-\gamma)\) for the single-weighted gain, and
     \(x = (C_p \psi^2 W / \lambda)^{1/\beta_p} \log^{-1/\beta_p}(1 + \bar k W / \lambda)\).
 
     Its proof bounds the tail by \(C_p N^{1-\beta_p}\psi^2\), which drops a factor
@@ -137,11 +139,13 @@ def polynomial_gain(
 
     Arguments:
         scale: \(C_p\). decay: \(\beta_p\). bound: \(\psi\), of the eigenfunctions.
+        weighting: "double" (5) or "single".
 
     Raises:
-        DriftpeakError: a number that is not positive, discount outside (0, 1).
+        DriftpeakError: a number that is not positive, discount outside (0, 1), an unknown
+            weighting.
     """
-    worth = _total_worth(None, discount, "double")
+    worth = total_worth(None, discount, weighting)
     noise = positive("noise_variance", noise_variance)
     logarithm = math.log1p(positive("variance", variance) * worth / noise)
     decay = positive("decay", decay)
@@ -160,22 +164,26 @@ def exponential_gain(
     bound: float = 1.0,
     discount: float,
     noise_variance: float,
+    weighting: Weighting = "double",
     variance: float = 1.0,
 ) -> Bound:
-    r"""D22 Corollary 8.2: eigenvalues \(c_m \le C_1 e^{-C_2 m}\), double-weighted gain at any T.
+    r"""D22 Corollary 8.2: eigenvalues \(c_m \le C_1 e^{-C_2 m}\), weighted gain at any T.
 
-    \((x + 1) \log(1 + \frac{\bar k W}{\lambda})\) with \(W = 1/(1-\gamma^2)\) and
+    \((x + 1) \log(1 + \frac{\bar k W}{\lambda})\) with \(W = 1/(1-\gamma^2)\), or
+    \(1/(1-\gamma)\) for the single-weighted gain, and
     \(x = \frac{1}{C_2} (\log W + \log\frac{C_1\psi^2}{\lambda C_2})\). The proof keeps
     \(N = \lceil x \rceil\) features and counts what they leave out as at most 1/2: x must not be
     negative, and the bound is at least 1.
 
     Arguments:
         scale: \(C_{e,1}\). decay: \(C_{e,2}\). bound: \(\psi\), of the eigenfunctions.
+        weighting: "double" (5) or "single".
 
     Raises:
-        DriftpeakError: a number that is not positive, discount outside (0, 1).
+        DriftpeakError: a number that is not positive, discount outside (0, 1), an unknown
+            weighting.
     """
-    worth = _total_worth(None, discount, "double")
+    worth = total_worth(None, discount, weighting)
     noise, decay = positive("noise_variance", noise_variance), positive("decay", decay)
     logarithm = math.log1p(positive("variance", variance) * worth / noise)
     mass = positive("scale", scale) * positive("bound", bound) ** 2 * worth / (noise * decay)
@@ -248,8 +256,8 @@ def drifting_gain(
     )
 
 
-def _total_worth(count: int | None, discount: float | None, weighting: str) -> float:
-    """The sum of the worths of all observations, relative to the newest."""
+def total_worth(count: int | None, discount: float | None, weighting: str) -> float:
+    """The sum of the worths of `count` observations, or of any number, relative to the newest."""
     if weighting not in ("single", "double"):
         raise DriftpeakError(f"weighting must be 'single' or 'double'; got {weighting!r}")
     if discount is None:

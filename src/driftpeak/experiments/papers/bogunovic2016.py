@@ -5,7 +5,8 @@ from typing import Any
 
 from driftpeak.domains import Grid
 from driftpeak.environments import MarkovDrift
-from driftpeak.experiments.claims import Claim, Column, Combine, Comparison, lower
+from driftpeak.experiments.bootstrap import Combine
+from driftpeak.experiments.claims import Claim, Column, Comparison, lower
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import mismatch, regret_overlay
 from driftpeak.kernels import SE, Kernel, Matern

@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 
 from driftpeak.domains import Grid
 from driftpeak.environments import AbruptSwitches
-from driftpeak.experiments.claims import Claim, Column, Combine, Comparison, interval
+from driftpeak.experiments.bootstrap import Combine, in_words, interval
+from driftpeak.experiments.claims import Claim, Column, Comparison
 from driftpeak.experiments.experiment import Case, Experiment, Results, Setup
 from driftpeak.kernels import SE
 from driftpeak.plots import COLOURS
@@ -85,7 +86,7 @@ def setup(horizon: int, changes: int) -> Setup:
     settings = {
         "horizon": horizon, "changes": changes, "variation": variation, "period and window": memory,
         "discount": discount, "norm_bound": bound, "noise_scale": NOISE,
-        "width": "0.8, 4", "opkb": "tuned",
+        "width": "0.8, 4", "opkb": "published",
     }  # fmt: skip
     return Setup(environment(prior, horizon, changes), policies, horizon, settings)
 
@@ -170,7 +171,7 @@ def picture(results: Results, title: str) -> Figure:
             low, high = interval(samples, fit)
             theory = None if policy == "random" else theoretical(policy, by)
             told = "" if theory is None else f"; theory {theory:.2f}"
-            label = f"{policy}: {fit(samples):.2f} [{low:.2f}, {high:.2f}]{told}"
+            label = f"{policy}: {in_words(float(fit(samples)), low, high, '.2f')}{told}"
             mean = samples.mean(axis=0)
             error = samples.std(axis=0, ddof=min(1, len(samples) - 1)) / len(samples) ** 0.5
             axes.errorbar(values, mean, error, fmt="o-", ms=4, color=COLOURS[number], label=label)
@@ -198,7 +199,7 @@ EXPERIMENTS = (
             for name, given in (BY_HORIZON | BY_CHANGES).items()
         ),
         tuple(
-            Claim(text, (comparison,), check=True)
+            Claim(text, (comparison,), whose="ours")
             for policy in THEORY
             for text, comparison in (
                 (f"{policy} is sublinear in T", _sublinear(policy)),

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-import numpy as np
 import xarray as xr
 
 from driftpeak.errors import DriftpeakError
-from driftpeak.experiments.claims import LEVEL, Judgement, judge
+from driftpeak.experiments.bootstrap import FEWEST, LEVEL
+from driftpeak.experiments.claims import Judgement, Measured, Verdict, judge
 from driftpeak.experiments.experiment import Experiment, Results
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.experiments.running.runner import mean_regret, read_results
 from driftpeak.files import new_file
-from driftpeak.simulation.results import standard_error
+from driftpeak.simulation.samples import standard_error
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,15 @@ def as_json(one: Outcome) -> dict[str, Any]:
         "claims": [
             {
                 "claim": judgement.claim.text,
-                "kind": "check" if judgement.claim.check else "paper",
+                "whose": judgement.claim.whose,
                 "verdict": judgement.verdict,
-                "comparisons": [
+                "settings": [
                     {
-                        "quantity": measured.label,
-                        "estimate": _finite(measured.estimate),
-                        "low": _finite(measured.low),
-                        "high": _finite(measured.high),
-                        "samples": measured.samples,
-                        "verdict": measured.verdict,
+                        "setting": ruling.setting,
+                        "verdict": ruling.verdict,
+                        "comparisons": [_measured(one) for one in ruling.measured],
                     }
-                    for measured in judgement.measured
+                    for ruling in judgement.rulings
                 ],
             }
             for judgement in one.judgements
@@ -105,13 +102,25 @@ def as_json(one: Outcome) -> dict[str, Any]:
     }
 
 
+def _measured(one: Measured) -> dict[str, Any]:
+    return {
+        "quantity": one.label,
+        "estimate": _finite(one.estimate),
+        "low": _finite(one.low),
+        "high": _finite(one.high),
+        "samples": one.samples,
+        "refuted_at": one.refuted_at,
+        "verdict": one.verdict,
+    }
+
+
 def _policies(runs: xr.Dataset) -> dict[str, dict[str, float | None]]:
     rows = {}
     for name, regret in zip(map(str, runs["policy"].values), mean_regret(runs), strict=True):
         run = runs.sel(policy=name)
-        error = float(np.std(regret, ddof=1) / len(regret) ** 0.5) if len(regret) > 1 else math.nan
-        if not runs.attrs["independent_trials"]:
-            error = standard_error(run["regret"].values, independent_trials=False)
+        kept = run["regret"].values  # of every step, or the total alone
+        error = standard_error(kept, independent_trials=bool(runs.attrs["independent_trials"]))
+        error *= kept.shape[-1] / runs.attrs["steps"]
         rows[name] = {
             "mean_regret": float(regret.mean()),
             "standard_error": _finite(error),
@@ -131,10 +140,10 @@ def _finite(number: float) -> float | None:
 
 def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """What `summary.json` holds, from `as_json` of every outcome by id."""
-    counts = {"holds": 0, "does not hold": 0, "undecided": 0}
+    counts = dict.fromkeys(get_args(Verdict), 0)
     for one in outcomes.values():
         for claim in one["claims"]:
-            counts[claim["verdict"]] += claim["kind"] == "paper"
+            counts[claim["verdict"]] += claim["whose"] == "paper"
     return {
         "command": "reproduce",
         "driftpeak_version": version("driftpeak"),
@@ -166,6 +175,13 @@ def write_bytes(path: Path, content: bytes) -> None:
         part.write_bytes(content)
 
 
+RULE = (
+    f"A claim holds if the {100 * LEVEL:g} % bootstrap intervals over trials, of paired "
+    "differences, all lie above zero. It does not hold if at least one difference is below zero at "
+    f"a family-wise {100 * (1 - LEVEL):g} % (Holm, over all differences of the claim). Otherwise "
+    f"the trials do not decide it; fewer than {FEWEST} are too few. Where a paper leaves a choice "
+    "open, its claim depends on it if it holds with some choices and does not hold with others."
+)
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222}
 img{max-width:100%;height:auto} table{border-collapse:collapse;margin:.6rem 0;font-size:.9rem}
@@ -175,29 +191,26 @@ tr{border-bottom:1px solid #e4e4e4} .holds{color:#00664b;font-weight:600}
 .not{color:#a33c00;font-weight:600} .open{color:#555;font-weight:600} small,.note{color:#555}
 section{margin-top:3rem} summary{cursor:pointer}
 """
-CLASSES = {"holds": "holds", "does not hold": "not", "undecided": "open"}
+CLASSES = {"holds": "holds", "does not hold": "not"}  # of the others, "open"
 
 
 def page(found: Mapping[str, Any], pictures: Mapping[str, Sequence[bytes]]) -> str:
     """The report as one HTML page with the pictures inside, from `summary` and PNG files by id."""
     counts = found["papers_claims"]
-    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     rows = "".join(
         f'<tr><td><a href="#{id}">{id}</a></td><td>{_text(claim["claim"])}</td>'
         f"<td>{_verdict(claim['verdict'])}</td></tr>"
         for id, one in found["experiments"].items()
         for claim in one["claims"]
-        if claim["kind"] == "paper"
+        if claim["whose"] == "paper"
     )
     sections = "".join(_section(id, one, pictures[id]) for id, one in found["experiments"].items())
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f"<title>The papers' experiments, reproduced</title><style>{STYLE}</style></head><body>"
         f"<h1>The papers' experiments, reproduced</h1><p>driftpeak "
-        f"{_text(found['driftpeak_version'])}. Of the papers' claims: {words}. A claim holds if "
-        f"the {100 * found['level']:g} % bootstrap intervals over trials, of paired differences, "
-        "all lie above zero; it does not hold if one lies below; otherwise the trials do not "
-        "decide it.</p>"
+        f"{_text(found['driftpeak_version'])}. Of the papers' claims: {words}. {RULE}</p>"
         f"<table><tr><th>experiment</th><th>claim</th><th>verdict</th></tr>{rows}</table>"
         f"{sections}</body></html>\n"
     )
@@ -212,9 +225,9 @@ def _section(id: str, one: Mapping[str, Any], pictures: Sequence[bytes]) -> str:
     notes = "".join(f"<p>{_text(note)}</p>" for note in one["notes"])
     choices = "".join(f"<li>{_text(choice)}</li>" for choice in one["choices"])
     left_open = f"<p>What the paper leaves open:</p><ul>{choices}</ul>" if choices else ""
-    main = [claim for claim in one["claims"] if claim["kind"] == "paper"]
-    checks = [claim for claim in one["claims"] if claim["kind"] == "check"]
-    further = f"<h3>Beyond the paper's claims</h3>{_claims(checks)}" if checks else ""
+    main = [claim for claim in one["claims"] if claim["whose"] == "paper"]
+    checks = [claim for claim in one["claims"] if claim["whose"] == "ours"]
+    further = f"<h3>Checks of our own</h3>{_claims(checks)}" if checks else ""
     return (
         f'<section id="{id}"><h2>{id}: {_text(one["title"])}</h2>'
         f'<p class="note">{_text(one["source"])}; seed {one["seed"]}.</p>'
@@ -241,16 +254,24 @@ def _claims(claims: list[Mapping[str, Any]]) -> str:
             f"<tr><th colspan=2>{_text(claim['claim'])}</th><td>{_verdict(claim['verdict'])}</td>"
             "</tr>"
         )
-        for measured in claim["comparisons"]:
-            numbers = (
-                f"{_number(measured['estimate'])} [{_number(measured['low'])}, "
-                f"{_number(measured['high'])}]"
-            )
-            rows += (
-                f"<tr><td>{_text(measured['quantity'])}</td><td class=n>{numbers}</td>"
-                f"<td><small>{measured['verdict']}, {measured['samples']} samples</small></td></tr>"
-            )
+        for ruling in claim["settings"]:
+            if ruling["setting"]:
+                rows += (
+                    f"<tr><td colspan=2><i>{_text(ruling['setting'])}</i></td>"
+                    f"<td>{_verdict(ruling['verdict'])}</td></tr>"
+                )
+            rows += "".join(_comparison(one) for one in ruling["comparisons"])
     return f"<table>{rows}</table>" if rows else ""
+
+
+def _comparison(measured: Mapping[str, Any]) -> str:
+    numbers = _number(measured["estimate"])
+    if measured["low"] is not None:
+        numbers += f" [{_number(measured['low'])}, {_number(measured['high'])}]"
+    return (
+        f"<tr><td>{_text(measured['quantity'])}</td><td class=n>{numbers}</td>"
+        f"<td><small>{measured['verdict']}, {measured['samples']} samples</small></td></tr>"
+    )
 
 
 def _cases(cases: Mapping[str, Any]) -> str:
@@ -278,7 +299,7 @@ def _cases(cases: Mapping[str, Any]) -> str:
 
 
 def _verdict(verdict: str) -> str:
-    return f'<span class="{CLASSES[verdict]}">{verdict}</span>'
+    return f'<span class="{CLASSES.get(verdict, "open")}">{verdict}</span>'
 
 
 def _number(value: float | None) -> str:

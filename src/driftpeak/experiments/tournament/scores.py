@@ -15,9 +15,11 @@ import numpy as np
 import xarray as xr
 from scipy.stats import rankdata
 
-from driftpeak.experiments.claims import Array, Column, by_sample
+from driftpeak.experiments.bootstrap import Array, interval
+from driftpeak.experiments.claims import Column
 from driftpeak.experiments.experiment import Results
 from driftpeak.experiments.tournament.players import AUTO, FAMILIES, PUBLISHED, RANDOM
+from driftpeak.simulation.samples import by_sample
 
 HINDSIGHT = "hindsight"
 CONTENDERS: Mapping[str, tuple[str, ...]] = {
@@ -33,7 +35,7 @@ def regrets(runs: xr.Dataset, policies: Sequence[str]) -> Array:
     """Regret per step, shape `(policy, sample)`."""
     values = runs["regret"].sel(policy=list(policies)).transpose("policy", "trial", "step").values
     per_step = runs.sizes["step"] / runs.attrs["steps"]  # of a case that keeps totals only
-    return by_sample(values, independent=bool(runs.attrs["independent_trials"])) * per_step
+    return by_sample(values, independent_trials=bool(runs.attrs["independent_trials"])) * per_step
 
 
 def hindsight(settings: Array) -> Array:
@@ -108,6 +110,11 @@ class Standings:
         """Geometric mean of `ratio` over the cases, by contender."""
         return np.exp(np.log(self.ratio).mean(axis=1))
 
+    @cached_property
+    def overall_interval(self) -> Array:
+        """Bootstrap interval of `overall` over the cases, shape `(contender, 2)`."""
+        return np.array([interval(ratios[:, None], geometric_mean) for ratios in self.ratio])
+
     def favourite(self, case: str, settings: Sequence[str] = PUBLISHED) -> str:
         """The setting of least mean regret in a case, over all its samples."""
         return settings[int(regrets(self.results[case], settings).mean(axis=1).argmin())]
@@ -122,6 +129,11 @@ def _means(runs: xr.Dataset) -> Array:
             for settings in CONTENDERS.values()
         ]
     )
+
+
+def geometric_mean(samples: Any) -> Any:
+    """Of the first column."""
+    return np.exp(np.log(samples[..., 0]).mean(axis=-1))
 
 
 def ratio(samples: Any) -> Any:

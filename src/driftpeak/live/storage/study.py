@@ -9,10 +9,12 @@ from importlib.metadata import version
 from typing import Any, Protocol, runtime_checkable
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning
+from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.events import Event, from_dict, to_dict
+from driftpeak.live.policy_data import can_be_made, differences
 from driftpeak.live.storage.store import Position, Store
 
-FORMAT = 2  # 1: one kind of drift only
+FORMAT = 3  # 1: one kind of drift only; 2: policies by the names of their classes
 EVERY = 1_000  # events between two snapshots
 DEFAULT_NAME = "study"
 
@@ -172,15 +174,37 @@ def check_format(found: dict[str, Any], store: Store) -> None:
 
 
 def _compare(found: dict[str, Any], description: dict[str, Any], store: Store) -> None:
+    whose = f"study {found['name']!r} in {store.where}"
     for key, given in json.loads(json.dumps(description)).items():
+        stored = found.get(key)
+        if key == "policy":
+            _compare_policies(stored, given, whose)
+            continue
         # as text: the order of a box's parameters counts
-        stored, wanted = json.dumps(found.get(key)), json.dumps(given)
+        wanted = json.dumps(given)
+        stored = json.dumps(space_to_data(space_from_data(stored)) if key == "space" else stored)
         if stored != wanted:
             raise DriftpeakError(
-                f"study {found['name']!r} in {store.where} has another {key}: "
-                f"{_shown(stored)}, not {_shown(wanted)}; "
+                f"{whose} has another {key}: {_shown(stored)}, not {_shown(wanted)}; "
                 "give another name, or use Optimizer.load to go on with it"
             )
+
+
+def _compare_policies(stored: Any, given: Any, whose: str) -> None:
+    found = list(differences(stored, given))
+    places = ", ".join(dict.fromkeys(where for where, _ in found))
+    if any(certain for _, certain in found) and can_be_made(stored):
+        raise DriftpeakError(
+            f"{whose} has another policy: {places} differs. Give another name, or use "
+            "Optimizer.load to go on with it"
+        )
+    if found:
+        warnings.warn(
+            f"{whose} was made with a policy that this version cannot make again; what was given "
+            f"is taken for the same, though {places} may differ",
+            DriftpeakWarning,
+            stacklevel=2,
+        )
 
 
 def _shown(text: str) -> str:

@@ -1,0 +1,77 @@
+r"""B16's lower bound with its constant: under Markov drift none is below \(\Omega(T\epsilon)\).
+
+Even with \(f_{t-1}\) known, its peak \(x_t\) has moved by step t. B16's proof bounds by how much.
+"""
+
+import math
+
+from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
+from driftpeak.theory.bound import Bound, Condition, conclude
+
+
+def moved_peak_regret(
+    *,
+    gradient: float,
+    curvature: float,
+    drift: float,
+    dimension: int,
+    distance: float = math.inf,
+) -> Bound:
+    r"""\(r_t \ge \epsilon \|\nabla g_t(x_t)\|^2 / (4 L d)\) of the peak of \(f_{t-1}\) (B16 (100)).
+
+    Arguments:
+        gradient: \(\|\nabla g_t(x_t)\|\), of the innovation at the peak \(x_t\) of \(f_{t-1}\).
+        curvature: L, the largest absolute second derivative of \(f_{t-1}\) and of \(g_t\).
+        drift: \(\epsilon\). dimension: d.
+        distance: of \(x_t\) from the boundary of the domain; the proof walks
+            \(\sqrt\epsilon \|\nabla g\| / (2 L d)\) uphill and must not leave it.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    gradient, curvature = at_least("gradient", gradient, 0), positive("curvature", curvature)
+    drift = unit_interval("drift", drift)
+    dimension = at_least_integer("dimension", dimension, 1)
+    stride = math.sqrt(drift) * gradient / (2 * curvature * dimension)
+    return conclude(
+        "B16 (100)",
+        [
+            Condition(
+                "a step of sqrt(epsilon) |grad g| / (2 L d) stays inside, off the boundary",
+                distance > 0 and stride <= distance,
+                f"a step of {stride:.4g}, the boundary at {distance:.4g}",
+            )
+        ],
+        lambda: drift * gradient**2 / (4 * curvature * dimension),
+    )
+
+
+def markov_lower_bound(
+    *,
+    horizon: int,
+    drift: float,
+    dimension: int,
+    curvature: float,
+    squared_gradient: float,
+    probability: float,
+) -> Bound:
+    r"""\(E[R_T] \ge (T - 1) \Pr(A)\, \epsilon\, E[\|\nabla g\|^2 | A] / (4 L d)\) (B16 (102)).
+
+    For any policy. A is the event that second derivatives stay below L and the walk of
+    `moved_peak_regret` inside the domain: for a given kernel its probability and the mean square
+    gradient can be measured on draws of f and g. The first step has no \(f_0\): B16 counts T.
+
+    Arguments:
+        curvature: L, any level.
+        squared_gradient: \(E[\|\nabla g(x)\|^2 | A]\), x the peak of f, f and g independent.
+        probability: \(\Pr(A)\).
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    horizon = at_least_integer("horizon", horizon, 1)
+    dimension = at_least_integer("dimension", dimension, 1)
+    squared_gradient = at_least("squared_gradient", squared_gradient, 0)
+    each = unit_interval("probability", probability) * unit_interval("drift", drift)
+    each *= squared_gradient / (4 * positive("curvature", curvature) * dimension)
+    return conclude("B16 (102)", (), lambda: (horizon - 1) * each)

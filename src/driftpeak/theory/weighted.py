@@ -1,0 +1,223 @@
+r"""What D22 proves of weighted regression: its error, its features, and sums of its deviations.
+
+An observation of age a is worth \(u = w_{t-a}/w_t\), in (0, 1]; under a discount
+\(u = \gamma^a\). `driftpeak.theory.budget_bounds.wgp_ucb_regret` puts the parts together.
+
+`gain` is always the single-weighted one, \(\max \frac12 \log\det(I + \lambda^{-1} U^{1/2} K_A
+U^{1/2})\), or an upper bound: `greedy_gain(prior, T, worth=discount ** np.arange(T), upper=True)`.
+"""
+
+import bisect
+import math
+from typing import Any
+
+import numpy as np
+
+from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
+from driftpeak.features import quadrature_fourier_bound
+from driftpeak.information import check_arms, check_worth
+from driftpeak.priors import Prior
+from driftpeak.theory.bound import Bound, bounded_kernel, conclude
+from driftpeak.theory.gains import total_worth
+
+Vector = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
+    r"""\(\tilde\sigma\) of D22 Theorem 2 at every point, shape `(n,)`.
+
+    \(\tilde\sigma^2 = \lambda \|\varphi(x)\|^2_{V^{-1} \tilde V V^{-1}}\), which needs no feature
+    map: with the weighted predictor's coefficients \(a = (K + \lambda U^{-1})^{-1} k(x)\) it is
+    \(k(x,x) - 2 a^\top k(x) + a^\top (K + \lambda I) a\), the mean square error of that predictor
+    when all observations have the same noise. The belief's own deviation, \(\hat\sigma\) of (3), is
+    the error it would have if the old observations were as noisy as it pretends, and never less
+    (Lemma 13). Theorem 2 is \(|f - \tilde\mu| \le \beta\,\tilde\sigma\) with the width
+    `widths.Confidence`.
+
+    Arguments:
+        arms: the point numbers observed.
+        worth: \(u_s\) of each, in (0, 1].
+
+    Raises:
+        DriftpeakError: as `information_gain`.
+    """
+    chosen = check_arms(prior, arms)
+    inflation = 1 / check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
+    cross, among = prior.gram[chosen], prior.gram[np.ix_(chosen, chosen)]
+    noise = prior.noise_variance
+    coefficients = np.linalg.solve(among + noise * np.diag(inflation), cross)
+    believed = prior.variance - (coefficients * cross).sum(axis=0)
+    pretended = noise * ((inflation - 1)[:, None] * coefficients**2).sum(axis=0)
+    # a difference of variances: below rounding it is 0
+    return np.sqrt(np.maximum(believed - pretended, 0.0))
+
+
+def deviation_error(
+    *, feature_error: float, worth: float, noise_variance: float, variance: float = 1.0
+) -> Bound:
+    r"""By how much features change a weighted deviation (D22 Lemma 15, corrected), for any weights.
+
+    \(\sup_x |\hat\sigma(x) - \check\sigma(x)| \le \sqrt\varepsilon
+    (1 + \frac12 \sqrt{W/\lambda})\). A posterior variance is the least of a
+    quadratic form in the coefficients a, which the features change by at most
+    \(\varepsilon (1 + \|a\|_1)^2\), and \(\|a\|_1 \le \frac12 \sqrt{W/\lambda}\) at either
+    minimum. D22 states
+    \(O(\sqrt\varepsilon W)\); its proof has a factor \(\lambda\) in the norms of the kernel vector
+    and matrix that is not there.
+
+    Arguments:
+        feature_error: \(\varepsilon\), the largest error of a covariance; for quadrature features
+            `features.quadrature_fourier_bound`. The features' own variances must not exceed 1.
+        worth: W, the sum of the worths: at most \(1/(1-\gamma)\) under a discount.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    feature_error = at_least("feature_error", feature_error, 0)
+    ratio = at_least("worth", worth, 0) / positive("noise_variance", noise_variance)
+    return conclude(
+        "D22 Lemma 15, corrected",
+        [bounded_kernel(positive("variance", variance))],
+        lambda: math.sqrt(feature_error) * (1 + math.sqrt(ratio) / 2),
+    )
+
+
+def sum_of_deviations(
+    *,
+    gain: float,
+    horizon: int,
+    discount: float,
+    features: int,
+    noise_variance: float,
+    feature_error: float = 0.0,
+    variance: float = 1.0,
+) -> Bound:
+    r"""A bound of \(\sum_{t \le T} \hat\sigma_{t-1}(x_t)\) (D22 Lemmas 16 and 17, corrected).
+
+    \(\sqrt{C T (2 \check\gamma + p T \log(1/\gamma))} + T e\) with
+    \(C = 1/\log(1 + 1/\lambda)\), p features and e of `deviation_error`. D22 has \(2\lambda\) for
+    C, which needs \(\lambda \ge 0.4\), and \(m = p/2\) for p: there are as many sines as cosines.
+    Its \(\check\gamma\), of the features' kernel, is not below the kernel's gain as Lemma 25 says,
+    but exceeds it by at most \(\sqrt T \varepsilon W / (2 \lambda)\), which is added here.
+
+    Arguments:
+        features: p, \(2 \bar m^d\) for quadrature features; or the rank of the covariance on a
+            finite domain, with feature_error 0.
+        feature_error: \(\varepsilon\).
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    horizon = at_least_integer("horizon", horizon, 1)
+    features = at_least_integer("features", features, 1)
+    gain, noise = at_least("gain", gain, 0), positive("noise_variance", noise_variance)
+    error = at_least("feature_error", feature_error, 0)
+    worth = total_worth(horizon, discount, "single")
+    gain += math.sqrt(horizon) * error * worth / (2 * noise)
+    missed = deviation_error(
+        feature_error=error, worth=worth, noise_variance=noise, variance=variance
+    )
+    inside = 2 * gain - features * horizon * math.log(discount)
+    return conclude(
+        "D22 Lemma 17, corrected",
+        missed.conditions,
+        lambda: math.sqrt(horizon * inside / math.log1p(1 / noise)) + horizon * missed.number,
+    )
+
+
+def recent_deviations(*, gain: float, memory: int, discount: float, noise_variance: float) -> Bound:
+    r"""A bound of the deviations at the c newest observations (in place of D22 Lemmas 18 and 19).
+
+    \(\sum_{s=t-c}^{t-1} \gamma^{t-1-s} \hat\sigma_{t-1}(x_s) \le \sqrt{2\lambda W \tilde\gamma}\)
+    for any t, with \(W = (1-\gamma^c)/(1-\gamma)\). Lemma 18
+    bounds the sum without the worths, but its proof takes \(\sigma_{t-1}(x_s)\) for
+    \(\sigma_{s-1}(x_s)\), which forgetting may leave the smaller. Lemma 21 has the worths before it
+    drops them; with them the sum of the squares is \(\lambda \sum_i \frac{\mu_i}{\mu_i+\lambda}\)
+    over the eigenvalues of the weighted Gram matrix, at most \(2 \lambda \tilde\gamma\), and no
+    features are needed.
+
+    Arguments:
+        memory: c, how many steps back.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    gain, noise = at_least("gain", gain, 0), positive("noise_variance", noise_variance)
+    worth = total_worth(at_least_integer("memory", memory, 1), discount, "single")
+    return Bound(math.sqrt(2 * noise * worth * gain), "D22 Lemma 19, corrected")
+
+
+def weighted_regret(
+    *,
+    width: float,
+    deviations: float,
+    recent: float,
+    memory: int,
+    discount: float,
+    variation: float,
+    norm_bound: float,
+    horizon: int,
+    noise_variance: float,
+) -> Bound:
+    r"""Regret of WGP-UCB from its deviations (D22 Lemma 20).
+
+    \(2 \beta_T S + \frac2\lambda c B_T R + \frac{4 B \gamma^c}{\lambda (1-\gamma)} T\). D22 takes
+    R at the last step alone; it must hold at every step.
+
+    Arguments:
+        width: the largest \(\beta_t\); see `driftpeak.theory.budget_bounds.wgp_ucb_regret`.
+        deviations: S, as `sum_of_deviations`. recent: R, as `recent_deviations`.
+        memory: c, any number of steps; D22's choice is `memory_length`.
+        variation: \(B_T\), in the RKHS norm. norm_bound: B.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    horizon = at_least_integer("horizon", horizon, 1)
+    memory = at_least_integer("memory", memory, 1)
+    noise = positive("noise_variance", noise_variance)
+    kept = unit_interval("discount", discount, low_open=True, high_open=True)
+    learning = 2 * at_least("width", width, 0) * at_least("deviations", deviations, 0)
+    drifting = 2 / noise * memory * at_least("variation", variation, 0)
+    stale = 4 * at_least("norm_bound", norm_bound, 0) * kept**memory / (noise * (1 - kept))
+    total = learning + drifting * at_least("recent", recent, 0) + stale * horizon
+    return Bound(total, "D22 Lemma 20")
+
+
+def memory_length(*, discount: float, horizon: int) -> int:
+    r"""\(c = \lceil \log T / (1-\gamma) \rceil\), when \(\gamma^c \le 1/T\) (D22 Lemma 22).
+
+    Raises:
+        DriftpeakError: discount outside (0, 1), horizon below 2.
+    """
+    kept = unit_interval("discount", discount, low_open=True, high_open=True)
+    return math.ceil(math.log(at_least_integer("horizon", horizon, 2)) / (1 - kept))
+
+
+def feature_degree(
+    *, gain: float, horizon: int, dimension: int, lengthscale: float, extent: float = 1.0
+) -> int:
+    r"""D22's \(\bar m\): the least with \(\varepsilon \le T^{-3} \dot\gamma^{-3/2}\) (Lemma 22).
+
+    D22 gives \(\log_{4/e}(T^3 \dot\gamma_T^{3/2})\), for which \((e/4)^{\bar m}\) must bound the
+    error: true only for \(\bar m \ge (r/l)^2\), a condition that its O() hides. Here
+    \(\varepsilon\) is `features.quadrature_fourier_bound` on \([0, r]^d\) itself. There are
+    \(2 \bar m^d\) features.
+
+    Arguments:
+        lengthscale: l, of the SE kernel. extent: r.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    dimension = at_least_integer("dimension", dimension, 1)
+    target = at_least_integer("horizon", horizon, 1) ** -3.0 * positive("gain", gain) ** -1.5
+    sides = [positive("extent", extent)] * dimension
+
+    def enough(degree: int) -> bool:
+        return quadrature_fourier_bound(lengthscale, sides, degree=degree) <= target
+
+    most = 1
+    while not enough(most):
+        most *= 2
+    return 1 + bisect.bisect_left(range(1, most), True, key=enough)
