@@ -190,9 +190,10 @@ def time_correlation(member, lag):
 @jax.jit
 def follow_bank(bank, arms, residuals, noise):
     def step(state, observation):
-        state = bank.update(state, *observation, noise, 1.0)
+        arm, residual = observation
+        state = bank.update(state, arm, residual[None], noise, 1.0)
         forecast = bank.posterior(state, 0.0)
-        return state, (forecast.mean, forecast.variance)
+        return state, (forecast.mean[:, 0], forecast.variance)
 
     return jax.lax.scan(step, bank.init(), (arms, residuals))[1]
 
