@@ -21,7 +21,8 @@ from driftpeak.beliefs import Sliding
 from driftpeak.beliefs.weights import condense, learn, quadratic_forms, squared_sums
 from driftpeak.errors import DriftpeakError
 from driftpeak.numerics.precision import check_digits
-from driftpeak.policies.protocol import Prediction
+from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
+from driftpeak.policies.player import Prediction
 
 LONG = np.longdouble
 needs_extended_precision = pytest.mark.skipif(
@@ -302,8 +303,8 @@ def test_sums_over_features_do_not_depend_on_the_pieces(points):
     np.testing.assert_allclose(found, ((features @ square) * features).sum(axis=1), atol=1e-11)
 
 
-class Overconfident(type(dp.GPUCB(dp.Prior(LINE, dp.SE(0.2), 0.1)).prepare(3))):
-    """A policy whose variances fall below zero by a twentieth of the noise variance."""
+class Overconfident(BeliefPlayer):
+    """Its variances fall below zero by a twentieth of the noise variance."""
 
     def predict(self, state, time):
         expected = super().predict(state, time)
@@ -311,10 +312,15 @@ class Overconfident(type(dp.GPUCB(dp.Prior(LINE, dp.SE(0.2), 0.1)).prepare(3))):
         return Prediction(expected.mean, variance, expected.noise_variance)
 
 
+class Rash(BeliefPolicy):
+    def prepare(self, times):
+        player = super().prepare(times)
+        return Overconfident(player.belief, player.acquisition)
+
+
 def test_lost_digits_are_told():
     prior = dp.Prior(LINE, dp.SE(0.2), 0.1)
-    prepared = dp.GPUCB(prior).prepare(3)
-    policy = Overconfident(prepared.belief, prepared.acquisition)
+    policy = Rash(prior, fg.Keep())
     with pytest.raises(
         DriftpeakError, match=r"'x' after step 3: rounding .* -0.05 times the noise"
     ):

@@ -1,17 +1,17 @@
 """Finite sets of candidate points: `Arms` (listed one by one) and `Grid` (a regular lattice)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from attrs import field, frozen
 
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array
 
 Points = np.ndarray[Any, np.dtype[np.float64]]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, init=False)
 class Arms:
     """A list of candidates, with coordinates or without.
 
@@ -53,9 +53,7 @@ class Arms:
         if len(set(labels)) != len(labels):
             twice = next(name for name in labels if labels.count(name) > 1)
             raise DriftpeakError(f"arm names must be distinct; {twice!r} occurs more than once")
-        object.__setattr__(self, "points", coordinates.copy())
-        object.__setattr__(self, "names", labels)
-        object.__setattr__(self, "has_coordinates", not isinstance(points, int | np.integer))
+        self.__attrs_init__(coordinates.copy(), labels, not isinstance(points, int | np.integer))
 
     def __len__(self) -> int:
         return len(self.points)
@@ -65,7 +63,7 @@ class Arms:
         return f"Arms({len(self)}{dimension})"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, init=False)
 class Grid:
     """A regular lattice over a box; the last dimension varies fastest.
 
@@ -103,10 +101,8 @@ class Grid:
             np.linspace(low, high, count) for (low, high), count in zip(ranges, shape, strict=True)
         ]
         lattice = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-        object.__setattr__(self, "ranges", tuple((float(a), float(b)) for a, b in ranges))
-        object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "points", lattice.reshape(-1, len(shape)))
-        object.__setattr__(self, "has_coordinates", True)
+        box = tuple((float(low), float(high)) for low, high in ranges)
+        self.__attrs_init__(box, shape, lattice.reshape(-1, len(shape)))
 
     def __len__(self) -> int:
         return len(self.points)
