@@ -16,6 +16,7 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import AtMost
 from driftpeak.live.coding import FiniteCoding, Vector
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
+from driftpeak.numerics.precision import check_digits
 from driftpeak.policies import Policy
 from driftpeak.simulation.programs import random_keys
 
@@ -129,7 +130,9 @@ class PolicyEngine(Engine):
         if expected is None:
             return None
         number, noise = self.coding.number(parameters), float(expected.noise_variance)
-        deviation = math.sqrt(max(float(expected.variance[number]), 0.0) + noise)
+        variance = float(expected.variance[number])
+        check_digits("the policy", variance / noise)
+        deviation = math.sqrt(max(variance, 0.0) + noise)
         return float(expected.mean[number]), deviation
 
     def peak(self, time: float) -> Peak:
@@ -154,6 +157,7 @@ class PolicyEngine(Engine):
         expected = _predict(self.player, state, time)
         if expected is None:
             raise DriftpeakError("this policy expects nothing of its points")
+        check_digits("the policy", np.min(expected.variance) / expected.noise_variance)
         return np.asarray(expected.mean), np.sqrt(np.maximum(expected.variance, 0.0))
 
     def peaks(self, times: Vector) -> tuple[Vector, list[Peak]]:
