@@ -258,7 +258,11 @@ class Confidence(FrequentistWidth):
 
 
 class SlidingConfidence(Confidence):
-    r"""\(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma_{\min(t,w)} + 2\log(T/\delta)}\) (ZS21 Lemma 2).
+    r"""\(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma_{\min(t-1,w)} + 2\log(T/\delta)}\), ZS21 Lemma 2.
+
+    The gain is that of the observations in memory, \(\min(t-1, w)\) when the t-th point is chosen:
+    those over which the lemma's proof sums. The lemma prints \(\min(t, w)\), which is one more
+    until the window is full, and no larger bound is needed.
 
     `horizon` is T: what leaves the window costs the width a factor T in the logarithm.
     """

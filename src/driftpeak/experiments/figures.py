@@ -56,15 +56,18 @@ def regret_panels(
     return figure
 
 
-def regret_overlay(results: Results, title: str, *, kinds: Sequence[str]) -> Figure:
-    """B16's figures 2a and 2b: all cases in one panel, one colour each, a line style per policy.
+def regret_overlay(
+    results: Results, title: str, *, cases: Sequence[str], kinds: Sequence[str]
+) -> Figure:
+    """B16's figures 2a and 2b: the cases in one panel, one colour each, a line style per policy.
 
     `kinds` are how the policies are called in the legend, in their order within each case.
     """
     figure = Figure(figsize=(7.2, 5.0), layout="constrained")
     axes = figure.add_subplot()
     top = 0.0
-    for number, (case, runs) in enumerate(results.items()):
+    for number, case in enumerate(cases):
+        runs = results[case]
         for place, name in enumerate(map(str, runs["policy"].values)):
             regret = runs["regret"].sel(policy=name).values.cumsum(axis=1)
             look = {"color": COLOURS[number], "linestyle": STYLES[place]}
@@ -73,7 +76,7 @@ def regret_overlay(results: Results, title: str, *, kinds: Sequence[str]) -> Fig
     axes.set(xlabel="step t", ylabel="average regret, $R_t/t$", ylim=(0, top))
     figure.suptitle(title, fontsize=11)
     figure.legend(
-        loc="outside lower center", ncols=len(results), frameon=False, title=_BANDS, fontsize=9
+        loc="outside lower center", ncols=len(cases), frameon=False, title=_BANDS, fontsize=9
     )
     _tidy(axes)
     return figure
@@ -124,13 +127,12 @@ def regret_and_order(
                 _look(names.index(name)),
             )
         lowest = float(runs["regret"].mean("trial").min())
-        axes.plot(steps[1:], order(steps[1:]), color="black", linewidth=1.6)
-        axes.plot(steps, steps, color="black", linestyle=":", linewidth=1.2)
+        bound = axes.plot(steps[1:], order(steps[1:]), color="black", linewidth=1.6, label=label)
+        line = axes.plot(steps, steps, color="black", linestyle=":", linewidth=1.2, label="t")
         axes.set(xscale="log", yscale="log", xlabel="step t", title=case)
         axes.set_ylim(bottom=max(lowest, 0.1))
     panels[0, 0].set_ylabel("cumulative regret, $R_t$")
-    panels[0, 0].plot([], [], color="black", label=label)
-    panels[0, 0].plot([], [], color="black", linestyle=":", label="t")
+    panels[0, 0].legend(handles=[*bound, *line], frameon=False, fontsize=9, loc="upper left")
     _finish(figure, panels, title, names, _BANDS)
     return figure
 

@@ -43,9 +43,10 @@ from driftpeak.beliefs import check_times
 from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
 from driftpeak.features import Features, pivoted_cholesky
-from driftpeak.forgetting import TimesLike
+from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.numerics.conditionals import lockstep
-from driftpeak.policies.protocol import Policy, Prediction, Query, Reading, Scalar, checked_reward
+from driftpeak.policies.player import Prediction, Query, Reading, Scalar, checked_reward
+from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.priors import Prior
 
 DRIFTS = (0.0, 0.001, 0.004, 0.016, 0.064, 0.25)
@@ -78,7 +79,7 @@ class Predictive(NamedTuple):
     variances: Float[Array, " k"]
 
 
-class Auto(Recorded, Policy[AutoState]):
+class Auto(Recorded, ActingPolicy[AutoState]):
     """A bank of beliefs that infers how the function moves, and how large function and noise are.
 
     Arguments:
@@ -179,7 +180,7 @@ class Auto(Recorded, Policy[AutoState]):
     def deterministic(self) -> bool:
         return True
 
-    def prepare(self, times: TimesLike) -> "Auto":
+    def prepare(self, times: TimesLike | AtMost) -> "Auto":
         steps = np.diff(check_times(times))
         steps = steps[steps > 0]
         unit = np.float64(np.median(steps)) if len(steps) else np.float64(1.0)
@@ -281,7 +282,7 @@ class Auto(Recorded, Policy[AutoState]):
         spread = state.weights @ (mean - expected[None, :]) ** 2
         return Prediction(
             self.mean + expected,
-            amplitude * (state.weights @ jnp.maximum(variance, 0.0)) + spread,
+            amplitude * (state.weights @ variance) + spread,
             amplitude * state.scale.ratio * self.noise_variance,
         )
 
