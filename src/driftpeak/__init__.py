@@ -17,6 +17,7 @@ from driftpeak.environments import (
     SlowChange,
 )
 from driftpeak.errors import DriftpeakError, DriftpeakWarning
+from driftpeak.history import Learned, learn
 from driftpeak.information import (
     RealisedGain,
     TabulatedGain,
@@ -59,10 +60,12 @@ from driftpeak.policies import (
     RandomStart,
     RExp3,
     SparQ,
+    Timetable,
     UniformRandom,
     WSparQ,
 )
 from driftpeak.priors import Prior
+from driftpeak.profiles import Profile
 from driftpeak.simulation.simulator import simulate, true_functions
 
 __version__ = version("driftpeak")
@@ -99,6 +102,7 @@ __all__ = [
     "Grid",
     "InjectedDrift",
     "Integer",
+    "Learned",
     "Linear",
     "MarkovDrift",
     "Matern",
@@ -111,6 +115,7 @@ __all__ = [
     "Policy",
     "Posterior",
     "Prior",
+    "Profile",
     "RExp3",
     "RandomStart",
     "RationalQuadratic",
@@ -120,6 +125,7 @@ __all__ = [
     "SparQ",
     "Suggestion",
     "TabulatedGain",
+    "Timetable",
     "UniformRandom",
     "WSparQ",
     "balance",
@@ -132,6 +138,7 @@ __all__ = [
     "greedy_gain",
     "information_gain",
     "kernels",
+    "learn",
     "live",
     "log_marginal_likelihood",
     "make_belief",

@@ -10,6 +10,7 @@ from typing import Any
 from driftpeak import widths
 from driftpeak.beliefs import FORMS
 from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.history import Learned
 from driftpeak.policies import (
     ADAOPKB,
     GPUCB,
@@ -51,6 +52,7 @@ class Entry:
     parameters: Parameters
     is_belief: bool = True  # takes a width, an acquisition and a form
     has_horizon: bool = False  # planned for so many steps: by default those of the run
+    needs_history: bool = False  # made from recorded rows
 
 
 OPTIONS: Parameters = {"acquisition": ACQUISITIONS[0], "form": FORMS[0]}
@@ -81,7 +83,18 @@ POLICIES: dict[str, Entry] = {
     "best-fixed-arm": Entry(BestFixedArm, {}, is_belief=False),
     "clairvoyant": Entry(Clairvoyant, {}, is_belief=False),
     "auto": Entry(
-        Auto, {"switching": 0.001, "leak": 0.01, "outlier": 6.0, "mix_every": 3}, is_belief=False
+        Auto,
+        {"switching": 0.001, "leak": 0.01, "outlier": 6.0, "mix_every": 3, "acquisition": str},
+        is_belief=False,
+    ),
+    "best-of-history": Entry(
+        lambda learned: learned.timetable(1), {}, is_belief=False, needs_history=True
+    ),
+    "timetable": Entry(
+        lambda learned, **given: learned.timetable(**given),
+        {"period": int},
+        is_belief=False,
+        needs_history=True,
     ),
     "gp-ucb": Entry(GPUCB, {}),
     "igp-ucb": Entry(
@@ -119,6 +132,8 @@ POLICIES: dict[str, Entry] = {
     ),
 }
 
+YARDSTICKS = ("best-of-history", "timetable")
+"""What a policy must beat to be of use to who has a history."""
 DEFAULT_POLICIES = ("auto", "random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb")
 
 _RKHS: Parameters = {"norm_bound": 1.0, "noise_scale": 1.0, "delta": 0.1}
@@ -156,7 +171,12 @@ class _Run:
 
 
 def make_policies(
-    texts: Sequence[str], prior: Prior, steps: int, *, width: str = "scaled-log"
+    texts: Sequence[str],
+    prior: Prior,
+    steps: int,
+    *,
+    width: str = "scaled-log",
+    learned: Learned | None = None,
 ) -> dict[str, Policy[Any]]:
     """The policies that `texts` describe, each under its name, or under its whole text if the
     name alone is not unique.
@@ -174,13 +194,17 @@ def make_policies(
             raise DriftpeakError(f"policy {label!r} is given more than once")
     chosen = make_width(width, prior, steps)
     return {
-        label: make_policy(text, prior, chosen, steps)
+        label: make_policy(text, prior, chosen, steps, learned)
         for label, text in zip(labels, texts, strict=True)
     }
 
 
 def make_policy(
-    text: str, prior: Prior, width: Width | None = None, steps: int | None = None
+    text: str,
+    prior: Prior,
+    width: Width | None = None,
+    steps: int | None = None,
+    learned: Learned | None = None,
 ) -> Policy[Any]:
     """The policy that `text` describes.
 
@@ -189,6 +213,8 @@ def make_policy(
         prior: what it believes at the start.
         width: for the policies that have no width of their own.
         steps: length of the run, the horizon of the policies that are planned for one.
+        learned: from recorded rows: `auto` begins with it, and `best-of-history` and `timetable`
+            play it.
 
     Raises:
         DriftpeakError: as for `make_policies`, or a policy that needs a horizon and has none.
@@ -201,6 +227,14 @@ def make_policy(
         if steps is None:
             raise DriftpeakError(f"{text}: {name} is planned for so many steps: give horizon=...")
         given["horizon"] = steps
+    if entry.needs_history:
+        if learned is None:
+            raise DriftpeakError(
+                f"{text}: {name} plays what recorded rows say: only replay has any"
+            )
+        return _with_culprit(text, lambda: entry.make(learned, **given))
+    if name == "auto" and learned is not None:
+        return _with_culprit(text, lambda: learned.policy(**given))
     return _with_culprit(text, lambda: entry.make(prior, **given))
 
 
