@@ -69,13 +69,13 @@ def run() -> dict[str, float]:
     return figures
 
 
-def late(moved: dict[str, float], policy: dp.Policy[Any] | None = None) -> np.ndarray:
+def late(moved: dict[str, float], policy: dp.Policy | None = None) -> np.ndarray:
     """Regret per step after the first, in the unit of the rewards, by world."""
     regret = played(moved, policy or dp.Auto(PRIOR))[:, BEGIN:].mean(axis=1)
     return regret / moved.get("unit", 1.0)
 
 
-def played(moved: dict[str, float], policy: dp.Policy[Any]) -> np.ndarray:
+def played(moved: dict[str, float], policy: dp.Policy) -> np.ndarray:
     """Regret, shape `(world, step)`."""
     usual = {"unit": 1.0, "offset": 0.0, "noise": 1.0, "jump": np.inf}
     numbers = {name: np.float64(value) for name, value in (usual | moved).items()}

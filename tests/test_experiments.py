@@ -19,7 +19,7 @@ from driftpeak.data import DATA_SETS, data_path, read_monthly
 from driftpeak.environments import Table
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.experiment import recorded as recorded_extra
-from driftpeak.experiments.figures import regret_panels
+from driftpeak.experiments.figures import regret_and_order, regret_panels
 from driftpeak.experiments.papers import mauduit2025, mauduit2025_tuning
 from driftpeak.experiments.papers.bogunovic2016_sensors import days_of_traffic
 from driftpeak.experiments.papers.mauduit2025_maps import iberia
@@ -158,6 +158,21 @@ def test_the_least_lead_is_that_over_the_best_of_the_others():
     np.testing.assert_allclose(mauduit2025.least_lead(np.stack([samples, -samples])), [0.5, -1.0])
 
 
+def test_a_bound_is_drawn_beside_the_regret():
+    runs = xr.Dataset(
+        {"regret": (("policy", "trial", "step"), np.full((1, 3, 9), 2.0))},
+        coords={"policy": ["it"], "step": np.arange(1.0, 10)},
+        attrs={"independent_trials": 1},
+    )
+    figure = regret_and_order({"one": runs}, "", order=lambda t: 5 * t**0.5, label="bound")
+    [axes] = figure.axes
+    drawn = {line.get_label(): line for line in axes.lines if len(line.get_xdata())}
+    np.testing.assert_allclose(drawn["bound"].get_ydata(), 5 * np.arange(2.0, 10) ** 0.5)
+    np.testing.assert_allclose(drawn["t"].get_ydata(), np.arange(1.0, 10))
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), 2 * np.arange(1.0, 10))
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+
+
 def test_m25_likelihood_of_alpha_is_the_density_of_each_reward_given_those_before():
     """Against scipy's densities of normal vectors: p(y_t | before) = p(before, y_t) / p(before),
     where what was seen a steps before has the noise variance lambda (1 + a^alpha)."""
@@ -191,10 +206,10 @@ def test_m25_policies_take_one_width_and_claims_name_what_is_played(monkeypatch)
 
 def test_another_runs_folder_is_refused(tmp_path):
     reproduce([TINY], Plan(trials=2), output=tmp_path)
-    with pytest.raises(dp.DriftpeakError, match="--overwrite"):
+    with pytest.raises(dp.DriftpeakError, match="overwrite"):
         reproduce([TINY], Plan(trials=3), output=tmp_path)
     (tmp_path / MARKER).unlink()
-    with pytest.raises(dp.DriftpeakError, match="--overwrite"):
+    with pytest.raises(dp.DriftpeakError, match="overwrite"):
         reproduce([TINY], Plan(trials=2), output=tmp_path)
     reproduce([TINY], Plan(trials=3), output=tmp_path, overwrite=True)
     assert runner.read_results(tmp_path / "tiny.nc")[0]["slow"].sizes["trial"] == 3

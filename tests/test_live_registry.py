@@ -102,6 +102,7 @@ EXAMPLES = {
     "discount": forgetting.Discount(0.9, "now"),
     "weights": forgetting.Weights([1, 2, 4]),
     "injection": forgetting.Injection(1.0, 0.2),
+    "space-time": forgetting.SpaceTime(4.0, memory=9),
     "scaled-log": widths.ScaledLog(0.2, 0.4),
     "constant": widths.Constant(1.5),
     "finite-domain": widths.FiniteDomain(9, 0.2),
@@ -119,6 +120,7 @@ EXAMPLES = {
     "every-step": asking.EveryStep(),
     "windows": asking.Windows(1.5, 0.2),
     "feedback": asking.Feedback(0.2),
+    "et-gp-ucb": dp.ETGPUCB(PRIOR, delta=0.2, acquisition="thompson"),
     "uniform-random": dp.UniformRandom(PRIOR),
     "auto": dp.Auto(ARMS, drifts=(0.1, 0.2), switching=0.01, outlier=np.inf),
     "phased-elimination": dp.RPERP(PRIOR, horizon=40, period=10, delta=0.2),
@@ -195,7 +197,7 @@ def test_every_public_class_has_a_tag():
     """A new one needs a line in `driftpeak.live.registry`."""
     yardsticks = {dp.Clairvoyant, dp.BestFixedArm}  # must be shown the truth: never live
     shared = {kernels.Stationary, kernels.Combined, widths.FrequentistWidth}
-    families = [kernels.Kernel, widths.Width, forgetting.Forgetting, dp.Policy]
+    families = [kernels.Kernel, widths.Width, forgetting.Forgetting, dp.Policy, dp.ActingPolicy]
     found = {
         one
         for module in (kernels, widths, forgetting, policies)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.policies.protocol import Prediction
+from driftpeak.policies import Prediction
 from driftpeak.theory.side_queries import (
     side_query_budget,
     side_query_windows,
@@ -238,7 +238,7 @@ def refusal(policy, options):
     return str(caught.value)
 
 
-class AsksAboutEverything(dp.Policy):
+class AsksAboutEverything(dp.ActingPolicy):
     """Predicts what the expert answered, so that its squared error is that of the answers."""
 
     @property

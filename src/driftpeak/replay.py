@@ -16,7 +16,7 @@ from driftpeak.environments import Table
 from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
 from driftpeak.history import Learned, calendar_periods, learn
 from driftpeak.named.fitted import Finding, complete, tune
-from driftpeak.named.policies import DEFAULT_POLICIES, POLICIES, YARDSTICKS, make_policies
+from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC, make_policies
 from driftpeak.priors import Prior
 from driftpeak.simulation.simulator import simulate
 
@@ -54,7 +54,7 @@ def prior_from_history(
         if noise_variance == 0:
             raise DriftpeakError(
                 "the training rows never vary, so no noise variance can be guessed: "
-                "give --noise-variance"
+                "give noise_variance"
             )
     means = {
         "per-arm": rewards.mean(axis=0),
@@ -71,7 +71,7 @@ def prior_from_history(
 
 def replay(
     table: RewardTable,
-    policies: Sequence[str] = (*DEFAULT_POLICIES, *YARDSTICKS),
+    policies: Sequence[str] = (*DEFAULT_POLICIES, *HISTORIC),
     *,
     train: float = 0.6,
     noise_variance: float | None = None,
@@ -172,9 +172,8 @@ def _learned(
     policies: Sequence[str], history: RewardTable, noise_variance: float | None
 ) -> Learned | None:
     """What the training rows say, if one of the policies wants to know."""
-    names = [text.split(":")[0] for text in policies]
-    if not any(name == "auto" or (name in POLICIES and POLICIES[name].needs_history)
-               for name in names):  # fmt: skip
+    names = {text.split(":")[0] for text in policies}
+    if not names & {"auto", *HISTORIC}:
         return None
     learned = learn(history.values, history.arms, likely=calendar_periods(history.times))
     if noise_variance is None:

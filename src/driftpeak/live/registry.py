@@ -57,6 +57,7 @@ TAGS: dict[str, Entry] = {
     "discount": Entry(forgetting.Discount),
     "weights": Entry(forgetting.Weights),
     "injection": Entry(forgetting.Injection),
+    "space-time": Entry(forgetting.SpaceTime),
     # widths and gains
     "scaled-log": Entry(widths.ScaledLog),
     "constant": Entry(widths.Constant),
@@ -76,6 +77,7 @@ TAGS: dict[str, Entry] = {
     "every-step": Entry(asking.EveryStep),
     "windows": Entry(asking.Windows),
     "feedback": Entry(asking.Feedback),
+    "et-gp-ucb": Entry(policies.ETGPUCB, policies.BeliefPolicy.__init__),
     "uniform-random": Entry(policies.UniformRandom),
     "auto": Entry(policies.Auto),
     "phased-elimination": Entry(PhasedElimination, BatchElimination._configure),

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from driftpeak.forgetting import Times
-from driftpeak.policies.protocol import Scalar
+from driftpeak.policies.player import Scalar
 from driftpeak.theory.side_queries import checked_share, side_query_windows
 
 

@@ -43,9 +43,10 @@ from driftpeak.beliefs import median_step
 from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
 from driftpeak.features import Features, pivoted_cholesky
-from driftpeak.forgetting import TimesLike
+from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.numerics.conditionals import lockstep
-from driftpeak.policies.protocol import Policy, Prediction, Query, Reading, Scalar, checked_reward
+from driftpeak.policies.player import Prediction, Query, Reading, Scalar, checked_reward
+from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.priors import Prior
 from driftpeak.profiles import Profile
 
@@ -82,7 +83,7 @@ class Predictive(NamedTuple):
     variances: Float[Array, " k"]
 
 
-class Auto(Recorded, Policy[AutoState]):
+class Auto(Recorded, ActingPolicy[AutoState]):
     """A bank of beliefs that infers how the function moves, and how large function and noise are.
 
     Arguments:
@@ -197,7 +198,7 @@ class Auto(Recorded, Policy[AutoState]):
     def deterministic(self) -> bool:
         return True
 
-    def prepare(self, times: TimesLike) -> "Auto":
+    def prepare(self, times: TimesLike | AtMost) -> "Auto":
         unit = np.float64(median_step(times))
         return eqx.tree_at(lambda policy: policy.unit, self, unit)
 
@@ -301,7 +302,7 @@ class Auto(Recorded, Policy[AutoState]):
         spread = state.weights @ (mean - expected[None, :]) ** 2
         return Prediction(
             self._mean(time) + expected,
-            amplitude * (state.weights @ jnp.maximum(variance, 0.0)) + spread,
+            amplitude * (state.weights @ variance) + spread,
             amplitude * state.scale.ratio * self.noise_variance,
         )
 

@@ -12,7 +12,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak.arguments import Recorded
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive
 from driftpeak.policies.planned import PlannedPolicy
-from driftpeak.policies.protocol import Foresight, Policy, Query, Scalar, checked_reward
+from driftpeak.policies.player import Foresight, Query, Scalar, checked_reward
+from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import rexp3_batch_length
@@ -25,7 +26,7 @@ class RandomState(NamedTuple):
     key: PRNGKeyArray
 
 
-class UniformRandom(Recorded, Policy[RandomState]):
+class UniformRandom(Recorded, ActingPolicy[RandomState]):
     """Sample a point uniformly at random. The prior only says how many there are."""
 
     size: int = eqx.field(static=True)
@@ -48,7 +49,7 @@ class UniformRandom(Recorded, Policy[RandomState]):
         return state
 
 
-class Foreseeing(Policy[Float[Array, " n"]]):
+class Foreseeing(ActingPolicy[Float[Array, " n"]]):
     """Sample the largest of the values it was shown. Base class."""
 
     size: int = eqx.field(static=True)
@@ -92,7 +93,7 @@ class BestFixedArm(Foreseeing):
         return state + values
 
 
-class Timetable(Recorded, Policy[Int[Array, ""]]):
+class Timetable(Recorded, ActingPolicy[Int[Array, ""]]):
     """Play what history says, and learn nothing: the arm that was best at this time of the cycle.
 
     Who has a history needs no bandit that does not beat this. With a period of one step it is the

@@ -21,7 +21,7 @@ from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.errors import DriftpeakError
 from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.policies.planned import PlannedPolicy
-from driftpeak.policies.protocol import State
+from driftpeak.policies.player import State
 from driftpeak.priors import Prior
 from driftpeak.widths import Elimination, FixedDesign
 

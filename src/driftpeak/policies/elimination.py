@@ -19,7 +19,7 @@ from driftpeak.numerics.conditionals import lockstep
 from driftpeak.numerics.precision import double_precision
 from driftpeak.policies.batch_elimination import BatchElimination, Options
 from driftpeak.policies.planned import check_horizon, check_period, default_period
-from driftpeak.policies.protocol import Query, Scalar, checked_reward
+from driftpeak.policies.player import Query, Scalar, checked_reward
 from driftpeak.priors import Prior
 
 FEATURE_SHARE = 1e-3

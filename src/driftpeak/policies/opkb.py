@@ -32,7 +32,7 @@ from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.opkb_constants import Constants, preset_constants
 from driftpeak.policies.planned import PlannedPolicy, check_period, default_period
-from driftpeak.policies.protocol import Query, Scalar, checked_reward
+from driftpeak.policies.player import Query, Scalar, checked_reward
 from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
 
@@ -371,19 +371,27 @@ def OPKB(
 
 
 def ROPKB(
-    prior: Prior, *, horizon: int, variation: float | None = None, **options: Any
+    prior: Prior,
+    *,
+    horizon: int,
+    period: int | None = None,
+    variation: float | None = None,
+    **options: Any,
 ) -> OptimizationBased:
     """OPKB restarted every H steps, H from theory (IT25 Theorem 3), for SE and Matern kernels.
 
     Arguments:
         prior, horizon, options: as for `OPKB`.
-        variation: V_T; unknown if left out.
+        period: H; by default theory's.
+        variation: V_T, for theory's H; unknown if left out.
 
     Raises:
-        DriftpeakError: as for `OPKB`, or a kernel that theory gives no H for.
+        DriftpeakError: as for `OPKB`, or no period for a kernel that theory gives no H for.
     """
     horizon = at_least_integer("horizon", horizon, 2)
-    return OPKB(prior, horizon=horizon, period=default_period(prior, horizon, variation), **options)
+    if period is None:
+        period = default_period(prior, horizon, variation)
+    return OPKB(prior, horizon=horizon, period=period, **options)
 
 
 def ADAOPKB(

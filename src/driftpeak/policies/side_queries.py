@@ -24,6 +24,7 @@ All raise DriftpeakError for a parameter outside its range.
 """
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Unpack
 
 import equinox as eqx
@@ -32,25 +33,36 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
+from driftpeak.arguments import Recorded
 from driftpeak.beliefs import Belief, check_times
 from driftpeak.determinantal import draw, mixing_steps
 from driftpeak.errors import DriftpeakError, at_least_integer, nearest, positive
-from driftpeak.forgetting import Forgetting, Injection, Keep, TimesLike
+from driftpeak.forgetting import AtMost, Forgetting, Injection, Keep, TimesLike
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.asking import EveryStep, Feedback, Report, Timing, Windows
-from driftpeak.policies.belief_policy import BeliefPolicy, BeliefState, PreparedBeliefPolicy
-from driftpeak.policies.protocol import ASKS, Asks, Policy, Prediction, Query, Scalar
+from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
+from driftpeak.policies.player import (
+    ASKS,
+    Asks,
+    Player,
+    Prediction,
+    Query,
+    Scalar,
+    checked_answers,
+)
+from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import Options
 from driftpeak.priors import Prior
 from driftpeak.theory.side_queries import side_query_budget
 
 
-class SideQueryPolicy(BeliefPolicy):
+class SideQueryPolicy(Recorded, Policy):
     """A belief, an acquisition, and a rule that says when to ask the expert.
 
-    Made by `SparQ`, `WSparQ` and `AdaptiveSparQ`; `prepare` fixes its sizes.
+    Made by `SparQ`, `WSparQ` and `AdaptiveSparQ`.
     """
 
+    acting: BeliefPolicy
     timing: Timing
     rate: float
     dimension: int
@@ -71,7 +83,7 @@ class SideQueryPolicy(BeliefPolicy):
         mixing: int | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(prior, forgetting, **options)
+        self.acting = BeliefPolicy(prior, forgetting, **options)
         if dimension is None:
             dimension = prior.domain.points.shape[1] if prior.domain.has_coordinates else 1
         self.timing = timing
@@ -86,13 +98,17 @@ class SideQueryPolicy(BeliefPolicy):
         self.mixing = None if mixing is None else at_least_integer("mixing", mixing, 0)
 
     @property
-    def deterministic(self) -> bool:
-        return False
+    def points(self) -> int:
+        return self.acting.points
 
-    def prepare(self, times: TimesLike) -> "PreparedSideQueryPolicy":  # type: ignore[override]
+    @property
+    def assumed(self) -> Mapping[str, float]:
+        return self.acting.assumed
+
+    def prepare(self, times: TimesLike | AtMost) -> "SideQueryPlayer":
         times = check_times(times)
         asked = side_query_budget(len(times), rate=self.rate, dimension=self.dimension)
-        points = len(self.prior)
+        prior, points = self.acting.prior, self.points
         if asked[-1] > points:
             warnings.warn(
                 f"rate={self.rate:g} makes {asked[-1]} side queries at a time, of {points} points: "
@@ -105,11 +121,11 @@ class SideQueryPolicy(BeliefPolicy):
         capacity = max(1, int(budget.max()))
         timing = self.timing.prepare(times)
         steps = mixing_steps(points, capacity) if self.mixing is None else self.mixing
-        return PreparedSideQueryPolicy(
-            super().prepare(timing.longest(times, budget)),
+        return SideQueryPlayer(
+            self.acting.prepare(timing.longest(times, budget)),
             timing,
-            self.prior.gram,
-            np.float64(self.prior.noise_variance),
+            prior.gram,
+            np.float64(prior.noise_variance),
             budget,
             self.asks,
             self.multiplicity,
@@ -127,10 +143,10 @@ class SideQueryState(NamedTuple):
     key: PRNGKeyArray
 
 
-class PreparedSideQueryPolicy(Policy[SideQueryState]):
-    """A side-query policy of fixed size: what runs."""
+class SideQueryPlayer(Player[SideQueryState]):
+    """A side-query policy of fixed size."""
 
-    actor: PreparedBeliefPolicy
+    actor: BeliefPlayer
     timing: Timing
     gram: Any
     noise_variance: Any
@@ -187,10 +203,7 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
         answered: Any,
         time: Scalar,
     ) -> SideQueryState:
-        if not isinstance(answers, jax.core.Tracer):
-            given = np.asarray(answers, float)[np.asarray(answered, bool)]
-            if not np.isfinite(given).all():
-                raise DriftpeakError("the expert's answers must be finite numbers")
+        checked_answers(answers, answered)
         answers, answered = jnp.asarray(answers, float), jnp.asarray(answered, bool)
         any_answer = jnp.any(answered)
         expected = self.actor.belief.posterior(state.acting.belief, time)
@@ -224,6 +237,9 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
 
     def predict(self, state: SideQueryState, time: Scalar) -> Prediction:
         return self.actor.predict(state.acting, time)
+
+    def held(self, state: SideQueryState, time: Scalar) -> Int[Array, ""]:
+        return self.actor.held(state.acting, time)
 
     def refresh(self, state: SideQueryState) -> SideQueryState:
         return state._replace(acting=self.actor.refresh(state.acting))

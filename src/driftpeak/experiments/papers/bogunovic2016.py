@@ -39,7 +39,7 @@ def matched(kernel: Kernel, drift: float, steps: int = STEPS) -> Setup:
     """Figures 2a and 2b: both policies know the drift; and GP-UCB, which the figures lack."""
     belief = prior(kernel)
     period = matched_period(kernel, drift)
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         TV: TVGPUCB(belief, drift=drift),
         R: RGPUCB(belief, period=period),
         STATIC: GPUCB(belief),
@@ -51,7 +51,7 @@ def matched(kernel: Kernel, drift: float, steps: int = STEPS) -> Setup:
 def assumed_drift() -> Setup:
     """Figure 2c: TV-GP-UCB with the wrong drift."""
     belief = prior(SE(0.2))
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         f"{TV} {drift:g}": TVGPUCB(belief, drift=drift) for drift in ASSUMED
     }
     settings = {"drift": 0.01, "assumed": ASSUMED, "width": "0.8, 4"}
@@ -61,7 +61,7 @@ def assumed_drift() -> Setup:
 def restart_period() -> Setup:
     """Figure 2d: R-GP-UCB with other periods."""
     belief = prior(SE(0.2))
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         f"{R} {period}": RGPUCB(belief, period=period) for period in PERIODS
     }
     settings = {"drift": 0.01, "periods": PERIODS, "width": "0.8, 4"}

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,7 @@ def sensors(path: Path) -> Setup:
     period = cross_validate(history, "period", lambda rows: _lab_prior(rows, table.arms))
     farthest = 2 * float(abs(history - history.mean(axis=0)).max())
     moved = steps / (LAB_TRAINING - 1) * float(abs(np.diff(history, axis=0)).max(axis=1).sum())
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         TV: TVGPUCB(belief, drift=0.03, width=width),
         R: RGPUCB(belief, period=15, width=width),
         STATIC: GPUCB(belief, width=width),
@@ -104,7 +103,7 @@ def traffic(day: int, variant: str, path: Path) -> Setup:
     prior = prior_from_history(np.concatenate(training), days[0].arms, noise_variance=5.0)
     learned = fit(training, prior, learn="drift")
     width = ScaledLog(0.2, 0.4)
-    made: dict[str, Policy[Any]] = {
+    made: dict[str, Policy] = {
         TV: TVGPUCB(prior, drift=learned.drift, width=width),
         ASSUMED: TVGPUCB(prior, drift=0.04, width=width),
         STATIC: GPUCB(prior, width=width),

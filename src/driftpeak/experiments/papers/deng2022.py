@@ -46,7 +46,7 @@ def widths_and_policies(
     window: int,
     discount: float,
     unit: float = 1.0,
-) -> dict[str, Policy[Any]]:
+) -> dict[str, Policy]:
     """D22's four policies with the widths of their theorems; gains are greedy upper bounds.
 
     `prior` has the lambda of R-, SW- and WGP-UCB. IGP-UCB has its own, 1 + 2/T, in its belief and

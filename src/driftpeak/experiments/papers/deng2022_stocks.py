@@ -74,7 +74,7 @@ def stocks(
     window = window_length(prior.kernel, **scale)  # type: ignore[arg-type]
     discount = discount_factor(prior.kernel, **scale)  # type: ignore[arg-type]
     bound = norm if norm_bound is None else norm_bound
-    policies: dict[str, Policy[Any]]
+    policies: dict[str, Policy]
     if practical:
         policies = {
             WGP: WGPUCB(prior, discount=discount),

@@ -155,7 +155,7 @@ def published(id: str, lengthscale: float | None = None) -> Setup:
     figure = FIGURES[id]
     prior = prior_with(0.2 if lengthscale is None else lengthscale)
     own = prior_with(figure.lengthscale if lengthscale is None else lengthscale)
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         SLIPPED: slipped(prior, figure.window),
         RIGHT: gpucb(prior, figure.window),
         NAMED: as_named(prior, figure.window),
@@ -175,7 +175,7 @@ def best(id: str, lengthscale: float) -> Setup:
     """Rivals tuned in worlds of another seed, and `auto`, which is told nothing."""
     prior = prior_with(lengthscale)
     chosen = TUNED[id, lengthscale]
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         f"{family}, tuned": tuned_policy(prior, family, value) for family, value in chosen.items()
     }
     policies |= {"auto": Auto(prior), ADA: ada_opkb(prior_with(_opkb_lengthscale(id, lengthscale)))}
@@ -187,7 +187,7 @@ def _opkb_lengthscale(id: str, lengthscale: float) -> float:
     return max(lengthscale, FIGURES[id].lengthscale)
 
 
-def ada_opkb(prior: Prior) -> Policy[Any]:
+def ada_opkb(prior: Prior) -> Policy:
     """As in H23's program: its constants, all features, rewards that are not rescaled."""
     return ADAOPKB(prior, horizon=STEPS, reward_bound=LIMIT, features=prior.features)
 
@@ -205,7 +205,7 @@ def stationary(lengthscale: float) -> Setup:
     world = MovingCosine(
         prior, times=[0.0], phases=[0.0], random_phase=True, peak=PEAK, reward_limit=LIMIT
     )
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         "GP-UCB": gpucb(prior, None),
         "OPKB": OPKB(prior, horizon=STEPS, reward_bound=LIMIT, features=prior.features),
     }

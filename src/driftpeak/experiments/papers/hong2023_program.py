@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak.errors import at_least_integer, positive
-from driftpeak.policies import Policy
-from driftpeak.policies.protocol import Query, Scalar, checked_reward
+from driftpeak.policies import ActingPolicy
+from driftpeak.policies.player import Query, Scalar, checked_reward
 from driftpeak.priors import Prior
 
 
@@ -30,7 +30,7 @@ class SlippedState(NamedTuple):
     rewards: Float[Array, " window"]
 
 
-class SlippedWindow(Policy[SlippedState]):
+class SlippedWindow(ActingPolicy[SlippedState]):
     """H23's SW-GP-UCB, slips included.
 
     Arguments:

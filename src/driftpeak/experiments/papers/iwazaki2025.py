@@ -2,7 +2,6 @@
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,7 @@ def setup(kernel: Kernel, noise: float) -> Setup:
         "horizon": STEPS, "variation": variation, "norm_bound": bound, "noise_scale": noise,
         "delta": DELTA,
     }  # fmt: skip
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         "random": UniformRandom(prior),
         "R-GP-UCB": RGPUCB(prior, period=memory,
                            width=Confidence(*common, noise_variance=noise**2)),

@@ -75,7 +75,7 @@ def _anomalies(path: Path) -> RewardTable:
     return replace(table, values=anomalies, positions=cell_positions(table.arms))
 
 
-def error(prior: Prior, values: Any, policy: Policy[Any]) -> float:
+def error(prior: Prior, values: Any, policy: Policy) -> float:
     """Squared prediction error of a policy that plays recorded months."""
     world = Table(values, noise_variance=prior.noise_variance)
     options: dict[str, Any] = {"trials": TRAINING_TRIALS, "seed": TRAINING_SEED}

@@ -28,9 +28,7 @@ EXPONENTS = (*np.arange(0.25, 3.01, 0.25).tolist(), 4.0, 6.0, 8.0)
 """From 2.5 on W-SparQ's windows are all of two steps, and all exponents make the same policy."""
 
 
-def least_regret(
-    policies: Mapping[float, Policy[Any]], world: Environment[Any], steps: int
-) -> float:
+def least_regret(policies: Mapping[float, Policy], world: Environment[Any], steps: int) -> float:
     """The number whose policy has the least regret in training; of equal ones the first."""
     named = {f"{number}": policy for number, policy in policies.items()}
     regret = simulate(

@@ -13,7 +13,9 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.history import Learned
 from driftpeak.kernels import Table
 from driftpeak.policies import (
+    ABO,
     ADAOPKB,
+    ETGPUCB,
     GPUCB,
     IGPUCB,
     OPKB,
@@ -29,7 +31,6 @@ from driftpeak.policies import (
     RExp3,
     UniformRandom,
 )
-from driftpeak.policies.planned import PlannedPolicy
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import (
     discount_factor,
@@ -46,6 +47,8 @@ WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
 SMALLER = 0.03
 """Of R-PERP's constant C: with C = 1 nothing is ever eliminated at these horizons."""
 MEMORIES = (10, 25, 50, 100, 250)
+MOST_HELD = 40
+"""Observations that ABO keeps: its cost grows with their square."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,14 @@ class Known:
         )
 
     @property
+    def smooth_memory(self) -> float:
+        """The lengthscale in time whose correlation is 1/2 when that of the drift is."""
+        if self.drift == 0:
+            return float(self.horizon)
+        half_life = 2 * math.log(2) / -math.log1p(-min(self.drift, 0.999))
+        return min(half_life / math.sqrt(2 * math.log(2)), float(self.horizon))
+
+    @property
     def discount(self) -> float:
         """D22's discount."""
         return self._scheduled(discount_factor)
@@ -132,10 +143,10 @@ class Family:
     """
 
     name: str
-    theory: Callable[[Known], Policy[Any]]
+    theory: Callable[[Known], Policy]
     parameter: str = ""
     values: tuple[float, ...] = ()
-    make: Callable[[Known, Any, Width], Policy[Any]] | None = None
+    make: Callable[[Known, Any, Width], Policy] | None = None
     wide_only: bool = False
 
     @property
@@ -159,7 +170,7 @@ class Family:
         return (self.at_theory, *self.grid)
 
 
-def _perp(known: Known, period: int, constant: float) -> Policy[Any]:
+def _perp(known: Known, period: int, constant: float) -> Policy:
     return RPERP(
         known.prior,
         horizon=known.horizon,
@@ -169,7 +180,7 @@ def _perp(known: Known, period: int, constant: float) -> Policy[Any]:
     )
 
 
-def _opkb(known: Known, period: int) -> Policy[Any]:
+def _opkb(known: Known, period: int) -> Policy:
     return OPKB(
         known.prior,
         horizon=known.horizon,
@@ -178,7 +189,7 @@ def _opkb(known: Known, period: int) -> Policy[Any]:
     )
 
 
-def _rexp3(known: Known, variation: float | None) -> Policy[Any]:
+def _rexp3(known: Known, variation: float | None) -> Policy:
     told = None if variation is None else max(variation, 1e-6)  # theory divides by it
     return RExp3(
         known.prior, horizon=known.horizon, variation=told, reward_bound=known.reward_bound
@@ -238,6 +249,24 @@ FAMILIES = (
         lambda known, exponent, width: UIGPUCB(known.prior, exponent=exponent, width=width),
     ),
     Family(
+        "ET-GP-UCB",
+        lambda known: ETGPUCB(known.prior, width=WIDE),
+        "delta",
+        (0.01, 0.5),
+        lambda known, delta, width: ETGPUCB(known.prior, delta=delta, width=width),
+    ),
+    Family(
+        "ABO",
+        lambda known: ABO(known.prior, lengthscale=known.smooth_memory, memory=MOST_HELD,
+                          width=WIDE),
+        "lengthscale",
+        (10, 30),
+        lambda known, lengthscale, width: ABO(
+            known.prior, lengthscale=lengthscale, memory=MOST_HELD, width=width
+        ),
+        wide_only=True,
+    ),
+    Family(
         "R-PERP",
         lambda known: _perp(known, known.elimination_period, 1.0),
         f"C = {SMALLER:g}, period",
@@ -275,7 +304,7 @@ PUBLISHED = (RANDOM, *(name for family in FAMILIES for name in family.settings))
 """Every published policy in every setting."""
 
 
-def players(known: Known, *, random_start: bool = False) -> dict[str, Policy[Any]]:
+def players(known: Known, *, random_start: bool = False) -> dict[str, Policy]:
     """All who play, by name: `auto`, `PUBLISHED` and, where there is a history, `YARDSTICKS`.
 
     Arguments:
@@ -286,7 +315,7 @@ def players(known: Known, *, random_start: bool = False) -> dict[str, Policy[Any
         DriftpeakError: theory gives no parameter for what is known.
     """
     auto = Auto(known.prior) if known.learned is None else known.learned.policy()
-    made: dict[str, Policy[Any]] = {AUTO: auto, RANDOM: UniformRandom(known.prior)}
+    made: dict[str, Policy] = {AUTO: auto, RANDOM: UniformRandom(known.prior)}
     for family in FAMILIES:
         try:
             made[family.at_theory] = family.theory(known)
@@ -296,12 +325,12 @@ def players(known: Known, *, random_start: bool = False) -> dict[str, Policy[Any
             for name, (value, width) in family.grid.items():
                 made[name] = family.make(known, value, width)
     if random_start:
-        alone = PlannedPolicy | UniformRandom
         made = {
-            name: policy if isinstance(policy, alone) else RandomStart(policy)
+            name: RandomStart(policy) if policy.learns_from_any and name != RANDOM else policy
             for name, policy in made.items()
         }
     if known.learned is not None:
-        made |= {BY_TIME: known.learned.timetable(known.period),
-                 BY_MEAN: known.learned.timetable(1)}  # fmt: skip
+        made |= {
+            BY_TIME: known.learned.timetable(known.period), BY_MEAN: known.learned.timetable(1)
+        }  # fmt: skip
     return made
