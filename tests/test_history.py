@@ -159,7 +159,7 @@ def test_what_is_learned_pays():
 
 
 def test_words_and_picture():
-    learned = dp.learn(rhythmic(6 * DAY), "abcde", likely=(DAY,))
+    learned = dp.learn(rhythmic(6 * DAY), list("abcde"), likely=(DAY,))
     assert "period of 24 steps" in learned.report()
     assert len(learned.figure().axes) == 2
     plain = dp.learn(GENERATOR.normal(size=(60, 3)))
