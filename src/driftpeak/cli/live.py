@@ -172,7 +172,7 @@ def _load(store: str, name: str | None) -> "Optimizer":
 
 @contextmanager
 def _reading() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on the terminal while a long study is read; on the error output, since JSON goes out."""
+    """A bar while a long study is read, on the error output: what goes out is JSON."""
     if not sys.stderr.isatty():
         yield None
         return

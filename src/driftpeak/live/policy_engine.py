@@ -177,7 +177,7 @@ class Played(Engine):
     def report(self, time: float) -> dict[str, Any]:
         found: dict[str, Any] = {"told": self.tells}
         if isinstance(self.policy, PreparedBeliefPolicy):
-            found["held"] = _held(self.policy, self.head, max(time, self.latest))
+            found["held"] = int(_held(self.policy, self.head, max(time, self.latest)))
         if isinstance(self.given, BeliefPolicy):
             found["noise"] = self.given.prior.noise_variance**0.5
             drift = getattr(self.given.forgetting, "drift", None)
