@@ -39,10 +39,11 @@ test-postgres: $(READY)  ## stored studies against a real PostgreSQL server (ins
 	@.ci/install-postgresql
 	@DRIFTPEAK_NEEDS_POSTGRESQL=1 $(PYTEST) -k postgresql tests/test_live_storage.py tests/test_live_processes.py
 
-check: $(READY)  ## formatting, lint and types
+check: $(READY)  ## formatting, lint, types, and which way imports point
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache --no-logo
 
 format: $(READY)  ## format, and repair what lint can repair
 	@$(BIN)/ruff check --fix --exit-zero

@@ -63,7 +63,7 @@ def run() -> dict[str, Any]:
     return figures
 
 
-def play(policy: dp.Policy[Any], world: Any) -> Any:
+def play(policy: dp.Policy, world: Any) -> Any:
     """One policy on the worlds that all share."""
     return dp.simulate({"it": policy}, world, steps=STEPS, trials=TRIALS, seed=0, progress=False)
 

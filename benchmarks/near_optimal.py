@@ -7,6 +7,8 @@ Seconds per trial include constructing the policy and compiling. H23's published
 import time
 from typing import Any
 
+import numpy as np
+
 import driftpeak as dp
 
 HORIZON, TRIALS = 10_000, 25  # H23
@@ -27,8 +29,8 @@ def run() -> dict[str, Any]:
     for name, changes in (("no switch", []), ("a switch at 3000", [3000])):
         prior = dp.Prior(dp.unit_sphere(100, 10), dp.SE(0.2), noise_variance=0.01)
         started = time.perf_counter()
-        policy = dp.ADAOPKB(prior, horizon=HORIZON, reward_bound=1.5)
-        world = dp.SignSwitches(prior, changes=changes or [HORIZON + 1])
+        policy = dp.ADAOPKB(prior, horizon=HORIZON, reward_bound=1.0)
+        world = dp.SignSwitches(prior, changes=changes or [HORIZON + 1], reward_limit=1.0)
         runs = dp.simulate({"it": policy}, world, steps=HORIZON, trials=TRIALS)
         if not changes:  # the second run finds everything compiled
             seconds = (time.perf_counter() - started) / TRIALS
@@ -36,8 +38,19 @@ def run() -> dict[str, Any]:
         restarts = runs["restarts"].values[0]
         figures[f"  regret of ADA-OPKB, {name}"] = float(runs["regret"].sum("step").mean())
         figures[f"  trials of {TRIALS} that restart, {name}"] = int(restarts.any(axis=1).sum())
-        block = restarts[:, 3000 : 63 * policy.block_length].any(axis=1)
-        figures[f"  trials that restart after step 3000 in block 5, {name}"] = int(block.sum())
+        soon = restarts[:, 3000 : 127 * policy.block_length].any(axis=1)
+        figures[f"  trials that restart after step 3000 in block 6, {name}"] = int(soon.sum())
+        delays = [np.flatnonzero(trial[3000:]) for trial in restarts]
+        first = [delay[0] + 1 for delay in delays if len(delay)]
+        figures[f"  steps from 3000 to the next restart, {name}"] = _spread(first)
+        others = {
+            "random": dp.UniformRandom(prior),
+            "OPKB": dp.OPKB(prior, horizon=HORIZON, reward_bound=1.0),
+        }
+        runs = dp.simulate(others, world, steps=HORIZON, trials=TRIALS)
+        for other in others:
+            regret = float(runs["regret"].sel(policy=other).sum("step").mean())
+            figures[f"  regret of {other}, {name}"] = regret
     for kernel, label in ((dp.SE(0.5), "SE"), (dp.Matern(2.5, 0.5), "Matern-5/2")):
         prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=30), kernel, noise_variance=0.01)
         world = dp.AbruptSwitches(prior, changes=[STEPS / 5, 2 * STEPS / 5], supports=10)
@@ -53,3 +66,7 @@ def run() -> dict[str, Any]:
             seconds = (time.perf_counter() - started) / REPEATS
             figures[f"{name}, n = 900, T = 5,000, {label} (s per trial)"] = seconds
     return figures
+
+
+def _spread(numbers: list[int]) -> str:
+    return f"{min(numbers)} to {max(numbers)}" if numbers else "none"

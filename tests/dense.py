@@ -11,6 +11,8 @@ def temporal_correlation(rule, parameter, first, second):
     """Prior correlation between the function's values at two times."""
     if rule == "drift":
         return (1 - parameter) ** (np.abs(first - second) / 2)
+    if rule == "space-time":
+        return np.exp(-((first - second) ** 2) / (2 * parameter**2))
     return np.ones(np.broadcast_shapes(np.shape(first), np.shape(second)))
 
 

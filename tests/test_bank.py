@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 import driftpeak as dp
-from driftpeak.bank import Bank, MarkovMotion, SmoothMotion
+from driftpeak.bank import Bank, Level, MarkovMotion, SmoothMotion
+from driftpeak.bank import level as level_module
 from driftpeak.bank import scale as scale_module
 from driftpeak.bank.scale import Scale
 from driftpeak.errors import DriftpeakError
@@ -53,15 +54,17 @@ def dense(member, times, arms, rewards, at):
     return mean, covariance, likelihood
 
 
-def make_bank():
-    return Bank(PRIOR, (MarkovMotion(DRIFTS), SmoothMotion(RATES)), PRIOR.features)
+def make_bank(series=1):
+    motions = (MarkovMotion(DRIFTS), SmoothMotion(RATES))
+    return Bank(PRIOR, motions, PRIOR.features, series=series)
 
 
 def learned(bank, times, arms, rewards):
     update = eqx.filter_jit(bank.update)
     state, before = bank.init(), 0.0
     for time, arm, reward in zip(times, arms, rewards, strict=True):
-        state = update(state, jnp.asarray(arm), reward, PRIOR.noise_variance, time - before)
+        observed = jnp.array([reward, 1.0])[: bank.series]
+        state = update(state, jnp.asarray(arm), observed, PRIOR.noise_variance, time - before)
         before = time
     return state
 
@@ -74,10 +77,10 @@ def test_every_member_is_a_gaussian_process_in_space_and_time():
     forecast = bank.posterior(state, 0.7)
     for member in range(bank.count):
         mean, covariance, _ = dense(member, times, arms, rewards, times[-1] + 0.7)
-        np.testing.assert_allclose(forecast.mean[member], mean, atol=1e-7)
+        np.testing.assert_allclose(forecast.mean[member, 0], mean, atol=1e-7)
         np.testing.assert_allclose(forecast.variance[member], covariance.diagonal(), atol=1e-8)
         one = bank.forecast(state, 5, 0.7)
-        np.testing.assert_allclose(one.mean[member], mean[5], atol=1e-7)
+        np.testing.assert_allclose(one.mean[member, 0], mean[5], atol=1e-7)
 
 
 @double_precision
@@ -86,8 +89,8 @@ def test_momentum_goes_on():
     bank = make_bank()
     times, arms = np.arange(1.0, 31.0), np.full(30, 4)
     state = learned(bank, times, arms, 0.05 * times)
-    ahead = np.asarray(bank.forecast(state, 4, 5.0).mean)
-    now = np.asarray(bank.forecast(state, 4, 0.0).mean)
+    ahead = np.asarray(bank.forecast(state, 4, 5.0).mean)[:, 0]
+    now = np.asarray(bank.forecast(state, 4, 0.0).mean)[:, 0]
     assert ahead[3] > now[3] + 0.1
     assert (ahead[:3] <= now[:3] + 1e-12).all()
 
@@ -104,17 +107,18 @@ def test_equal_forgetting_means_equal_half_lives():
 @double_precision
 def test_mixing_matches_the_moments_of_the_mixture():
     """Against explicit sums over components, function and derivative jointly, in the features."""
-    bank, amplitude, switching = make_bank(), 2.5, 0.2
+    bank, amplitude, switching = make_bank(series=2), 2.5, 0.2
+    shares = np.array([1.0, -0.7])  # given a level of 0.7
     state = learned(bank, *history())
     weights = np.array([0.1, 0.4, 0.2, 0.25, 0.05])
-    mixed, fresh = bank.mix(state, jnp.asarray(weights), switching, amplitude)
+    mixed, fresh = bank.mix(state, jnp.asarray(weights), switching, amplitude, jnp.asarray(shares))
     k, r = bank.count, PRIOR.features.rank
     chance = np.where(np.eye(k, dtype=bool), 1 - switching, switching / (k - 1))
     source = chance * weights[:, None]
     source = source / source.sum(axis=0)
     np.testing.assert_allclose(fresh, 1 - source.diagonal())
 
-    means = np.concatenate([np.asarray(kind.mean[0]) for kind in state])
+    means = np.concatenate([shares @ np.asarray(kind.mean[0]) for kind in state])
     covariances = np.concatenate([np.asarray(kind.covariance[0][0]) for kind in state])
     for j in range(k):
         smooth = j - len(DRIFTS)
@@ -126,7 +130,7 @@ def test_mixing_matches_the_moments_of_the_mixture():
             if smooth >= 0:  # the derivative: its own, or the prior's
                 before = state[1]
                 if i == j:
-                    both = [np.asarray(m)[own] for m in before.mean]
+                    both = [shares @ np.asarray(m)[own] for m in before.mean]
                     (a, b), (c,) = (
                         tuple(np.asarray(x)[own] for x in row) for row in before.covariance
                     )
@@ -139,7 +143,7 @@ def test_mixing_matches_the_moments_of_the_mixture():
             components.append((source[i, j], mean, amplitude * covariance))
         expected = sum(w * m for w, m, _ in components)
         second = sum(w * (c + np.outer(m - expected, m - expected)) for w, m, c in components)
-        found = np.concatenate([np.asarray(m)[own] for m in kind.mean])
+        found = np.concatenate([shares @ np.asarray(m)[own] for m in kind.mean])
         np.testing.assert_allclose(found, expected, atol=1e-10)
         blocks = [[np.asarray(x)[own] for x in row] for row in kind.covariance]
         if smooth >= 0:
@@ -149,7 +153,7 @@ def test_mixing_matches_the_moments_of_the_mixture():
             [[whole]] = blocks
         np.testing.assert_allclose(amplitude * whole, second, atol=1e-9)
         values = PRIOR.features.matrix @ expected[:r]
-        np.testing.assert_allclose(np.asarray(kind.values[0])[own], values, atol=1e-9)
+        np.testing.assert_allclose(shares @ np.asarray(kind.values[0])[own], values, atol=1e-9)
         variances = ((PRIOR.features.matrix @ second[:r, :r]) * PRIOR.features.matrix).sum(axis=1)
         np.testing.assert_allclose(
             amplitude * np.asarray(kind.variances[0][0])[own], variances, atol=1e-7
@@ -160,7 +164,7 @@ def test_mixing_matches_the_moments_of_the_mixture():
 def test_refresh_only_removes_rounding():
     bank = make_bank()
     state = learned(bank, *history())
-    state, _ = bank.mix(state, jnp.full(bank.count, 0.2), 0.3, 1.0)
+    state, _ = bank.mix(state, jnp.full(bank.count, 0.2), 0.3, 1.0, jnp.ones(1))
     after = bank.refresh(state)
     for one, other in zip(jax.tree.leaves(state), jax.tree.leaves(after), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-8)
@@ -177,7 +181,12 @@ def run(policy, times, arms, rewards):
     return state
 
 
-PURE = {"learn_scale": False, "outlier": np.inf, "features": PRIOR.features}
+PURE = {
+    "learn_scale": False,
+    "learn_level": False,
+    "outlier": np.inf,
+    "features": PRIOR.features,
+}
 
 
 @double_precision
@@ -231,7 +240,7 @@ def test_without_switching_members_are_independent_tv_gp_ucb_beliefs():
         for time, arm, reward in zip(times, arms, rewards, strict=True):
             belief = alone.belief.update(belief, jnp.asarray(arm), reward, time)
         posterior = alone.belief.posterior(belief, times[-1] + 1)
-        np.testing.assert_allclose(forecast.mean[member], posterior.mean, atol=1e-10)
+        np.testing.assert_allclose(forecast.mean[member, 0], posterior.mean, atol=1e-10)
         np.testing.assert_allclose(forecast.variance[member], posterior.variance, atol=1e-10)
 
 
@@ -248,26 +257,74 @@ def test_one_member_is_tv_gp_ucb():
 
 
 @double_precision
-def test_the_scale_is_bayes_rule_on_a_grid():
-    """Gaussian within three deviations, a power law beyond, and a chance of a new scale."""
-    scale = Scale()
-    state = scale.init()
-    log_posterior = scale.log_prior.copy()
-    for surprise, variance in ((0.3, 0.2), (-0.1, 0.05), (0.2, 0.4)):
-        state = scale.update(state, surprise, variance, 0.1)
-        deviation = np.sqrt(np.exp(scale.amplitudes) * (variance + 0.1 * np.exp(scale.ratios)))
-        share = scale_module.CHANGE
-        posterior = (1 - share) * np.exp(log_posterior) + share * np.exp(scale.log_prior)
-        within = np.abs(surprise) / deviation < scale_module.GAUSSIAN
-        gaussian = stats.norm(0, deviation).logpdf(surprise)
-        tail = stats.norm(0, deviation).logpdf(3 * deviation) - 9 * np.log(
-            np.abs(surprise) / deviation / 3
+def test_an_unknown_level_is_a_constant_with_a_wide_prior():
+    """Under each deviation of the level: dense regression with that variance added to the kernel,
+    and chances in proportion to its marginal likelihoods."""
+    bank, (times, arms, rewards) = make_bank(series=2), history(12)
+    rewards = rewards + 7.0
+    amplitude, level = 1.7, Level(float(PRIOR.variance.mean()))
+    state, known, before = bank.init(), level.init(bank.count), 0.0
+    for time, arm, reward in zip(times, arms, rewards, strict=True):
+        forecast = bank.forecast(state, jnp.asarray(arm), time - before)
+        known = level.update(
+            known,
+            reward - forecast.mean[:, 0],
+            1 - forecast.mean[:, 1],
+            forecast.variance + PRIOR.noise_variance,
         )
-        log_posterior = np.log(posterior) + np.where(within, gaussian, tail)
-        log_posterior -= np.logaddexp.reduce(log_posterior)
-    posterior = np.exp(log_posterior)
-    np.testing.assert_allclose(state.amplitude, np.exp(posterior @ scale.amplitudes), rtol=1e-9)
-    np.testing.assert_allclose(state.ratio, np.exp(posterior @ scale.ratios), rtol=1e-9)
+        observed = jnp.array([reward, 1.0])
+        state = bank.update(state, jnp.asarray(arm), observed, PRIOR.noise_variance, time - before)
+        before = time
+    found, forecast = level.given(known, amplitude), bank.posterior(state, 0.7)
+    lift = 1 - forecast.mean[:, 1]
+    for member in range(bank.count):
+        between = np.vectorize(lambda lag, member=member: correlation(member, lag))
+        evidence = []
+        for place, deviation in enumerate(level_module.DEVIATIONS):
+            wide = deviation**2 * PRIOR.variance.mean()
+            gram = PRIOR.gram[np.ix_(arms, arms)] * between(times[:, None] - times[None, :])
+            gram = gram + PRIOR.noise_variance * np.eye(len(arms)) + wide
+            cross = PRIOR.gram[:, arms] * between(times[-1] + 0.7 - times)[None, :] + wide
+            mean = cross @ np.linalg.solve(gram, rewards)
+            variance = PRIOR.variance + wide - (cross @ np.linalg.solve(gram, cross.T)).diagonal()
+            own = forecast.mean[member, 0] + found.mean[member, place] * lift[member]
+            np.testing.assert_allclose(own, mean, atol=1e-6)
+            own = forecast.variance[member] + found.variance[member, place] * lift[member] ** 2
+            np.testing.assert_allclose(own, variance, atol=1e-6)
+            scaled = stats.multivariate_normal(np.zeros(len(arms)), amplitude * gram)
+            evidence.append(np.log(level_module.CHANCES[place]) + scaled.logpdf(rewards))
+        chance = np.exp(evidence - np.logaddexp.reduce(evidence))
+        np.testing.assert_allclose(found.chance[member], chance, rtol=1e-5, atol=1e-9)
+
+
+@double_precision
+def test_the_scale_is_bayes_rule_on_a_grid():
+    """Gaussian within three deviations, a power law beyond, a chance of a new scale, and a mixture
+    over two levels."""
+    scale = Scale()
+    state, posterior = scale.init(), scale.prior.copy()
+    generator = np.random.default_rng(2)
+    for surprise, variance in ((0.3, 0.2), (-0.1, 0.05), (40.0, 0.4)):
+        surprises, variances = np.array([surprise, surprise - 1]), np.array([variance, 0.3])
+        chance = generator.dirichlet(np.ones(2), len(scale.amplitudes))
+        state = scale.update(state, *map(jnp.asarray, (surprises, variances, chance)), 0.1)
+        likelihood = 0.0
+        for place in range(2):
+            spread = variances[place] + 0.1 * np.exp(scale.ratios)
+            deviation = np.sqrt(np.exp(scale.amplitudes)[:, None] * spread)
+            away = np.abs(surprises[place]) / deviation
+            gaussian = np.exp(-(np.minimum(away, scale_module.GAUSSIAN) ** 2) / 2) / deviation
+            tail = np.maximum(away / scale_module.GAUSSIAN, 1) ** -9.0
+            likelihood = likelihood + chance[:, place, None] * gaussian * tail
+        change = scale_module.CHANGE
+        posterior = ((1 - change) * posterior + change * scale.prior) * likelihood
+        posterior = posterior / posterior.sum()
+    np.testing.assert_allclose(state.posterior, posterior, rtol=1e-9, atol=1e-15)
+    amplitudes, ratios = posterior.sum(axis=1), posterior.sum(axis=0)
+    np.testing.assert_allclose(state.amplitude, np.exp(amplitudes @ scale.amplitudes), rtol=1e-9)
+    np.testing.assert_allclose(state.ratio, np.exp(ratios @ scale.ratios), rtol=1e-9)
+    beyond = amplitudes[np.exp(scale.amplitudes) > state.ceiling * (1 + 1e-9)].sum()
+    assert beyond <= scale_module.UNLIKELY
 
 
 def test_bad_motions():

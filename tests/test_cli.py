@@ -152,7 +152,7 @@ def test_output_of_another_kind_is_not_touched(run, data, tmp_path):
     precious.mkdir()
     (precious / "thesis.tex").write_text("years of work")
     words = ("replay", data, "--policy", "random", "--output", precious)
-    assert refused(run(*words), "mine holds something other", "--overwrite")
+    assert refused(run(*words), "mine holds something other", "overwrite")
     assert (precious / "thesis.tex").read_text() == "years of work"
     assert run(*words, "--overwrite")[0] == 0
     assert not (precious / "thesis.tex").exists()
@@ -186,7 +186,7 @@ def write(tmp_path, text):
     [
         (HEADER + "1,2,3\n" + "".join(ROWS), [r"line 2\b", "4", "3"]),
         (HEADER + ROWS[0] + "2024-01-02,warm,1,2\n", ["line 3", "north", "warm"]),
-        (HEADER + ROWS[0] + "2024-01-02,,1,2\n" + ROWS[2], ["line 3", "north", "--missing"]),
+        (HEADER + ROWS[0] + "2024-01-02,,1,2\n" + ROWS[2], ["line 3", "north", "missing="]),
         ("time,a\n1,2\n2,3\n", ["at least 2|two"]),
         ("time,a,b\n1,2,3\n", ["at least 2|two"]),
         ("time,a,a\n1,2,3\n2,3,4\n", ["'a'|\"a\""]),

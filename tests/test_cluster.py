@@ -240,4 +240,4 @@ def test_without_dask(tmp_path):
         "from driftpeak.cli.app import main; main()"  # fmt: skip
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)  # fmt: skip
-    refused(process, r"--cluster needs dask.*pip install 'driftpeak\[dask\]'")
+    refused(process, r"a cluster needs dask.*pip install 'driftpeak\[dask\]'")

@@ -150,7 +150,7 @@ def test_fetch_from_a_server(tmp_path, serve, monkeypatch, folder):
     assert path == folder / "stocks_dow.csv.gz" == data.require_data("stocks")
     assert path.read_bytes() == content
     np.testing.assert_array_equal(data.load_data("stocks").values, [[2, 3], [3, 4]])
-    with pytest.raises(dp.DriftpeakError, match=r"there already.*--overwrite"):
+    with pytest.raises(dp.DriftpeakError, match=r"there already.*overwrite"):
         data.fetch_data("stocks", address)
     # the publisher's own address, with a checksum that is right and one that is not
     for checksum in (hashlib.sha256(content).hexdigest(), "0" * 64):

@@ -99,6 +99,51 @@ def test_pe_queries_in_the_order_it_picks():
     assert policy.deterministic
 
 
+def test_pe_has_the_width_of_li_and_scarlett_and_r_perp_that_of_iwazaki_and_takeno():
+    """The latter pays for its random order with the constant C; PE's batches are not permuted."""
+    given = {"horizon": 300, "norm_bound": 2.0, "noise_scale": 0.3}
+    batches, n, root = len(batch_sizes(300)), len(PRIOR), np.sqrt(PRIOR.noise_variance)
+    own = 2 + 0.3 / root * np.sqrt(2 * np.log(2 * n * batches / 0.1))
+    np.testing.assert_allclose(dp.PE(PRIOR, **given).width, own)
+    wider = dp.RPERP(PRIOR, period=300, **given).width
+    assert dp.PE(PRIOR, constant=1.0, **given).width == wider
+    assert wider > 2 * own
+    with pytest.raises(dp.DriftpeakError, match="constant must be a number"):
+        dp.RPERP(PRIOR, period=300, constant=None, **given)
+    with pytest.raises(dp.DriftpeakError, match="constant must be a number"):
+        dp.AdaptiveRPERP(PRIOR, constant=None, **given)
+
+
+@pytest.mark.slow
+def test_pe_s_own_width_covers():
+    """Over 300 functions of norm B the bounds of all batches hold together in at least 1 - delta.
+
+    delta = 0.5, so that the test can fail; fewer than 0.5 - 3 s.e. would be missed once in 700.
+    Every point of the domain is looked at, after every batch, by NumPy.
+    """
+    generator, delta, norm = np.random.default_rng(4), 0.5, 1.5
+    policy = dp.PE(PRIOR, horizon=60, norm_bound=norm, noise_scale=0.3, delta=delta,
+                   features=PRIOR.features)  # fmt: skip
+    noise, held = PRIOR.noise_variance, 0
+    sizes, batches = batch_sizes(60), {}
+    for _ in range(300):
+        weights = generator.normal(size=len(PRIOR))
+        weights *= norm / np.sqrt(weights @ PRIOR.gram @ weights)
+        values, alive, good = PRIOR.gram @ weights, np.ones(len(PRIOR), bool), True
+        for size in sizes:
+            key = (size, *alive)
+            batch = batches.setdefault(key, None) or direct_batch(alive, size)
+            batches[key] = batch
+            cross = PRIOR.gram[:, batch]
+            inverse = np.linalg.inv(PRIOR.gram[np.ix_(batch, batch)] + noise * np.eye(size))
+            mean = cross @ inverse @ (values[batch] + generator.normal(0, 0.3, size))
+            deviation = np.sqrt(1 - np.einsum("ij,jk,ik->i", cross, inverse, cross))
+            good &= (np.abs(mean - values) <= policy.width * deviation).all()
+            alive &= mean + policy.width * deviation >= (mean - policy.width * deviation).max()
+        held += good
+    assert held / 300 > 1 - delta - 3 * np.sqrt(delta * (1 - delta) / 300)
+
+
 def test_the_permutation_is_uniform():
     """The six orders of a batch of three distinct points, 3,000 trials; chi-squared, 5 degrees.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 from tiny_experiment import RECORDED, TINY, tiny_setup
 
 import driftpeak as dp
@@ -19,6 +20,7 @@ from driftpeak.environments import Table
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.experiment import recorded as recorded_extra
 from driftpeak.experiments.figures import regret_panels
+from driftpeak.experiments.papers import mauduit2025, mauduit2025_tuning
 from driftpeak.experiments.papers.bogunovic2016_sensors import days_of_traffic
 from driftpeak.experiments.papers.mauduit2025_maps import iberia
 from driftpeak.experiments.recorded_figures import error_map, tracks
@@ -132,12 +134,67 @@ def test_output_and_redrawing(tmp_path):
     assert (tmp_path / "report.html").read_text() == page
 
 
+@pytest.mark.parametrize("placing", ["even", "random"])
+def test_m25_variation_is_that_of_the_functions(placing):
+    """The RKHS norm of a difference d in the span of k(., c_i) is that of its values there,
+    d(C)' K_C^-1 d(C); the functions as `true_functions` gives them."""
+    prior = dp.Prior(dp.Grid([-50, 50], size=400), mauduit2025.KERNEL, 0.01)
+    centres = mauduit2025.centre_points("even", 15, 400)
+    if placing == "random":
+        centres = np.sort(np.random.default_rng(0).choice(80, 15, replace=False)) * 5
+    world = dp.MovingCoefficients(prior, centres=centres)
+    functions = dp.true_functions(world, steps=mauduit2025.STEPS)[0][:, centres]
+    moves = np.diff(functions, axis=0)
+    norms = np.einsum(
+        "ti,ti->t", moves, np.linalg.solve(prior.gram[centres][:, centres], moves.T).T
+    )
+    np.testing.assert_allclose(
+        mauduit2025.variation(prior, centres), np.sqrt(norms).sum(), rtol=1e-6
+    )
+
+
+def test_the_least_lead_is_that_over_the_best_of_the_others():
+    samples = np.array([[1.0, 5.0, 2.0], [3.0, 1.0, 3.0]])  # means 2, 3, 2.5
+    np.testing.assert_allclose(mauduit2025.least_lead(np.stack([samples, -samples])), [0.5, -1.0])
+
+
+def test_m25_likelihood_of_alpha_is_the_density_of_each_reward_given_those_before():
+    """Against scipy's densities of normal vectors: p(y_t | before) = p(before, y_t) / p(before),
+    where what was seen a steps before has the noise variance lambda (1 + a^alpha)."""
+    prior = dp.Prior(dp.Grid([0, 1], size=9), dp.SE(0.3), noise_variance=0.2)
+    arms, rewards = np.array([0, 4, 3, 8]), np.array([0.3, -0.4, 0.9, 1.2])
+    gram, expected = prior.gram[np.ix_(arms, arms)], 0.0
+    for t in (1, 2, 3):
+        noise = 0.2 * np.append(1 + np.arange(t, 0, -1.0) ** 1.5, 1.0)
+        joint = gram[: t + 1, : t + 1] + np.diag(noise)
+        expected += stats.multivariate_normal(cov=joint).logpdf(rewards[: t + 1])
+        expected -= stats.multivariate_normal(cov=joint[:t, :t]).logpdf(rewards[:t])
+    found = mauduit2025_tuning.injected(prior, [(arms, rewards)], 1.5)
+    np.testing.assert_allclose(found - 1.5 * np.log(2 * np.pi), expected)
+
+
+def test_m25_policies_take_one_width_and_claims_name_what_is_played(monkeypatch):
+    """The policies of a case differ in what they believe and whom they ask, and in nothing else."""
+    monkeypatch.setattr(mauduit2025, "least_regret", lambda policies, *_: list(policies)[1])
+    monkeypatch.setattr(mauduit2025, "most_likely", lambda *_: (0.1, 1.0))
+    [experiment] = registry.find(["m25-fig2"])
+    setups = {case.name: case.build() for case in experiment.cases}
+    for claim in experiment.claims:
+        for comparison in (one for every in claim.settings.values() for one in every):
+            for column in comparison.columns:
+                assert column.policy in setups[column.case].policies
+    for name, setup in setups.items():
+        widths = {str(policy.width) for policy in setup.policies.values()}
+        assert len(widths) == 1
+        assert ("Heteroscedastic" in widths.pop()) == name.startswith("width (12)")
+
+
 def test_another_runs_folder_is_refused(tmp_path):
     reproduce([TINY], Plan(trials=2), output=tmp_path)
-    with pytest.raises(dp.DriftpeakError, match="--overwrite"):
+    with pytest.raises(dp.DriftpeakError, match="overwrite"):
         reproduce([TINY], Plan(trials=3), output=tmp_path)
     (tmp_path / MARKER).unlink()
-    with pytest.raises(dp.DriftpeakError, match="--overwrite"):
+    with pytest.raises(dp.DriftpeakError, match="overwrite"):
         reproduce([TINY], Plan(trials=2), output=tmp_path)
     reproduce([TINY], Plan(trials=3), output=tmp_path, overwrite=True)
     assert runner.read_results(tmp_path / "tiny.nc")[0]["slow"].sizes["trial"] == 3
@@ -221,18 +278,19 @@ def test_the_registry_is_sound():
         assert len(set(names)) == len(names)
         assert experiment.title
         assert {case.data for case in experiment.cases} <= {"", *DATA_SETS}
-        columns = [c for claim in experiment.claims for x in claim.comparisons for c in x.columns]
+        columns = [column for claim in experiment.claims for column in claim.columns]
         assert {case for column in columns for case in column.cases} <= set(names)
 
 
-@pytest.mark.parametrize("id", ["b16-fig2a", "b16-fig2c", "b16-fig2d", "d22-fig1a", "d22-fig1b"])
+@pytest.mark.parametrize(
+    "id", ["b16-fig1", "b16-fig2a", "b16-fig2c", "b16-fig2d", "d22-fig1a", "d22-fig1b"]
+)
 def test_experiments_name_the_policies_they_compare(id):
     [experiment] = registry.find([id])
     policies = {case.name: set(case.build().policies) for case in experiment.cases}
     for claim in experiment.claims:
-        for comparison in claim.comparisons:
-            for column in comparison.columns:
-                assert all(column.policy in policies[case] for case in column.cases)
+        for column in claim.columns:
+            assert all(column.policy in policies[case] for case in column.cases)
 
 
 MAP = (
@@ -299,7 +357,7 @@ def test_recorded_experiments_name_what_they_compare_and_learn_from_other_rows(i
     checked = [case for case in experiment.cases if "," not in case.name]
     setups = {c.name: c.build(data_path(c.data, SHARED)) for c in checked}
     for claim in experiment.claims:
-        for column in (c for comparison in claim.comparisons for c in comparison.columns):
+        for column in claim.columns:
             for case in set(column.cases) & set(setups):
                 assert column.policy in setups[case].policies
     for setup in setups.values():

@@ -157,8 +157,6 @@ def test_a_record_of_a_bandit():
     found = dp.fit(record, TRUE)
     assert found.form == "dense"
     assert found.estimates["drift"].low < 0.05 < found.estimates["drift"].high
-    policy = found.policy()
-    assert policy.forgetting.drift == found.drift
     learned = found.estimates["noise_variance"].value
     assert found.prior.noise_variance == pytest.approx(learned, rel=1e-14)
 

@@ -348,7 +348,7 @@ def test_bayesian_width_by_hand():
     pi^2 100 / 0.2 = 4934.802, log 8.504068; root of it 2.916174; x 100 = 291.6174, log 5.675442;
     beta = 2 x 8.504068 + 2 x 5.675442 = 28.359021, root 5.325319.
     """
-    width = widths.Bayesian(1, resetting=False)
+    width = widths.Bayesian(1, resetting=False, a=1.0, b=1.0)
     np.testing.assert_allclose(width(10, posterior()), 5.325319, atol=1e-5)
 
 
@@ -418,6 +418,13 @@ def test_elimination():
         assert_width(width, expected, step=17, information=3.0)
 
 
+def test_fixed_design():
+    """B + rho sqrt(2 log(2 n b / delta) / lambda), n = 100, b = 4, delta = 0.1, lambda = 0.25."""
+    given = {"noise_variance": 0.25, "norm_bound": 2.0, "noise_scale": 0.3}
+    width = widths.FixedDesign(100, batches=4, delta=0.1, **given)
+    assert_width(width, 2 + 0.3 * np.sqrt(2 * np.log(8000) / 0.25), step=17, information=3.0)
+
+
 def test_a_tabulated_gain_is_looked_up_by_the_observations_in_memory():
     """Instead of the realised information, which is 9 nats here."""
     gain = dp.TabulatedGain([0.0, 1.0, 1.6, 2.0])
@@ -434,7 +441,7 @@ REFUSED = {
     "delta 0": (lambda: widths.IGP(delta=0.0), DELTA + "0"),
     "delta 1": (lambda: widths.Heteroscedastic(delta=1.0), DELTA + "1"),
     "delta 1.5": (lambda: widths.FiniteDomain(5, delta=1.5), DELTA + "1.5"),
-    "delta < 0": (lambda: widths.Bayesian(2, resetting=True, delta=-0.1), DELTA + "-0.1"),
+    "delta < 0": (lambda: widths.Bayesian(2, resetting=True, a=1, b=1, delta=-0.1), DELTA + "-0.1"),
     "delta nan": (lambda: widths.Confidence(delta=np.nan, noise_variance=1.0), DELTA + "nan"),
     "norm bound": (
         lambda: widths.IGP(-1.0),
@@ -457,19 +464,19 @@ REFUSED = {
         "horizon must be an integer of at least 1; got 0",
     ),
     "Bayesian horizon": (
-        lambda: widths.Bayesian(2, resetting=True, horizon=0),
+        lambda: widths.Bayesian(2, resetting=True, a=1, b=1, horizon=0),
         "horizon must be an integer of at least 1; got 0",
     ),
     "dimension": (
-        lambda: widths.Bayesian(0, resetting=True),
+        lambda: widths.Bayesian(0, resetting=True, a=1, b=1),
         "dimension must be an integer of at least 1; got 0",
     ),
     "extent": (
-        lambda: widths.Bayesian(1, resetting=True, extent=0.0),
+        lambda: widths.Bayesian(1, resetting=True, a=1, b=1, extent=0.0),
         "extent must be a finite number above 0; got 0",
     ),
-    "a": (lambda: widths.Bayesian(1, resetting=True, a=-1.0), "a must be .* above 0; got -1"),
-    "b": (lambda: widths.Bayesian(1, resetting=True, b=0.0), "b must be .* above 0; got 0"),
+    "a": (lambda: widths.Bayesian(1, resetting=True, a=-1.0, b=1), "a must be .* above 0; got -1"),
+    "b": (lambda: widths.Bayesian(1, resetting=True, a=1, b=0.0), "b must be .* above 0; got 0"),
     "c1": (lambda: widths.ScaledLog(-0.1), "c1 must be a finite number of at least 0; got -0.1"),
     "c2": (lambda: widths.ScaledLog(0.8, 0.0), "c2 must be a finite number above 0; got 0"),
     "width": (lambda: widths.Constant(-1.0), "width must be .* at least 0; got -1"),

@@ -50,6 +50,28 @@ def test_decisions_of_simulate(name):
         optimizer.tell(suggestion, sign * float(run["reward"][step]))
 
 
+def test_a_wrapped_policy_believes_live_what_it_does_alone():
+    """Thirty rewards within one period: a belief that restarts needs room for all of them."""
+    generator = np.random.default_rng(1)
+    numbers, rewards = generator.integers(30, size=30), generator.normal(size=30)
+    policy = dp.RGPUCB(PRIOR, period=5)
+    beliefs = []
+    for one in (policy, dp.RandomStart(policy), dp.Doubling(lambda _: policy, first=256)):
+        optimizer = make(one)
+        for number, reward in zip(numbers, rewards, strict=True):
+            optimizer.ask(1.0)
+            setting = {"x1": float(LINE.points[number, 0])}
+            optimizer.tell(setting, float(reward), time=1.0)
+        beliefs.append(optimizer.belief(time=1.0))
+        assert optimizer.diagnostics().held == 30
+    mean, variance, _ = posterior(
+        PRIOR.gram, 0.01, np.zeros(30), "keep", None, numbers, rewards, np.ones(30), 1.0
+    )
+    for found, deviation in beliefs:
+        np.testing.assert_allclose(found, mean, atol=1e-7)
+        np.testing.assert_allclose(deviation, np.sqrt(variance), atol=1e-6)
+
+
 def test_side_queries_are_those_of_the_policy():
     policy, generator = dp.SparQ(PRIOR, rate=0.5), np.random.default_rng(0)
     optimizer = make(policy, seed=1, horizon=30)

@@ -19,7 +19,7 @@ from driftpeak.live import policy_data
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.policy_data import differences, policy_from_data, policy_to_data
 from driftpeak.live.registry import NAMES, TAGS, Entry
-from driftpeak.policies import opkb_constants, side_queries
+from driftpeak.policies import asking, opkb_constants
 
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
 
@@ -102,28 +102,31 @@ EXAMPLES = {
     "discount": forgetting.Discount(0.9, "now"),
     "weights": forgetting.Weights([1, 2, 4]),
     "injection": forgetting.Injection(1.0, 0.2),
+    "space-time": forgetting.SpaceTime(4.0, memory=9),
     "scaled-log": widths.ScaledLog(0.2, 0.4),
     "constant": widths.Constant(1.5),
     "finite-domain": widths.FiniteDomain(9, 0.2),
-    "bayesian": widths.Bayesian(2, resetting=True, horizon=99),
+    "bayesian": widths.Bayesian(2, resetting=True, a=30.0, b=6.0, horizon=99),
     "igp": widths.IGP(2.0, gain=dp.TabulatedGain([0.0, 1.0, 1.5])),
     "confidence": widths.Confidence(2.0, noise_variance=0.1),
     "sliding-confidence": widths.SlidingConfidence(noise_variance=0.1, horizon=50),
     "heteroscedastic": widths.Heteroscedastic(2.0, 0.2),
+    "fixed-design": widths.FixedDesign(9, batches=4, noise_variance=0.1),
     "elimination": widths.Elimination(9, horizon=99, period=9, noise_variance=0.1),
     "realised-gain": dp.RealisedGain(),
     "tabulated-gain": dp.TabulatedGain([0.0, 1.0]),
     "belief-policy": dp.TVGPUCB(PRIOR, drift=0.01, acquisition="thompson"),
     "side-queries": dp.SparQ(PRIOR, rate=0.5, width=widths.Constant(2)),
-    "every-step": side_queries.EveryStep(),
-    "windows": side_queries.Windows(1.5, 0.2),
-    "feedback": side_queries.Feedback(0.2),
+    "every-step": asking.EveryStep(),
+    "windows": asking.Windows(1.5, 0.2),
+    "feedback": asking.Feedback(0.2),
+    "et-gp-ucb": dp.ETGPUCB(PRIOR, delta=0.2, acquisition="thompson"),
     "uniform-random": dp.UniformRandom(PRIOR),
     "auto": dp.Auto(ARMS, drifts=(0.1, 0.2), switching=0.01, outlier=np.inf),
     "phased-elimination": dp.RPERP(PRIOR, horizon=40, period=10, delta=0.2),
     "adaptive-r-perp": dp.AdaptiveRPERP(PRIOR, horizon=64, evidence="change"),
     "opkb": dp.OPKB(PRIOR, horizon=64, period=30, c1=0.2),
-    "opkb-constants": opkb_constants.TUNED,
+    "opkb-constants": opkb_constants.PUBLISHED,
     "rexp3": dp.RExp3(ARMS, horizon=50, variation=2.0),
     "random-start": dp.RandomStart(dp.SWGPUCB(ARMS, window=5), steps=3),
 }
@@ -134,7 +137,7 @@ POLICIES = {
     for tag, one in EXAMPLES.items()
     if isinstance(one, dp.Policy) and not isinstance(one, policies.Doubling)
 } | {
-    "w-sparq": dp.WSparQ(PRIOR, exponent=1.2, mixing=5),
+    "w-sparq": dp.WSparQ(PRIOR, exponent=1.2, mixing=5, asks="after", multiplicity=True),
     "adaptive-sparq": dp.AdaptiveSparQ(PRIOR, a=0.2),
     "pe": dp.PE(PRIOR, horizon=40),
     "w-gp-ucb": dp.WGPUCB(ARMS, weights=np.arange(1.0, 60)),
@@ -188,7 +191,7 @@ def test_every_public_class_has_a_tag():
     """A new one needs a line in `driftpeak.live.registry`."""
     yardsticks = {dp.Clairvoyant, dp.BestFixedArm}  # must be shown the truth: never live
     shared = {kernels.Stationary, kernels.Combined, widths.FrequentistWidth}
-    families = [kernels.Kernel, widths.Width, forgetting.Forgetting, dp.Policy]
+    families = [kernels.Kernel, widths.Width, forgetting.Forgetting, dp.Policy, dp.ActingPolicy]
     found = {
         one
         for module in (kernels, widths, forgetting, policies)

@@ -2,6 +2,7 @@
 
 import dense
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -22,8 +23,14 @@ ROWS = {
     "w-gp-ucb": (dp.WGPUCB, {"discount": 0.8}, "discount", 0.8),
     "w-gp-ucb, weights": (dp.WGPUCB, {"weights": WEIGHTS}, "weights", WEIGHTS),
     "ui-gp-ucb": (dp.UIGPUCB, {"exponent": 0.7}, "injection", 0.7),
+    "abo": (dp.ABO, {"lengthscale": 8.0}, "space-time", 8.0),
 }
 FORMS = ("feature-space", "function-space")
+ONLY_FUNCTION_SPACE = ("abo",)
+
+
+def form_of(row, form):
+    return "function-space" if row in ONLY_FUNCTION_SPACE else form
 
 
 @pytest.mark.parametrize(
@@ -38,7 +45,8 @@ FORMS = ("feature-space", "function-space")
 @pytest.mark.parametrize("row", ROWS)
 def test_gp_policies_conform(row, form, acquisition):
     make, parameters, _, _ = ROWS[row]
-    check_policy(make(PRIOR, **parameters, form=form, acquisition=acquisition))
+    form = form_of(row, form)
+    check_policy(make(PRIOR, **parameters, form=form, acquisition=acquisition), wrapped=False)
 
 
 OTHERS = {
@@ -50,6 +58,8 @@ OTHERS = {
     "sparq": dp.SparQ(PRIOR),
     "w-sparq": dp.WSparQ(PRIOR, exponent=0.5, acquisition="thompson"),
     "adaptive-sparq": dp.AdaptiveSparQ(PRIOR),
+    "et-gp-ucb": dp.ETGPUCB(PRIOR, acquisition="thompson"),
+    "w-sparq as published": dp.WSparQ(PRIOR, exponent=0.5, asks="after", multiplicity=True),
     "random start": dp.RandomStart(dp.WSparQ(PRIOR, exponent=0.5), steps=3),
 }
 
@@ -64,7 +74,7 @@ def quick(rows):
 
 @pytest.mark.parametrize("name", quick(OTHERS))
 def test_other_policies_conform(name):
-    check_policy(OTHERS[name])
+    check_policy(OTHERS[name], wrapped=False)
 
 
 # planned for a horizon; short blocks, so that 24 steps see several
@@ -85,7 +95,7 @@ PLANNED = {
 @pytest.mark.parametrize("row", quick(PLANNED))
 def test_planned_policies_conform(row):
     make, parameters = PLANNED[row]
-    check_policy(make(PRIOR, horizon=24, **parameters))
+    check_policy(make(PRIOR, horizon=24, **parameters), wrapped=False)
 
 
 @pytest.mark.slow
@@ -95,7 +105,54 @@ def test_planned_policies_conform_under_the_doubling_trick(row):
     if row == "r-perp":
         parameters = parameters | {"period": 3}
     policy = dp.Doubling(lambda horizon: make(PRIOR, horizon=horizon, **parameters), first=4)
+    check_policy(policy, wrapped=False)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pytest.param(dp.RGPUCB(PRIOR, period=5), id="restarts"),
+        pytest.param(dp.Auto(PRIOR), id="readings", marks=pytest.mark.slow),
+        pytest.param(dp.SparQ(PRIOR), id="side queries", marks=pytest.mark.slow),
+        pytest.param(dp.RPERP(PRIOR, horizon=24, period=8), id="planned"),
+    ],
+)
+def test_wrappers_lose_nothing(policy):
     check_policy(policy)
+
+
+class Forgetful(dp.ActingPolicy):
+    """Draws at random by a counter, which it sets back when a reward surprises it."""
+
+    size: int = 12
+
+    @property
+    def points(self):
+        return self.size
+
+    def init(self, key):
+        return jnp.zeros((), int), jnp.zeros((), int), jnp.zeros(()), key
+
+    def ask(self, state, time):
+        step, restarts, last, key = state
+        drawn = jax.random.randint(jax.random.fold_in(key, step), (), 0, self.size)
+        return (step + 1, restarts, last, key), drawn
+
+    def tell(self, state, query, reward, time):
+        step, restarts, last, key = state
+        jumped = jnp.isfinite(reward) & (jnp.abs(reward - last) > 10)
+        moved = jnp.where(jumped, 0, step), restarts + jumped, jnp.asarray(reward, float), key
+        return jax.tree.map(
+            lambda new, old: jnp.where(jnp.isfinite(reward), new, old), moved, state
+        )
+
+    def restarts(self, state):
+        return state[1]
+
+
+def test_draws_that_come_again_are_noticed():
+    with pytest.raises(AssertionError, match="what it had drawn before"):
+        check_policy(Forgetful(), wrapped=False)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -118,7 +175,7 @@ def test_decisions_equal_a_dense_computation(row, form):
     room for a wrong rule (asserted: at most of the steps the runner-up is further off).
     """
     make, parameters, rule, parameter = ROWS[row]
-    steps = 60
+    form, steps = form_of(row, form), 60
     world = dp.MarkovDrift(PRIOR, drift=0.03)
     runs = dp.simulate({"it": make(PRIOR, **parameters, form=form)}, world, steps=steps, trials=2)
     gram, times, margins = PRIOR.gram, np.arange(1.0, steps + 1), []
@@ -159,11 +216,6 @@ def test_random_is_uniform():
     assert ((counts - expected) ** 2 / expected).sum() < 72.06  # 99.9 % quantile, 39 degrees
 
 
-def test_a_policy_must_be_prepared_first():
-    with pytest.raises(dp.DriftpeakError, match="prepare"):
-        dp.GPUCB(PRIOR).init(jax.random.key(0))
-
-
 @pytest.mark.parametrize("reward", [float("nan"), float("inf"), -float("inf")])
 def test_a_reward_that_is_not_finite_never_touches_the_belief(reward):
     player = dp.TVGPUCB(PRIOR, drift=0.1).prepare(10)
@@ -185,6 +237,12 @@ def test_a_reward_that_is_not_finite_never_touches_the_belief(reward):
         (lambda: dp.GPUCB(PRIOR, acquisition="ubc"), "acquisition must be .*ucb"),
         (lambda: dp.GPUCB(PRIOR, form="features"), "form must be one of"),
         (lambda: dp.GPUCB(PRIOR).prepare([3.0, 2.0]), "times must not decrease"),
+        (lambda: dp.ABO(PRIOR, lengthscale=0), "lengthscale must be .*0"),
+        (
+            lambda: dp.ABO(PRIOR, lengthscale=1, form="feature-space").prepare(9),
+            "SpaceTime needs function space",
+        ),
+        (lambda: dp.ETGPUCB(PRIOR, delta=1), r"delta must lie in \(0, 1\)"),
     ],
 )
 def test_bad_parameters_are_named(make, message, without_type_checks):

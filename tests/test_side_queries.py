@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.policies.protocol import Prediction
-from driftpeak.theory.side_queries import side_query_budget, side_query_windows
+from driftpeak.policies import Prediction
+from driftpeak.theory.side_queries import (
+    side_query_budget,
+    side_query_windows,
+    w_sparq_regret_order,
+)
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=30), dp.SE(0.15), noise_variance=0.04, mean=0.2)
 WORLD = dp.MarkovDrift(PRIOR, drift=0.05)
@@ -82,15 +86,8 @@ class Expert:
         """Play; `answers` says what is answered, `memory` how many observations are remembered."""
         state = self.player.init(jax.random.key(5))
         for time in range(1, self.steps + 1):
-            state, arms, wanted = self.consult(state, float(time))
-            arms, wanted = np.asarray(arms), np.asarray(wanted)
-            answered = answers(time, wanted)
-            values = self.function(arms, time) + 0.2 * self.generator.normal(size=len(arms))
-            state = self.hear(state, arms, values, answered, float(time))
-            if answered.any():
-                rows = [arms[answered], values[answered], np.full(answered.sum(), time)]
-                self.known = np.stack(rows, axis=1)
-            self.asked[time - 1] = wanted.sum()
+            if self.player.consults == "before":
+                state = self.consulted(state, time, answers)
             self.known = self.known[-memory:]
             if len(self.known):
                 self.compare(state, time)
@@ -98,6 +95,20 @@ class Expert:
             reward = self.function(int(arm), time) + 0.2 * self.generator.normal()
             state = self.tell(state, arm, reward, float(time))
             self.known = np.concatenate([self.known, [[int(arm), reward, time]]])
+            if self.player.consults == "after":
+                state = self.consulted(state, time, answers)
+
+    def consulted(self, state, time, answers):
+        state, arms, wanted = self.consult(state, float(time))
+        arms, wanted = np.asarray(arms), np.asarray(wanted)
+        answered = answers(time, wanted)
+        values = self.function(arms, time) + 0.2 * self.generator.normal(size=len(arms))
+        state = self.hear(state, arms, values, answered, float(time))
+        if answered.any():
+            rows = [arms[answered], values[answered], np.full(answered.sum(), time)]
+            self.known = np.stack(rows, axis=1)
+        self.asked[time - 1] = wanted.sum()
+        return state
 
     def compare(self, state, time):
         arms, rewards, times = self.known[:, 0].astype(int), self.known[:, 1], self.known[:, 2]
@@ -109,6 +120,7 @@ class Expert:
             np.testing.assert_allclose(ours, theirs, atol=1e-7)
 
 
+AS_PUBLISHED = {"asks": "after", "multiplicity": True}
 ROWS = {
     "sparq": (dp.SparQ(PRIOR), "keep", None),
     "w-sparq": (dp.WSparQ(PRIOR, exponent=0.7), "injection", 0.7),
@@ -118,14 +130,25 @@ ROWS = {
         0.7,
     ),
     "adaptive": (dp.AdaptiveSparQ(PRIOR), "keep", None),
+    "sparq as published": (dp.SparQ(PRIOR, **AS_PUBLISHED), "keep", None),
+    "w-sparq as published": (dp.WSparQ(PRIOR, exponent=0.7, **AS_PUBLISHED), "injection", 0.7),
 }
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_beliefs_equal_a_dense_regression_on_the_answers_and_what_came_since(row):
-    """SparQ: on the expert's answers alone (M25 (20)-(21)), from step 2 on."""
+    """SparQ: on the expert's answers alone (M25 (20)-(21)), from step 2 on; as published, those
+    about the function of the step before, which then have the noise of the newest (age 0)."""
     expert = Expert(*ROWS[row])
     expert.run()
+    if row == "sparq as published":
+        np.testing.assert_array_equal(expert.asked > 0, True)
+        return
+    if row == "w-sparq as published":
+        np.testing.assert_array_equal(
+            expert.asked > 0, side_query_windows(expert.steps, exponent=0.7)
+        )
+        return
     assert expert.asked[0] == 0  # nothing sampled yet
     if row == "sparq":
         assert expert.asked[1] == 1
@@ -215,7 +238,7 @@ def refusal(policy, options):
     return str(caught.value)
 
 
-class AsksAboutEverything(dp.Policy):
+class AsksAboutEverything(dp.ActingPolicy):
     """Predicts what the expert answered, so that its squared error is that of the answers."""
 
     @property
@@ -262,6 +285,61 @@ def test_answers_are_the_function_of_the_step_with_noise_of_its_own():
     assert abs(np.corrcoef(noise.ravel(), runs["squared_error"].values[0].ravel())[0, 1]) < 0.4
 
 
+class AsksAfterwards(AsksAboutEverything):
+    @property
+    def consults(self):
+        return "after"
+
+
+def test_answers_after_the_reward_are_the_function_of_that_step_and_one_step_old_at_the_next():
+    """Without noise, what they are off by at the next decision is how far the function moved."""
+    exact = dp.MarkovDrift(PRIOR.with_noise_variance(1e-18), drift=0.2)
+    runs = dp.simulate({"it": AsksAfterwards()}, exact, steps=20, trials=2, predictions=True)
+    functions = dp.true_functions(exact, steps=20, trials=2)
+    moved = np.mean(np.diff(functions, axis=1) ** 2, axis=-1)
+    np.testing.assert_allclose(runs["squared_error"].values[0][:, 1:], moved, atol=1e-7)
+    assert (runs["side_queries"] == 30).all()
+
+
+@pytest.mark.parametrize(("multiplicity", "share"), [(True, 9 / 10), (False, 1 / 2)])
+def test_points_count_as_often_as_they_were_sampled_where_multiplicity_counts(multiplicity, share):
+    """Of two points of equal variance, one sampled nine times and one once, one is asked about.
+
+    1,000 draws: 0.06 is over six standard errors at 9/10 and nearly four at 1/2.
+    """
+    with jax.enable_x64(True):
+        policy = dp.SparQ(PRIOR, rate=1e-9, multiplicity=multiplicity, asks="after")
+        player = policy.prepare(11)
+        assert player.side_capacity == 1
+        state = player.init(jax.random.key(0))
+        for time, arm in enumerate([3] * 9 + [25], start=1):
+            state, _ = player.ask(state, float(time))
+            state = player.tell(state, jnp.asarray(arm), 0.0, float(time))
+
+        @jax.jit
+        def asked(player, state, keys):
+            consult = jax.vmap(lambda key: player.consult(state._replace(key=key), 10.0)[1:])
+            arms, wanted = consult(keys)
+            return jnp.where(wanted[:, 0], arms[:, 0], -1)
+
+        arms = np.asarray(asked(player, state, jax.random.split(jax.random.key(1), 1_000)))
+    assert set(arms.tolist()) == {3, 25}
+    np.testing.assert_allclose((arms == 3).mean(), share, atol=0.06)
+
+
+def test_the_order_of_the_regret_is_that_of_the_theorem():
+    """(34) with its root, at T = e^2, d = 1, a = 1/4, delta = e^-3, by hand: log^2 T = 4, so
+    sqrt(e^3 * 4 * (3 + 4 sqrt(e))); without logarithms it grows as T^((3a + 1) / 2) (Table 2)."""
+    found = w_sparq_regret_order(np.exp(2), delta=np.exp(-3))
+    np.testing.assert_allclose(found, np.sqrt(np.exp(3) * 4 * (3 + 4 * np.exp(0.5))))
+    horizons = np.array([1e40, 1e44])
+    for dimension in (1, 3):
+        order = w_sparq_regret_order(horizons, dimension=dimension, a=0.3)
+        slope = np.diff(np.log(order / np.log(horizons) ** (dimension + 1))) / np.log(1e4)
+        np.testing.assert_allclose(slope, (3 * 0.3 + 1) / 2, atol=1e-4)
+    np.testing.assert_array_equal(w_sparq_regret_order([1, 10]).shape, [2])
+
+
 @pytest.mark.slow
 def test_feedback_lengthens_windows_where_nothing_moves_and_asks_always_where_all_does():
     """Static: the windows double, up to chance. Independent functions at every step: always, up
@@ -298,6 +376,10 @@ def test_answers_that_are_not_finite_are_refused():
         (lambda: dp.SparQ(PRIOR, rate=0.0), "rate must be .*above 0; got 0.0"),
         (lambda: dp.SparQ(PRIOR, dimension=0), "dimension must be .*at least 1; got 0"),
         (lambda: dp.SparQ(PRIOR, mixing=-1), "mixing must be .*at least 0; got -1"),
+        (lambda: dp.SparQ(PRIOR, asks="later"), "asks must be one of before, after; got 'later'"),
+        (lambda: w_sparq_regret_order(0), "horizons must be finite and at least 1; got 0"),
+        (lambda: w_sparq_regret_order(9, a=0.5), r"a must lie in \(0, 1/3\); got 0.5"),
+        (lambda: w_sparq_regret_order(9, delta=0), "delta must"),
         (lambda: side_query_budget(0), "steps must be .*at least 1; got 0"),
     ],
 )

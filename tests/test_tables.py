@@ -248,22 +248,22 @@ def test_a_gap_names_the_first_place_the_extent_and_the_remedies(write: Write) -
     message = refusal(write(GAPS))
     assert "line 2, column 'a': the cell is blank" in message
     assert "the first of 4 missing in 2 of 3 arms" in message
-    assert "--missing interpolate" in message
-    assert "--missing drop-arm (which keeps 1)" in message
+    assert "missing=interpolate" in message
+    assert "missing=drop-arm (which keeps 1)" in message
 
 
 def test_dropping_must_leave_two_arms(write: Write) -> None:
     message = refusal(write(GAPS), missing="drop-arm")
     assert "2 of 3 arms miss values" in message
     assert "leaves 1; at least two are needed" in message
-    assert "--missing interpolate" in message
+    assert "missing=interpolate" in message
 
 
 def test_an_arm_without_any_value_cannot_be_interpolated(write: Write) -> None:
     path = write("t,a,b,c\n0,1,,3\n1,2,,4\n")
     message = refusal(path, missing="interpolate")
     assert "column 'b' holds no value at all" in message
-    assert "--missing drop-arm" in message
+    assert "missing=drop-arm" in message
     assert read_table(path, missing="drop-arm").arms == ("a", "c")
 
 

@@ -9,6 +9,7 @@ import xarray as xr
 
 import driftpeak as dp
 from driftpeak.environments import Table
+from driftpeak.experiments.bootstrap import interval
 from driftpeak.experiments.claims import judge
 from driftpeak.experiments.experiment import Case, Setup
 from driftpeak.experiments.running import registry
@@ -107,6 +108,20 @@ def test_ranks_and_ratios():
     ]
 
 
+def test_the_geometric_mean_has_an_interval():
+    """That of the mean of the logarithms, over the cases; all numbers where cases are few."""
+    own = np.array([0.5, 0.7, 0.9, 1.0, 1.3, 1.6])
+    results = {
+        str(case): totals({name: 1.0 for name in PUBLISHED} | {AUTO: level})
+        for case, level in enumerate(own)
+    }
+    standings = Standings(results)
+    expected = interval(np.log(own)[:, None], lambda samples: samples[..., 0].mean(axis=-1))
+    np.testing.assert_allclose(standings.overall_interval[0], np.exp(expected), rtol=1e-3)
+    few = Standings({case: results[case] for case in "01"})
+    assert not np.isfinite(few.overall_interval[0]).any()
+
+
 @pytest.mark.parametrize(
     ("own", "verdict"), [(0.5, "holds"), (1.09, "holds"), (1.11, "does not hold")]
 )
@@ -189,7 +204,7 @@ def test_a_small_tournament(tmp_path, monkeypatch):
     monkeypatch.setitem(registry.EXPERIMENTS, "tournament", tiny)
     summary = reproduce([tiny], Plan(trials=3), output=tmp_path)
     tables = summary["experiments"]["tournament"]["tables"]
-    assert [len(table["rows"]) for table in tables] == [len(CONTENDERS), 2, 2]
+    assert [len(table["rows"]) for table in tables] == [len(CONTENDERS), 2, 2, 2]
     assert {len(row) for table in tables for row in table["rows"]} == {
         len(table["columns"]) for table in tables
     }

@@ -1,7 +1,8 @@
 r"""Determinantal point processes of fixed size (k-DPP): diverse subsets, drawn at random.
 
 \(\Pr(Z) \propto \det K_Z\) over the subsets Z of k points (M25 definition 3.1; Kulesza and Taskar
-2011): the better the points of a subset represent one another, the rarer it is.
+2011): the better the points of a subset represent one another, the rarer it is. A point that stands
+for m points of the same place counts m times: \(\Pr(Z) \propto \det K_Z \prod_{z \in Z} m_z\).
 
 `draw` and `sample` run a Markov chain of swaps from the greedy subset (Anari, Oveis Gharan, Rezaei
 2016, as in Burt, Rasmussen, van der Wilk 2020): take one point of Z out, at random; bring another,
@@ -69,26 +70,26 @@ class Swaps(NamedTuple):
 def draw(
     key: PRNGKeyArray,
     gram: Float[Array, "n n"],
-    allowed: Bool[Array, " n"],
+    multiplicity: Bool[Array, " n"] | Int[Array, " n"],
     size: Int[Array, ""],
     *,
     capacity: int,
     steps: int,
 ) -> tuple[Int[Array, " capacity"], Bool[Array, " capacity"]]:
-    """A random subset of the `allowed` points, for use inside compiled programs.
+    """A random subset of the points, for use inside compiled programs.
 
     Arguments:
         key: the source of randomness.
         gram: their covariance, shape `(n, n)`.
-        allowed: shape `(n,)`; which points may be drawn.
-        size: k, at most `capacity`; all allowed points are taken where they are fewer.
+        multiplicity: shape `(n,)`; how often each point counts, 0 if it may not be drawn.
+        size: k, at most `capacity`; all points that may be drawn are taken where they are fewer.
         capacity: places for the subset, a constant.
         steps: swaps after the greedy start, a constant; see `mixing_steps`.
 
     Returns:
         Point numbers, and which of them count, both of shape `(capacity,)`.
     """
-    size = jnp.minimum(size, allowed.sum())
+    size = jnp.minimum(size, (multiplicity > 0).sum())
     largest = gram.diagonal().max()
     jitter = JITTER * jnp.where(largest > 0, largest, 1.0)
     variance = gram.diagonal() + jitter
@@ -104,7 +105,7 @@ def draw(
         along = (state.inverse @ normal) @ state.covariances  # what only this place's point spans
         left = state.left + along**2
         stayed = state.taken & (numbers != state.items[slot])
-        weights = jnp.where(allowed & ~stayed, jnp.maximum(left, 0.0), 0.0)
+        weights = jnp.where(stayed, 0.0, multiplicity * jnp.maximum(left, 0.0))
         largest = jnp.where(weights >= weights.max(), 1.0, 0.0)
         point = _pick(jnp.where(greedy, largest, weights), 1 - uniform[number, 1])
         root = jnp.sqrt(jnp.maximum(left[point], jitter))

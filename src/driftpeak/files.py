@@ -1,11 +1,19 @@
-"""Files that are whole or not there."""
+"""Files and result directories that are whole or not there."""
 
+import json
 import os
-from collections.abc import Iterator
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import xarray as xr
 
 from driftpeak.errors import DriftpeakError
+
+SUMMARY = "summary.json"
 
 
 @contextmanager
@@ -24,3 +32,76 @@ def new_file(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def check_output(directory: Path, kind: str, *, overwrite: bool = False) -> None:
+    """Refuse, before any work is done, a directory that must not be written.
+
+    Earlier results of the same kind may be replaced; anything else only with `overwrite`.
+
+    Raises:
+        DriftpeakError: the directory is a file or holds something else, or cannot be written.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise DriftpeakError(f"{directory} is a file; name a directory")
+    occupied = directory.is_dir() and any(directory.iterdir())
+    if occupied and not overwrite and _kind(directory) != kind:
+        raise DriftpeakError(
+            f"{directory} holds something other than results of `driftpeak {kind}`; "
+            "name another directory, or allow replacing it (overwrite)"
+        )
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=directory.parent).close()
+    except OSError as error:
+        raise DriftpeakError(f"{directory} cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def new_directory(directory: Path) -> Iterator[Path]:
+    """A directory to fill under another name; it takes its own when the block ends well.
+
+    Raises:
+        DriftpeakError: writing failed; nothing is left behind.
+    """
+    part = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
+    try:
+        yield part
+        part.chmod(0o755)  # mkdtemp makes it private
+        if directory.exists():
+            old = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
+            directory.rename(old / "old")
+            part.rename(directory)
+            shutil.rmtree(old)
+        else:
+            part.rename(directory)
+    except OSError as error:
+        raise DriftpeakError(f"{directory} cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def write_results(
+    directory: Path,
+    runs: xr.Dataset,
+    summary: dict[str, Any],
+    pictures: dict[str, Callable[[], Any]],
+) -> None:
+    """Write `results.nc`, `summary.json` and the pictures (by file name, drawn here).
+
+    Raises:
+        DriftpeakError: the directory cannot be written.
+    """
+    with new_directory(directory) as part:
+        runs.to_netcdf(part / "results.nc", engine="h5netcdf")
+        (part / SUMMARY).write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n")
+        for name, draw in pictures.items():
+            draw().savefig(part / name, dpi=150)
+
+
+def _kind(directory: Path) -> str | None:
+    """What command wrote the directory, as its summary says."""
+    try:
+        return str(json.loads((directory / SUMMARY).read_text())["command"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -17,7 +17,7 @@ always count to now.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -32,6 +32,7 @@ from driftpeak.errors import (
     at_least_integer,
     finite,
     finite_array,
+    positive,
     unit_interval,
 )
 
@@ -39,6 +40,14 @@ Scalar = Any  # a real number; an array of one inside JAX
 Times = np.ndarray[Any, np.dtype[np.float64]]
 TimesLike = int | Sequence[float] | np.ndarray[Any, np.dtype[Any]]
 """Non-decreasing times, or an integer T for 1, 2, ..., T."""
+
+
+class AtMost(NamedTuple):
+    """So many decisions at the most, at times that nobody knows yet, with rewards in any order."""
+
+    decisions: int
+
+
 Reference = Literal["newest", "now"]
 Reweighting = Literal["never", "scaling", "general"]
 
@@ -48,6 +57,10 @@ class Forgetting(eqx.Module):
 
     reweighting: ClassVar[Reweighting] = "never"
     """How `weight` changes with age: "never", "scaling" (all by one factor), or "general"."""
+
+    markov: ClassVar[bool] = True
+    """Whether `correlation` is a power of the elapsed time: the present then says all of the past
+    that matters to the future, and a belief need not keep its observations."""
 
     def memory(self, times: Times) -> int:
         """The most observations worth anything at once, if they are made at `times`."""
@@ -148,6 +161,36 @@ class Drift(Forgetting):
         return jnp.asarray((1 - self.drift) ** (elapsed / 2), dtype=float)
 
 
+class SpaceTime(Recorded, Forgetting):
+    r"""A function that is smooth in time too: \(k(x, x')\,e^{-(t-s)^2/(2 \ell^2)}\) (Nyikosa et al.
+    2018, section 3).
+
+    Observations further back than `REACH` lengthscales, whose correlation with the present is
+    below 2e-8, are dropped.
+
+    Raises:
+        DriftpeakError: a lengthscale that is not positive, memory below 1.
+    """
+
+    REACH: ClassVar[float] = 6.0
+    markov: ClassVar[bool] = False
+    lengthscale: Scalar
+    most: int | None = eqx.field(static=True)
+
+    def __init__(self, lengthscale: Scalar, memory: int | None = None) -> None:
+        self.lengthscale = _parameter(positive, "lengthscale", lengthscale)
+        self.most = None if memory is None else at_least_integer("memory", memory, 1)
+
+    def memory(self, times: Times) -> int:
+        ordered = np.asarray(times, dtype=np.float64)
+        oldest = np.searchsorted(ordered, ordered - self.REACH * self.lengthscale)
+        reached = int((np.arange(len(ordered)) - oldest + 1).max(initial=1))
+        return reached if self.most is None else min(reached, self.most)
+
+    def correlation(self, elapsed: Scalar) -> Float[Array, "..."]:
+        return jnp.asarray(jnp.exp(-0.5 * (elapsed / self.lengthscale) ** 2), dtype=float)
+
+
 class Discount(Forgetting):
     r"""Exponential discount: \(h(a) = \gamma^{-a}\), weights \(w_t = \gamma^{-t}\) (D22 section 5).
 
@@ -201,10 +244,10 @@ class Weights(Recorded, Forgetting):
         if (weights is None) == (log_weights is None):
             raise DriftpeakError("give either weights or log_weights")
         if log_weights is None:
-            positive = finite_array("weights", weights, 1)
-            if not (positive > 0).all():
-                raise DriftpeakError(f"weights must be positive; got {positive.min():g}")
-            log_weights = np.log(positive)
+            given = finite_array("weights", weights, 1)
+            if not (given > 0).all():
+                raise DriftpeakError(f"weights must be positive; got {given.min():g}")
+            log_weights = np.log(given)
         logarithms = finite_array("log_weights", log_weights, 1)
         if len(logarithms) == 0 or (np.diff(logarithms) < 0).any():
             raise DriftpeakError("weights must not decrease: the newest observation counts most")

@@ -131,6 +131,23 @@ class SE(Stationary):
         return generator.standard_normal((count, dimension)) / np.asarray(self.lengthscale)
 
 
+def bessel_correlation(order: float, z: np.ndarray) -> np.ndarray:
+    r"""\(\frac{2^{1-\nu}}{\Gamma(\nu)} z^\nu K_\nu(z)\) with `order` nu in (0, 100], z >= 0."""
+    bessel = special.kve(order, z)
+    # near 0, where K_nu overflows, the series 1 - z^2 / (4 (nu - 1)) + ...; overflow is only
+    # reached for nu > 1.8, and for nu <= 100 only where the series is exact to 1e-12
+    overflown = np.isinf(bessel)
+    logarithm = (
+        (1 - order) * math.log(2)
+        - special.gammaln(order)
+        + special.xlogy(order, np.where(overflown, 1.0, z))
+        + np.log(np.where(overflown, 1.0, bessel))
+        - z
+    )
+    series = -(z**2) / (4 * max(order - 1, 0.5))
+    return np.exp(np.minimum(np.where(overflown, series, logarithm), 0.0))
+
+
 class Matern(Stationary):
     r"""Matern (B16 (2)).
 
@@ -174,19 +191,7 @@ class Matern(Stationary):
                 (chosen[:, None, j] - scaled[None, :, j]) ** 2 for j in range(scaled.shape[1])
             )
             z = np.minimum(np.sqrt(2 * self.nu * np.asarray(squared)), FAR)
-        bessel = special.kve(self.nu, z)
-        # near 0, where K_nu overflows, the series 1 - z^2 / (4 (nu - 1)) + ...; overflow is only
-        # reached for nu > 1.8, and for nu <= 100 only where the series is exact to 1e-12
-        overflown = np.isinf(bessel)
-        logarithm = (
-            (1 - self.nu) * math.log(2)
-            - special.gammaln(self.nu)
-            + special.xlogy(self.nu, np.where(overflown, 1.0, z))
-            + np.log(np.where(overflown, 1.0, bessel))
-            - z
-        )
-        series = -(z**2) / (4 * max(self.nu - 1, 0.5))
-        return np.exp(np.minimum(np.where(overflown, series, logarithm), 0.0))
+        return bessel_correlation(self.nu, z)
 
     def diagonal(self, domain: Domain) -> np.ndarray:
         return np.ones(len(domain))

@@ -53,7 +53,7 @@ def prior_from_history(
         if noise_variance == 0:
             raise DriftpeakError(
                 "the training rows never vary, so no noise variance can be guessed: "
-                "give --noise-variance"
+                "give noise_variance"
             )
     means = {
         "per-arm": rewards.mean(axis=0),

@@ -16,8 +16,10 @@ from jaxtyping import Array, Float
 
 from driftpeak.arguments import Recorded
 from driftpeak.beliefs import Posterior
+from driftpeak.derivatives import Tail, check_tail, derivative_tail
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
 from driftpeak.information import Gain, RealisedGain
+from driftpeak.priors import Prior
 
 Scalar = Any  # a real number; an array of one inside JAX
 
@@ -29,8 +31,8 @@ class Width(eqx.Module):
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         """The width at decision number `step` (from 1), given what is believed."""
 
-    def check(self, most: int) -> None:
-        """Raise DriftpeakError unless the width is defined for `most` observations in memory."""
+    def check(self, prior: Prior, most: int) -> None:
+        """Raise DriftpeakError unless the width suits `prior` and `most` observations in memory."""
 
 
 class ScaledLog(Width):
@@ -93,7 +95,9 @@ class Bayesian(Width):
     \(\beta = 2\log\frac{u}{\delta} + 2 d \log(r d b t^2 \sqrt{\log\frac{v}{\delta}})\); (16), for
     R-GP-UCB, has \(u = 2\pi^2t^2/3\) and \(v = 2 d a \pi^2 t^2/3\); (19), for TV-GP-UCB,
     \(u = \pi^2t^2/2\) and \(v = d a \pi^2 t^2/2\). The constants a and b bound the derivatives of
-    the sample paths (B16 (10)).
+    the sample paths, \(\Pr(\sup_x |\partial f/\partial x_j| > L) \le a e^{-(L/b)^2}\) (B16 (10)).
+    `Bayesian.of(prior)` takes from the prior what is true of it; a policy refuses constants that
+    its prior contradicts (`driftpeak.derivatives`).
 
     Arguments:
         dimension: d.
@@ -119,9 +123,9 @@ class Bayesian(Width):
         dimension: int,
         *,
         resetting: bool,
+        a: float,
+        b: float,
         extent: float = 1.0,
-        a: float = 1.0,
-        b: float = 1.0,
         delta: float = 0.1,
         horizon: int | None = None,
     ) -> None:
@@ -133,6 +137,37 @@ class Bayesian(Width):
             None if horizon is None else np.float64(at_least_integer("horizon", horizon, 1))
         )
         self.resetting = resetting
+
+    @classmethod
+    def of(
+        cls, prior: Prior, *, resetting: bool, delta: float = 0.1, horizon: int | None = None
+    ) -> "Bayesian":
+        """With the dimension and extent of a prior's domain, and constants true of its kernel.
+
+        Raises:
+            DriftpeakError: a kernel whose sample paths have no derivative, arms without
+                coordinates; delta or horizon out of range.
+        """
+        sides = _extents(prior)
+        a, b = derivative_tail(prior.kernel, sides)
+        return cls(
+            len(sides),
+            resetting=resetting,
+            a=a,
+            b=b,
+            extent=float(sides.max()),
+            delta=delta,
+            horizon=horizon,
+        )
+
+    def check(self, prior: Prior, most: int) -> None:
+        sides = _extents(prior)
+        if len(sides) != self.dimension or sides.max() > self.extent * (1 + 1e-9):
+            raise DriftpeakError(
+                f"the width is for {self.dimension:g} dimensions of side {self.extent:g}, the "
+                f"domain has {len(sides)} of side {sides.max():g}; take widths.Bayesian.of(prior)"
+            )
+        check_tail(Tail(float(self.a), float(self.b)), prior.kernel, len(sides))
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         t, d = jnp.asarray(step if self.horizon is None else self.horizon, float), self.dimension
@@ -174,7 +209,7 @@ class FrequentistWidth(Width):
         self.delta = _failure_probability(delta)
         self.gain = RealisedGain() if gain is None else gain
 
-    def check(self, most: int) -> None:
+    def check(self, prior: Prior, most: int) -> None:
         self.gain.check(most)
 
 
@@ -196,6 +231,9 @@ class Confidence(FrequentistWidth):
     double-weighted gain (D22 (5); Algorithm 1 prints the plain one), given as a `TabulatedGain`;
     the realised single-weighted gain of the belief bounds it from above, since weights are at most
     one, so the default is valid too, and a little wider.
+
+    ZS21's \(\delta\) is that of one block, D22's that of one step (see the page on theory):
+    for a whole run divide it by the number of blocks, or of steps.
 
     `noise_variance` is lambda, the prior's.
     """
@@ -220,7 +258,11 @@ class Confidence(FrequentistWidth):
 
 
 class SlidingConfidence(Confidence):
-    r"""\(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma_{\min(t,w)} + 2\log(T/\delta)}\) (ZS21 Lemma 2).
+    r"""\(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma_{\min(t-1,w)} + 2\log(T/\delta)}\), ZS21 Lemma 2.
+
+    The gain is that of the observations in memory, \(\min(t-1, w)\) when the t-th point is chosen:
+    those over which the lemma's proof sums. The lemma prints \(\min(t, w)\), which is one more
+    until the window is full, and no larger bound is needed.
 
     `horizon` is T: what leaves the window costs the width a factor T in the logarithm.
     """
@@ -265,6 +307,45 @@ class Heteroscedastic(Width):
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         inside = jnp.log(2 / self.delta) + posterior.information
         return self.norm_bound + jnp.sqrt(2 * inside)
+
+
+class FixedDesign(Recorded, Width):
+    r"""The width where no point was chosen by looking at rewards, the same at every step.
+
+    \(B + \frac{\rho}{\sqrt\lambda} \sqrt{2 \log(2 n b / \delta)}\) for n points and b batches, the
+    2 for the two sides of the bound: Vakili et al. 2021, Theorem 1, as in Li and Scarlett 2022. The
+    function must stay.
+
+    Arguments:
+        points, batches: n, and how often a bound for all of them is used.
+        noise_variance: lambda.
+        norm_bound: B. noise_scale: rho, the sub-Gaussian constant.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+
+    value: Scalar
+
+    def __init__(
+        self,
+        points: int,
+        *,
+        batches: int,
+        noise_variance: float,
+        norm_bound: float = 1.0,
+        noise_scale: float = 1.0,
+        delta: float = 0.1,
+    ) -> None:
+        bounds = at_least_integer("points", points, 2) * at_least_integer("batches", batches, 1)
+        logarithm = math.log(2 * bounds / _failure_probability(delta))
+        root = math.sqrt(2 * logarithm / positive("noise_variance", noise_variance))
+        self.value = np.float64(
+            at_least("norm_bound", norm_bound, 0) + at_least("noise_scale", noise_scale, 0) * root
+        )
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        return jnp.asarray(self.value, dtype=float)
 
 
 class Elimination(Recorded, Width):
@@ -315,6 +396,14 @@ class Elimination(Recorded, Width):
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         return jnp.asarray(self.value, dtype=float)
+
+
+def _extents(prior: Prior) -> np.ndarray[Any, np.dtype[np.float64]]:
+    if not prior.domain.has_coordinates:
+        raise DriftpeakError(
+            "B16's width is for a box of coordinates; for arms without, take widths.FiniteDomain"
+        )
+    return np.ptp(prior.domain.points, axis=0)
 
 
 def _failure_probability(delta: float) -> np.float64:

@@ -1,5 +1,6 @@
 """A bank of beliefs, each for another way the function may move, that learn from one another."""
 
+from driftpeak.bank.level import Level, LevelState
 from driftpeak.bank.members import Bank, BankState, Forecast
 from driftpeak.bank.motions import MarkovMotion, Motion, SmoothMotion
 from driftpeak.bank.scale import Scale, ScaleState
@@ -8,6 +9,8 @@ __all__ = [
     "Bank",
     "BankState",
     "Forecast",
+    "Level",
+    "LevelState",
     "MarkovMotion",
     "Motion",
     "Scale",

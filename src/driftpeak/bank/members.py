@@ -8,6 +8,10 @@ motion (`driftpeak.bank.motions`) and an observation of features \(\phi\) and no
 s = \phi^\top g_0 + \lambda, \quad m \leftarrow m + g\,(y - \phi^\top m_0)/s, \quad
 P \leftarrow P - g g^\top / s.\]
 
+A mean is linear in what was observed, so a member keeps its *responses* to several series of
+observations at once, whose covariance is the same: to the rewards, and to a constant 1, of which an
+unknown level of the rewards is made (`driftpeak.bank.level`).
+
 Members *interact* as in an interacting-multiple-model filter (Blom and Bar-Shalom 1988): now and
 then the function may change its way of moving, and whoever follows it then begins with what the
 others have learned. Each member therefore becomes the moment-matched mixture of itself and of those
@@ -37,13 +41,13 @@ Entries apart, not stacked: compiled programs then pass over each of them once."
 class Moments(NamedTuple):
     """What k members of order d believe, in the features and at the n points.
 
-    Entry 0 is the function, 1 its derivative. Means are in units of the reward, covariances in
-    units of the prior's.
+    Entry 0 is the function, 1 its derivative. Means are responses to c series of observations, in
+    their units; covariances in units of the prior's.
     """
 
-    mean: tuple[Float[Array, "k r"], ...]
+    mean: tuple[Float[Array, "k c r"], ...]
     covariance: Blocks  # of (k, r, r)
-    values: tuple[Float[Array, "k n"], ...]
+    values: tuple[Float[Array, "k c n"], ...]
     variances: Blocks  # of (k, n)
 
 
@@ -54,10 +58,10 @@ BankState = tuple[Moments, ...]
 class Forecast(NamedTuple):
     """What every member expects of the function, noise not included.
 
-    Means less the prior mean, in units of the reward, and variances in units of the prior's.
+    Means, one per series, less the prior mean, and variances in units of the prior's.
     """
 
-    mean: Float[Array, "k *n"]
+    mean: Float[Array, "k c *n"]
     variance: Float[Array, "k *n"]
 
 
@@ -69,16 +73,21 @@ class Bank(eqx.Module):
         motions: the ways the function may move.
         features: a factor of the prior's covariance. What it misses of the variance counts as noise
             of the point.
+        series: c, the number of series of observations that are responded to.
     """
 
     prior: FeaturePrior
     missed: Any  # (n,)
     motions: tuple[Motion, ...]
+    series: int = eqx.field(static=True)
 
-    def __init__(self, prior: Prior, motions: tuple[Motion, ...], features: Features) -> None:
+    def __init__(
+        self, prior: Prior, motions: tuple[Motion, ...], features: Features, *, series: int = 1
+    ) -> None:
         self.prior = FeaturePrior(prior, features)
         self.missed = (prior.variance - (features.matrix**2).sum(axis=1)).clip(min=0.0)
         self.motions = motions
+        self.series = series
 
     @property
     def points(self) -> int:
@@ -104,9 +113,9 @@ class Bank(eqx.Module):
             ones = jnp.broadcast_to(jnp.eye(r), (k, r, r))
             prior = jnp.broadcast_to(jnp.asarray(self.prior.variance), (k, n))
             return Moments(
-                (jnp.zeros((k, r)),) * d,
+                (jnp.zeros((k, self.series, r)),) * d,
                 _triangle(d, lambda i, j: ones if i == j else jnp.zeros((k, r, r))),
-                (jnp.zeros((k, n)),) * d,
+                (jnp.zeros((k, self.series, n)),) * d,
                 _triangle(d, lambda i, j: prior if i == j else jnp.zeros((k, n))),
             )
 
@@ -119,7 +128,7 @@ class Bank(eqx.Module):
     def forecast(self, state: BankState, arm: Scalar, elapsed: Scalar) -> Forecast:
         """What is expected of one point."""
         one = self._forecast(state, jnp.asarray(arm)[None], elapsed)
-        return Forecast(one.mean[:, 0], one.variance[:, 0])
+        return Forecast(one.mean[..., 0], one.variance[:, 0])
 
     def _forecast(self, state: BankState, arms: Any, elapsed: Scalar) -> Forecast:
         prior = jnp.asarray(self.prior.variance)[arms]
@@ -127,18 +136,23 @@ class Bank(eqx.Module):
         for motion, now in zip(self.motions, state, strict=True):
             a = motion.transition(elapsed)
             here = _triangle(motion.order, lambda i, j, now=now: now.variances[i][j - i][:, arms])
-            means.append(_applied(a, tuple(values[:, arms] for values in now.values), 0))
+            means.append(_applied(a, tuple(values[..., arms] for values in now.values), 0))
             variances.append(_sandwich(a, here, 0, 0) + _noise(a)[:, 0, 0, None] * prior[None])
         return Forecast(jnp.concatenate(means), jnp.concatenate(variances))
 
     def update(
-        self, state: BankState, arm: Scalar, residual: Scalar, noise: Scalar, elapsed: Scalar
+        self,
+        state: BankState,
+        arm: Scalar,
+        observed: Float[Array, " c"],
+        noise: Scalar,
+        elapsed: Scalar,
     ) -> BankState:
-        """Learn one observation.
+        """Learn one observation of every series.
 
         Arguments:
             arm: the point.
-            residual: the reward less the prior mean.
+            observed: of each series, such as the reward less the prior mean.
             noise: variance of its noise, in units of the prior's covariance.
             elapsed: time since the last observation.
         """
@@ -157,11 +171,11 @@ class Bank(eqx.Module):
                 gain.append(moved + q[:, i, 0, None] * new[None])
             scale = (gain[0] @ new + noise)[:, None]
             mean = tuple(_applied(a, old.mean, i) for i in range(d))
-            step = (residual - mean[0] @ new)[:, None] / scale
+            step = (jnp.asarray(observed)[None] - mean[0] @ new) / scale
             cross = [one_gain @ features.T for one_gain in gain]
             prior = jnp.asarray(self.prior.variance)
             return Moments(
-                tuple(m + g * step for m, g in zip(mean, gain, strict=True)),
+                tuple(m + g[:, None] * step[..., None] for m, g in zip(mean, gain, strict=True)),
                 _triangle(
                     d,
                     lambda i, j: (
@@ -170,7 +184,10 @@ class Bank(eqx.Module):
                         - gain[i][:, :, None] * (gain[j] / scale)[:, None, :]
                     ),
                 ),
-                tuple(_applied(a, old.values, i) + cross[i] * step for i in range(d)),
+                tuple(
+                    _applied(a, old.values, i) + cross[i][:, None] * step[..., None]
+                    for i in range(d)
+                ),
                 _triangle(
                     d,
                     lambda i, j: (
@@ -184,7 +201,12 @@ class Bank(eqx.Module):
         return tuple(learn(*kind) for kind in zip(self.motions, state, strict=True))
 
     def mix(
-        self, state: BankState, weights: Float[Array, " k"], switching: Scalar, amplitude: Scalar
+        self,
+        state: BankState,
+        weights: Float[Array, " k"],
+        switching: Scalar,
+        amplitude: Scalar,
+        shares: Float[Array, " c"],
     ) -> tuple[BankState, Float[Array, " k"]]:
         """Every member becomes the mixture of itself and of those that may have switched into it.
 
@@ -195,6 +217,8 @@ class Bank(eqx.Module):
             weights: probabilities of the members, up to a factor.
             switching: probability that the way of moving has changed.
             amplitude: a covariance of one, in squared units of the means.
+            shares: of the series in the mean that is believed: how far the members' means are
+                apart is measured in this combination.
 
         Returns:
             The state, and of each member the probability that the function has just begun to move
@@ -203,19 +227,21 @@ class Bank(eqx.Module):
         k = len(weights)
         if k == 1:
             return state, jnp.zeros(1)
-        unit = jnp.sqrt(amplitude)
-        mean = jnp.concatenate([now.mean[0] for now in state]) / unit
-        values = jnp.concatenate([now.values[0] for now in state]) / unit
+        share = jnp.asarray(shares) / jnp.sqrt(amplitude)
+        mean = jnp.concatenate([now.mean[0] for now in state])
+        values = jnp.concatenate([now.values[0] for now in state])
         covariance = jnp.concatenate([now.covariance[0][0] for now in state])
         variances = jnp.concatenate([now.variances[0][0] for now in state])
         chance = jnp.where(jnp.eye(k, dtype=bool), 1 - switching, switching / (k - 1))
         joint = chance * weights[:, None]
         source = (joint / joint.sum(axis=0)[None]).T  # [j, i]: member j was member i
-        new_mean, new_values = source @ mean, source @ values
+        new_mean = jnp.tensordot(source, mean, 1)
+        new_values = jnp.tensordot(source, values, 1)
         # centred before it is squared: large means would cost the covariance its digits
-        away = mean[None] - new_mean[:, None]
+        away = jnp.tensordot(share, mean[None] - new_mean[:, None], (0, 2))
         spread = jnp.swapaxes(away * source[:, :, None], 1, 2) @ away
-        apart = (source[:, :, None] * (values[None] - new_values[:, None]) ** 2).sum(axis=1)
+        far = jnp.tensordot(share, values[None] - new_values[:, None], (0, 2))
+        apart = (source[:, :, None] * far**2).sum(axis=1)
         function = _Function(
             new_mean,
             (source @ covariance.reshape(k, -1)).reshape(covariance.shape) + spread,
@@ -227,7 +253,7 @@ class Bank(eqx.Module):
         for now in state:
             mine = slice(begin, begin + len(now.mean[0]))
             own = jax.tree.map(lambda x, mine=mine: x[mine], function)
-            mixed.append(_switched(now, own, kept[mine], unit, self.prior.variance))
+            mixed.append(_switched(now, own, kept[mine], share, self.prior.variance))
             begin = mine.stop
         return tuple(mixed), 1 - kept
 
@@ -253,15 +279,15 @@ class Bank(eqx.Module):
 
 
 class _Function(NamedTuple):
-    """Moments of the function alone, in units of the amplitude."""
+    """Moments of the function alone."""
 
-    mean: Float[Array, "k r"]
+    mean: Float[Array, "k c r"]
     covariance: Float[Array, "k r r"]
-    values: Float[Array, "k n"]
+    values: Float[Array, "k c n"]
     variances: Float[Array, "k n"]
 
 
-def _switched(now: Moments, function: _Function, kept: Any, unit: Any, prior: Any) -> Moments:
+def _switched(now: Moments, function: _Function, kept: Any, share: Any, prior: Any) -> Moments:
     r"""Members of the mixed function; the derivative stays theirs with probability `kept`.
 
     With probability \(\kappa\) the derivative has the mean d and covariance P of before, otherwise
@@ -269,27 +295,33 @@ def _switched(now: Moments, function: _Function, kept: Any, unit: Any, prior: An
     With the function, whose mean was f and is \(\bar f\), it has the covariance
     \(\kappa (C + (f - \bar f) d^\top)\).
     """
-    mean, values = function.mean * unit, function.values * unit
+    mean, values = function.mean, function.values
     if len(now.mean) == 1:
         return Moments((mean,), ((function.covariance,),), (values,), ((function.variances,),))
-    share, wide = kept[:, None], kept[:, None, None]
-    slope, rise = now.mean[1] / unit, now.values[1] / unit
-    moved, risen = now.mean[0] / unit - function.mean, now.values[0] / unit - function.values
+    once, wide = kept[:, None], kept[:, None, None]
+    slope, rise = _combined(share, now.mean[1]), _combined(share, now.values[1])
+    moved = _combined(share, now.mean[0] - function.mean)
+    risen = _combined(share, now.values[0] - function.values)
     outer = slope[:, :, None] * slope[:, None, :]
     (_, together), (own,) = now.covariance
     (_, jointly), (alone,) = now.variances
     return Moments(
-        (mean, share * now.mean[1]),
+        (mean, wide * now.mean[1]),
         (
             (function.covariance, wide * (together + moved[:, :, None] * slope[:, None, :])),
             (wide * (own + (1 - wide) * outer) + (1 - wide) * jnp.eye(slope.shape[1])[None],),
         ),
-        (values, share * now.values[1]),
+        (values, wide * now.values[1]),
         (
-            (function.variances, share * (jointly + risen * rise)),
-            (share * (alone + (1 - share) * rise**2) + (1 - share) * jnp.asarray(prior)[None],),
+            (function.variances, once * (jointly + risen * rise)),
+            (once * (alone + (1 - once) * rise**2) + (1 - once) * jnp.asarray(prior)[None],),
         ),
     )
+
+
+def _combined(share: Any, x: Any) -> Any:
+    """The responses to the series in one."""
+    return jnp.tensordot(share, x, (0, 1))
 
 
 def _triangle(d: int, entry: Any) -> Blocks:
@@ -311,7 +343,7 @@ def _noise(a: Any) -> Any:
 
 def _applied(a: Any, x: tuple[Any, ...], i: int) -> Any:
     """Entry i of A x."""
-    return sum(a[:, i, j, None] * x[j] for j in range(len(x)))
+    return sum(a[:, i, j, None, None] * x[j] for j in range(len(x)))
 
 
 def _sandwich(a: Any, x: Blocks, i: int, j: int) -> Any:

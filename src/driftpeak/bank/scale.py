@@ -1,18 +1,22 @@
 r"""The scale of the rewards, learned: how large the function is, and how large the noise.
 
 The variances of function and noise are \(e^a\) and \(e^{a + b}\) times those of the prior. The
-joint posterior of a and b is kept on a grid, fine near 0 and coarse to a millionfold of the
-deviation either way. The prior is heavy-tailed (Cauchy), so that rewards in quite another unit are
-recognised at once; an observation counts as Gaussian up to three deviations and by a power law
-beyond, so that an outlier is not soon taken for another unit; and the scale may change now and
-then, which is noticed at once, and taken back at once if it was an outlier after all. The beliefs
-are conditional on the means of a and b of their time (empirical Bayes).
+joint posterior of a and b is kept on a grid, even and fine enough that no unit of the rewards lies
+between its nodes, to a millionfold of the deviation either way. The prior is heavy-tailed (Cauchy),
+so that rewards in quite another unit are recognised at once; an observation counts as Gaussian up
+to three deviations and by a power law beyond, so that an outlier is not soon taken for another
+unit; and the scale may change now and then, which is noticed at once, and taken back at once if it
+was an outlier after all. The beliefs are conditional on the means of a and b of their time
+(empirical Bayes).
+
+Whether a large reward comes of a large function or of another level is for both to decide: the
+likelihood of a scale is a mixture over what the level may be (`driftpeak.bank.level`), with the
+chances that it has at that scale.
 """
 
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -21,7 +25,7 @@ Scalar = Any  # a real number; an array of one inside JAX
 
 REACH = np.log(1e12)
 """Variances up to a factor of 1e12 either way, deviations up to a million."""
-AMPLITUDES = REACH * np.sinh(np.linspace(-5, 5, 21)) / np.sinh(5)
+AMPLITUDES = np.linspace(-REACH, REACH, 81)
 RATIOS = np.log(10) * np.linspace(-2, 2, 9)
 CHANGE = 1e-4
 """Probability per observation that the scale is drawn anew from its prior."""
@@ -29,14 +33,17 @@ WIDTH = 0.5
 """Of the Cauchy prior, in logarithms of a variance."""
 GAUSSIAN = 3.0
 """Deviations beyond which an observation says less about the scale than a Gaussian one would."""
+UNLIKELY = 1e-3
+"""An amplitude that is exceeded with this probability is not expected."""
 
 
 class ScaleState(NamedTuple):
-    """The logarithms of the posterior over the grid, up to a constant, and its means."""
+    """The posterior over the grid, its means, and the largest amplitude to be expected."""
 
-    log_posterior: Float[Array, " g"]
+    posterior: Float[Array, "a b"]
     amplitude: Float[Array, ""]  # of the function's variance, as a factor
     ratio: Float[Array, ""]  # of the noise variance to it, as a factor
+    ceiling: Float[Array, ""]  # of the amplitude
 
 
 class Scale(eqx.Module):
@@ -46,48 +53,66 @@ class Scale(eqx.Module):
         learn: whether to learn it; if not, it stays that of the prior.
     """
 
-    amplitudes: Any  # (g,), logarithms
-    ratios: Any
-    log_prior: Any
+    amplitudes: Any  # (a,), logarithms
+    ratios: Any  # (b,)
+    prior: Any  # (a, b)
 
     def __init__(self, *, learn: bool = True) -> None:
-        zero = np.zeros(1)
-        grid = np.meshgrid(AMPLITUDES if learn else zero, RATIOS if learn else zero, indexing="ij")
-        self.amplitudes, self.ratios = grid[0].ravel(), grid[1].ravel()
-        # the grid is uneven: each cell stands for as much of the line as lies around it
-        cell = np.gradient(AMPLITUDES) if learn else np.ones(1)
-        heights = np.repeat(np.log(cell), len(self.ratios) // len(cell))
-        log_prior = heights - np.log1p((self.amplitudes / WIDTH) ** 2)
-        log_prior -= np.log1p((self.ratios / WIDTH) ** 2)
-        self.log_prior = log_prior - np.logaddexp.reduce(log_prior)
+        self.amplitudes = AMPLITUDES if learn else np.zeros(1)
+        self.ratios = RATIOS if learn else np.zeros(1)
+        heights = (1 / (1 + (grid / WIDTH) ** 2) for grid in (self.amplitudes, self.ratios))
+        prior = np.outer(*heights)
+        self.prior = prior / prior.sum()
+
+    @property
+    def learned(self) -> bool:
+        """Whether there is anything to learn."""
+        return len(self.amplitudes) > 1
 
     def init(self) -> ScaleState:
-        return self._summarised(jnp.asarray(self.log_prior))
+        return self._summarised(jnp.asarray(self.prior))
 
     def update(
-        self, state: ScaleState, surprise: Scalar, variance: Scalar, noise: Scalar
+        self,
+        state: ScaleState,
+        surprise: Float[Array, " h"],
+        variance: Float[Array, " h"],
+        chance: Float[Array, "a h"],
+        noise: Scalar,
     ) -> ScaleState:
         """Learn from one observation.
 
         Arguments:
-            surprise: by which it missed the expectation.
+            surprise: by which it missed the expectation, under each of h levels.
             variance: of that expectation, in units of the prior's.
+            chance: of these levels, at every amplitude of the grid.
             noise: the prior's noise variance.
         """
-        if len(self.amplitudes) == 1:
+        if not self.learned:
             return state
-        expected = jnp.exp(self.amplitudes) * (variance + noise * jnp.exp(self.ratios))
-        squared = surprise**2 / expected
-        far = jnp.maximum(squared / GAUSSIAN**2, 1.0)
+        spread = variance[:, None] + noise * jnp.exp(self.ratios)[None]
+        # products and sums of rows and columns: of all cells only one exponential is taken
+        expected = jnp.log(spread)[:, None, :] + jnp.asarray(self.amplitudes)[None, :, None]
+        away = (surprise**2 + TINY)[:, None] / spread
+        squared = away[:, None, :] * jnp.exp(-self.amplitudes)[None, :, None]
         near = jnp.minimum(squared, GAUSSIAN**2)
-        likelihood = -0.5 * (near + GAUSSIAN**2 * jnp.log(far) + jnp.log(expected))
-        stayed, anew = state.log_posterior + np.log(1 - CHANGE), self.log_prior + np.log(CHANGE)
-        return self._summarised(jnp.logaddexp(stayed, anew) + likelihood)
+        beyond = jnp.log(away / GAUSSIAN**2)[:, None, :] - self.amplitudes[None, :, None]
+        likelihood = -0.5 * (near + GAUSSIAN**2 * jnp.maximum(beyond, 0.0) + expected)
+        shares = jnp.exp(likelihood - likelihood.max()) * chance.T[:, :, None]
+        before = (1 - CHANGE) * state.posterior + CHANGE * jnp.asarray(self.prior)
+        posterior = before * (shares.sum(axis=0) + TINY)
+        return self._summarised(posterior / posterior.sum())
 
-    def _summarised(self, log_posterior: Float[Array, " g"]) -> ScaleState:
-        share = jax.nn.softmax(log_posterior)
+    def _summarised(self, posterior: Float[Array, "a b"]) -> ScaleState:
+        amplitudes, ratios = posterior.sum(axis=1), posterior.sum(axis=0)
+        unlikely = jnp.cumsum(amplitudes) >= 1 - UNLIKELY
         return ScaleState(
-            log_posterior - jax.nn.logsumexp(log_posterior),
-            jnp.exp(share @ self.amplitudes),
-            jnp.exp(share @ self.ratios),
+            posterior,
+            jnp.exp(amplitudes @ self.amplitudes),
+            jnp.exp(ratios @ self.ratios),
+            jnp.exp(jnp.asarray(self.amplitudes)[jnp.argmax(unlikely)]),
         )
+
+
+TINY = 1e-300
+"""Keeps a surprise of exactly 0, and what is impossible, off the logarithm of 0."""

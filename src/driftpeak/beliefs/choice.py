@@ -26,7 +26,7 @@ from driftpeak.beliefs.posterior import Belief
 from driftpeak.beliefs.reweighted import Remembering, Scaling
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
-from driftpeak.forgetting import Forgetting, Times, TimesLike, Window
+from driftpeak.forgetting import AtMost, Forgetting, Times, TimesLike, Window
 from driftpeak.priors import Prior
 
 Form = Literal["auto", "feature-space", "function-space"]
@@ -44,7 +44,7 @@ def check_form(form: str) -> None:
 def make_belief(
     prior: Prior,
     forgetting: Forgetting,
-    times: TimesLike,
+    times: TimesLike | AtMost,
     *,
     form: Form = "auto",
     features: Features | None = None,
@@ -55,17 +55,26 @@ def make_belief(
         prior: what is believed at the start.
         forgetting: how much an old observation is worth.
         times: when observations will come, non-decreasing; or their number, for one at each of the
-            times 1, 2, ... The belief reserves room for what `forgetting` still needs of them.
+            times 1, 2, ...; or `AtMost` a number, at any times. The belief reserves room for what
+            `forgetting` still needs of them.
         form: "auto", "feature-space" or "function-space"; see the module's table.
         features: a factor of the covariance to use instead of the default; implies feature space.
 
     Raises:
         DriftpeakError: times that decrease or are none, an unknown form, features for another
-            number of points.
+            number of points, feature space for a rule that needs function space.
     """
-    times = check_times(times)
     check_form(form)
-    capacity = forgetting.memory(times)
+    # at times that are not known yet, all may come within one period: the most there can be
+    worst = np.ones(times.decisions) if isinstance(times, AtMost) else check_times(times)
+    capacity = forgetting.memory(worst)
+    if not forgetting.markov:
+        if features is not None or form == "feature-space":
+            raise DriftpeakError(
+                f"{type(forgetting).__name__} needs function space: its past cannot be summed up "
+                "in the present; give form='auto' and no features"
+            )
+        return Dense(prior, forgetting, capacity)
     if features is not None:
         features.check(len(prior))
     elif form == "feature-space":
@@ -83,12 +92,13 @@ def make_belief(
     return Kalman(prior, forgetting, features, capacity)
 
 
-def check_times(times: TimesLike) -> Times:
-    """Times as a float64 array; an integer T means 1, 2, ..., T.
+def check_times(times: TimesLike | AtMost) -> Times:
+    """Times as a float64 array; an integer T, and times not known yet, mean 1, 2, ..., T.
 
     Raises:
         DriftpeakError: none at all, not finite, or decreasing.
     """
+    times = times.decisions if isinstance(times, AtMost) else times
     steps = np.arange(1.0, times + 1) if isinstance(times, int | np.integer) else times
     array = np.asarray(steps)
     numbers = array.ndim == 1 and len(array) > 0 and array.dtype.kind in "iuf"

@@ -33,7 +33,7 @@ def report(
     table_data: bool,
 ) -> None:
     """Print the results, and write them if there is somewhere to."""
-    from driftpeak.output import write_results
+    from driftpeak.files import write_results
     from driftpeak.simulation.results import judge, summarise
 
     independent = not table_data

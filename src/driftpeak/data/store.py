@@ -90,7 +90,7 @@ def fetch_data(name: str, source: str | None = None, *, overwrite: bool = False)
     data = data_set(name)
     path = data_path(name)
     if path.exists() and not overwrite:
-        raise DriftpeakError(f"{path} is there already; replace it with --overwrite")
+        raise DriftpeakError(f"{path} is there already; replace it with overwrite")
     origin = source or data.address
     if origin is None:
         raise DriftpeakError(f"{name} cannot be downloaded by a program. {remedy(data)}")

@@ -120,7 +120,7 @@ def read_table(
             raise DriftpeakError(
                 f"{_place(path, lines[row], arms[arm])}: the cell is blank, the first of "
                 f"{gaps.sum()} missing in {gappy} of {len(arms)} arms; fill the cells with "
-                "--missing interpolate, or leave those arms out with --missing drop-arm "
+                "missing=interpolate, or leave those arms out with missing=drop-arm "
                 f"(which keeps {len(arms) - gappy})"
             )
         if missing == "drop-arm":
@@ -285,7 +285,7 @@ def _numbers(
         except ValueError:
             arm = next(j for j, cell in enumerate(row) if not _is_number(cell))
             hint = (
-                f"if these are the times, give --time-column {arms[arm]}"
+                f"if these are the times, give time_column={arms[arm]}"
                 if arms[arm].lower() in _TIME_NAMES
                 else "a long table (one line per step and arm) must first be made wide, one column "
                 "per arm"
@@ -316,9 +316,9 @@ def _without_gaps(
     dropped = [_quoted(arms[arm]) for arm in np.flatnonzero(gappy)]
     if len(kept) < 2:
         raise DriftpeakError(
-            f"{path}: {len(dropped)} of {len(arms)} arms miss values and --missing drop-arm "
+            f"{path}: {len(dropped)} of {len(arms)} arms miss values and missing=drop-arm "
             f"leaves {len(kept)}; at least two are needed, so fill the cells with "
-            "--missing interpolate or correct the table"
+            "missing=interpolate or correct the table"
         )
     names = ", ".join(dropped[:5]) + (", ..." if len(dropped) > 5 else "")
     note = f"dropped {len(dropped)} of {len(arms)} arms, which miss values: {names}"
@@ -336,7 +336,7 @@ def interpolated(
     if empty.size:
         raise DriftpeakError(
             f"{path}: column {_quoted(arms[empty[0]])} holds no value at all, so there is nothing "
-            "to interpolate; leave the arm out with --missing drop-arm or remove the column"
+            "to interpolate; leave the arm out with missing=drop-arm or remove the column"
         )
     filled = values.copy()
     for arm in np.flatnonzero(gaps.any(axis=0)):

@@ -2,19 +2,43 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from driftpeak.environments.protocol import Environment, Scalar
+from driftpeak.environments.noise import Noise
+from driftpeak.environments.protocol import Environment, Scalar, State
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.priors import Prior
 
 Values = Float[Array, " n"]
 
 
-class SignSwitches(Environment[Values]):
+class Bounded(Environment[State]):
+    """A function within +-`peak`; with a `reward_limit`, rewards within that. Base class."""
+
+    noise_variance: Any
+    peak: Any
+    reward_limit: Any
+
+    def _bound(self, prior: Prior, peak: float, reward_limit: float | None) -> None:
+        self.noise_variance = np.float64(prior.noise_variance)
+        self.peak = np.float64(positive("peak", peak))
+        if reward_limit is not None and not reward_limit > self.peak:
+            raise DriftpeakError(
+                f"reward_limit must lie above peak={self.peak:g}; got {reward_limit:g}"
+            )
+        self.reward_limit = None if reward_limit is None else np.float64(reward_limit)
+
+    @property
+    def noise(self) -> Noise:
+        limit = None if self.reward_limit is None else jnp.asarray(self.reward_limit)
+        return Noise(jnp.asarray(self.noise_variance), limit)
+
+
+class SignSwitches(Bounded[Values]):
     r"""A draw from the prior, scaled to \(\max |f| = \) `peak`, that changes sign (H23, section 6).
 
     The paper speaks of a new function; its program negates the old one, and so do we.
@@ -23,23 +47,23 @@ class SignSwitches(Environment[Values]):
         prior: its covariance gives the function; its mean is not used.
         changes: increasing times after which f becomes -f; H23 has 3000, or 1500 and 5000.
         peak: largest absolute value.
+        reward_limit: the noise is truncated so that no reward is larger; H23 has 1.
 
     Raises:
-        DriftpeakError: changes that do not increase, peak not positive.
+        DriftpeakError: changes that do not increase, peak not positive, a limit not above it.
     """
 
     features: Any
-    noise_variance: Any
     changes: Any
-    peak: Any
 
-    def __init__(self, prior: Prior, *, changes: Any, peak: float = 0.8) -> None:
+    def __init__(
+        self, prior: Prior, *, changes: Any, peak: float = 0.8, reward_limit: float | None = None
+    ) -> None:
+        self._bound(prior, peak, reward_limit)
         self.features = prior.features.matrix
-        self.noise_variance = np.float64(prior.noise_variance)
         self.changes = finite_array("changes", changes, 1)
         if (np.diff(self.changes) <= 0).any():
             raise DriftpeakError(f"changes must increase; got {list(self.changes)}")
-        self.peak = np.float64(positive("peak", peak))
 
     def init(self, key: PRNGKeyArray) -> Values:
         weights = jax.random.normal(key, (self.features.shape[1],), dtype=float)
@@ -51,14 +75,16 @@ class SignSwitches(Environment[Values]):
         return state, jnp.where(odd, -state, state)
 
 
-class MovingCosine(Environment[Values]):
+class MovingCosine(Bounded[Values]):
     r"""\(f_t(x) = 0.8 \cos(3 x^\top\theta + \varphi(t))\), \(\theta\) of length one (H23).
 
     Arguments:
         prior: its domain and noise variance.
         times, phases: corners of the phase \(\varphi\), straight lines between them and constant
             outside; H23's are 0 until 1000, pi from 3000 to 4000, 2 pi from 6000 on.
+        random_phase: add a phase that is uniform on [0, 2 pi), as in H23's cosine that stays.
         peak: the factor 0.8. frequency: the factor 3.
+        reward_limit: the noise is truncated so that no reward is larger; H23 has 1.
 
     Raises:
         DriftpeakError: a domain without coordinates, times that do not increase, as many phases as
@@ -66,11 +92,10 @@ class MovingCosine(Environment[Values]):
     """
 
     points: Any  # (n, d)
-    noise_variance: Any
     times: Any
     phases: Any
-    peak: Any
     frequency: Any
+    random_phase: bool = eqx.field(static=True)
 
     def __init__(
         self,
@@ -78,23 +103,29 @@ class MovingCosine(Environment[Values]):
         *,
         times: Any = (1000.0, 3000.0, 4000.0, 6000.0),
         phases: Any = (0.0, np.pi, np.pi, 2 * np.pi),
+        random_phase: bool = False,
         peak: float = 0.8,
         frequency: float = 3.0,
+        reward_limit: float | None = None,
     ) -> None:
         if not prior.domain.has_coordinates:
             raise DriftpeakError("a moving cosine needs points with coordinates")
+        self._bound(prior, peak, reward_limit)
         self.points = prior.domain.points
-        self.noise_variance = np.float64(prior.noise_variance)
+        self.random_phase = random_phase
         self.times, self.phases = finite_array("times", times, 1), finite_array("phases", phases, 1)
         if (np.diff(self.times) <= 0).any() or len(self.times) != len(self.phases):
             raise DriftpeakError("times must increase, and phases must be as many as times")
-        self.peak = np.float64(positive("peak", peak))
         self.frequency = np.float64(positive("frequency", frequency))
 
     def init(self, key: PRNGKeyArray) -> Values:
         direction = jax.random.normal(key, (self.points.shape[1],), dtype=float)
         direction = direction / jnp.sqrt((direction**2).sum())
-        return self.frequency * jnp.asarray(self.points) @ direction
+        values = self.frequency * jnp.asarray(self.points) @ direction
+        if not self.random_phase:
+            return values
+        turn = jax.random.uniform(jax.random.fold_in(key, 1), dtype=float)
+        return values + 2 * jnp.pi * turn
 
     def step(self, state: Values, time: Scalar) -> tuple[Values, Values]:
         phase = jnp.interp(time, jnp.asarray(self.times), jnp.asarray(self.phases))

@@ -9,8 +9,10 @@ from abc import abstractmethod
 from typing import Any, Generic, TypeVar
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from driftpeak.environments.noise import Noise
 from driftpeak.forgetting import Times
 
 Scalar = Any  # a real number; an array of one inside JAX
@@ -22,6 +24,11 @@ class Environment(eqx.Module, Generic[State]):
 
     noise_variance: eqx.AbstractVar[Any]
     """Variance of the Gaussian noise that `simulate` adds to every reward."""
+
+    @property
+    def noise(self) -> Noise:
+        """The noise itself; Gaussian, unless a subclass says otherwise."""
+        return Noise(jnp.asarray(self.noise_variance))
 
     def prepare(self, times: Times) -> "Environment[Any]":
         """The environment made ready for steps at `times`.

@@ -112,6 +112,12 @@ class Claim:
         """The comparisons by setting; a claim without settings has one, without a name."""
         return self.comparisons if isinstance(self.comparisons, Mapping) else {"": self.comparisons}
 
+    @property
+    def columns(self) -> list[Column]:
+        """Everything that it looks at, in all settings."""
+        every = (one for comparisons in self.settings.values() for one in comparisons)
+        return [column for comparison in every for column in comparison.columns]
+
 
 @dataclass(frozen=True)
 class Measured:

@@ -43,7 +43,7 @@ class Setup:
     """
 
     environment: Environment[Any]
-    policies: Mapping[str, Policy[Any]]
+    policies: Mapping[str, Policy]
     steps: int
     settings: Mapping[str, Any]
     extra: xr.Dataset = field(default_factory=xr.Dataset)

@@ -1,6 +1,6 @@
 """Pictures in the papers' layouts. Colours are those of `driftpeak.plots`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,15 +56,18 @@ def regret_panels(
     return figure
 
 
-def regret_overlay(results: Results, title: str, *, kinds: Sequence[str]) -> Figure:
-    """B16's figures 2a and 2b: all cases in one panel, one colour each, a line style per policy.
+def regret_overlay(
+    results: Results, title: str, *, cases: Sequence[str], kinds: Sequence[str]
+) -> Figure:
+    """B16's figures 2a and 2b: the cases in one panel, one colour each, a line style per policy.
 
     `kinds` are how the policies are called in the legend, in their order within each case.
     """
     figure = Figure(figsize=(7.2, 5.0), layout="constrained")
     axes = figure.add_subplot()
     top = 0.0
-    for number, (case, runs) in enumerate(results.items()):
+    for number, case in enumerate(cases):
+        runs = results[case]
         for place, name in enumerate(map(str, runs["policy"].values)):
             regret = runs["regret"].sel(policy=name).values.cumsum(axis=1)
             look = {"color": COLOURS[number], "linestyle": STYLES[place]}
@@ -73,7 +76,7 @@ def regret_overlay(results: Results, title: str, *, kinds: Sequence[str]) -> Fig
     axes.set(xlabel="step t", ylabel="average regret, $R_t/t$", ylim=(0, top))
     figure.suptitle(title, fontsize=11)
     figure.legend(
-        loc="outside lower center", ncols=len(results), frameon=False, title=_BANDS, fontsize=9
+        loc="outside lower center", ncols=len(cases), frameon=False, title=_BANDS, fontsize=9
     )
     _tidy(axes)
     return figure
@@ -101,6 +104,37 @@ def mismatch(
     figure.suptitle(title, fontsize=11)
     axes.legend(frameon=False)
     _tidy(axes)
+    return figure
+
+
+def regret_and_order(
+    results: Results, title: str, *, order: Callable[[Any], Any], label: str
+) -> Figure:
+    """One panel per case: cumulative regret on logarithmic axes beside the order of a bound.
+
+    `order` takes steps to regrets. A straight line is regret that grows as T, for its slope.
+    """
+    figure = Figure(figsize=(0.6 + 4.4 * len(results), 5.2), layout="constrained")
+    panels = figure.subplots(1, len(results), squeeze=False, sharey=True)
+    names = list(dict.fromkeys(str(n) for runs in results.values() for n in runs["policy"].values))
+    for axes, (case, runs) in zip(panels[0], results.items(), strict=True):
+        steps = runs["step"].values
+        for name in map(str, runs["policy"].values):
+            curve(
+                axes,
+                runs,
+                runs["regret"].sel(policy=name).values.cumsum(axis=1),
+                _look(names.index(name)),
+            )
+        lowest = float(runs["regret"].mean("trial").min())
+        axes.plot(steps[1:], order(steps[1:]), color="black", linewidth=1.6)
+        axes.plot(steps, steps, color="black", linestyle=":", linewidth=1.2)
+        axes.set(xscale="log", yscale="log", xlabel="step t", title=case)
+        axes.set_ylim(bottom=max(lowest, 0.1))
+    panels[0, 0].set_ylabel("cumulative regret, $R_t$")
+    panels[0, 0].plot([], [], color="black", label=label)
+    panels[0, 0].plot([], [], color="black", linestyle=":", label="t")
+    _finish(figure, panels, title, names, _BANDS)
     return figure
 
 

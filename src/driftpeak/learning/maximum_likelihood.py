@@ -14,8 +14,6 @@ from driftpeak.learning.likelihood import FORMS
 from driftpeak.learning.observations import Observations, Stretches, lay_end_to_end
 from driftpeak.learning.parameters import Parameters, parameters_of, traceable_gram
 from driftpeak.numerics.precision import double_precision
-from driftpeak.policies import BeliefPolicy
-from driftpeak.policies.ucb import TVGPUCB
 from driftpeak.priors import Prior
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
@@ -67,10 +65,6 @@ class Fit:
     message: str
     observations: int
     form: str
-
-    def policy(self, **options: Any) -> BeliefPolicy:
-        """TV-GP-UCB with what was learned; options as `driftpeak.TVGPUCB`."""
-        return TVGPUCB(self.prior, drift=self.drift, **options)
 
 
 @double_precision

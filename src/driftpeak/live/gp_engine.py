@@ -65,7 +65,7 @@ class DriftingGP:
         self.learn = learn
 
 
-class Drifting(Engine):
+class GPEngine(Engine):
     """The engine of a `DriftingGP`."""
 
     def __init__(self, policy: DriftingGP, coding: Coding, *, seed: int) -> None:

@@ -22,10 +22,10 @@ from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.diagnostics import Calibration, Diagnostics, calibration, diagnostics
 from driftpeak.live.engine import Engine
 from driftpeak.live.events import Event
-from driftpeak.live.gp_engine import Drifting, DriftingGP
+from driftpeak.live.gp_engine import DriftingGP, GPEngine
 from driftpeak.live.ledger import Ledger
 from driftpeak.live.policy_data import policy_from_data, policy_to_data
-from driftpeak.live.policy_engine import Played
+from driftpeak.live.policy_engine import PolicyEngine
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.storage.study import Progress, missing
 from driftpeak.live.suggestion import Estimate, Observation, Suggestion
@@ -101,7 +101,7 @@ class Optimizer:
         space: Space,
         *,
         maximize: bool,
-        policy: Policy[Any] | DriftingGP | None = None,
+        policy: Policy | DriftingGP | None = None,
         seed: int = 0,
         horizon: int = 100_000,
         storage: Storage | None = None,
@@ -136,7 +136,7 @@ class Optimizer:
         storage: Storage,
         name: str | None = None,
         *,
-        policy: Policy[Any] | DriftingGP | None = None,
+        policy: Policy | DriftingGP | None = None,
         progress: Progress | None = None,
     ) -> "Optimizer":
         """Go on with a study that is kept in a storage.
@@ -184,7 +184,7 @@ class Optimizer:
     def _make_engine(self, policy: Any, horizon: int) -> Engine:
         with _computing():
             if isinstance(policy, DriftingGP):
-                return Drifting(policy, self.coding, seed=self.seed)
+                return GPEngine(policy, self.coding, seed=self.seed)
             if not isinstance(policy, Policy):
                 raise DriftpeakError(
                     f"policy must be a DriftingGP or a policy of driftpeak; got {policy!r}"
@@ -194,7 +194,7 @@ class Optimizer:
                     "this policy chooses among finitely many points: give Arms or a Grid for it, "
                     "or a DriftingGP for a Box"
                 )
-            return Played(policy, self.coding, seed=self.seed, horizon=horizon)
+            return PolicyEngine(policy, self.coding, seed=self.seed, horizon=horizon)
 
     # asking and telling
 

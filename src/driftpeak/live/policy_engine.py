@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftpeak.errors import DriftpeakError
+from driftpeak.forgetting import AtMost
 from driftpeak.live.coding import FiniteCoding, Vector
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
 from driftpeak.policies import Policy
-from driftpeak.policies.belief_policy import BeliefPolicy, PreparedBeliefPolicy
 from driftpeak.simulation.programs import random_keys
 
 KEPT = 256  # steps that something late can still be put between
@@ -34,7 +34,7 @@ class Step(NamedTuple):
     rewards: tuple[float | None, ...] = ()  # None where an expert did not answer
 
 
-class Played(Engine):
+class PolicyEngine(Engine):
     """An engine that plays a policy.
 
     Arguments:
@@ -47,26 +47,21 @@ class Played(Engine):
         DriftpeakError: a policy for another number of points, or one that must see the truth.
     """
 
-    def __init__(
-        self, policy: Policy[Any], coding: FiniteCoding, *, seed: int, horizon: int
-    ) -> None:
+    def __init__(self, policy: Policy, coding: FiniteCoding, *, seed: int, horizon: int) -> None:
         if policy.points != len(coding):
             raise DriftpeakError(
                 f"the policy chooses among {policy.points} points, the space has {len(coding)}"
             )
         if policy.foresight != "none":
             raise DriftpeakError("a policy that must be shown the true function cannot run live")
-        # any number of observations may be made within one period of a belief that restarts
-        worst = type(policy) is BeliefPolicy
-        times = np.ones(horizon) if worst else np.arange(1.0, horizon + 1)
-        self.policy = jax.tree.map(jnp.asarray, policy.prepare(times))
-        self.given = policy
+        self.player = jax.tree.map(jnp.asarray, policy.prepare(AtMost(horizon)))
+        self.assumed = dict(policy.assumed)
         self.coding, self.seed, self.horizon = coding, seed, horizon
         self.reset()
 
     def reset(self) -> None:
         key = random_keys(self.seed, np.arange(1)).policy[0]
-        self._begin(self.policy.init(key))
+        self._begin(self.player.init(key))
 
     def _begin(self, state: Any) -> None:
         self.steps: list[Step] = []
@@ -93,8 +88,8 @@ class Played(Engine):
             # as if each had brought what is expected of it: the next goes elsewhere
             then = max(one.time, self.latest)
             point = self.coding.number(one.parameters)
-            state = _imagine(self.policy, state, point, then)
-        return self.coding.at(int(_ask(self.policy, state, time)[1]))
+            state = _imagine(self.player, state, point, then)
+        return self.coding.at(int(_ask(self.player, state, time)[1]))
 
     def asked(self, time: float) -> None:
         self.asks += 1
@@ -105,15 +100,15 @@ class Played(Engine):
         self._take(Step("tell", time, (self.coding.number(parameters),), (reward,)))
 
     def consult(self, time: float) -> list[dict[str, Any]]:
-        if self.policy.side_capacity == 0:
+        if self.player.side_capacity == 0:
             raise DriftpeakError("this policy makes no side queries")
-        _, arms, wanted = _consult(self.policy, self.head, max(time, self.latest))
+        _, arms, wanted = _consult(self.player, self.head, max(time, self.latest))
         return [self.coding.at(int(arm)) for arm in np.asarray(arms)[np.asarray(wanted)]]
 
     def answered(
         self, queries: list[dict[str, Any]], answers: list[float | None], time: float
     ) -> None:
-        capacity = self.policy.side_capacity
+        capacity = self.player.side_capacity
         if len(queries) > capacity:
             raise DriftpeakError(
                 f"the policy makes at most {capacity} side queries at a time; got {len(queries)}"
@@ -122,7 +117,7 @@ class Played(Engine):
         self._take(Step("hear", max(time, self.latest), points, tuple(answers)))
 
     def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
-        expected = None if time < self.latest else _predict(self.policy, self.head, time)
+        expected = None if time < self.latest else _predict(self.player, self.head, time)
         if expected is None:
             return None
         number, noise = self.coding.number(parameters), float(expected.noise_variance)
@@ -148,7 +143,7 @@ class Played(Engine):
         return self._see(self.head, time)
 
     def _see(self, state: Any, time: float) -> tuple[Vector, Vector]:
-        expected = _predict(self.policy, state, time)
+        expected = _predict(self.player, state, time)
         if expected is None:
             raise DriftpeakError("this policy expects nothing of its points")
         return np.asarray(expected.mean), np.sqrt(np.maximum(expected.variance, 0.0))
@@ -169,21 +164,21 @@ class Played(Engine):
     def forgot(self, before: float | None) -> None:
         kept = [step for step in self.steps if before is not None and step.time >= before]
         asks, tells, start = self.asks, self.tells, random_keys(self.seed, np.arange(1)).policy[0]
-        self._begin(self.policy.init(jax.random.fold_in(start, asks)))
+        self._begin(self.player.init(jax.random.fold_in(start, asks)))
         self.asks, self.tells = asks, tells
         for step in kept:
             self._take(step)
 
     def report(self, time: float) -> dict[str, Any]:
         found: dict[str, Any] = {"told": self.tells}
-        if isinstance(self.policy, PreparedBeliefPolicy):
-            found["held"] = int(_held(self.policy, self.head, max(time, self.latest)))
-        if isinstance(self.given, BeliefPolicy):
-            found["noise"] = self.given.prior.noise_variance**0.5
-            drift = getattr(self.given.forgetting, "drift", None)
-            found["drift"] = None if drift is None else float(drift)
-        if meanings := self.policy.readings:
-            read = {name: np.asarray(one) for name, one in _read(self.policy, self.head).items()}
+        found |= self.assumed
+        time = max(time, self.latest)
+        if (held := _held(self.player, self.head, time)) is not None:
+            found["held"] = int(held)
+        if (expected := _predict(self.player, self.head, time)) is not None:
+            found["noise"] = math.sqrt(float(expected.noise_variance))
+        if meanings := self.player.readings:
+            read = {name: np.asarray(one) for name, one in _read(self.player, self.head).items()}
             found["readings"] = {
                 name: dict(zip(meanings[name].labels, one.tolist(), strict=True))
                 if meanings[name].labels
@@ -260,65 +255,65 @@ class Played(Engine):
 
     def _advance(self, state: Any, step: Step) -> Any:
         if step.what == "ask":
-            return _ask(self.policy, state, step.time)[0]
+            return _ask(self.player, state, step.time)[0]
         if step.what == "tell":
-            return _tell(self.policy, state, step.points[0], step.rewards[0], step.time)
-        return _refresh(self.policy, state) if step.what == "refresh" else self._hear(state, step)
+            return _tell(self.player, state, step.points[0], step.rewards[0], step.time)
+        return _refresh(self.player, state) if step.what == "refresh" else self._hear(state, step)
 
     def _hear(self, state: Any, step: Step) -> Any:
-        arms = np.zeros(self.policy.side_capacity, int)
+        arms = np.zeros(self.player.side_capacity, int)
         answers, answered = np.zeros(len(arms)), np.zeros(len(arms), bool)
         for place, (point, answer) in enumerate(zip(step.points, step.rewards, strict=True)):
             arms[place], answered[place] = point, answer is not None
             answers[place] = 0.0 if answer is None else answer
-        state = _consult(self.policy, state, step.time)[0]
-        return _hear(self.policy, state, arms, answers, answered, step.time)
+        state = _consult(self.player, state, step.time)[0]
+        return _hear(self.player, state, arms, answers, answered, step.time)
 
 
 @jax.jit
-def _ask(policy: Any, state: Any, time: Any) -> Any:
-    return policy.ask(state, time)
+def _ask(player: Any, state: Any, time: Any) -> Any:
+    return player.ask(state, time)
 
 
 @jax.jit
-def _tell(policy: Any, state: Any, point: Any, reward: Any, time: Any) -> Any:
-    return policy.tell(state, point, reward, time)
+def _tell(player: Any, state: Any, point: Any, reward: Any, time: Any) -> Any:
+    return player.tell(state, point, reward, time)
 
 
 @jax.jit
-def _imagine(policy: Any, state: Any, point: Any, time: Any) -> Any:
-    expected = policy.predict(state, time)
-    return state if expected is None else policy.tell(state, point, expected.mean[point], time)
+def _imagine(player: Any, state: Any, point: Any, time: Any) -> Any:
+    expected = player.predict(state, time)
+    return state if expected is None else player.tell(state, point, expected.mean[point], time)
 
 
 @jax.jit
-def _consult(policy: Any, state: Any, time: Any) -> Any:
-    return policy.consult(state, time)
+def _consult(player: Any, state: Any, time: Any) -> Any:
+    return player.consult(state, time)
 
 
 @jax.jit
-def _hear(policy: Any, state: Any, arms: Any, answers: Any, answered: Any, time: Any) -> Any:
-    return policy.hear(state, arms, answers, answered, time)
+def _hear(player: Any, state: Any, arms: Any, answers: Any, answered: Any, time: Any) -> Any:
+    return player.hear(state, arms, answers, answered, time)
 
 
 @jax.jit
-def _refresh(policy: Any, state: Any) -> Any:
-    return policy.refresh(state)
+def _refresh(player: Any, state: Any) -> Any:
+    return player.refresh(state)
 
 
 @jax.jit
-def _predict(policy: Any, state: Any, time: Any) -> Any:
-    return policy.predict(state, time)
+def _predict(player: Any, state: Any, time: Any) -> Any:
+    return player.predict(state, time)
 
 
 @jax.jit
-def _held(policy: Any, state: Any, time: Any) -> Any:
-    return policy.belief.posterior(state.belief, time).observations
+def _held(player: Any, state: Any, time: Any) -> Any:
+    return player.held(state, time)
 
 
 @jax.jit
-def _read(policy: Any, state: Any) -> Any:
-    return policy.read(state)
+def _read(player: Any, state: Any) -> Any:
+    return player.read(state)
 
 
 def _plain(leaf: Any) -> Any:

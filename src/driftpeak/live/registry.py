@@ -13,7 +13,7 @@ from driftpeak import forgetting, information, kernels, policies, widths
 from driftpeak.arguments import Parameters, parameters_of
 from driftpeak.features import Features
 from driftpeak.live.gp_engine import DriftingGP
-from driftpeak.policies import side_queries
+from driftpeak.policies import asking
 from driftpeak.policies.batch_elimination import BatchElimination
 from driftpeak.policies.elimination import PhasedElimination
 from driftpeak.policies.opkb import OptimizationBased
@@ -56,6 +56,7 @@ TAGS: dict[str, Entry] = {
     "discount": Entry(forgetting.Discount),
     "weights": Entry(forgetting.Weights),
     "injection": Entry(forgetting.Injection),
+    "space-time": Entry(forgetting.SpaceTime),
     # widths and gains
     "scaled-log": Entry(widths.ScaledLog),
     "constant": Entry(widths.Constant),
@@ -65,15 +66,17 @@ TAGS: dict[str, Entry] = {
     "confidence": Entry(widths.Confidence),
     "sliding-confidence": Entry(widths.SlidingConfidence),
     "heteroscedastic": Entry(widths.Heteroscedastic),
+    "fixed-design": Entry(widths.FixedDesign),
     "elimination": Entry(widths.Elimination),
     "realised-gain": Entry(information.RealisedGain),
     "tabulated-gain": Entry(information.TabulatedGain),
     # policies
     "belief-policy": Entry(policies.BeliefPolicy),
     "side-queries": Entry(SideQueryPolicy, policies.BeliefPolicy.__init__),
-    "every-step": Entry(side_queries.EveryStep),
-    "windows": Entry(side_queries.Windows),
-    "feedback": Entry(side_queries.Feedback),
+    "every-step": Entry(asking.EveryStep),
+    "windows": Entry(asking.Windows),
+    "feedback": Entry(asking.Feedback),
+    "et-gp-ucb": Entry(policies.ETGPUCB, policies.BeliefPolicy.__init__),
     "uniform-random": Entry(policies.UniformRandom),
     "auto": Entry(policies.Auto),
     "phased-elimination": Entry(PhasedElimination, BatchElimination._configure),

@@ -7,16 +7,10 @@ from typing import Any
 import numpy as np
 
 from driftpeak.learning import cross_validate, fit
+from driftpeak.named.policies import memory_parameter
 from driftpeak.priors import Prior
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
-FORGETTING = {
-    "tv-gp-ucb": "drift",
-    "w-gp-ucb": "discount",
-    "sw-gp-ucb": "window",
-    "ui-gp-ucb": "exponent",
-    "r-gp-ucb": "period",
-}
 
 
 @dataclass(frozen=True)
@@ -86,6 +80,6 @@ def complete(policies: Sequence[str], found: dict[str, Finding]) -> list[str]:
 def _open(text: str) -> str | None:
     """The memory that a policy leaves open, if any."""
     policy, _, given = text.partition(":")
-    parameter = FORGETTING.get(policy)
+    parameter = memory_parameter(policy)
     keys = [pair.partition("=")[0] for pair in given.split(",")]
     return None if parameter in keys else parameter

@@ -1,17 +1,20 @@
 """Policies and widths by name, as on the command line: `NAME[:key=value,...]`.
 
-`tv-gp-ucb:drift=0.03` is `TVGPUCB(prior, drift=0.03)`. Parameters left out take the defaults below.
+`tv-gp-ucb:drift=0.03` is `TVGPUCB(prior, drift=0.03)`. What can be given, and the defaults, are
+those of the constructors' own signatures (`driftpeak.named.parameters`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, get_type_hints
 
 from driftpeak import widths
-from driftpeak.beliefs import FORMS
 from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.learning.cross_validation import FAMILIES
+from driftpeak.named.parameters import Parameter, parameters, split, summary
 from driftpeak.policies import (
+    ABO,
     ADAOPKB,
+    ETGPUCB,
     GPUCB,
     IGPUCB,
     OPKB,
@@ -26,6 +29,7 @@ from driftpeak.policies import (
     AdaptiveRPERP,
     AdaptiveSparQ,
     Auto,
+    BeliefPolicy,
     BestFixedArm,
     Clairvoyant,
     Policy,
@@ -34,124 +38,104 @@ from driftpeak.policies import (
     UniformRandom,
     WSparQ,
 )
-from driftpeak.policies.belief_policy import ACQUISITIONS
 from driftpeak.policies.opkb_constants import Constants
 from driftpeak.priors import Prior
 from driftpeak.widths import Width
 
-Parameters = Mapping[str, Any]
-"""Default values by key; a type stands for a parameter without a default."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """How to make what a name stands for."""
-
-    make: Callable[..., Any]
-    parameters: Parameters
-    is_belief: bool = True  # takes a width, an acquisition and a form
-    has_horizon: bool = False  # planned for so many steps: by default those of the run
-
-
-OPTIONS: Parameters = {"acquisition": ACQUISITIONS[0], "form": FORMS[0]}
-
-_ELIMINATION: Parameters = {
-    "horizon": int,
-    "norm_bound": 3.0,
-    "noise_scale": float,
-    "delta": 0.1,
-    "constant": 1.0,
+POLICIES: dict[str, Callable[..., Policy]] = {
+    "auto": Auto,
+    "random": UniformRandom,
+    "best-fixed-arm": BestFixedArm,
+    "clairvoyant": Clairvoyant,
+    "gp-ucb": GPUCB,
+    "igp-ucb": IGPUCB,
+    "r-gp-ucb": RGPUCB,
+    "sw-gp-ucb": SWGPUCB,
+    "tv-gp-ucb": TVGPUCB,
+    "w-gp-ucb": WGPUCB,
+    "ui-gp-ucb": UIGPUCB,
+    "et-gp-ucb": ETGPUCB,
+    "abo": ABO,
+    "sparq": SparQ,
+    "w-sparq": WSparQ,
+    "adaptive-sparq": AdaptiveSparQ,
+    "pe": PE,
+    "r-perp": RPERP,
+    "adaptive-r-perp": AdaptiveRPERP,
+    "opkb": OPKB,
+    "r-opkb": ROPKB,
+    "ada-opkb": ADAOPKB,
+    "rexp3": RExp3,
 }
-_PRESET: Parameters = {
-    "horizon": int,
-    "reward_bound": float,
-    "preset": "tuned",
-    **{field.name: type(field.default) for field in fields(Constants)},
-}
-_SIDE_QUERIES: Parameters = {"rate": 1.0, "dimension": int, "mixing": int}
-
-POLICIES: dict[str, Entry] = {
-    "random": Entry(UniformRandom, {}, is_belief=False),
-    "best-fixed-arm": Entry(BestFixedArm, {}, is_belief=False),
-    "clairvoyant": Entry(Clairvoyant, {}, is_belief=False),
-    "auto": Entry(
-        Auto, {"switching": 0.001, "leak": 0.01, "outlier": 6.0, "mix_every": 3}, is_belief=False
-    ),
-    "gp-ucb": Entry(GPUCB, {}),
-    "igp-ucb": Entry(
-        IGPUCB, {"norm_bound": 1.0, "noise_scale": float, "delta": 0.1, "horizon": int}
-    ),
-    "r-gp-ucb": Entry(RGPUCB, {"period": 15.0}),
-    "sw-gp-ucb": Entry(SWGPUCB, {"window": 50}),
-    "tv-gp-ucb": Entry(TVGPUCB, {"drift": 0.03}),
-    "w-gp-ucb": Entry(WGPUCB, {"discount": 0.9}),
-    "ui-gp-ucb": Entry(UIGPUCB, {"exponent": 1.0, "slope": 1.0}),
-    "sparq": Entry(SparQ, _SIDE_QUERIES),
-    "w-sparq": Entry(WSparQ, {"exponent": 1.0, "a": 0.25, "slope": 1.0, **_SIDE_QUERIES}),
-    "adaptive-sparq": Entry(AdaptiveSparQ, {"a": 0.25, **_SIDE_QUERIES}),
-    "pe": Entry(PE, _ELIMINATION, is_belief=False, has_horizon=True),
-    "r-perp": Entry(
-        RPERP,
-        {**_ELIMINATION, "period": int, "variation": float},
-        is_belief=False,
-        has_horizon=True,
-    ),
-    "adaptive-r-perp": Entry(
-        AdaptiveRPERP,
-        {**_ELIMINATION, "false_alarms": 0.1, "exploration": 0.1, "evidence": "harm"},
-        is_belief=False,
-        has_horizon=True,
-    ),
-    "opkb": Entry(OPKB, {**_PRESET, "period": int}, is_belief=False, has_horizon=True),
-    "r-opkb": Entry(ROPKB, {**_PRESET, "variation": float}, is_belief=False, has_horizon=True),
-    "ada-opkb": Entry(ADAOPKB, _PRESET, is_belief=False, has_horizon=True),
-    "rexp3": Entry(
-        RExp3,
-        {"horizon": int, "variation": float, "reward_bound": float},
-        is_belief=False,
-        has_horizon=True,
-    ),
-}
-
 DEFAULT_POLICIES = ("auto", "random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb")
 
-_RKHS: Parameters = {"norm_bound": 1.0, "noise_scale": 1.0, "delta": 0.1}
-
-# made from the parameters and, by name, what the run knows: points, noise_variance, horizon
-WIDTHS: dict[str, Callable[..., Width]] = {
-    "scaled-log": lambda run, **given: widths.ScaledLog(**given),
-    "constant": lambda run, **given: widths.Constant(**given),
-    "finite-domain": lambda run, **given: widths.FiniteDomain(run.points, **given),
-    "igp": lambda run, **given: widths.IGP(**given),
-    "confidence": lambda run, **given: widths.Confidence(
-        **given, noise_variance=run.noise_variance
-    ),
-    "sliding-confidence": lambda run, **given: widths.SlidingConfidence(
-        **given, noise_variance=run.noise_variance, horizon=run.horizon
-    ),
-    "heteroscedastic": lambda run, **given: widths.Heteroscedastic(**given),
+MEMORY: Mapping[str, Any] = {
+    "period": 15.0,
+    "window": 50,
+    "drift": 0.03,
+    "discount": 0.9,
+    "exponent": 1.0,
+    "lengthscale": 30.0,
 }
-WIDTH_PARAMETERS: dict[str, Parameters] = {
-    "scaled-log": {"c1": 0.8, "c2": 4.0},
-    "constant": {"value": 1.0},
-    "finite-domain": {"delta": 0.1},
-    "igp": _RKHS,
-    "confidence": _RKHS,
-    "sliding-confidence": _RKHS,
-    "heteroscedastic": {"norm_bound": 1.0, "delta": 0.1},
+"""How fast a policy forgets, where it must be told and nobody says. Period and drift are those that
+B16 found for its sensors; the others are as good a start as any, and no more."""
+
+WIDTHS: dict[str, type[Width]] = {
+    "scaled-log": widths.ScaledLog,
+    "constant": widths.Constant,
+    "finite-domain": widths.FiniteDomain,
+    "igp": widths.IGP,
+    "confidence": widths.Confidence,
+    "sliding-confidence": widths.SlidingConfidence,
+    "heteroscedastic": widths.Heteroscedastic,
 }
+OWN_WIDTH = ("igp-ucb",)
+"""Policies that have a width of their own unless they are given another in Python."""
+
+HANDED_ON: Mapping[str, Any] = {"constants": Constants, "options": OPKB}
 
 
-@dataclass(frozen=True)
-class _Run:
-    points: int
-    noise_variance: float
-    horizon: int
+def policy_parameters(name: str) -> dict[str, Parameter]:
+    """What the policy of this name can be told, by argument."""
+    make = POLICIES[name]
+    found = parameters(make, HANDED_ON)
+    told = found.keys() & MEMORY if _is_belief(make) else {k for k in found if found[k].required}
+    return found | {
+        key: Parameter(key, found[key].kind, MEMORY[key]) for key in told if key in MEMORY
+    }
+
+
+def memory_parameter(name: str) -> str | None:
+    """The argument of a GP-UCB policy that says how fast it forgets, if it can be learned."""
+    if name not in POLICIES or not _is_belief(POLICIES[name]):
+        return None
+    return next((key for key in policy_parameters(name) if key in FAMILIES), None)
+
+
+class Line(NamedTuple):
+    """A line of the tables of policies and widths."""
+
+    name: str
+    parameters: tuple[str, ...]
+    summary: str
+
+
+def policy_lines() -> Iterator[Line]:
+    """All policies, as the command line's help and the docs list them."""
+    for name, make in POLICIES.items():
+        given = policy_parameters(name).values()
+        yield Line(name, tuple(str(one) for one in given), summary(make))
+
+
+def width_lines() -> Iterator[Line]:
+    """All widths, likewise."""
+    for name, make in WIDTHS.items():
+        yield Line(name, tuple(map(str, _width_parameters(make).values())), summary(make))
 
 
 def make_policies(
     texts: Sequence[str], prior: Prior, steps: int, *, width: str = "scaled-log"
-) -> dict[str, Policy[Any]]:
+) -> dict[str, Policy]:
     """The policies that `texts` describe, each under its name, or under its whole text if the
     name alone is not unique.
 
@@ -175,7 +159,7 @@ def make_policies(
 
 def make_policy(
     text: str, prior: Prior, width: Width | None = None, steps: int | None = None
-) -> Policy[Any]:
+) -> Policy:
     """The policy that `text` describes.
 
     Arguments:
@@ -187,15 +171,19 @@ def make_policy(
     Raises:
         DriftpeakError: as for `make_policies`, or a policy that needs a horizon and has none.
     """
-    name, given = _parse("policy", text, {key: entry.parameters for key, entry in POLICIES.items()})
-    entry = POLICIES[name]
-    if entry.is_belief and name != "igp-ucb":
-        given = {"width": width, **given}
-    if entry.has_horizon and "horizon" not in given:
+    name = _known("policy", text, POLICIES)
+    known = policy_parameters(name)
+    given = split(text, known)
+    for key, parameter in known.items():
+        if parameter.default is not None and key in MEMORY:
+            given.setdefault(key, parameter.default)
+    if _has_width(POLICIES[name]) and name not in OWN_WIDTH:
+        given["width"] = width
+    if "horizon" in known and known["horizon"].required and "horizon" not in given:
         if steps is None:
             raise DriftpeakError(f"{text}: {name} is planned for so many steps: give horizon=...")
         given["horizon"] = steps
-    return _with_culprit(text, lambda: entry.make(prior, **given))
+    return _with_culprit(text, lambda: POLICIES[name](prior, **given))
 
 
 def make_width(text: str, prior: Prior, steps: int) -> Width:
@@ -204,9 +192,38 @@ def make_width(text: str, prior: Prior, steps: int) -> Width:
     Raises:
         DriftpeakError: as for `make_policies`.
     """
-    name, given = _parse("width", text, WIDTH_PARAMETERS)
-    run = _Run(len(prior), prior.noise_variance, steps)
-    return _with_culprit(text, lambda: WIDTHS[name](run, **given))
+    make = WIDTHS[_known("width", text, WIDTHS)]
+    given = split(text, _width_parameters(make))
+    run = {"points": len(prior), "noise_variance": prior.noise_variance, "horizon": steps}
+    known = parameters(make, {})
+    given |= {key: value for key, value in run.items() if key in known}
+    if make is widths.Constant:
+        given.setdefault("value", 1.0)
+    return _with_culprit(text, lambda: make(**given))
+
+
+def _width_parameters(make: type[Width]) -> dict[str, Parameter]:
+    """What a width can be told beside what the run knows."""
+    known = ("points", "noise_variance", "horizon")
+    return {key: one for key, one in parameters(make, {}).items() if key not in known}
+
+
+def _known(what: str, text: str, names: Mapping[str, Any]) -> str:
+    name = text.partition(":")[0]
+    if name not in names:
+        raise DriftpeakError(
+            f"unknown {what} {name!r}; known: {', '.join(names)}." + nearest(name, list(names))
+        )
+    return name
+
+
+def _is_belief(make: Callable[..., Any]) -> bool:
+    return get_type_hints(make).get("return") is BeliefPolicy
+
+
+def _has_width(make: Callable[..., Any]) -> bool:
+    """Whether it takes the width that --width names: all that act on a belief and a width."""
+    return "acquisition" in parameters(make, HANDED_ON)
 
 
 def _with_culprit(text: str, make: Callable[[], Any]) -> Any:
@@ -214,37 +231,3 @@ def _with_culprit(text: str, make: Callable[[], Any]) -> Any:
         return make()
     except DriftpeakError as error:
         raise DriftpeakError(f"{text}: {error}") from None
-
-
-def _parse(
-    what: str, text: str, parameters: Mapping[str, Parameters]
-) -> tuple[str, dict[str, Any]]:
-    name, _, rest = text.partition(":")
-    if name not in parameters:
-        raise DriftpeakError(
-            f"unknown {what} {name!r}; known: {', '.join(parameters)}."
-            + nearest(name, list(parameters))
-        )
-    known: dict[str, Any] = dict(parameters[name])
-    if what == "policy" and POLICIES[name].is_belief:
-        known |= OPTIONS
-    given = {key: value for key, value in known.items() if not isinstance(value, type)}
-    for pair in filter(None, rest.split(",")):
-        key, equals, value = pair.partition("=")
-        if not equals or key not in known:
-            accepted = ", ".join(f"{name}=..." for name in known) or "none"
-            raise DriftpeakError(
-                f"{text}: {pair!r} is not a parameter of {name}; accepted: {accepted}."
-                + nearest(key, list(known))
-            )
-        kind = known[key] if isinstance(known[key], type) else type(known[key])
-        given[key] = _convert(f"{text}: {key}", value, kind)
-    return name, given
-
-
-def _convert(name: str, value: str, kind: type) -> Any:
-    try:
-        return kind(value)
-    except ValueError:
-        wanted = {int: "an integer", float: "a number"}[kind]
-        raise DriftpeakError(f"{name} must be {wanted}; got {value!r}") from None

@@ -6,14 +6,18 @@ from driftpeak.policies.baselines import BestFixedArm, Clairvoyant, RExp3, Unifo
 from driftpeak.policies.belief_policy import BeliefPolicy
 from driftpeak.policies.doubling import Doubling
 from driftpeak.policies.elimination import PE, RPERP
+from driftpeak.policies.event_triggered import ETGPUCB
 from driftpeak.policies.opkb import ADAOPKB, OPKB, ROPKB
-from driftpeak.policies.protocol import Policy
+from driftpeak.policies.player import Player, Prediction, Reading
+from driftpeak.policies.protocol import ActingPolicy, Policy
 from driftpeak.policies.random_start import RandomStart
 from driftpeak.policies.side_queries import AdaptiveSparQ, SparQ, WSparQ
-from driftpeak.policies.ucb import GPUCB, IGPUCB, RGPUCB, SWGPUCB, TVGPUCB, UIGPUCB, WGPUCB
+from driftpeak.policies.ucb import ABO, GPUCB, IGPUCB, RGPUCB, SWGPUCB, TVGPUCB, UIGPUCB, WGPUCB
 
 __all__ = [
+    "ABO",
     "ADAOPKB",
+    "ETGPUCB",
     "GPUCB",
     "IGPUCB",
     "OPKB",
@@ -25,6 +29,7 @@ __all__ = [
     "TVGPUCB",
     "UIGPUCB",
     "WGPUCB",
+    "ActingPolicy",
     "AdaptiveRPERP",
     "AdaptiveSparQ",
     "Auto",
@@ -32,9 +37,12 @@ __all__ = [
     "BestFixedArm",
     "Clairvoyant",
     "Doubling",
+    "Player",
     "Policy",
+    "Prediction",
     "RExp3",
     "RandomStart",
+    "Reading",
     "SparQ",
     "UniformRandom",
     "WSparQ",

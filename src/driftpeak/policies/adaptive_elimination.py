@@ -54,7 +54,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, unit_interval
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.batch_elimination import BatchElimination, Options
-from driftpeak.policies.protocol import Query, Scalar, checked_reward
+from driftpeak.policies.player import Query, Scalar, checked_reward
 from driftpeak.priors import Prior
 
 Evidence = Literal["harm", "change"]

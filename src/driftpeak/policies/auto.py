@@ -31,6 +31,8 @@ from driftpeak.bank import (
     Bank,
     BankState,
     Forecast,
+    Level,
+    LevelState,
     MarkovMotion,
     Motion,
     Scale,
@@ -41,9 +43,10 @@ from driftpeak.beliefs import check_times
 from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
 from driftpeak.features import Features, pivoted_cholesky
-from driftpeak.forgetting import TimesLike
+from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.numerics.conditionals import lockstep
-from driftpeak.policies.protocol import Policy, Prediction, Query, Reading, Scalar, checked_reward
+from driftpeak.policies.player import Prediction, Query, Reading, Scalar, checked_reward
+from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.priors import Prior
 
 DRIFTS = (0.0, 0.001, 0.004, 0.016, 0.064, 0.25)
@@ -57,11 +60,12 @@ RECENT = 25.0
 
 
 class AutoState(NamedTuple):
-    """What the members believe, how much each is believed, the scale of the rewards."""
+    """What the members believe, how much each is believed, level and scale of the rewards."""
 
     banks: tuple[BankState, ...]
     weights: Float[Array, " k"]
     changed: Float[Array, " k"]  # probability that the function has lately begun to move that way
+    level: LevelState
     scale: ScaleState
     time: Float[Array, ""]
     step: Int[Array, ""]
@@ -75,7 +79,7 @@ class Predictive(NamedTuple):
     variances: Float[Array, " k"]
 
 
-class Auto(Recorded, Policy[AutoState]):
+class Auto(Recorded, ActingPolicy[AutoState]):
     """A bank of beliefs that infers how the function moves, and how large function and noise are.
 
     Arguments:
@@ -85,6 +89,7 @@ class Auto(Recorded, Policy[AutoState]):
         lengthscales: factors on the kernel's lengthscale; each has its own members.
         learn_scale: whether the scale of function and noise is learned too; if not, it is the
             prior's.
+        learn_level: whether a constant that the prior mean lacks is learned too.
         switching: probability per step that the function changes its way of moving.
         mix_every: steps between two times that the members learn from one another.
         leak: s, the share of the weights that returns to equal ones at every step.
@@ -99,6 +104,7 @@ class Auto(Recorded, Policy[AutoState]):
     """
 
     banks: tuple[Bank, ...]
+    level: Level
     scale: Scale
     mean: Any
     noise_variance: Any
@@ -118,6 +124,7 @@ class Auto(Recorded, Policy[AutoState]):
         rates: Any = RATES,
         lengthscales: Any = (1.0,),
         learn_scale: bool = True,
+        learn_level: bool = True,
         switching: float = 0.001,
         mix_every: int = 3,
         leak: float = 0.01,
@@ -143,7 +150,8 @@ class Auto(Recorded, Policy[AutoState]):
                 "lengthscales=(1.0,) for arms without coordinates or with given features"
             )
         self.banks = tuple(
-            Bank(prior, tuple(motions), features or _features(prior, factor)) for factor in factors
+            Bank(prior, tuple(motions), features or _features(prior, factor), series=2)
+            for factor in factors
         )
         names = [f"drift {drift:g}" for drift in drifts] + [f"momentum {rate:g}" for rate in rates]
         self.labels = tuple(
@@ -151,6 +159,7 @@ class Auto(Recorded, Policy[AutoState]):
             for factor in factors
             for name in names
         )
+        self.level = Level(float(prior.variance.mean()), learn=learn_level)
         self.scale = Scale(learn=learn_scale)
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
@@ -171,7 +180,7 @@ class Auto(Recorded, Policy[AutoState]):
     def deterministic(self) -> bool:
         return True
 
-    def prepare(self, times: TimesLike) -> "Auto":
+    def prepare(self, times: TimesLike | AtMost) -> "Auto":
         steps = np.diff(check_times(times))
         steps = steps[steps > 0]
         unit = np.float64(np.median(steps)) if len(steps) else np.float64(1.0)
@@ -182,13 +191,14 @@ class Auto(Recorded, Policy[AutoState]):
             tuple(bank.init() for bank in self.banks),
             jnp.asarray(self.start),
             jnp.zeros(len(self.start)),
+            self.level.init(len(self.start)),
             self.scale.init(),
             jnp.zeros(()),
             jnp.zeros((), int),
         )
 
     def ask(self, state: AutoState, time: Scalar) -> tuple[AutoState, Query]:
-        mean, variance = self._forecast(state, time)
+        mean, variance = self._expected(state, self._forecast(state, time))
         step = state.step + 1
         width = jnp.sqrt(
             jnp.minimum(0.8 * jnp.log(4.0 * step), -0.7 * jnp.log(self.drift))
@@ -198,54 +208,81 @@ class Auto(Recorded, Policy[AutoState]):
         return state._replace(step=step), jnp.argmax(self.mean + state.weights @ upper)
 
     def tell(self, state: AutoState, query: Query, reward: Scalar, time: Scalar) -> AutoState:
-        mean, variance = self._forecast(state, time, query)
+        forecast = self._forecast(state, time, query)
         amplitude, noise = state.scale.amplitude, self.noise_variance * state.scale.ratio
-
         residual = checked_reward(reward) - jnp.asarray(self.mean)[query]
+
+        # by member and level: what is expected of the function
+        levels = self.level.given(state.level, amplitude)
+        lift = 1 - forecast.mean[:, 1]
+        means = forecast.mean[:, :1] + levels.mean * lift[:, None]
+        variances = forecast.variance[:, None] + levels.variance * lift[:, None] ** 2
+        scale = self._rescaled(state, residual, means, variances)
+
+        mean, variance = self._expected(state, forecast)
         expected = state.weights @ mean
-        spread = state.weights @ (mean - expected) ** 2
-        scale = self.scale.update(
-            state.scale,
-            residual - expected,
-            state.weights @ variance + spread / amplitude,
-            self.noise_variance,
-        )
-        total = amplitude * (variance + noise)
-        far = self.outlier * jnp.sqrt((total + (mean - expected) ** 2).max())
+        ceiling = jnp.maximum(state.scale.ceiling, amplitude)
+        far = ceiling * (variance + noise) + (mean - expected) ** 2
+        far = self.outlier * jnp.sqrt(far.max())
         residual = expected + jnp.clip(residual - expected, -far, far)
 
-        surprise = -0.5 * ((residual - mean) ** 2 / total + jnp.log(total))
-        weights = jax.nn.softmax(jnp.log(state.weights) + surprise)
-        elapsed = self._elapsed(state, time)
+        totals = amplitude * (variances + noise)
+        surprise = -0.5 * ((residual - means) ** 2 / totals + jnp.log(totals))
+        evidence = jax.nn.logsumexp(surprise, axis=1, b=levels.chance)
+        weights = jax.nn.softmax(jnp.log(state.weights) + evidence)
+
+        missed = residual - forecast.mean[:, 0]
+        level = self.level.update(state.level, missed, lift, forecast.variance + noise)
+        elapsed, observed = self._elapsed(state, time), jnp.stack([residual, jnp.ones(())])
         banks = tuple(
-            bank.update(own, query, residual, noise, elapsed)
+            bank.update(own, query, observed, noise, elapsed)
             for bank, own in zip(self.banks, state.banks, strict=True)
         )
-        own = (self, banks, weights, state.changed * jnp.exp(-1 / RECENT), amplitude)
+        found = weights @ self.level.given(level, amplitude).moments(amplitude)[0]
+        shares = jnp.stack([jnp.ones(()), -found])
+        own = (self, banks, weights, state.changed * jnp.exp(-1 / RECENT), amplitude, shares)
         banks, changed = lockstep(_mix, state.step % self.mix_every == 0, own)
         return AutoState(
             banks,
             (1 - self.leak) * weights + self.leak * self.start,
             changed,
+            level,
             scale,
             jnp.asarray(time, dtype=float),
             state.step,
         )
 
+    def _rescaled(
+        self,
+        state: AutoState,
+        residual: Scalar,
+        means: Float[Array, "k h"],
+        variances: Float[Array, "k h"],
+    ) -> ScaleState:
+        """What is known of the scale after a reward, the members taken together."""
+        expected = state.weights @ means
+        spread = state.weights @ (means - expected[None]) ** 2 / state.scale.amplitude
+        grid = jnp.exp(self.scale.amplitudes)
+        pooled = jax.tree.map(lambda each: jnp.full_like(grid, state.weights @ each), state.level)
+        chance = self.level.given(pooled, grid).chance
+        surprise, variance = residual - expected, state.weights @ variances + spread
+        return self.scale.update(state.scale, surprise, variance, chance, self.noise_variance)
+
     def predictive(self, state: AutoState, query: Query, time: Scalar) -> Predictive:
         """The distribution of a reward at one point: a mixture of Gaussians."""
-        mean, variance = self._forecast(state, time, query)
+        mean, variance = self._expected(state, self._forecast(state, time, query))
         noise = self.noise_variance * state.scale.ratio
         total = state.scale.amplitude * (variance + noise)
         return Predictive(state.weights, jnp.asarray(self.mean)[query] + mean, total)
 
     def predict(self, state: AutoState, time: Scalar) -> Prediction:
-        forecast, amplitude = self._forecast(state, time), state.scale.amplitude
-        expected = state.weights @ forecast.mean
-        spread = state.weights @ (forecast.mean - expected[None, :]) ** 2
+        mean, variance = self._expected(state, self._forecast(state, time))
+        amplitude = state.scale.amplitude
+        expected = state.weights @ mean
+        spread = state.weights @ (mean - expected[None, :]) ** 2
         return Prediction(
             self.mean + expected,
-            amplitude * (state.weights @ jnp.maximum(forecast.variance, 0.0)) + spread,
+            amplitude * (state.weights @ jnp.maximum(variance, 0.0)) + spread,
             amplitude * state.scale.ratio * self.noise_variance,
         )
 
@@ -285,8 +322,16 @@ class Auto(Recorded, Policy[AutoState]):
         # before the first observation the beliefs are stationary: any time will do
         return jnp.maximum(time - state.time, 0.0) / self.unit
 
+    def _expected(self, state: AutoState, forecast: Forecast) -> tuple[Any, Any]:
+        """Of all members, the mean with the level, and the variance in units of the prior's."""
+        amplitude = state.scale.amplitude
+        level, doubt = self.level.given(state.level, amplitude).moments(amplitude)
+        lift = 1 - forecast.mean[:, 1]
+        level, doubt = (x.reshape(-1, *(1,) * (lift.ndim - 1)) for x in (level, doubt))
+        return forecast.mean[:, 0] + level * lift, forecast.variance + doubt * lift**2
+
     def _forecast(self, state: AutoState, time: Scalar, query: Query | None = None) -> Forecast:
-        """What all members expect of all points, or of one."""
+        """What all members expect of all points, or of one, given that the prior mean is right."""
         elapsed = self._elapsed(state, time)
         each = [
             bank.posterior(own, elapsed) if query is None else bank.forecast(own, query, elapsed)
@@ -297,14 +342,14 @@ class Auto(Recorded, Policy[AutoState]):
 
 def _mix(due: Any, own: Any) -> Any:
     """Let the members of every bank learn from one another, if it is time to."""
-    policy, banks, weights, changed, amplitude = own
+    policy, banks, weights, changed, amplitude, shares = own
 
     def mix() -> Any:
         mixed, fresh, begin = [], [], 0
         for bank, state in zip(policy.banks, banks, strict=True):
             mine = slice(begin, begin + bank.count)
             begin = mine.stop
-            state, new = bank.mix(state, weights[mine], policy.switching, amplitude)
+            state, new = bank.mix(state, weights[mine], policy.switching, amplitude, shares)
             mixed.append(state)
             fresh.append(new)
         new = jnp.concatenate(fresh)

@@ -12,7 +12,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak.arguments import Recorded
 from driftpeak.errors import at_least_integer, positive
 from driftpeak.policies.planned import PlannedPolicy
-from driftpeak.policies.protocol import Foresight, Policy, Query, Scalar, checked_reward
+from driftpeak.policies.player import Foresight, Query, Scalar, checked_reward
+from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import rexp3_batch_length
@@ -25,7 +26,7 @@ class RandomState(NamedTuple):
     key: PRNGKeyArray
 
 
-class UniformRandom(Recorded, Policy[RandomState]):
+class UniformRandom(Recorded, ActingPolicy[RandomState]):
     """Sample a point uniformly at random. The prior only says how many there are."""
 
     size: int = eqx.field(static=True)
@@ -48,7 +49,7 @@ class UniformRandom(Recorded, Policy[RandomState]):
         return state
 
 
-class Foreseeing(Policy[Float[Array, " n"]]):
+class Foreseeing(ActingPolicy[Float[Array, " n"]]):
     """Sample the largest of the values it was shown. Base class."""
 
     size: int = eqx.field(static=True)

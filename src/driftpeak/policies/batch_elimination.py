@@ -18,11 +18,12 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak.arguments import Recorded
 from driftpeak.beliefs.posterior import FeaturePrior
+from driftpeak.errors import DriftpeakError
 from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.policies.planned import PlannedPolicy
-from driftpeak.policies.protocol import State
+from driftpeak.policies.player import State
 from driftpeak.priors import Prior
-from driftpeak.widths import Elimination
+from driftpeak.widths import Elimination, FixedDesign
 
 PLAUSIBLE_NOISE = 5.0
 """A reward further than this many noise scales outside +-B contradicts the bound B."""
@@ -34,7 +35,7 @@ class Options(TypedDict, total=False):
     norm_bound: float
     noise_scale: float | None
     delta: float
-    constant: float
+    constant: float | None
     features: Features | None
 
 
@@ -59,21 +60,27 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
         norm_bound: float = 1.0,
         noise_scale: float | None = None,
         delta: float = 0.1,
-        constant: float = 1.0,
+        constant: float | None = 1.0,
+        batches: int | None = None,
         features: Features | None = None,
     ) -> None:
-        """`feature_share`: what default features may miss of any variance, in noise variances."""
+        """`feature_share`: what default features may miss of any variance, in noise variances.
+
+        `batches`: how many there are, where none is queried in random order: no `constant` needed.
+        """
         noise_scale = math.sqrt(prior.noise_variance) if noise_scale is None else noise_scale
-        width = Elimination(
-            len(prior),
-            horizon=horizon,
-            period=period,
-            noise_variance=prior.noise_variance,
-            norm_bound=norm_bound,
-            noise_scale=noise_scale,
-            delta=delta,
-            constant=constant,
-        )
+        width: Elimination | FixedDesign
+        given: dict[str, Any] = {
+            "noise_variance": prior.noise_variance, "norm_bound": norm_bound,
+            "noise_scale": noise_scale, "delta": delta,
+        }  # fmt: skip
+        if constant is not None:
+            given |= {"horizon": horizon, "period": period, "constant": constant}
+            width = Elimination(len(prior), **given)
+        elif batches is not None:
+            width = FixedDesign(len(prior), batches=batches, **given)
+        else:
+            raise DriftpeakError("constant must be a number: a random order costs the width C")
         if features is None:
             share = feature_share * prior.noise_variance / prior.variance.max()
             features = pivoted_cholesky(prior.kernel, prior.domain, tolerance=share)

@@ -1,6 +1,7 @@
 """A belief under a forgetting rule, and a way to act on it: all of the GP-UCB family."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
@@ -11,8 +12,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak.beliefs import Belief, Form, check_form, check_times, make_belief
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
-from driftpeak.forgetting import Forgetting, TimesLike
-from driftpeak.policies.protocol import Policy, Prediction, Query, Scalar, checked_reward
+from driftpeak.forgetting import AtMost, Drift, Forgetting, TimesLike
+from driftpeak.policies.player import Player, Prediction, Query, Scalar, checked_reward
+from driftpeak.policies.protocol import Policy
 from driftpeak.priors import Prior
 from driftpeak.widths import ScaledLog, Width
 
@@ -59,11 +61,10 @@ class BeliefState(NamedTuple):
     key: PRNGKeyArray
 
 
-class BeliefPolicy(Policy[BeliefState]):
+class BeliefPolicy(Policy):
     """Sample where the acquisition, given the belief, is largest (the first such point).
 
-    Made by the constructors in `driftpeak.policies.ucb`; `prepare` fixes its sizes and turns it
-    into the `PreparedBeliefPolicy` that acts.
+    Made by the constructors in `driftpeak.policies.ucb`.
     """
 
     prior: Prior
@@ -104,30 +105,27 @@ class BeliefPolicy(Policy[BeliefState]):
     def deterministic(self) -> bool:
         return self.acquisition == "ucb"
 
-    def prepare(self, times: TimesLike) -> "PreparedBeliefPolicy":
-        times = check_times(times)
+    @property
+    def assumed(self) -> Mapping[str, float]:
+        rule = self.forgetting
+        return {"drift": float(rule.drift)} if isinstance(rule, Drift) else {}
+
+    def prepare(self, times: TimesLike | AtMost) -> "BeliefPlayer":
+        known = check_times(times)
         constant = self.forgetting.reweighting == "never"
-        self.width.check(self.forgetting.memory(times) if constant else len(times))
+        most = self.forgetting.memory(known) if constant else len(known)
+        self.width.check(self.prior, most)
         belief = make_belief(
             self.prior, self.forgetting, times, form=self.form, features=self.features
         )
         thompson = self.acquisition == "thompson"
-        return PreparedBeliefPolicy(
+        return BeliefPlayer(
             belief, ThompsonSampling() if thompson else UpperConfidenceBound(self.width)
         )
 
-    def init(self, key: PRNGKeyArray) -> BeliefState:
-        raise DriftpeakError("call policy.prepare(times) first: it fixes the sizes of the state")
 
-    def ask(self, state: BeliefState, time: Scalar) -> tuple[BeliefState, Query]:
-        raise DriftpeakError("call policy.prepare(times) first, and ask what it returns")
-
-    def tell(self, state: BeliefState, query: Query, reward: Scalar, time: Scalar) -> BeliefState:
-        raise DriftpeakError("call policy.prepare(times) first, and tell what it returns")
-
-
-class PreparedBeliefPolicy(Policy[BeliefState]):
-    """A belief of fixed size and an acquisition: what runs."""
+class BeliefPlayer(Player[BeliefState]):
+    """A belief of fixed size and an acquisition."""
 
     belief: Belief[Any]
     acquisition: Acquisition
@@ -141,9 +139,9 @@ class PreparedBeliefPolicy(Policy[BeliefState]):
 
     def ask(self, state: BeliefState, time: Scalar) -> tuple[BeliefState, Query]:
         step = state.step + 1
-        key = jax.random.fold_in(state.key, step)
-        scores = self.acquisition(self.belief, state.belief, time, step, key)
-        return state._replace(step=step), jnp.argmax(scores)
+        key, own = jax.random.split(state.key)
+        scores = self.acquisition(self.belief, state.belief, time, step, own)
+        return BeliefState(state.belief, step, key), jnp.argmax(scores)
 
     def tell(self, state: BeliefState, query: Query, reward: Scalar, time: Scalar) -> BeliefState:
         belief = self.belief.update(state.belief, query, checked_reward(reward), time)
@@ -152,6 +150,9 @@ class PreparedBeliefPolicy(Policy[BeliefState]):
     def predict(self, state: BeliefState, time: Scalar) -> Prediction:
         posterior = self.belief.posterior(state.belief, time)
         return Prediction(posterior.mean, posterior.variance, self.belief.prior.noise_variance)
+
+    def held(self, state: BeliefState, time: Scalar) -> Int[Array, ""]:
+        return self.belief.posterior(state.belief, time).observations
 
     def refresh(self, state: BeliefState) -> BeliefState:
         return state._replace(belief=self.belief.refresh(state.belief))

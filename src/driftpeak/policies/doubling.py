@@ -1,22 +1,33 @@
 """The doubling trick: never-ending use of a policy that must know its horizon."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from driftpeak.beliefs import check_times
 from driftpeak.errors import DriftpeakError, at_least_integer
-from driftpeak.forgetting import TimesLike
+from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.numerics.conditionals import lockstep
-from driftpeak.policies.protocol import Policy, Query, Scalar, checked_reward
+from driftpeak.policies.player import (
+    Asks,
+    Player,
+    Prediction,
+    Query,
+    Reading,
+    Scalar,
+    checked_answers,
+    checked_reward,
+)
+from driftpeak.policies.protocol import Policy
 
 
-class Doubling(Policy[Any]):
+class Doubling(Policy):
     """A policy planned for `first` steps, then a new one for twice as many, and so on.
 
     `Doubling(lambda horizon: RPERP(prior, horizon=horizon))`. A regret bound of order
@@ -31,115 +42,187 @@ class Doubling(Policy[Any]):
         DriftpeakError: first below 2, a policy that sees the true function.
     """
 
-    make: Callable[[int], Policy[Any]] = eqx.field(static=True)
+    make: Callable[[int], Policy] = eqx.field(static=True)
     first: int = eqx.field(static=True)
-    size: int = eqx.field(static=True)
-    certain: bool = eqx.field(static=True)
+    example: Policy
 
-    def __init__(self, make: Callable[[int], Policy[Any]], *, first: int = 128) -> None:
+    def __init__(self, make: Callable[[int], Policy], *, first: int = 128) -> None:
         self.make = make
         self.first = at_least_integer("first", first, 2)
-        example = make(self.first)
-        if example.foresight != "none":
+        self.example = make(self.first)
+        if self.example.foresight != "none":
             raise DriftpeakError("a policy that sees the true function needs no doubling")
-        self.size = example.points
-        self.certain = example.deterministic
 
     @property
     def points(self) -> int:
-        return self.size
+        return self.example.points
 
     @property
     def deterministic(self) -> bool:
-        return self.certain
+        return self.example.deterministic
+
+    @property
+    def learns_from_any(self) -> bool:
+        return self.example.learns_from_any
+
+    @property
+    def assumed(self) -> Mapping[str, float]:
+        return self.example.assumed
 
     def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
-        return self.make(self.first).out_of_bounds(actions, rewards)
+        return self.example.out_of_bounds(actions, rewards)
 
     @property
     def bounds_in_words(self) -> str:
-        return self.make(self.first).bounds_in_words
+        return self.example.bounds_in_words
 
-    def prepare(self, times: TimesLike) -> "Stages":
-        times = check_times(times)
+    def prepare(self, times: TimesLike | AtMost) -> "Stages":
+        known = check_times(times)
         stages, starts, begin, horizon = [], [], 0, self.first
-        while begin < len(times):
-            stages.append(self.make(horizon).prepare(times[begin : begin + horizon]))
+        while begin < len(known):
+            own = known[begin : begin + horizon]
+            in_any_order = isinstance(times, AtMost)
+            stages.append(self.make(horizon).prepare(AtMost(len(own)) if in_any_order else own))
             starts.append(begin)
             begin, horizon = begin + horizon, 2 * horizon
         return Stages(tuple(stages), np.array(starts))
 
-    def init(self, key: PRNGKeyArray) -> Any:
-        raise DriftpeakError("call policy.prepare(times) first: it fixes the number of stages")
-
-    def ask(self, state: Any, time: Scalar) -> tuple[Any, Query]:
-        raise DriftpeakError("call policy.prepare(times) first, and ask what it returns")
-
-    def tell(self, state: Any, query: Query, reward: Scalar, time: Scalar) -> Any:
-        raise DriftpeakError("call policy.prepare(times) first, and tell what it returns")
-
 
 class StagesState(NamedTuple):
-    """The number of decisions made, and the state of every stage's policy."""
+    """The number of decisions made, and the state of every stage's player."""
 
     step: Int[Array, ""]
     states: tuple[Any, ...]
 
 
-class Stages(Policy[StagesState]):
-    """One policy after another: stage i acts from step `starts[i]` (from 0) on."""
+class Stages(Player[StagesState]):
+    """One player after another: stage i acts from step `starts[i]` (from 0) on."""
 
-    policies: tuple[Policy[Any], ...]
+    players: tuple[Player[Any], ...]
     starts: Any
 
     @property
     def points(self) -> int:
-        return self.policies[0].points
+        return self.players[0].points
 
     def init(self, key: PRNGKeyArray) -> StagesState:
-        keys = jax.random.split(key, len(self.policies))
-        states = tuple(policy.init(k) for policy, k in zip(self.policies, keys, strict=True))
+        keys = jax.random.split(key, len(self.players))
+        states = tuple(player.init(k) for player, k in zip(self.players, keys, strict=True))
         return StagesState(jnp.zeros((), int), states)
 
     def ask(self, state: StagesState, time: Scalar) -> tuple[StagesState, Query]:
-        states, query = lockstep(_ask, self._stage(state.step), (self, state.states, time))
+        states, query = self._change(_ask, state.step, state, time)
         return StagesState(state.step + 1, states), query
 
     def tell(self, state: StagesState, query: Query, reward: Scalar, time: Scalar) -> StagesState:
-        own = (self, state.states, query, checked_reward(reward), time)
-        return state._replace(states=lockstep(_tell, self._stage(state.step - 1), own))
+        own = (query, checked_reward(reward), time)
+        states, _ = self._change(_tell, state.step - 1, state, *own)
+        return state._replace(states=states)
+
+    @property
+    def side_capacity(self) -> int:
+        return max(player.side_capacity for player in self.players)
+
+    @property
+    def consults(self) -> Asks:
+        return self.players[0].consults
+
+    def consult(
+        self, state: StagesState, time: Scalar
+    ) -> tuple[StagesState, Int[Array, " q"], Bool[Array, " q"]]:
+        states, (arms, wanted) = self._change(_consult, state.step, state, time)
+        return state._replace(states=states), arms, wanted
+
+    def hear(
+        self, state: StagesState, arms: Int[Array, " q"], answers: Any, answered: Any, time: Scalar
+    ) -> StagesState:
+        checked_answers(answers, answered)
+        own = (arms, jnp.asarray(answers, float), jnp.asarray(answered, bool), time)
+        states, _ = self._change(_hear, state.step, state, *own)
+        return state._replace(states=states)
+
+    def predict(self, state: StagesState, time: Scalar) -> Prediction | None:
+        return self._see(_predict, state, time)
+
+    def held(self, state: StagesState, time: Scalar) -> Int[Array, ""] | None:
+        return self._see(_held, state, time)
 
     def refresh(self, state: StagesState) -> StagesState:
-        refreshed = (p.refresh(s) for p, s in zip(self.policies, state.states, strict=True))
+        refreshed = (p.refresh(s) for p, s in zip(self.players, state.states, strict=True))
         return state._replace(states=tuple(refreshed))
 
     def restarts(self, state: StagesState) -> Int[Array, ""]:
-        counts = [p.restarts(s) for p, s in zip(self.policies, state.states, strict=True)]
+        counts = [p.restarts(s) for p, s in zip(self.players, state.states, strict=True)]
         return jnp.stack(counts).sum()
+
+    @property
+    def readings(self) -> Mapping[str, Reading]:
+        return self.players[0].readings
+
+    def read(self, state: StagesState) -> dict[str, Any]:
+        return self._see(_read, state)
 
     def _stage(self, step: Any) -> Any:
         return jnp.searchsorted(jnp.asarray(self.starts), step, side="right") - 1
 
+    def _change(self, change: Any, step: Any, state: StagesState, *given: Any) -> Any:
+        """The states after `change` of the stage that acts at `step`, and what else it gave."""
+        return lockstep(partial(_of_one, change), self._stage(step), (self, state.states, given))
 
-def _replaced(states: tuple[Any, ...], stage: int, state: Any) -> tuple[Any, ...]:
-    return (*states[:stage], state, *states[stage + 1 :])
-
-
-def _ask(stage: Any, own: Any) -> Any:
-    self, states, time = own
-
-    def ask(number: int) -> Any:
-        state, query = self.policies[number].ask(states[number], time)
-        return _replaced(states, number, state), jnp.asarray(query, int)
-
-    return jax.lax.switch(stage, [lambda n=n: ask(n) for n in range(len(states))])
+    def _see(self, look: Any, state: StagesState, *given: Any) -> Any:
+        """What the newest stage that has decided shows."""
+        newest = self._stage(jnp.maximum(state.step - 1, 0))
+        return lockstep(partial(_shown_by_one, look), newest, (self, state.states, given))
 
 
-def _tell(stage: Any, own: Any) -> Any:
-    self, states, query, reward, time = own
+def _of_one(change: Any, stage: Any, own: Any) -> Any:
+    self, states, given = own
 
-    def tell(number: int) -> Any:
-        state = self.policies[number].tell(states[number], query, reward, time)
-        return _replaced(states, number, state)
+    def of(number: int) -> Any:
+        state, more = change(self, self.players[number], states[number], *given)
+        return (*states[:number], state, *states[number + 1 :]), more
 
-    return jax.lax.switch(stage, [lambda n=n: tell(n) for n in range(len(states))])
+    return jax.lax.switch(stage, [partial(of, number) for number in range(len(states))])
+
+
+def _shown_by_one(look: Any, stage: Any, own: Any) -> Any:
+    self, states, given = own
+    pairs = zip(self.players, states, strict=True)
+    return jax.lax.switch(stage, [partial(look, *pair, *given) for pair in pairs])
+
+
+def _ask(_: Stages, player: Player[Any], state: Any, time: Scalar) -> Any:
+    state, query = player.ask(state, time)
+    return state, jnp.asarray(query, int)
+
+
+def _tell(_: Stages, player: Player[Any], state: Any, *given: Any) -> Any:
+    return player.tell(state, *given), None
+
+
+def _consult(stages: Stages, player: Player[Any], state: Any, time: Scalar) -> Any:
+    arms, wanted = jnp.zeros(stages.side_capacity, int), jnp.zeros(stages.side_capacity, bool)
+    if size := player.side_capacity:
+        state, own, ours = player.consult(state, time)
+        arms, wanted = arms.at[:size].set(own), wanted.at[:size].set(ours)
+    return state, (arms, wanted)
+
+
+def _hear(
+    _: Stages, player: Player[Any], state: Any, arms: Any, answers: Any, answered: Any, time: Scalar
+) -> Any:
+    if size := player.side_capacity:
+        state = player.hear(state, arms[:size], answers[:size], answered[:size], time)
+    return state, None
+
+
+def _predict(player: Player[Any], state: Any, time: Scalar) -> Any:
+    return player.predict(state, time)
+
+
+def _held(player: Player[Any], state: Any, time: Scalar) -> Any:
+    return player.held(state, time)
+
+
+def _read(player: Player[Any], state: Any) -> Any:
+    return player.read(state)

@@ -19,7 +19,7 @@ from driftpeak.numerics.conditionals import lockstep
 from driftpeak.numerics.precision import double_precision
 from driftpeak.policies.batch_elimination import BatchElimination, Options
 from driftpeak.policies.planned import check_horizon, check_period, default_period
-from driftpeak.policies.protocol import Query, Scalar, checked_reward
+from driftpeak.policies.player import Query, Scalar, checked_reward
 from driftpeak.priors import Prior
 
 FEATURE_SHARE = 1e-3
@@ -79,6 +79,7 @@ class PhasedElimination(BatchElimination[EliminationState]):
             period=period,
             longest=int(self.sizes.max()),
             feature_share=FEATURE_SHARE,
+            batches=None if permute else len(self.sizes),
             **options,
         )
 
@@ -181,12 +182,14 @@ def _open_batch(batch: Any, own: Any) -> Any:
 def PE(prior: Prior, *, horizon: int, **options: Unpack[Options]) -> PhasedElimination:
     """Phased elimination (Li and Scarlett 2022): for a function that stays; the order is as picked.
 
-    Arguments: as for `RPERP`, whose width it shares with one interval.
+    Arguments: as for `RPERP`, but for the width: by default that of Li and Scarlett,
+    `widths.FixedDesign`, and with a `constant` that of IT25 with one interval.
 
     Raises:
         DriftpeakError: a number out of range; a run longer than the horizon.
     """
     horizon = at_least_integer("horizon", horizon, 2)
+    options.setdefault("constant", None)
     return PhasedElimination(prior, horizon=horizon, period=horizon, permute=False, **options)
 
 

@@ -32,7 +32,7 @@ from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.opkb_constants import Constants, preset_constants
 from driftpeak.policies.planned import PlannedPolicy, check_period, default_period
-from driftpeak.policies.protocol import Query, Scalar, checked_reward
+from driftpeak.policies.player import Query, Scalar, checked_reward
 from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
 
@@ -82,7 +82,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
     alpha: Any
     beta: Any  # per block
     mu: Any  # per block
-    detection: Any  # 4 c0 mu, per block
+    limits: Any  # of the test: per replay's index, then per block
     threshold: Any  # of gaps in A, per block
     mixture: Any
     reward_bound: Any
@@ -91,6 +91,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
     block_length: int = eqx.field(static=True)  # E
     blocks: int = eqx.field(static=True)
     first_index: int = eqx.field(static=True)
+    blocks_tested: bool = eqx.field(static=True)
     adaptive: bool = eqx.field(static=True)
 
     def __init__(
@@ -117,22 +118,26 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         self.reward_bound = np.float64(positive("reward_bound", bound))
         self.mean = prior.mean / self.reward_bound
         self.regulariser = np.float64(regulariser)
-        self.design, self.gain = _optimal_design(self.features, regulariser)
+        self.design, log_det = _optimal_design(self.features, regulariser)
+        self.gain = constants.gain_share * log_det
         logarithm = math.log(8 * epoch * math.log2(epoch) * len(prior) / constants.delta)
         self.alpha = np.float64(constants.c4 * constants.sigma / logarithm)
         self.block_length = math.ceil(constants.c3 * self.gain * logarithm)
         self.blocks = 1
         while self.block_length * (2**self.blocks - 1) < epoch:
             self.blocks += 1
-        root = math.sqrt(self.alpha)
-        powers = 2 ** (np.arange(self.blocks) / 2)
-        self.mu = constants.c1 / powers
-        self.beta = constants.c2 / (10 + 4 * root) * self.gain * powers
-        self.detection = 4 * constants.c0 * (40 + 16 * root) * self.mu
+        powers = 2 ** (-np.arange(self.blocks) / 2)
+        epsilon = (40 + 16 * math.sqrt(self.alpha)) / 2 * powers
+        self.mu = constants.c1 * powers
+        self.beta = 2 * constants.c2 * self.gain / epsilon
+        pairs = epsilon[:, None], epsilon[None, :]
+        both = (pairs[0] + pairs[1]) / 2 if constants.averaged else np.maximum(*pairs)
+        self.limits = 4 * constants.c0 * both
         self.threshold = constants.threshold * 2 * self.alpha * self.gain / self.beta
         self.mixture = np.float64(constants.mixture)
         self.horizon, self.period, self.adaptive = horizon, period, adaptive
         self.first_index = constants.first_index
+        self.blocks_tested = constants.blocks_tested
 
     @property
     def points(self) -> int:
@@ -207,6 +212,8 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         done = state.step + 1 - self._start(knowledge)
         ended = self._running(knowledge, state.step) & (done % self._lengths() == 0)
         tested = ended & (index >= self.first_index) & (knowledge.block > self.first_index)
+        if not self.blocks_tested:
+            tested = tested & (index < knowledge.block)
         block_ends = done == self._lengths()[knowledge.block]
         epoch_ends = jnp.zeros((), bool)
         if self.period is not None:
@@ -282,9 +289,8 @@ def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
     gaps = jax.lax.fori_loop(0, policy.blocks + 1, gaps_over, table)
     now, known = gaps[:-1, None, :], knowledge.gaps[None, :, :]
     excess = jnp.maximum(now - 4 * known, known - 4 * now).max(axis=2)
-    limit = jnp.asarray(policy.detection)[jnp.minimum(index[:, None], index[None, :])]
     compared = ended[:, None] & ((index < block) & (index >= policy.first_index))[None, :]
-    changed = (compared & (excess > limit)).any()
+    changed = (compared & (excess > jnp.asarray(policy.limits))).any()
 
     def start_again() -> Knowledge:
         return Knowledge(
@@ -330,7 +336,7 @@ def OPKB(
     horizon: int,
     period: int | None = None,
     reward_bound: float | None = None,
-    preset: str = "tuned",
+    preset: str = "published",
     features: Features | None = None,
     **constants: float,
 ) -> OptimizationBased:
@@ -343,8 +349,8 @@ def OPKB(
             `theory.schedules.elimination_period` gives IT25's. None: no restarts.
         reward_bound: rewards, noise included, lie within this of the prior mean; default three
             deviations of a reward under the prior.
-        preset: "tuned", the constants H23 ran, or "theory", those of its analysis, with which
-            block 0 alone is thousands of steps long.
+        preset: "published", what H23's figures were made with, or "theory", the constants of its
+            analysis, with which block 0 alone is thousands of steps long.
         features: a factor of the covariance; by default one fine enough for s = sigma / T.
         constants: any field of `Constants`, to replace the preset's.
 
@@ -365,19 +371,27 @@ def OPKB(
 
 
 def ROPKB(
-    prior: Prior, *, horizon: int, variation: float | None = None, **options: Any
+    prior: Prior,
+    *,
+    horizon: int,
+    period: int | None = None,
+    variation: float | None = None,
+    **options: Any,
 ) -> OptimizationBased:
     """OPKB restarted every H steps, H from theory (IT25 Theorem 3), for SE and Matern kernels.
 
     Arguments:
         prior, horizon, options: as for `OPKB`.
-        variation: V_T; unknown if left out.
+        period: H; by default theory's.
+        variation: V_T, for theory's H; unknown if left out.
 
     Raises:
-        DriftpeakError: as for `OPKB`, or a kernel that theory gives no H for.
+        DriftpeakError: as for `OPKB`, or no period for a kernel that theory gives no H for.
     """
     horizon = at_least_integer("horizon", horizon, 2)
-    return OPKB(prior, horizon=horizon, period=default_period(prior, horizon, variation), **options)
+    if period is None:
+        period = default_period(prior, horizon, variation)
+    return OPKB(prior, horizon=horizon, period=period, **options)
 
 
 def ADAOPKB(
@@ -385,7 +399,7 @@ def ADAOPKB(
     *,
     horizon: int,
     reward_bound: float | None = None,
-    preset: str = "tuned",
+    preset: str = "published",
     features: Features | None = None,
     **constants: float,
 ) -> OptimizationBased:

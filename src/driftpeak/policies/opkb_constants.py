@@ -11,15 +11,20 @@ from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positiv
 class Constants:
     r"""The constants of H23; the defaults are those of its analysis (Appendix D.1).
 
-    With \(\alpha = c_4 \sigma / \log(C_0 n / \delta)\), \(C_0 = 8 T \log_2 T\) and the gain
-    \(\gamma = \max_P \log\det(I + \frac{T}{\sigma} \sum_x P(x) \phi(x)\phi(x)^\top)\):
+    With \(\alpha = c_4 \sigma / L\), \(L = \log(8 n T \log_2 T / \delta)\), the gain
+    \(\gamma = g \max_P \log\det(I + \frac{T}{\sigma} \sum_x P(x) \phi(x)\phi(x)^\top)\) and
+    \(\epsilon_j = (40 + 16 \sqrt\alpha)\, 2^{-j/2} / 2\):
 
-    - block 0 has \(E = \lceil c_3 \gamma \log(C_0 n / \delta) \rceil\) steps;
-    - \(\mu_j = c_1 2^{-j/2}\), \(\beta_j = \frac{c_2}{10 + 4\sqrt\alpha} \gamma\,2^{j/2}\);
-    - a replay of index m contradicts block k where a gap exceeds four times the other by more than
-      \(4 c_0 (40 + 16 \sqrt\alpha) \mu_{\min(m, k)}\);
+    - block 0 has \(E = \lceil c_3 \gamma L \rceil\) steps;
+    - \(\mu_j = c_1 2^{-j/2}\), \(\beta_j = 2 c_2 \gamma / \epsilon_j\);
     - A holds the gaps up to `threshold` \(\cdot 2 \alpha \gamma / \beta_j\), and q is `mixture`;
-    - replays and tests concern indices of at least `first_index`.
+    - replays and tests concern indices of at least `first_index`;
+    - a replay of index m contradicts block k where a gap exceeds four times the other by more than
+      \(4 c_0 \epsilon_{\min(m, k)}\), or, with `averaged`, \(4 c_0 (\epsilon_m + \epsilon_k) / 2\);
+    - with `blocks_tested`, a block is put to the test like a replay when it ends.
+
+    Attributes:
+        gain_share: g; the analysis has the whole log det, the published program half of it.
 
     Raises:
         DriftpeakError: a number out of range.
@@ -27,6 +32,7 @@ class Constants:
 
     sigma: float = 1.0
     delta: float = 0.1
+    gain_share: float = 1.0
     c0: float = 1.0
     c1: float = 0.5
     c2: float = 1.0
@@ -35,9 +41,11 @@ class Constants:
     threshold: float = 1.0
     mixture: float = 0.5
     first_index: int = 0
+    averaged: bool = False
+    blocks_tested: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("sigma", "c0", "c2", "c3", "c4"):
+        for name in ("sigma", "gain_share", "c0", "c2", "c3", "c4"):
             positive(name, getattr(self, name))
         unit_interval("delta", self.delta, low_open=True, high_open=True)
         unit_interval("c1", self.c1, low_open=True)
@@ -47,18 +55,22 @@ class Constants:
 
 
 THEORY = Constants()
-TUNED = Constants(
+PUBLISHED = Constants(
     sigma=100.0,
     delta=1e-4,
-    c0=0.025,  # 0.005 in H23's program, whose test has c1 = 1/2 where play has 0.1
+    gain_share=0.5,
+    c0=0.005,
     c1=0.1,
     c2=50.0,
     c3=0.04,
     threshold=2.5,
     mixture=0.2,
     first_index=4,
+    averaged=True,
+    blocks_tested=False,
 )
-PRESETS = {"tuned": TUNED, "theory": THEORY}
+"""What H23's figures were made with (the configurations beside its program)."""
+PRESETS = {"published": PUBLISHED, "theory": THEORY}
 
 
 def preset_constants(preset: str, given: Mapping[str, Any]) -> Constants:

@@ -1,28 +1,33 @@
 """Policies that are planned for a number of steps, which they must know beforehand."""
 
 import equinox as eqx
-import numpy as np
 
+from driftpeak.beliefs import check_times
 from driftpeak.errors import DriftpeakError, at_least_integer, positive
-from driftpeak.forgetting import TimesLike
-from driftpeak.policies.protocol import Policy, State
+from driftpeak.forgetting import AtMost, TimesLike
+from driftpeak.policies.player import State
+from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import elimination_period
 
 
-class PlannedPolicy(Policy[State]):
+class PlannedPolicy(ActingPolicy[State]):
     """A policy for runs of at most `horizon` steps; `Doubling` lifts the limit. Base class."""
 
     horizon: eqx.AbstractVar[int]
 
-    def prepare(self, times: TimesLike) -> "PlannedPolicy[State]":
+    @property
+    def learns_from_any(self) -> bool:
+        return False
+
+    def prepare(self, times: TimesLike | AtMost) -> "PlannedPolicy[State]":
         check_horizon(self.horizon, times)
         return self
 
 
-def check_horizon(horizon: int, times: TimesLike) -> None:
+def check_horizon(horizon: int, times: TimesLike | AtMost) -> None:
     """Raise DriftpeakError unless a run at `times` fits into a policy's horizon."""
-    steps = int(times) if isinstance(times, int | np.integer) else len(times)
+    steps = len(check_times(times))
     if steps > horizon:
         raise DriftpeakError(
             f"the policy is planned for horizon={horizon} steps, the run has {steps}: give a "

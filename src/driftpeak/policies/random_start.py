@@ -1,28 +1,21 @@
 """A random first query, or several, in front of any policy."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PRNGKeyArray
+from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak.errors import DriftpeakError, at_least_integer
-from driftpeak.forgetting import TimesLike
-from driftpeak.policies.doubling import Doubling
-from driftpeak.policies.planned import PlannedPolicy
-from driftpeak.policies.protocol import Policy, Prediction, Query, Scalar
+from driftpeak.forgetting import AtMost, TimesLike
+from driftpeak.policies.player import Query, Scalar
+from driftpeak.policies.protocol import Policy
+from driftpeak.policies.wrapping import WrappedState, Wrapping
 
 
-class RandomStartState(NamedTuple):
-    """The policy's state, the number of decisions made, and the source of randomness."""
-
-    own: Any
-    step: Int[Array, ""]
-    key: PRNGKeyArray
-
-
-class RandomStart(Policy[RandomStartState]):
+class RandomStart(Policy):
     """`policy`, but for its first `steps` queries, which are drawn uniformly at random.
 
     The policy learns what they bring. In a simulation all policies with
@@ -38,13 +31,13 @@ class RandomStart(Policy[RandomStartState]):
             only from queries of its own (elimination, importance weights).
     """
 
-    policy: Policy[Any]
+    policy: Policy
     steps: int = eqx.field(static=True)
 
-    def __init__(self, policy: Policy[Any], *, steps: int = 1) -> None:
+    def __init__(self, policy: Policy, *, steps: int = 1) -> None:
         if policy.foresight != "none":
             raise DriftpeakError("a policy that sees the true function needs no random start")
-        if isinstance(policy, PlannedPolicy | Doubling):
+        if not policy.learns_from_any:
             raise DriftpeakError(
                 f"{type(policy).__name__} learns only from queries of its own: no random start"
             )
@@ -55,53 +48,12 @@ class RandomStart(Policy[RandomStartState]):
     def points(self) -> int:
         return self.policy.points
 
+    def prepare(self, times: TimesLike | AtMost) -> "RandomStartPlayer":
+        return RandomStartPlayer(self.policy.prepare(times), self.steps)
+
     @property
-    def side_capacity(self) -> int:
-        return self.policy.side_capacity
-
-    def prepare(self, times: TimesLike) -> "RandomStart":
-        return RandomStart(self.policy.prepare(times), steps=self.steps)
-
-    def init(self, key: PRNGKeyArray) -> RandomStartState:
-        first, rest = jax.random.split(key)
-        return RandomStartState(self.policy.init(rest), jnp.zeros((), int), first)
-
-    def ask(self, state: RandomStartState, time: Scalar) -> tuple[RandomStartState, Query]:
-        own, chosen = self.policy.ask(state.own, time)
-        key = jax.random.fold_in(state.key, state.step)
-        drawn = jax.random.randint(key, (), 0, self.points)
-        query = jnp.where(state.step < self.steps, drawn, chosen)
-        return RandomStartState(own, state.step + 1, state.key), query
-
-    def tell(
-        self, state: RandomStartState, query: Query, reward: Scalar, time: Scalar
-    ) -> RandomStartState:
-        return state._replace(own=self.policy.tell(state.own, query, reward, time))
-
-    def consult(
-        self, state: RandomStartState, time: Scalar
-    ) -> tuple[RandomStartState, Int[Array, " q"], Bool[Array, " q"]]:
-        own, arms, wanted = self.policy.consult(state.own, time)
-        return state._replace(own=own), arms, wanted
-
-    def hear(
-        self,
-        state: RandomStartState,
-        arms: Int[Array, " q"],
-        answers: Any,
-        answered: Any,
-        time: Scalar,
-    ) -> RandomStartState:
-        return state._replace(own=self.policy.hear(state.own, arms, answers, answered, time))
-
-    def predict(self, state: RandomStartState, time: Scalar) -> Prediction | None:
-        return self.policy.predict(state.own, time)
-
-    def refresh(self, state: RandomStartState) -> RandomStartState:
-        return state._replace(own=self.policy.refresh(state.own))
-
-    def restarts(self, state: RandomStartState) -> Int[Array, ""]:
-        return self.policy.restarts(state.own)
+    def assumed(self) -> Mapping[str, float]:
+        return self.policy.assumed
 
     def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
         return self.policy.out_of_bounds(actions, rewards)
@@ -109,3 +61,27 @@ class RandomStart(Policy[RandomStartState]):
     @property
     def bounds_in_words(self) -> str:
         return self.policy.bounds_in_words
+
+
+class Start(NamedTuple):
+    """The number of decisions made, and the source of randomness of the first ones."""
+
+    step: Int[Array, ""]
+    key: PRNGKeyArray
+
+
+class RandomStartPlayer(Wrapping):
+    """The player of the policy behind `steps` random queries."""
+
+    steps: int = eqx.field(static=True)
+
+    def init(self, key: PRNGKeyArray) -> WrappedState:
+        first, rest = jax.random.split(key)
+        return WrappedState(self.player.init(rest), Start(jnp.zeros((), int), first))
+
+    def ask(self, state: WrappedState, time: Scalar) -> tuple[WrappedState, Query]:
+        own, chosen = self.player.ask(state.own, time)
+        step, key = state.more
+        drawn = jax.random.randint(jax.random.fold_in(key, step), (), 0, self.points)
+        query = jnp.where(step < self.steps, drawn, chosen)
+        return WrappedState(own, Start(step + 1, key)), query

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from driftpeak.policies.protocol import Query
+from driftpeak.policies.player import Query
 from driftpeak.priors import Prior
 
 

@@ -8,6 +8,11 @@ a k-DPP on their covariance, and the answers replace all that was believed.
 All take the options of the GP-UCB family, and
 
 - `rate`: c above; `dimension`: d, by default the domain's (1 for arms without coordinates);
+- `asks`: "before" it decides, about the function of the decision, or "after" the reward, about the
+  function that brought it, one step older by the time of the decision (M25 Algorithms 1 and 2);
+- `multiplicity`: whether a point that has been sampled m times is drawn as m points of the same
+  place would be, \(\Pr(Z) \propto \det K_Z \prod_{z \in Z} m_z\) (M25 Definition 3.1, which is on
+  the columns of the observations' Gram matrix), or all distinct points alike;
 - `mixing`: swaps of the chain that draws the points, `determinantal.mixing_steps` by default.
 
 Where fewer points have been sampled than they may ask about, they ask about all. If the expert
@@ -19,155 +24,50 @@ All raise DriftpeakError for a parameter outside its range.
 """
 
 import warnings
-from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Unpack
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
+from driftpeak.arguments import Recorded
 from driftpeak.beliefs import Belief, check_times
 from driftpeak.determinantal import draw, mixing_steps
-from driftpeak.errors import DriftpeakError, at_least_integer, positive
-from driftpeak.forgetting import Forgetting, Injection, Keep, Times, TimesLike
+from driftpeak.errors import DriftpeakError, at_least_integer, nearest, positive
+from driftpeak.forgetting import AtMost, Forgetting, Injection, Keep, TimesLike
 from driftpeak.numerics.conditionals import on_demand
-from driftpeak.policies.belief_policy import BeliefPolicy, BeliefState, PreparedBeliefPolicy
-from driftpeak.policies.protocol import Policy, Prediction, Query, Scalar
+from driftpeak.policies.asking import EveryStep, Feedback, Report, Timing, Windows
+from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
+from driftpeak.policies.player import (
+    ASKS,
+    Asks,
+    Player,
+    Prediction,
+    Query,
+    Scalar,
+    checked_answers,
+)
+from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import Options
 from driftpeak.priors import Prior
-from driftpeak.theory.side_queries import checked_share, side_query_budget, side_query_windows
+from driftpeak.theory.side_queries import side_query_budget
 
 
-class Timing(eqx.Module):
-    """When to ask the expert."""
-
-    def prepare(self, times: Times) -> "Timing":
-        """The rule made ready for decisions at `times`."""
-        return self
-
-    @abstractmethod
-    def longest(self, times: Times, budget: Any) -> int:
-        """The most observations in memory at once, answers included, if the expert answers."""
-
-    def init(self) -> Any:
-        """The rule's state before the first decision."""
-        return ()
-
-    @abstractmethod
-    def due(self, state: Any, step: Scalar, time: Scalar) -> Bool[Array, ""]:
-        """Whether to ask before decision number `step` (from 1), made at `time`."""
-
-    def heard(self, state: Any, step: Scalar, time: Scalar, report: "Report") -> Any:
-        """The state after answers."""
-        return state
-
-
-class Report(NamedTuple):
-    """The expert's answers beside what had been expected of them."""
-
-    answers: Float[Array, " q"]
-    answered: Bool[Array, " q"]
-    mean: Float[Array, " q"]
-    variance: Float[Array, " q"]  # without noise
-    noise_variance: Any
-
-
-class EveryStep(Timing):
-    """SparQ: always (M25 Algorithm 1)."""
-
-    def longest(self, times: Times, budget: Any) -> int:
-        return int(budget.max()) + 1
-
-    def due(self, state: Any, step: Scalar, time: Scalar) -> Bool[Array, ""]:
-        return jnp.asarray(True)
-
-
-class Windows(Timing):
-    """W-SparQ: at the starts of M25's windows (32): `theory.side_queries.side_query_windows`."""
-
-    exponent: Any
-    a: Any
-    starts: Any
-
-    def __init__(self, exponent: float, a: float, starts: Any = None) -> None:
-        side_query_windows(1, exponent=exponent, a=a)  # for its checks
-        self.exponent, self.a = np.float64(exponent), np.float64(a)
-        self.starts = np.zeros(0, bool) if starts is None else starts
-
-    def prepare(self, times: Times) -> "Windows":
-        starts = side_query_windows(times, exponent=float(self.exponent), a=float(self.a))
-        return Windows(float(self.exponent), float(self.a), starts)
-
-    def longest(self, times: Times, budget: Any) -> int:
-        window = np.cumsum(self.starts) - 1
-        lengths, answers = np.bincount(window), budget[np.flatnonzero(self.starts)]
-        return int((lengths + answers).max())
-
-    def due(self, state: Any, step: Scalar, time: Scalar) -> Bool[Array, ""]:
-        return jnp.asarray(self.starts)[step - 1]
-
-
-class Length(NamedTuple):
-    """When the expert answered last, and how long to wait."""
-
-    last: Float[Array, ""]
-    length: Float[Array, ""]
-
-
-class Feedback(Timing):
-    r"""As soon as the answers are expected to be as far off as M25's analysis can bear.
-
-    Each time the expert answers, the errors r of what was expected of the answers estimate the
-    variance v that the drift since the last answers has injected, in excess of the belief's own:
-
-    \(v = \sum_i w_i (r_i^2 - s_i^2) / \sum_i w_i\), with \(s_i^2 = \sigma^2(x_i) + \lambda\) and
-    \(w_i = s_i^{-4}\).
-
-    W-SparQ's windows keep it below \(\lambda\,t^a\), if alpha is right. The next window is
-    \(\sqrt{\lambda t^a / v}\) times as long as the last, at least half and at most twice: if v
-    grows as the alpha-th power of the length, \(\log(v / \lambda t^a)\) shrinks by the factor
-    \(1 - \alpha/2\) each time, for every alpha that there is (in (0, 2], see
-    `environments.InjectedDrift`).
-    """
-
-    a: Any
-
-    def __init__(self, a: float) -> None:
-        self.a = np.float64(checked_share(a))
-
-    def longest(self, times: Times, budget: Any) -> int:
-        return len(times) + int(budget.max())
-
-    def init(self) -> Length:
-        return Length(jnp.asarray(-jnp.inf), jnp.zeros(()))
-
-    def due(self, state: Length, step: Scalar, time: Scalar) -> Bool[Array, ""]:
-        return time >= state.last + state.length
-
-    def heard(self, state: Length, step: Scalar, time: Scalar, report: Report) -> Length:
-        time = jnp.asarray(time, float)
-        variance = jnp.maximum(report.variance, 0.0) + report.noise_variance
-        weights = jnp.where(report.answered, variance**-2, 0.0)
-        errors = jnp.where(report.answered, (report.answers - report.mean) ** 2 - variance, 0.0)
-        injected = jnp.sum(weights * errors) / weights.sum()
-        bearable = report.noise_variance * jnp.asarray(step, float) ** self.a
-        factor = jnp.sqrt(bearable / jnp.maximum(injected, bearable / 4))
-        # the first answers come after no window: ask again at the next step, whatever its time
-        elapsed = jnp.where(jnp.isfinite(state.last), time - state.last, 0.0)
-        return Length(time, elapsed * jnp.maximum(factor, 0.5))
-
-
-class SideQueryPolicy(BeliefPolicy):
+class SideQueryPolicy(Recorded, Policy):
     """A belief, an acquisition, and a rule that says when to ask the expert.
 
-    Made by `SparQ`, `WSparQ` and `AdaptiveSparQ`; `prepare` fixes its sizes.
+    Made by `SparQ`, `WSparQ` and `AdaptiveSparQ`.
     """
 
+    acting: BeliefPolicy
     timing: Timing
     rate: float
     dimension: int
+    asks: Asks
+    multiplicity: bool
     mixing: int | None
 
     def __init__(
@@ -178,64 +78,81 @@ class SideQueryPolicy(BeliefPolicy):
         *,
         rate: float = 1.0,
         dimension: int | None = None,
+        asks: Asks = "before",
+        multiplicity: bool = False,
         mixing: int | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(prior, forgetting, **options)
+        self.acting = BeliefPolicy(prior, forgetting, **options)
         if dimension is None:
             dimension = prior.domain.points.shape[1] if prior.domain.has_coordinates else 1
         self.timing = timing
         self.rate = positive("rate", rate)
         self.dimension = at_least_integer("dimension", dimension, 1)
+        if asks not in ASKS:
+            raise DriftpeakError(
+                f"asks must be one of {', '.join(ASKS)}; got {asks!r}.{nearest(str(asks), ASKS)}"
+            )
+        self.asks = asks
+        self.multiplicity = bool(multiplicity)
         self.mixing = None if mixing is None else at_least_integer("mixing", mixing, 0)
 
     @property
-    def deterministic(self) -> bool:
-        return False
+    def points(self) -> int:
+        return self.acting.points
 
-    def prepare(self, times: TimesLike) -> "PreparedSideQueryPolicy":  # type: ignore[override]
+    @property
+    def assumed(self) -> Mapping[str, float]:
+        return self.acting.assumed
+
+    def prepare(self, times: TimesLike | AtMost) -> "SideQueryPlayer":
         times = check_times(times)
         asked = side_query_budget(len(times), rate=self.rate, dimension=self.dimension)
-        points = len(self.prior)
+        prior, points = self.acting.prior, self.points
         if asked[-1] > points:
             warnings.warn(
                 f"rate={self.rate:g} makes {asked[-1]} side queries at a time, of {points} points: "
                 "all points sampled before will be asked about",
                 stacklevel=2,
             )
-        # before step t at most t - 1 points have been sampled
-        budget = np.minimum(asked, np.minimum(points, np.arange(len(times))))
+        # before the reward of step t at most t - 1 points have been sampled
+        sampled = np.arange(len(times)) + (self.asks == "after")
+        budget = np.minimum(asked, np.minimum(points, sampled))
         capacity = max(1, int(budget.max()))
         timing = self.timing.prepare(times)
         steps = mixing_steps(points, capacity) if self.mixing is None else self.mixing
-        return PreparedSideQueryPolicy(
-            super().prepare(timing.longest(times, budget)),
+        return SideQueryPlayer(
+            self.acting.prepare(timing.longest(times, budget)),
             timing,
-            self.prior.gram,
-            np.float64(self.prior.noise_variance),
+            prior.gram,
+            np.float64(prior.noise_variance),
             budget,
+            self.asks,
+            self.multiplicity,
             capacity,
             steps,
         )
 
 
 class SideQueryState(NamedTuple):
-    """What the acting policy knows, which points it has sampled, and when it will ask."""
+    """What the acting policy knows, how often it has sampled each point, and when it will ask."""
 
     acting: BeliefState
-    sampled: Bool[Array, " n"]
+    visits: Int[Array, " n"]
     timing: Any
     key: PRNGKeyArray
 
 
-class PreparedSideQueryPolicy(Policy[SideQueryState]):
-    """A side-query policy of fixed size: what runs."""
+class SideQueryPlayer(Player[SideQueryState]):
+    """A side-query policy of fixed size."""
 
-    actor: PreparedBeliefPolicy
+    actor: BeliefPlayer
     timing: Timing
     gram: Any
     noise_variance: Any
-    budget: Any  # the most side queries before each decision
+    budget: Any  # the most side queries at each step
+    asks: Asks = eqx.field(static=True)
+    multiplicity: bool = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
     steps: int = eqx.field(static=True)
 
@@ -247,16 +164,25 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
     def side_capacity(self) -> int:
         return self.capacity
 
+    @property
+    def consults(self) -> Asks:
+        return self.asks
+
+    def _number(self, state: SideQueryState) -> Int[Array, ""]:
+        """Of the step that is being made (from 1)."""
+        return state.acting.step + (self.asks == "before")
+
     def init(self, key: PRNGKeyArray) -> SideQueryState:
         for_acting, for_asking = jax.random.split(key)
-        sampled = jnp.zeros(self.points, bool)
-        return SideQueryState(self.actor.init(for_acting), sampled, self.timing.init(), for_asking)
+        visits = jnp.zeros(self.points, int)
+        return SideQueryState(self.actor.init(for_acting), visits, self.timing.init(), for_asking)
 
     def consult(
         self, state: SideQueryState, time: Scalar
     ) -> tuple[SideQueryState, Int[Array, " q"], Bool[Array, " q"]]:
-        step = state.acting.step + 1
+        step = self._number(state)
         key = jax.random.fold_in(state.key, step)
+        times_sampled = state.visits if self.multiplicity else state.visits > 0
         size = jnp.asarray(self.budget)[step - 1]
         none = jnp.zeros(self.capacity, int), jnp.zeros(self.capacity, bool)
 
@@ -265,7 +191,7 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
 
         due = self.timing.due(state.timing, step, time) & (size > 0)
         arms, wanted = on_demand(
-            due, choose, none, (key, self.gram, state.sampled, size), together=True
+            due, choose, none, (key, self.gram, times_sampled, size), together=True
         )
         return state, arms, wanted
 
@@ -277,10 +203,7 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
         answered: Any,
         time: Scalar,
     ) -> SideQueryState:
-        if not isinstance(answers, jax.core.Tracer):
-            given = np.asarray(answers, float)[np.asarray(answered, bool)]
-            if not np.isfinite(given).all():
-                raise DriftpeakError("the expert's answers must be finite numbers")
+        checked_answers(answers, answered)
         answers, answered = jnp.asarray(answers, float), jnp.asarray(answered, bool)
         any_answer = jnp.any(answered)
         expected = self.actor.belief.posterior(state.acting.belief, time)
@@ -295,7 +218,7 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
         belief = on_demand(any_answer, _believe_anew, state.acting.belief, arguments, together=True)
         timing = jax.tree.map(
             lambda new, old: jnp.where(any_answer, new, old),
-            self.timing.heard(state.timing, state.acting.step + 1, time, report),
+            self.timing.heard(state.timing, self._number(state), time, report),
             state.timing,
         )
         return state._replace(acting=state.acting._replace(belief=belief), timing=timing)
@@ -309,11 +232,14 @@ class PreparedSideQueryPolicy(Policy[SideQueryState]):
     ) -> SideQueryState:
         return state._replace(
             acting=self.actor.tell(state.acting, query, reward, time),
-            sampled=state.sampled.at[query].set(True),
+            visits=state.visits.at[query].add(1),
         )
 
     def predict(self, state: SideQueryState, time: Scalar) -> Prediction:
         return self.actor.predict(state.acting, time)
+
+    def held(self, state: SideQueryState, time: Scalar) -> Int[Array, ""]:
+        return self.actor.held(state.acting, time)
 
     def refresh(self, state: SideQueryState) -> SideQueryState:
         return state._replace(acting=self.actor.refresh(state.acting))
@@ -335,16 +261,16 @@ class SideQueryOptions(Options, total=False):
 
     rate: float
     dimension: int | None
+    asks: Asks
+    multiplicity: bool
     mixing: int | None
 
 
 def SparQ(prior: Prior, **options: Unpack[SideQueryOptions]) -> SideQueryPolicy:
     r"""SparQ-GP-UCB: ask at every step, and believe the answers alone (M25 Algorithm 1).
 
-    M25 asks after each reward, about the function of that step, and uses the answers for the next
-    decision; here the answers are about the function of the decision itself. Its width is
-    `widths.Heteroscedastic(...)`. Where the expert does not answer, observations age as under
-    Brownian drift, \(h(a) = 1 + a\).
+    As published: `asks="after", multiplicity=True, width=widths.Heteroscedastic(...)`. Where the
+    expert does not answer, observations age as under Brownian drift, \(h(a) = 1 + a\).
     """
     return SideQueryPolicy(prior, Injection(1.0), EveryStep(), **options)
 
@@ -367,7 +293,7 @@ def WSparQ(
         a: in (0, 1/3); windows grow as t^(a / alpha).
         slope: c of the injected noise, 1 in M25.
 
-    The width of M25 is `widths.Heteroscedastic(...)`.
+    As published: `asks="after", multiplicity=True, width=widths.Heteroscedastic(...)`.
     """
     return SideQueryPolicy(prior, Injection(exponent, slope), Windows(exponent, a), **options)
 

@@ -16,7 +16,16 @@ from typing import Any, TypedDict, Unpack
 from driftpeak.beliefs import Form
 from driftpeak.errors import at_least_integer
 from driftpeak.features import Features
-from driftpeak.forgetting import Discount, Drift, Injection, Keep, Restart, Weights, Window
+from driftpeak.forgetting import (
+    Discount,
+    Drift,
+    Injection,
+    Keep,
+    Restart,
+    SpaceTime,
+    Weights,
+    Window,
+)
 from driftpeak.information import RealisedGain
 from driftpeak.policies.belief_policy import AcquisitionName, BeliefPolicy
 from driftpeak.priors import Prior
@@ -82,6 +91,20 @@ def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefP
 def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> BeliefPolicy:
     """TV-GP-UCB: the prior itself drifts, by `drift` in [0, 1] per unit of time (B16 Alg. 2)."""
     return BeliefPolicy(prior, Drift(drift), **options)
+
+
+def ABO(
+    prior: Prior, *, lengthscale: float, memory: int | None = None, **options: Unpack[Options]
+) -> BeliefPolicy:
+    """ABO: the function is smooth in time as it is in space (Nyikosa et al. 2018, section 3).
+
+    Their policy also chooses when to sample; here the times are given. Only in function space.
+
+    Arguments:
+        lengthscale: of the squared exponential in time, in its unit.
+        memory: at most so many of the newest observations; by default those of six lengthscales.
+    """
+    return BeliefPolicy(prior, SpaceTime(lengthscale, memory), **options)
 
 
 def WGPUCB(

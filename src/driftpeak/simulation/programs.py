@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from driftpeak.environments import Environment
-from driftpeak.policies import Policy
+from driftpeak.environments.noise import Noise
+from driftpeak.policies import Player
 
 
 class Keys(NamedTuple):
@@ -55,15 +56,32 @@ def _maximum(values: Any) -> Any:
 
 
 @partial(jax.jit, donate_argnums=1)
-def foretell(policy: Policy[Any], state: Any, values: Any, here: Any) -> Any:
+def foretell(player: Player[Any], state: Any, values: Any, here: Any) -> Any:
     """Show a policy the true functions of a block; `here` is false on padding."""
 
     def step(state: Any, seen: Any) -> tuple[Any, None]:
         now, counts = seen
-        after = jax.vmap(policy.inform)(state, now)
+        after = jax.vmap(player.inform)(state, now)
         return jax.tree.map(partial(jnp.where, counts), after, state), None
 
     return jax.lax.scan(step, state, (values, here))[0]
+
+
+class Block(NamedTuple):
+    """Steps that are played in one go; numbers from the run's length on are padding."""
+
+    values: Float[Array, "t trials n"]
+    best: Float[Array, "t trials"]
+    times: Float[Array, " t"]
+    numbers: Int[Array, " t"]  # from 0
+
+
+class Chance(NamedTuple):
+    """The noise on rewards and, drawn apart, on an expert's answers."""
+
+    reward_keys: Any
+    answer_keys: Any
+    noise: Noise
 
 
 class Outcome(NamedTuple):
@@ -92,51 +110,49 @@ class Played(NamedTuple):
 
 def play(
     state: Any,
-    policy: Policy[Any],
-    values: Any,
-    best: Any,
-    times: Any,
-    numbers: Any,
-    noise_keys: Any,
-    expert_keys: Any,
-    noise_variance: Any,
+    player: Player[Any],
+    block: Block,
+    chance: Chance,
     steps: Any,
     *,
     predictions: bool = False,
     readings: bool = False,
 ) -> Played:
-    """One policy, one block of steps, all trials of the group.
-
-    Numbers from `steps` on are padding.
-    """
+    """One player, one block of a run of `steps` steps, all trials of the group."""
 
     def trial(
         state: Any, now: Any, top: Any, key: Any, expert_key: Any, time: Any, number: Any
     ) -> Any:
-        if policy.foresight == "present":
-            state = policy.inform(state, now)
-        restarts = policy.restarts(state)
+        if player.foresight == "present":
+            state = player.inform(state, now)
+        restarts = player.restarts(state)
         side_queries = squared_error = errors = None
-        if policy.side_capacity > 0:
-            state, arms, wanted = policy.consult(state, time)
-            noise = jax.random.normal(
-                jax.random.fold_in(expert_key, number), arms.shape, dtype=float
-            )
-            answers = now[arms] + jnp.sqrt(noise_variance) * noise
-            state = policy.hear(state, arms, answers, wanted, time)
-            side_queries = wanted.sum().astype(jnp.int32)
-        if predictions and (expected := policy.predict(state, time)) is not None:
+
+        def consulted(state: Any) -> Any:
+            state, arms, wanted = player.consult(state, time)
+            own = jax.random.fold_in(expert_key, number)
+            normal = jax.random.normal(own, arms.shape, dtype=float)
+            answers = now[arms] + jax.vmap(chance.noise)(now[arms], normal)
+            state = player.hear(state, arms, answers, wanted, time)
+            return state, wanted.sum().astype(jnp.int32)
+
+        asks = player.consults if player.side_capacity > 0 else "never"
+        if asks == "before":
+            state, side_queries = consulted(state)
+        if predictions and (expected := player.predict(state, time)) is not None:
             errors = (expected.mean - now) ** 2
             squared_error = jnp.mean(errors)
             errors = jnp.where(number < steps, errors, 0.0)
-        state, query = policy.ask(state, time)
+        state, query = player.ask(state, time)
         value = now[query]
-        noise = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
-        reward = value + jnp.sqrt(noise_variance) * noise
-        state = policy.tell(state, query, reward, time)
-        restarts = (policy.restarts(state) - restarts).astype(jnp.uint8)
+        normal = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
+        reward = value + chance.noise(value, normal)
+        state = player.tell(state, query, reward, time)
+        if asks == "after":
+            state, side_queries = consulted(state)
+        restarts = (player.restarts(state) - restarts).astype(jnp.uint8)
         action = query.astype(jnp.int32)
-        thoughts = policy.read(state) if readings else None
+        thoughts = player.read(state) if readings else None
         outcome = Outcome(
             action, reward, top - value, restarts, side_queries, squared_error, thoughts
         )
@@ -146,12 +162,13 @@ def play(
         state, sums = carry
         now, top, time, number = inputs
         trials = jax.vmap(trial, in_axes=(0, 0, 0, 0, 0, None, None))
-        state, outcome, errors = trials(state, now, top, noise_keys, expert_keys, time, number)
+        state, outcome, errors = trials(
+            state, now, top, chance.reward_keys, chance.answer_keys, time, number
+        )
         return (state, sums if errors is None else sums + errors), outcome
 
-    sums = jnp.zeros(values.shape[1:]) if predictions else None
-    blocks = (values, best, times, numbers)
-    (state, sums), outcome = jax.lax.scan(step, (state, sums), blocks)
+    sums = jnp.zeros(block.values.shape[1:]) if predictions else None
+    (state, sums), outcome = jax.lax.scan(step, (state, sums), tuple(block))
     return Played(state, outcome, None if outcome.squared_error is None else sums)
 
 
@@ -162,8 +179,8 @@ def playing(*, predictions: bool, readings: bool) -> Callable[..., Played]:
 
 
 @partial(jax.jit, donate_argnums=0)
-def refresh(state: Any, policy: Policy[Any]) -> Any:
-    return jax.vmap(policy.refresh)(state)
+def refresh(state: Any, player: Player[Any]) -> Any:
+    return jax.vmap(player.refresh)(state)
 
 
 _programs: dict[Any, Any] = {}

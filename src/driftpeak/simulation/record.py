@@ -7,8 +7,17 @@ import numpy as np
 import xarray as xr
 
 from driftpeak.forgetting import Times
-from driftpeak.policies.protocol import Reading
+from driftpeak.policies.player import Reading
 from driftpeak.simulation.programs import Played
+
+MEANINGS = {
+    "action": "number of the point sampled",
+    "reward": "reward as observed",
+    "regret": "instantaneous noiseless regret",
+    "restarts": "restarts for what was seen",
+    "side_queries": "answered by the expert",
+    "squared_error": "squared prediction error, mean over all points",
+}
 
 
 class Record:
@@ -32,13 +41,17 @@ class Record:
         self.first_trial = first_trial
         self.names = names
         self.foresight = foresight
-        self.action = np.zeros(shape, np.int32)
-        self.reward = np.zeros(shape)
-        self.regret = np.zeros(shape)
-        self.restarts = np.zeros(shape, np.uint8)
-        self.side_queries = np.zeros(shape, np.int32)
-        self.squared_error = None if points is None else np.full(shape, np.nan)
-        self.error_sums = None if points is None else np.full((*shape[:2], points), np.nan)
+        self.steps: dict[str, np.ndarray] = {
+            "action": np.zeros(shape, np.int32),
+            "reward": np.zeros(shape),
+            "regret": np.zeros(shape),
+            "restarts": np.zeros(shape, np.uint8),
+            "side_queries": np.zeros(shape, np.int32),
+        }
+        self.error_sums = None
+        if points is not None:
+            self.steps["squared_error"] = np.full(shape, np.nan)
+            self.error_sums = np.full((*shape[:2], points), np.nan)
         self.readings = {name: one for each in readings or () for name, one in each.items()}
         sizes = {
             name: [len(each[name].labels) for each in readings or () if name in each]
@@ -61,17 +74,18 @@ class Record:
         compile_seconds: float,
     ) -> None:
         first = trials[0] - self.first_trial
-        rows = slice(first, min(first + len(trials), self.action.shape[1]))
-        columns = slice(steps[0], min(steps[-1] + 1, self.action.shape[2]))
+        _, most, last = self.steps["action"].shape
+        rows = slice(first, min(first + len(trials), most))
+        columns = slice(steps[0], min(steps[-1] + 1, last))
         height, width = rows.stop - rows.start, columns.stop - columns.start
         for name, block in (played.outcome.readings or {}).items():
             seen = np.asarray(block).swapaxes(0, 1)[:height, :width]
             into = self.thoughts[name][policy, rows, columns]
             into[(..., slice(seen.shape[-1])) if seen.ndim == 3 else ...] = seen
-        blocks = played.outcome._replace(readings=None)._asdict()
-        happened = {name: block for name, block in blocks.items() if block is not None}
-        for name, block in happened.items():
-            getattr(self, name)[policy, rows, columns] = np.asarray(block).T[:height, :width]
+        for name, values in self.steps.items():
+            block = getattr(played.outcome, name)
+            if block is not None:  # a policy that never does such a thing
+                values[policy, rows, columns] = np.asarray(block).T[:height, :width]
         if played.error_sums is not None and self.error_sums is not None:
             so_far = 0.0 if steps[0] == 0 else self.error_sums[policy, rows]
             self.error_sums[policy, rows] = so_far + np.asarray(played.error_sums)[:height]
@@ -80,31 +94,29 @@ class Record:
 
     def dataset(self, times: Times, seed: int) -> xr.Dataset:
         dims = ("policy", "trial", "step")
-        units = {"seconds": {"units": "s"}, "compile_seconds": {"units": "s"}}
+        variables = {
+            name: (dims, values, {"long_name": MEANINGS[name]})
+            for name, values in self.steps.items()
+        }
+        _, trials, steps = self.steps["action"].shape
         runs = xr.Dataset(
-            {
-                "action": (dims, self.action, {"long_name": "number of the point sampled"}),
-                "reward": (dims, self.reward, {"long_name": "reward as observed"}),
-                "regret": (dims, self.regret, {"long_name": "instantaneous noiseless regret"}),
-                "restarts": (dims, self.restarts, {"long_name": "restarts for what was seen"}),
-                "side_queries": (dims, self.side_queries, {"long_name": "answered by the expert"}),
-                "seconds": ("policy", self.seconds, units["seconds"]),
-                "compile_seconds": ("policy", self.compile_seconds, units["compile_seconds"]),
+            variables
+            | {
+                "seconds": ("policy", self.seconds, {"units": "s"}),
+                "compile_seconds": ("policy", self.compile_seconds, {"units": "s"}),
             },
             coords={
                 "policy": self.names,
                 "foresight": ("policy", list(self.foresight)),
-                "trial": self.first_trial + np.arange(self.action.shape[1]),
-                "step": np.arange(1, self.action.shape[2] + 1),
+                "trial": self.first_trial + np.arange(trials),
+                "step": np.arange(1, steps + 1),
                 "time": ("step", times),
             },
             attrs={"seed": seed, "jax_version": jax.__version__},
         )
-        if self.squared_error is not None and self.error_sums is not None:
-            meaning = "squared prediction error, mean over all points"
-            runs["squared_error"] = (dims, self.squared_error, {"long_name": meaning})
+        if self.error_sums is not None:
             meaning = "squared prediction error, mean over all steps"
-            errors = self.error_sums / self.action.shape[2]
+            errors = self.error_sums / steps
             runs["point_error"] = (("policy", "trial", "point"), errors, {"long_name": meaning})
         for name, reading in self.readings.items():
             own = (*dims, f"{name}_of") if reading.labels else dims

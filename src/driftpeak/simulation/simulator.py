@@ -17,8 +17,10 @@ from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
 from driftpeak.forgetting import Times, TimesLike
 from driftpeak.numerics.precision import double_precision
 from driftpeak.numerics.threads import single_threaded_lapack
-from driftpeak.policies import Policy
+from driftpeak.policies import Player, Policy
 from driftpeak.simulation.programs import (
+    Block,
+    Chance,
     Played,
     advance,
     compiled,
@@ -38,7 +40,7 @@ REFRESH = 4096  # steps after which accumulated rounding errors are removed
 
 @double_precision
 def simulate(
-    policies: Mapping[str, Policy[Any]],
+    policies: Mapping[str, Policy],
     environment: Environment[Any],
     *,
     steps: int | None = None,
@@ -118,7 +120,9 @@ def simulate(
         for group in range(plan.groups):
             _play_group(world, players, times, seed, plan, group, record, done, wanted)
     for index, (name, policy) in enumerate(policies.items()):
-        _warn_of_contradictions(name, policy, record.action[index], record.reward[index])
+        _warn_of_contradictions(
+            name, policy, record.steps["action"][index], record.steps["reward"][index]
+        )
     return record.dataset(times, seed)
 
 
@@ -164,7 +168,7 @@ class _Plan(NamedTuple):
 
 def _plan(
     world: Environment[Any],
-    players: Mapping[str, Policy[Any]],
+    players: Mapping[str, Player[Any]],
     points: int,
     steps: int,
     trials: int,
@@ -200,7 +204,7 @@ def _bytes(shapes: Any) -> int:
 
 def _play_group(
     world: Environment[Any],
-    players: Mapping[str, Policy[Any]],
+    players: Mapping[str, Player[Any]],
     times: Times,
     seed: int,
     plan: _Plan,
@@ -215,6 +219,7 @@ def _play_group(
     numbers = np.arange(plan.blocks * plan.steps).reshape(plan.blocks, plan.steps)
     padded = times[np.minimum(numbers, len(times) - 1)]
     keys = random_keys(seed, trials)
+    chance = Chance(keys.noise, keys.expert, world.noise)
     # states are donated to what updates them, so each gets a copy of the keys of its own
     states = {
         name: start(player, random_keys(seed, trials).policy) for name, player in players.items()
@@ -234,19 +239,9 @@ def _play_group(
         clock_times = jnp.asarray(padded[block])
         world_state, values, best = advance(world, world_state, clock_times)
         _check_finite(best, numbers[block], len(times))
+        steps = Block(values, best, clock_times, jnp.asarray(numbers[block]))
         for index, (name, player) in enumerate(players.items()):
-            arguments = (
-                states[name],
-                player,
-                values,
-                best,
-                clock_times,
-                jnp.asarray(numbers[block]),
-                keys.noise,
-                keys.expert,
-                world.noise_variance,
-                jnp.asarray(len(times)),
-            )
+            arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
             program, compile_seconds = compiled(wanted, arguments)
             started = clock.perf_counter()
             played = jax.block_until_ready(program(*arguments))
@@ -260,7 +255,7 @@ def _play_group(
 
 
 def _warn_of_contradictions(
-    name: str, policy: Policy[Any], actions: np.ndarray, rewards: np.ndarray
+    name: str, policy: Policy, actions: np.ndarray, rewards: np.ndarray
 ) -> None:
     count = int(np.sum(policy.out_of_bounds(actions, rewards)))
     if count:
@@ -276,7 +271,7 @@ def _to_device(module: Any) -> Any:
     return jax.tree.map(jnp.asarray, module)
 
 
-def _check_points(world: Environment[Any], players: Mapping[str, Policy[Any]]) -> int:
+def _check_points(world: Environment[Any], players: Mapping[str, Player[Any]]) -> int:
     # asked of the compiled programs, whose shapes JAX remembers from one simulation to the next
     state = start.eval_shape(world, _one_key())
     points = advance.eval_shape(world, state, jnp.zeros(1))[1].shape[-1]

@@ -1,11 +1,11 @@
-"""How many side queries, and when (M25)."""
+"""How many side queries, when, and the order of the regret that they buy (M25)."""
 
 from typing import Any
 
 import numpy as np
 
 from driftpeak.beliefs import check_times
-from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive
+from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive, unit_interval
 from driftpeak.forgetting import TimesLike
 
 
@@ -63,3 +63,32 @@ def checked_share(a: float) -> float:
     if not 0 < share < 1 / 3:
         raise DriftpeakError(f"a must lie in (0, 1/3); got {a}")
     return share
+
+
+def w_sparq_regret_order(
+    horizons: Any, *, dimension: int = 1, a: float = 0.25, delta: float = 0.1
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    r"""W-SparQ's regret, up to a constant that the theorem does not name (M25 Theorem 3.10, (34)).
+
+    \(\sqrt{T^{2a+1}\, d \log^{d+1} T\, (\log(1/\delta) + d\, T^a \log^{d+1} T)}\)
+    for the SE kernel.
+    (34) is printed without the root; M25's Table 2 and the line before (34) in the proof,
+    \(\beta_T \sqrt{T \gamma_T (\sigma^2 T^a + 1)}\), have it.
+
+    Arguments:
+        horizons: T, at least 1; any shape, which is that of the result.
+        a: in (0, 1/3).
+        delta: the failure probability, in (0, 1).
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    power = at_least_integer("dimension", dimension, 1)
+    a = checked_share(a)
+    delta = unit_interval("delta", delta, low_open=True, high_open=True)
+    horizon = np.asarray(horizons, dtype=np.float64)
+    if not (np.isfinite(horizon).all() and (horizon >= 1).all()):
+        raise DriftpeakError(f"horizons must be finite and at least 1; got {horizons}")
+    logarithms = power * np.log(horizon) ** (power + 1)
+    width = np.log(1 / delta) + horizon**a * logarithms
+    return np.asarray(np.sqrt(horizon ** (2 * a + 1) * logarithms * width))

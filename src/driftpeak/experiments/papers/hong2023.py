@@ -1,9 +1,16 @@
 """H23: Hong, Li and Tewari, An optimization-based algorithm for non-stationary kernel bandits.
 
+Played as in the authors' program (github.com/kihyukh/aistats2023) and the configurations beside it.
+Its GP-UCB starts from the inverse 20 I where the ridge of 20 that it names would give I / 20: a
+ridge of 1/20, and deviations 20 times those of the posterior; so it is played here. Its sliding
+window takes old observations out with the wrong sign (`hong2023_program`). The panels have both
+that and the window proper, the latter also with a ridge of 20 in its usual meaning.
+
 On the unit sphere of R^10 points are about 1.4 apart: with l = 0.2 their Gram matrix is nearly the
 identity, and the problem nearly a bandit with 100 unrelated arms. Hence l = 1 as well.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,76 +18,334 @@ import numpy as np
 
 from driftpeak.domains import unit_sphere
 from driftpeak.environments import Environment, MovingCosine, SignSwitches
-from driftpeak.experiments.claims import Claim, lowest
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.claims import Claim, Column, Comparison, lower, lowest
+from driftpeak.experiments.experiment import Case, Experiment, Results, Setup, Table
 from driftpeak.experiments.figures import regret_panels
-from driftpeak.information import greedy_gain
+from driftpeak.experiments.papers.hong2023_program import SlippedWindow
+from driftpeak.information import TabulatedGain, fractional_gain
 from driftpeak.kernels import SE
-from driftpeak.policies import ADAOPKB, SWGPUCB, WGPUCB, Policy
+from driftpeak.policies import (
+    ADAOPKB,
+    GPUCB,
+    OPKB,
+    SWGPUCB,
+    TVGPUCB,
+    WGPUCB,
+    Auto,
+    BeliefPolicy,
+    Policy,
+)
 from driftpeak.priors import Prior
-from driftpeak.theory.schedules import discount_factor, window_length
+from driftpeak.widths import IGP, Confidence
 
-STEPS, TRIALS, PEAK, NOISE = 10_000, 25, 0.8, 0.1
-RIVALS = ["SW-GP-UCB", "WGP-UCB"]
-LENGTHSCALES = {0.2: TRIALS, 1.0: 10}  # H23's own, and one with structure: trials
+STEPS, PEAK, LIMIT, NOISE, DELTA = 10_000, 0.8, 1.0, 0.1, 1e-4
+RIDGE, SCALE = 20.0, 0.01  # of H23's GP-UCB
+WEIGHTED_RIDGE, DISCOUNT, WEIGHTED_SCALE = 0.01, 0.9996, 0.5  # of its WGP-UCB
+GAIN_TOLERANCE = 1e-4  # nats
 
 
-def setup(changes: tuple[int, ...] | None, lengthscale: float) -> Setup:
-    """Sign switches after `changes`, or the moving cosine; nobody is told how much it moves."""
-    kernel = SE(lengthscale)
-    prior = Prior(unit_sphere(100, 10), kernel, NOISE**2)
-    gain = float(greedy_gain(prior, STEPS)[-1])
-    window = window_length(kernel, horizon=STEPS, dimension=10, gain=gain)
-    discount = discount_factor(kernel, horizon=STEPS, dimension=10, gain=gain)
-    policies: dict[str, Policy[Any]] = {
-        "SW-GP-UCB": SWGPUCB(prior, window=window),
-        "WGP-UCB": WGPUCB(prior, discount=discount),
-        "ADA-OPKB": ADAOPKB(prior, horizon=STEPS, reward_bound=PEAK + 5 * NOISE),
+def program_gain(prior: Prior, ridge: float, most: int, steps: int = STEPS) -> Any:
+    """H23's gain at every step t: half the log det for min(t, `most`) observations.
+
+    Straight lines between powers of two, as in its program. Entry i serves step i + 1, which has i
+    observations behind it.
+    """
+    places = sorted({*(2**k for k in range(int(np.log2(steps)) + 1)), steps})
+    values = [fractional_gain(prior, t / ridge, tolerance=GAIN_TOLERANCE) / 2 for t in places]
+    return np.interp(np.minimum(np.arange(1, steps + 2), most), places, values)
+
+
+def gpucb(prior: Prior, window: int | None) -> BeliefPolicy:
+    """H23's GP-UCB, or SW-GP-UCB with old observations taken out as they must be.
+
+    Its width is 0.01 (1 + sqrt(2 (g / 2 + 1 + log 1/delta))), times the 20 of its deviations.
+    """
+    gain = program_gain(prior, RIDGE, STEPS if window is None else window)
+    width = IGP(RIDGE * SCALE, RIDGE * SCALE, DELTA, TabulatedGain(gain / 2))
+    seen = prior.with_noise_variance(1 / RIDGE)
+    return GPUCB(seen, width=width) if window is None else SWGPUCB(seen, window=window, width=width)
+
+
+def slipped(prior: Prior, window: int) -> SlippedWindow:
+    """SW-GP-UCB as in H23's program."""
+    gain = program_gain(prior, RIDGE, window)
+    widths = SCALE * (1 + np.sqrt(2 * (gain / 2 + 1 - np.log(DELTA))))
+    return SlippedWindow(prior, window=window, ridge=RIDGE, widths=widths)
+
+
+def weighted(prior: Prior) -> BeliefPolicy:
+    """H23's WGP-UCB: width 0.5 (0.8 + 0.1 sqrt(2 (g + log 1/delta))); the newest has age 1."""
+    gain = TabulatedGain(program_gain(prior, WEIGHTED_RIDGE, STEPS))
+    scales = WEIGHTED_SCALE * PEAK, WEIGHTED_SCALE * NOISE
+    width = Confidence(*scales, DELTA, gain, noise_variance=1.0)  # no 1 / sqrt(lambda), as there
+    seen = prior.with_noise_variance(WEIGHTED_RIDGE / DISCOUNT)
+    return WGPUCB(seen, discount=DISCOUNT, width=width)
+
+
+SLIPPED, RIGHT, NAMED = "SW-GP-UCB as published", "SW-GP-UCB, right sign", "SW-GP-UCB, ridge 20"
+WEIGHTED, ADA = "WGP-UCB", "ADA-OPKB"
+WINDOWS = {
+    "the window as published": SLIPPED,
+    "what leaves the window taken out with the right sign": RIGHT,
+    "and the ridge that is configured": NAMED,
+}
+PUBLISHED, BEST = "as published", "today's best"
+BEST_CASES = {BEST: 0.2, f"{BEST}, l = 1": 1.0}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with rivals.
+
+    Attributes:
+        changes: times after which the sign switches; None for the cosine that moves.
+        window: H23's. lengthscale: OPKB's; its rivals have 0.2.
+        still: the last step after which nothing changes any more.
+    """
+
+    title: str
+    changes: tuple[int, ...] | None
+    window: int
+    lengthscale: float
+    still: int
+
+
+FIGURES = {
+    "h23-fig1a": Figure("The sign switches after 3000", (3000,), 3000, 0.2, 3000),
+    "h23-fig1b": Figure("The sign switches after 1500 and 5000", (1500, 5000), 2000, 0.2, 5000),
+    "h23-fig2b": Figure("A cosine that moves", None, 2000, 1.0, 6000),
+}
+GRIDS: dict[str, tuple[float, ...]] = {
+    "SW-GP-UCB": (250, 500, 1000, 2000, 4000),
+    "WGP-UCB": tuple(1 - 1 / memory for memory in (100, 250, 500, 1000, 2000)),
+    "TV-GP-UCB": (1e-5, 1e-4, 3e-4, 1e-3, 3e-3),
+}
+"""What today's best are tuned over; all have B16's width for synthetic data."""
+
+
+def prior_with(lengthscale: float) -> Prior:
+    """100 points on the sphere of R^10, the same in all trials."""
+    return Prior(unit_sphere(100, 10), SE(lengthscale), NOISE**2)
+
+
+def world_of(id: str, prior: Prior) -> Environment[Any]:
+    """The world of a figure; functions that switch are drawn from the prior."""
+    changes = FIGURES[id].changes
+    if changes is None:
+        return MovingCosine(prior, peak=PEAK, reward_limit=LIMIT)
+    return SignSwitches(prior, changes=changes, peak=PEAK, reward_limit=LIMIT)
+
+
+def tuned_policy(prior: Prior, family: str, value: float) -> BeliefPolicy:
+    """A policy of `GRIDS`, told the true variance of the noise."""
+    if family == "SW-GP-UCB":
+        return SWGPUCB(prior, window=int(value))
+    if family == "WGP-UCB":
+        return WGPUCB(prior, discount=value)
+    return TVGPUCB(prior, drift=value)
+
+
+TUNED: dict[tuple[str, float], dict[str, float]] = {}
+"""By figure and lengthscale: of least regret in worlds of another seed, strictly inside `GRIDS`
+(`python -m benchmarks hong_rivals`)."""
+
+
+def published(id: str, lengthscale: float | None = None) -> Setup:
+    """The field of a figure; with a `lengthscale`, all of it and the world with that one."""
+    figure = FIGURES[id]
+    prior = prior_with(0.2 if lengthscale is None else lengthscale)
+    own = prior_with(figure.lengthscale if lengthscale is None else lengthscale)
+    policies: dict[str, Policy] = {
+        SLIPPED: slipped(prior, figure.window),
+        RIGHT: gpucb(prior, figure.window),
+        NAMED: as_named(prior, figure.window),
+        WEIGHTED: weighted(prior),
+        ADA: ada_opkb(own),
     }
-    world: Environment[Any] = (
-        MovingCosine(prior, peak=PEAK)
-        if changes is None
-        else SignSwitches(prior, changes=changes, peak=PEAK)
-    )
     settings = {
-        "lengthscale": lengthscale, "changes": changes, "gain": gain, "window": window,
-        "discount": discount, "width": "0.8, 4", "opkb": "tuned",
+        "lengthscale": lengthscale or 0.2,
+        "lengthscale of ADA-OPKB": lengthscale or figure.lengthscale,
+        "window": figure.window, "ridge": RIDGE, "discount": DISCOUNT, "opkb": "published",
         "largest correlation": float(np.triu(prior.gram, 1).max()),
     }  # fmt: skip
-    return Setup(world, policies, STEPS, settings)
+    return Setup(world_of(id, prior), policies, STEPS, settings)
 
 
-def _experiment(id: str, title: str, changes: tuple[int, ...] | None) -> Experiment:
-    names = {f"l = {lengthscale:g}": lengthscale for lengthscale in LENGTHSCALES}
-    return Experiment(
-        id,
-        title + ", 100 points on the sphere of R^10",
-        f"H23 figure {id[-2:]}",
-        tuple(
-            Case(name, partial(setup, changes, length), LENGTHSCALES[length], chunk=13)
-            for name, length in names.items()
-        ),
-        tuple(
-            Claim(f"ADA-OPKB has the lowest regret: {name}", lowest(name, "ADA-OPKB", RIVALS),
-                  whose="paper" if name == "l = 0.2" else "ours")
-            for name in names
-        ),
-        regret_panels,
-        choices=(
-            "Nobody knows how much the function moves: window and discount are those of theory "
-            "for an unknown variation, with the greedy gain of 10,000 observations.",
-            "Width of SW- and WGP-UCB: B16's sqrt(0.8 log(4 t)); ADA-OPKB has H23's tuned "
-            "constants.",
-        ),
-        notes=(
-            "With l = 0.2 the Gram matrix is nearly the identity: this benchmark is close to an "
-            "unstructured bandit with 100 arms. The panel with l = 1 has structure to learn.",
+def best(id: str, lengthscale: float) -> Setup:
+    """Rivals tuned in worlds of another seed, and `auto`, which is told nothing."""
+    prior = prior_with(lengthscale)
+    chosen = TUNED[id, lengthscale]
+    policies: dict[str, Policy] = {
+        f"{family}, tuned": tuned_policy(prior, family, value) for family, value in chosen.items()
+    }
+    policies |= {"auto": Auto(prior), ADA: ada_opkb(prior_with(_opkb_lengthscale(id, lengthscale)))}
+    settings = {"lengthscale": lengthscale, **chosen}
+    return Setup(world_of(id, prior), policies, STEPS, settings)
+
+
+def _opkb_lengthscale(id: str, lengthscale: float) -> float:
+    return max(lengthscale, FIGURES[id].lengthscale)
+
+
+def ada_opkb(prior: Prior) -> Policy:
+    """As in H23's program: its constants, all features, rewards that are not rescaled."""
+    return ADAOPKB(prior, horizon=STEPS, reward_bound=LIMIT, features=prior.features)
+
+
+def as_named(prior: Prior, window: int) -> BeliefPolicy:
+    """SW-GP-UCB with the ridge of 20 that H23's configuration names, in its usual meaning."""
+    gain = program_gain(prior, RIDGE, window)
+    width = IGP(SCALE, SCALE, DELTA, TabulatedGain(gain / 2))
+    return SWGPUCB(prior.with_noise_variance(RIDGE), window=window, width=width)
+
+
+def stationary(lengthscale: float) -> Setup:
+    """Figure 2a: a cosine with a random phase that stays, 256 points in R^8."""
+    prior = Prior(unit_sphere(256, 8), SE(lengthscale), NOISE**2)
+    world = MovingCosine(
+        prior, times=[0.0], phases=[0.0], random_phase=True, peak=PEAK, reward_limit=LIMIT
+    )
+    policies: dict[str, Policy] = {
+        "GP-UCB": gpucb(prior, None),
+        "OPKB": OPKB(prior, horizon=STEPS, reward_bound=LIMIT, features=prior.features),
+    }
+    return Setup(world, policies, STEPS, {"lengthscale": lengthscale, "opkb": "published"})
+
+
+def _falls_again(id: str) -> Comparison:
+    """Regret per step falls from the 1000 steps after the last change to the last 1000 steps."""
+    still = FIGURES[id].still
+    after = Column(PUBLISHED, ADA, first=still + 1, last=still + 1000)
+    columns = (after, Column(PUBLISHED, ADA, first=STEPS - 999))
+    return Comparison(
+        f"ADA-OPKB: steps {still + 1}-{still + 1000} minus the last 1000, regret per step", columns
+    )
+
+
+def _claims(id: str) -> tuple[Claim, ...]:
+    adapts = Claim(
+        "ADA-OPKB adapts to what changes (abstract): its regret per step falls again",
+        (_falls_again(id),),
+    )
+    if id == "h23-fig1a":
+        main: tuple[Claim, ...] = (
+            Claim(
+                "ADA-OPKB has less regret than WGP-UCB",
+                (lower((PUBLISHED, ADA), (PUBLISHED, WEIGHTED)),),
+            ),
+            Claim(
+                "ADA-OPKB has less regret than SW-GP-UCB",
+                whose="ours",
+                comparisons={
+                    name: (lower((PUBLISHED, ADA), (PUBLISHED, window)),)
+                    for name, window in WINDOWS.items()
+                },
+            ),
+        )
+    else:
+        main = (
+            Claim(
+                "ADA-OPKB has the lowest regret",
+                {
+                    name: lowest(PUBLISHED, ADA, [window, WEIGHTED])
+                    for name, window in WINDOWS.items()
+                },
+            ),
+        )
+    return (
+        *main,
+        adapts,
+        Claim("All with l = 1: ADA-OPKB has the lowest regret", whose="ours", comparisons={
+            name: lowest("l = 1", ADA, [window, WEIGHTED]) for name, window in WINDOWS.items()}),
+        *(
+            Claim(f"{case}, {name}: less regret than ADA-OPKB",
+                  (lower((case, name), (case, ADA)),), whose="ours")
+            for case in (BEST_CASES if TUNED else ())
+            for name in (*(f"{family}, tuned" for family in GRIDS), "auto")
         ),
     )  # fmt: skip
 
 
-EXPERIMENTS = (
-    _experiment("h23-fig1a", "The sign switches after 3000", (3000,)),
-    _experiment("h23-fig1b", "The sign switches after 1500 and 5000", (1500, 5000)),
-    _experiment("h23-fig2b", "A cosine that moves", None),
+def regret_tables(results: Results) -> tuple[Table, ...]:
+    """Regret of the published field, and apart from it of today's best."""
+    return tuple(
+        Table(title, ("policy", "regret", "standard error", "restarts"),
+              tuple(_row(results[case], str(name)) for name in results[case]["policy"].values))
+        for case, title in (
+            (PUBLISHED, "As published"),
+            (BEST, "Today's best in the same worlds: no verdict on the paper"),
+        )
+        if case in results
+    )  # fmt: skip
+
+
+def _row(runs: Any, name: str) -> tuple[str, ...]:
+    totals = runs["regret"].sel(policy=name).sum("step").values
+    restarts = float(runs["restarts"].sel(policy=name).sum("step").mean())
+    error = totals.std(ddof=min(1, len(totals) - 1)) / len(totals) ** 0.5
+    return name, f"{totals.mean():,.0f}", f"{error:,.0f}", f"{restarts:.2g}"
+
+
+SLIPS = (
+    "H23's program starts its GP-UCB from the inverse 20 I where its ridge of 20 would give I / 20 "
+    "(so that the ridge is 1/20 and deviations are 20 times as large), and takes what leaves the "
+    "window out with 1 + v'Av where it must be 1 - v'Av. Played are the program as it is; the "
+    "window with the right sign; and the right sign with the ridge that is configured."
 )
+NEARLY = (
+    "With l = 0.2 the Gram matrix is nearly the identity: this benchmark is close to an "
+    "unstructured bandit with 100 arms. The panels with l = 1 have structure to learn."
+)
+
+
+def _experiment(id: str) -> Experiment:
+    figure = FIGURES[id]
+    return Experiment(
+        id,
+        figure.title + ", 100 points on the sphere of R^10",
+        f"H23 figure {id[-2:]}",
+        (
+            Case(PUBLISHED, partial(published, id), 25, chunk=13),
+            Case("l = 1", partial(published, id, 1.0), 10, chunk=5),
+            *(
+                Case(case, partial(best, id, length), 5, chunk=5)
+                for case, length in BEST_CASES.items()
+                if TUNED
+            ),
+        ),
+        _claims(id),
+        regret_panels,
+        choices=(
+            "Policies, constants, widths, windows, ridge and discount are those of the authors' "
+            "program and its configurations; points, functions and noise are draws of ours, the "
+            "points the same in all trials.",
+            "Today's best: B16's widths, memories tuned in two worlds of another seed; auto is "
+            "told the kernel and the noise.",
+        ),
+        notes=(SLIPS, NEARLY),
+        tables=regret_tables,
+    )
+
+
+EXPERIMENTS = (
+    _experiment("h23-fig1a"),
+    _experiment("h23-fig1b"),
+    Experiment(
+        "h23-fig2a",
+        "A cosine that stays, 256 points on the sphere of R^8",
+        "H23 figure 2a",
+        (
+            Case(PUBLISHED, partial(stationary, 0.2), 25, chunk=13),
+            Case("l = 1", partial(stationary, 1.0), 10, chunk=5),
+        ),
+        tuple(
+            Claim(f"OPKB has less regret than GP-UCB: {case}",
+                  (lower((case, "OPKB"), (case, "GP-UCB")),), whose="ours")
+            for case in (PUBLISHED, "l = 1")
+        ),
+        regret_panels,
+        choices=("OPKB without tests for change, GP-UCB with its ridge, as in the program.",),
+        notes=(SLIPS,),
+    ),
+    _experiment("h23-fig2b"),
+)  # fmt: skip

@@ -71,7 +71,7 @@ def setup(horizon: int, changes: int) -> Setup:
     discount = discount_factor(KERNEL, horizon=horizon, dimension=1, variation=variation)
     perp = {"horizon": horizon, "variation": variation, "norm_bound": bound, "noise_scale": NOISE}
     reward_bound = bound + 5 * NOISE
-    policies: dict[str, Policy[Any]] = {
+    policies: dict[str, Policy] = {
         "random": UniformRandom(prior),
         "R-GP-UCB": RGPUCB(prior, period=memory, width=ScaledLog()),
         "SW-GP-UCB": SWGPUCB(prior, window=memory, width=ScaledLog()),
@@ -86,7 +86,7 @@ def setup(horizon: int, changes: int) -> Setup:
     settings = {
         "horizon": horizon, "changes": changes, "variation": variation, "period and window": memory,
         "discount": discount, "norm_bound": bound, "noise_scale": NOISE,
-        "width": "0.8, 4", "opkb": "tuned",
+        "width": "0.8, 4", "opkb": "published",
     }  # fmt: skip
     return Setup(environment(prior, horizon, changes), policies, horizon, settings)
 

@@ -6,8 +6,10 @@ from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.experiments.experiment import Experiment
 from driftpeak.experiments.papers import (
     bogunovic2016,
+    bogunovic2016_model,
     bogunovic2016_sensors,
     deng2022,
+    deng2022_stocks,
     hong2023,
     iwazaki2025,
     mauduit2025,
@@ -17,9 +19,11 @@ from driftpeak.experiments.papers import (
 from driftpeak.experiments.tournament import experiment as tournament
 
 PAPERS = (
+    bogunovic2016_model,
     bogunovic2016,
     bogunovic2016_sensors,
     deng2022,
+    deng2022_stocks,
     iwazaki2025,
     hong2023,
     mauduit2025,

@@ -50,7 +50,7 @@ def read_outcomes(directory: Path) -> Iterator[Outcome]:
     if not paths:
         raise DriftpeakError(
             f"{directory} holds no results of `driftpeak reproduce` (files ID.nc); run it with "
-            f"--output {directory} first"
+            f"output in {directory} first"
         )
     for id, experiment in EXPERIMENTS.items():
         if id in paths:

@@ -23,7 +23,7 @@ from driftpeak.experiments.running.report import (
     write_bytes,
 )
 from driftpeak.experiments.running.runner import Plan, check_data, provenance, run, write_results
-from driftpeak.output import SUMMARY
+from driftpeak.files import SUMMARY
 
 MARKER = "run.json"  # what the folder's results are of; there from the start of a run
 CHUNKS = "unfinished"
@@ -121,12 +121,13 @@ def _claim_folder(output: Path, marker: dict[str, Any], *, overwrite: bool) -> N
         DriftpeakError: it holds something else, or cannot be written.
     """
     if output.exists() and not output.is_dir():
-        raise DriftpeakError(f"--output {output} is a file; name a directory")
+        raise DriftpeakError(f"{output} is a file; name a directory")
     if output.is_dir() and any(output.iterdir()) and _read_marker(output) != marker:
         if not overwrite:
             raise DriftpeakError(
-                f"--output {output} holds something other than results of these experiments with "
-                "these trials and this seed; name another directory, or replace it with --overwrite"
+                f"{output} holds something other than results of these experiments with "
+                "these trials and this seed; name another directory, or allow replacing it "
+                "(overwrite)"
             )
         shutil.rmtree(output)
     _make(output)
@@ -137,9 +138,7 @@ def _make(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DriftpeakError(
-            f"--output {directory} cannot be written: {error.strerror or error}"
-        ) from None
+        raise DriftpeakError(f"{directory} cannot be written: {error.strerror or error}") from None
 
 
 def _read_marker(directory: Path) -> Any:

@@ -21,7 +21,7 @@ from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
 CONNECTING = 10  # seconds that the scheduler, and then its first worker, may take
 WATCHING = 10  # seconds between two looks whether there are workers
 MADE_WITH = ("driftpeak", "jax", "jaxlib", "equinox", "numpy", "scipy", "xarray")
-KEPT = "finished parts are kept if there is an --output: run the same command again"
+KEPT = "finished parts are kept if there is an output directory: run the same command again"
 
 
 @cache
@@ -46,7 +46,7 @@ def local_workers(workers: int) -> Iterator[Executor | None]:
         yield pool
     except BrokenProcessPool:
         raise DriftpeakError(
-            f"a worker process died, perhaps for lack of memory; {KEPT}, with fewer --workers"
+            f"a worker process died, perhaps for lack of memory; {KEPT}, with fewer workers"
         ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -73,7 +73,7 @@ def cluster_workers(address: str) -> Iterator[Executor]:
         from distributed.scheduler import KilledWorker
     except ImportError as error:
         raise DriftpeakError(
-            f"--cluster needs dask ({error}): pip install 'driftpeak[dask]'"
+            f"a cluster needs dask ({error}): pip install 'driftpeak[dask]'"
         ) from None
     with _quiet("distributed.client", "distributed.core", "distributed.comm"):
         client = _connected(Client, address)
@@ -133,7 +133,7 @@ def _check_address(address: str) -> None:
         whole = False
     if not whole:
         raise DriftpeakError(
-            "--cluster must be the address of a dask scheduler, tcp://HOST:PORT such as "
+            "cluster must be the address of a dask scheduler, tcp://HOST:PORT such as "
             f"tcp://127.0.0.1:8786; got {address!r}"
         )
 

@@ -188,6 +188,13 @@ RECORDINGS: dict[str, Recording] = {
     "Iberia": Recording("iberia-temperature", lambda path: _every(4, iberia(path)), "degrees C"),
 }
 
+CHOSEN_ON = (
+    "static", "Markov 0.001", "Markov 0.01", "Markov 0.1",
+    "abrupt, 2 changes", "abrupt, 6 changes", "slow, 1 segment", "slow, 4 segments",
+    "Intel lab", "PeMSD7", "US-101", "stocks",
+)  # fmt: skip
+"""Worlds on which auto's defaults were chosen, and recordings on which drafts of it were tried."""
+
 
 def recorded(name: str, path: Path) -> Setup:
     """One of `RECORDINGS`: the first 60 % to learn the prior from, the rest to play.

@@ -9,6 +9,7 @@ from driftpeak.experiments.bootstrap import in_words, interval
 from driftpeak.experiments.claims import Claim, Comparison, difference
 from driftpeak.experiments.experiment import Case, Experiment, Results, Table
 from driftpeak.experiments.tournament.cases import (
+    CHOSEN_ON,
     DRAWN,
     FEWER_TRIALS,
     OTHERS,
@@ -65,7 +66,7 @@ def _ranked_first(how: str, against: tuple[str, ...]) -> Claim:
 def tables(results: Results) -> tuple[Table, ...]:
     """The standings, and every case."""
     standings = Standings(results)
-    return _overall(standings), _by_case(standings), _favourites(standings)
+    return _overall(standings), _parts(standings), _by_case(standings), _favourites(standings)
 
 
 def _overall(standings: Standings) -> Table:
@@ -78,12 +79,35 @@ def _overall(standings: Standings) -> Table:
             (
                 names[number],
                 in_words(ranks[number].mean(), low, high, ".1f"),
-                f"{ratios[number]:.2f}",
+                _told(ratios[number], standings.overall_interval[number]),
                 f"{standings.ratio[number].max():.2f}",
             )
         )
     columns = ("contender", "mean rank", "relative regret, geometric mean", "worst case")
     return Table(f"Standings over {len(standings.results)} cases", columns, tuple(rows))
+
+
+def _told(estimate: float, ends: Any) -> str:
+    low, high = map(float, ends)
+    return in_words(float(estimate), low, high, ".2f")
+
+
+def _parts(standings: Standings) -> Table:
+    """Relative regret where auto's defaults were chosen, and where they were not."""
+    names, rows = list(CONTENDERS), []
+    compared = (AUTO, f"TV-GP-UCB, {HINDSIGHT}", "TV-GP-UCB, theory")
+    for part, inside in (("auto was chosen on", True), ("not chosen on", False)):
+        cases = [case for case in standings.results if (case in CHOSEN_ON) == inside]
+        if not cases:
+            continue
+        own = Standings({case: standings.results[case] for case in cases})
+        cells = [
+            _told(own.overall()[number], own.overall_interval[number])
+            for number in map(names.index, compared)
+        ]
+        rows.append((part, str(len(cases)), *cells))
+    columns = ("part", "cases", *compared)
+    return Table("Relative regret where defaults were chosen, and elsewhere", columns, tuple(rows))
 
 
 def _by_case(standings: Standings) -> Table:
@@ -164,7 +188,7 @@ EXPERIMENTS = (
             "GP-UCB, IGP-UCB and R-PERP have the width of their theorem at theory's parameter; the "
             "rest of the GP-UCB family B16's sqrt(0.8 log 4t), which is far below the theorems'. "
             "The grid has that width and B16's smallest, sqrt(0.2 log 0.4t).",
-            f"R-PERP's grid has C = {SMALLER:g}; OPKB and ADA-OPKB H23's tuned constants; "
+            f"R-PERP's grid has C = {SMALLER:g}; OPKB and ADA-OPKB the constants of H23's program; "
             "ADA-OPKB has no parameter.",
             "SparQ and its kin are left out: they may ask for more than one value a step.",
             "auto has its defaults everywhere; nothing about it depends on the world.",

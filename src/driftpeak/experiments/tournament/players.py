@@ -12,7 +12,9 @@ from typing import Any
 from driftpeak.errors import DriftpeakError
 from driftpeak.kernels import Table
 from driftpeak.policies import (
+    ABO,
     ADAOPKB,
+    ETGPUCB,
     GPUCB,
     IGPUCB,
     OPKB,
@@ -28,7 +30,6 @@ from driftpeak.policies import (
     RExp3,
     UniformRandom,
 )
-from driftpeak.policies.planned import PlannedPolicy
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import (
     discount_factor,
@@ -45,6 +46,8 @@ WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
 SMALLER = 0.03
 """Of R-PERP's constant C: with C = 1 nothing is ever eliminated at these horizons."""
 MEMORIES = (10, 25, 50, 100, 250)
+MOST_HELD = 40
+"""Observations that ABO keeps: its cost grows with their square."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,14 @@ class Known:
         )
 
     @property
+    def smooth_memory(self) -> float:
+        """The lengthscale in time whose correlation is 1/2 when that of the drift is."""
+        if self.drift == 0:
+            return float(self.horizon)
+        half_life = 2 * math.log(2) / -math.log1p(-min(self.drift, 0.999))
+        return min(half_life / math.sqrt(2 * math.log(2)), float(self.horizon))
+
+    @property
     def discount(self) -> float:
         """D22's discount."""
         return self._scheduled(discount_factor)
@@ -127,10 +138,10 @@ class Family:
     """
 
     name: str
-    theory: Callable[[Known], Policy[Any]]
+    theory: Callable[[Known], Policy]
     parameter: str = ""
     values: tuple[float, ...] = ()
-    make: Callable[[Known, Any, Width], Policy[Any]] | None = None
+    make: Callable[[Known, Any, Width], Policy] | None = None
     wide_only: bool = False
 
     @property
@@ -154,7 +165,7 @@ class Family:
         return (self.at_theory, *self.grid)
 
 
-def _perp(known: Known, period: int, constant: float) -> Policy[Any]:
+def _perp(known: Known, period: int, constant: float) -> Policy:
     return RPERP(
         known.prior,
         horizon=known.horizon,
@@ -164,7 +175,7 @@ def _perp(known: Known, period: int, constant: float) -> Policy[Any]:
     )
 
 
-def _opkb(known: Known, period: int) -> Policy[Any]:
+def _opkb(known: Known, period: int) -> Policy:
     return OPKB(
         known.prior,
         horizon=known.horizon,
@@ -173,7 +184,7 @@ def _opkb(known: Known, period: int) -> Policy[Any]:
     )
 
 
-def _rexp3(known: Known, variation: float | None) -> Policy[Any]:
+def _rexp3(known: Known, variation: float | None) -> Policy:
     told = None if variation is None else max(variation, 1e-6)  # theory divides by it
     return RExp3(
         known.prior, horizon=known.horizon, variation=told, reward_bound=known.reward_bound
@@ -233,6 +244,24 @@ FAMILIES = (
         lambda known, exponent, width: UIGPUCB(known.prior, exponent=exponent, width=width),
     ),
     Family(
+        "ET-GP-UCB",
+        lambda known: ETGPUCB(known.prior, width=WIDE),
+        "delta",
+        (0.01, 0.5),
+        lambda known, delta, width: ETGPUCB(known.prior, delta=delta, width=width),
+    ),
+    Family(
+        "ABO",
+        lambda known: ABO(known.prior, lengthscale=known.smooth_memory, memory=MOST_HELD,
+                          width=WIDE),
+        "lengthscale",
+        (10, 30),
+        lambda known, lengthscale, width: ABO(
+            known.prior, lengthscale=lengthscale, memory=MOST_HELD, width=width
+        ),
+        wide_only=True,
+    ),
+    Family(
         "R-PERP",
         lambda known: _perp(known, known.elimination_period, 1.0),
         f"C = {SMALLER:g}, period",
@@ -267,7 +296,7 @@ PUBLISHED = (RANDOM, *(name for family in FAMILIES for name in family.settings))
 """Everything that plays but `auto`."""
 
 
-def players(known: Known, *, random_start: bool = False) -> dict[str, Policy[Any]]:
+def players(known: Known, *, random_start: bool = False) -> dict[str, Policy]:
     """All who play, by name: `auto` with its defaults, and `PUBLISHED`.
 
     Arguments:
@@ -277,7 +306,7 @@ def players(known: Known, *, random_start: bool = False) -> dict[str, Policy[Any
     Raises:
         DriftpeakError: theory gives no parameter for what is known.
     """
-    made: dict[str, Policy[Any]] = {AUTO: Auto(known.prior), RANDOM: UniformRandom(known.prior)}
+    made: dict[str, Policy] = {AUTO: Auto(known.prior), RANDOM: UniformRandom(known.prior)}
     for family in FAMILIES:
         try:
             made[family.at_theory] = family.theory(known)
@@ -289,6 +318,6 @@ def players(known: Known, *, random_start: bool = False) -> dict[str, Policy[Any
     if not random_start:
         return made
     return {
-        name: policy if isinstance(policy, PlannedPolicy | UniformRandom) else RandomStart(policy)
+        name: RandomStart(policy) if policy.learns_from_any and name != RANDOM else policy
         for name, policy in made.items()
     }

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 from scipy.stats import rankdata
 
-from driftpeak.experiments.bootstrap import Array
+from driftpeak.experiments.bootstrap import Array, interval
 from driftpeak.experiments.claims import Column
 from driftpeak.experiments.experiment import Results
 from driftpeak.experiments.tournament.players import AUTO, FAMILIES, PUBLISHED, RANDOM
@@ -110,6 +110,11 @@ class Standings:
         """Geometric mean of `ratio` over the cases, by contender."""
         return np.exp(np.log(self.ratio).mean(axis=1))
 
+    @cached_property
+    def overall_interval(self) -> Array:
+        """Bootstrap interval of `overall` over the cases, shape `(contender, 2)`."""
+        return np.array([interval(ratios[:, None], geometric_mean) for ratios in self.ratio])
+
     def favourite(self, case: str, settings: Sequence[str] = PUBLISHED) -> str:
         """The setting of least mean regret in a case, over all its samples."""
         return settings[int(regrets(self.results[case], settings).mean(axis=1).argmin())]
@@ -124,6 +129,11 @@ def _means(runs: xr.Dataset) -> Array:
             for settings in CONTENDERS.values()
         ]
     )
+
+
+def geometric_mean(samples: Any) -> Any:
+    """Of the first column."""
+    return np.exp(np.log(samples[..., 0]).mean(axis=-1))
 
 
 def ratio(samples: Any) -> Any:

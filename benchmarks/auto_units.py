@@ -1,0 +1,96 @@
+"""Units and offsets cost auto at most 10 % of its regret after the first 30 steps.
+
+Rewards in other units and with an offset (in deviations of the prior), in the same worlds as the
+rewards as they are: Markov drift 0.01 and two abrupt changes on 50 points of [0, 1], 250 steps, 60
+trials each. Figures: regret per step after the first 30, relative to the unmoved rewards, with the
+ends of the 95 % bootstrap interval over the worlds; three times the prior's noise, against
+TV-GP-UCB that is told noise and drift; and, absolute, the 50 steps before and after the unit
+shrinks to a thousandth.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+import driftpeak as dp
+from driftpeak.environments import Environment
+from driftpeak.experiments.bootstrap import interval
+from driftpeak.experiments.tournament.scores import ratio
+
+PRIOR = dp.Prior(dp.Grid([0, 1], size=50), dp.SE(0.2), noise_variance=0.01)
+DRIFT = 0.01
+WORLDS: tuple[Environment[Any], ...] = (
+    dp.MarkovDrift(PRIOR, drift=DRIFT),
+    dp.AbruptSwitches(PRIOR, changes=[75, 150]),
+)
+UNITS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 10.0, 1e2, 1e3, 1e4, 1e5, 1e6)
+OFFSETS = (-1000.0, -100.0, -10.0, -3.0, 3.0, 10.0, 100.0, 1000.0)
+STEPS, TRIALS, BEGIN, JUMP = 250, 60, 30, 125
+TARGETS = {"all units": "<= 1.1", "all offsets": "<= 1.1"}
+
+
+class Moved(Environment[Any]):
+    """A world whose rewards are `unit` times those of another plus `offset`, with more noise."""
+
+    world: Environment[Any]
+    unit: Any
+    offset: Any
+    noise: Any
+    jump: Any  # time after which the unit is a thousandth
+
+    @property
+    def noise_variance(self) -> Any:
+        return self.world.noise_variance * (self.unit * self.noise) ** 2
+
+    def init(self, key: Any) -> Any:
+        return self.world.init(key)
+
+    def step(self, state: Any, time: Any) -> Any:
+        state, values = self.world.step(state, time)
+        unit = jnp.where(time > self.jump, 1e-3, 1.0) * self.unit
+        return state, unit * (values + self.offset)
+
+
+def run() -> dict[str, float]:
+    """Relative regrets, and how sure they are."""
+    usual, figures = late({}), {}
+    for kind, moves in (("unit", UNITS), ("offset", OFFSETS)):
+        each = [late({kind: move}) for move in moves]
+        for move, regret in zip(moves, each, strict=True):
+            figures |= compared(f"{kind} {move:g}", regret, usual)
+        figures |= compared(f"all {kind}s", np.mean(each, axis=0), usual)
+    told = dp.TVGPUCB(PRIOR.with_noise_variance(9 * PRIOR.noise_variance), drift=DRIFT)
+    figures |= compared("noise 3", late({"noise": 3.0}), late({"noise": 3.0}, told))
+    jumped = played({"jump": float(JUMP)}, dp.Auto(PRIOR))
+    figures["before a jump of the unit"] = jumped[:, JUMP - 50 : JUMP].mean()
+    figures["after it"] = 1e3 * jumped[:, JUMP : JUMP + 50].mean()
+    figures["50 steps later"] = 1e3 * jumped[:, JUMP + 50 : JUMP + 100].mean()
+    return figures
+
+
+def late(moved: dict[str, float], policy: dp.Policy | None = None) -> np.ndarray:
+    """Regret per step after the first, in the unit of the rewards, by world."""
+    regret = played(moved, policy or dp.Auto(PRIOR))[:, BEGIN:].mean(axis=1)
+    return regret / moved.get("unit", 1.0)
+
+
+def played(moved: dict[str, float], policy: dp.Policy) -> np.ndarray:
+    """Regret, shape `(world, step)`."""
+    usual = {"unit": 1.0, "offset": 0.0, "noise": 1.0, "jump": np.inf}
+    numbers = {name: np.float64(value) for name, value in (usual | moved).items()}
+    return np.concatenate(
+        [
+            dp.simulate({"it": policy}, Moved(world, **numbers), steps=STEPS, trials=TRIALS)[
+                "regret"
+            ].values[0]
+            for world in WORLDS
+        ]
+    )
+
+
+def compared(name: str, regret: np.ndarray, usual: np.ndarray) -> dict[str, float]:
+    """The ratio of the means, and its interval."""
+    samples = np.stack([regret, usual], axis=-1)
+    low, high = interval(samples, ratio)
+    return {name: float(ratio(samples)), f"  {name}, from": low, f"  {name}, to": high}

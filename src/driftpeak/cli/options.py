@@ -1,0 +1,24 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from driftpeak.errors import DriftpeakError
+
+Output = Annotated[Path | None, typer.Option(help="Directory for results, summary and pictures.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace whatever is in --output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")]
+Trials = Annotated[int, typer.Option(help="Independent repetitions.")]
+Seed = Annotated[int, typer.Option(help="Of everything random.")]
+
+
+def prepare_output(output: Path | None, command: str, overwrite: bool) -> None:
+    """Refuse, before any work is done, an output directory that must not be written."""
+    from driftpeak.files import check_output
+
+    if output is not None:
+        check_output(output, command, overwrite=overwrite)
+    elif overwrite:
+        raise DriftpeakError("--overwrite needs --output DIR")

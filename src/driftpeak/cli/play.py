@@ -1,0 +1,181 @@
+"""`demo`, `replay` and `compare`: policies play, and a table, a summary and pictures say how."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from driftpeak.cli.options import Json, Output, Overwrite, Seed, Trials, prepare_output
+from driftpeak.cli.printing import note, report
+
+Policies = Annotated[
+    list[str] | None,
+    typer.Option("--policy", help="NAME[:key=value,...], of those below; repeat for more."),
+]
+Width = Annotated[str, typer.Option(help="Exploration width, NAME[:key=value,...]; see below.")]
+
+
+def demo(
+    output: Annotated[Path, typer.Option(help="Directory for the picture and the numbers.")] = Path(
+        "driftpeak-demo"
+    ),
+    trials: Trials = 20,
+    seed: Seed = 0,
+    overwrite: Overwrite = False,
+) -> None:
+    """A first look: four policies on 2,500 points of a drifting function (B16, section 5.1)."""
+    import driftpeak as dp
+    from driftpeak.theory.schedules import markov_restart_period
+
+    prepare_output(output, "demo", overwrite)
+    drift, steps, kernel = 0.01, 200, dp.SE(lengthscale=0.2)
+    prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=50), kernel, noise_variance=0.01)
+    period = markov_restart_period(kernel, drift=drift, horizon=steps, dimension=2)
+    note(f"2,500 points, SE kernel, drift {drift:g}, {steps} steps, {trials} trials.")
+    runs = dp.simulate(
+        {
+            "random": dp.UniformRandom(prior),
+            "GP-UCB": dp.GPUCB(prior),
+            f"R-GP-UCB (period {period})": dp.RGPUCB(prior, period=period),
+            f"TV-GP-UCB (drift {drift:g})": dp.TVGPUCB(prior, drift=drift),
+        },
+        dp.MarkovDrift(prior, drift=drift),
+        steps=steps,
+        trials=trials,
+        seed=seed,
+    )
+    title = f"A function that drifts: SE kernel, drift {drift:g}, {trials} trials"
+    report("demo", runs, {"drift": drift}, output, as_json=False, title=title, table_data=False)
+
+
+def replay(
+    data: Annotated[Path, typer.Argument(help="CSV, plain or .gz: time x arms, with a header.")],
+    time_column: Annotated[
+        str | None, typer.Option(help="Column that holds the times; by default found by its name.")
+    ] = None,
+    train: Annotated[
+        float, typer.Option(help="Share of the rows that the prior comes from.")
+    ] = 0.6,
+    policy: Policies = None,
+    noise_variance: Annotated[
+        float | None,
+        typer.Option(help="In squared units of the data; default 5 % of the arms' variance."),
+    ] = None,
+    mean: Annotated[str, typer.Option(help="Prior mean: per-arm, common or zero.")] = "per-arm",
+    fit: Annotated[
+        bool,
+        typer.Option(
+            "--fit",
+            help="Learn from the training rows what is not given: noise variance, and the drift, "
+            "window, period, discount or exponent of the policies.",
+        ),
+    ] = False,
+    width: Width = "scaled-log:c1=0.8,c2=0.4",
+    missing: Annotated[
+        str, typer.Option(help="What to do about blanks: error, drop-arm or interpolate.")
+    ] = "error",
+    trials: Annotated[int, typer.Option(help="Repetitions, for policies that act at random.")] = 20,
+    seed: Seed = 0,
+    output: Output = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Which policy would have followed the peak of recorded data best?
+
+    The first rows give the empirical covariance and mean; the policies play the rest.
+    """
+    from driftpeak.data import read_table
+    from driftpeak.named.policies import DEFAULT_POLICIES
+    from driftpeak.replay import replay as play
+
+    prepare_output(output, "replay", overwrite)
+    table = read_table(data, time_column=time_column, missing=missing)  # type: ignore[arg-type]
+    runs = play(
+        table,
+        policy or DEFAULT_POLICIES,
+        train=train,
+        noise_variance=noise_variance,
+        mean=mean,  # type: ignore[arg-type]
+        fit=fit,
+        width=width,
+        trials=trials,
+        seed=seed,
+    )
+    for text in table.notes:
+        note(text)
+    rows = runs.attrs["train_rows"]
+    note(
+        f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
+        f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}."
+    )
+    fitted = json.loads(runs.attrs["fitted"])
+    for name, found in fitted.items():
+        note(f"{name} {found['value']:.4g}: {found['how']}.")
+    settings = {
+        "fitted": fitted,
+        "policies": runs.attrs["policies"].split(" "),
+        "data": str(data),
+        "arms": len(table.arms),
+        "train": train,
+        "train_rows": rows,
+        "played_rows": runs.sizes["step"],
+        "time_column": table.time_name,
+        "noise_variance": runs.attrs["noise_variance"],
+        "mean": mean,
+        "width": width,
+        "missing": missing,
+        "notes": list(table.notes),
+    }
+    title = f"{data.name}, rows {rows + 1} to {rows + runs.sizes['step']}"
+    report("replay", runs, settings, output, as_json=as_json, title=title, table_data=True)
+
+
+def compare(
+    environment: Annotated[
+        str, typer.Option(help="How the function moves: markov, abrupt, slow, sign or cosine.")
+    ] = "markov",
+    kernel: Annotated[str, typer.Option(help="se or matern.")] = "se",
+    nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5,
+    lengthscale: Annotated[float, typer.Option(help="In units of the unit cube.")] = 0.2,
+    dimension: Annotated[int, typer.Option(help="Of the unit cube.")] = 1,
+    size: Annotated[int, typer.Option(help="Grid points per dimension.")] = 100,
+    noise_variance: Annotated[float, typer.Option(help="Of one observation.")] = 0.01,
+    drift: Annotated[float, typer.Option(help="Of the markov environment.")] = 0.01,
+    steps: Annotated[int, typer.Option(help="Length of a trial.")] = 500,
+    policy: Policies = None,
+    width: Width = "scaled-log:c1=0.8,c2=4",
+    trials: Trials = 50,
+    seed: Seed = 0,
+    output: Output = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Play policies on a synthetic environment, all on the same worlds and noise.
+
+    Without --policy: the policies of `replay`, with the memory that theory gives for the drift.
+    """
+    import driftpeak as dp
+    from driftpeak.named.policies import make_policies
+    from driftpeak.named.settings import default_policies, make_environment, make_prior
+
+    prepare_output(output, "compare", overwrite)
+    prior = make_prior(kernel, nu, lengthscale, dimension, size, noise_variance)
+    world = make_environment(environment, prior, drift, steps)
+    texts = policy or default_policies(prior, drift, steps)
+    policies = make_policies(texts, prior, steps, width=width)
+    runs = dp.simulate(policies, world, steps=steps, trials=trials, seed=seed, readings=True)
+    settings: dict[str, Any] = {
+        "environment": environment,
+        "kernel": kernel if kernel == "se" else f"{kernel}, nu={nu:g}",
+        "lengthscale": lengthscale,
+        "dimension": dimension,
+        "size": size,
+        "noise_variance": noise_variance,
+        "drift": drift if environment == "markov" else None,
+        "width": width,
+        "policies": list(texts),
+    }
+    runs = runs.assign_attrs({key: str(value) for key, value in settings.items()})
+    title = f"Environment {environment}, kernel {settings['kernel']}, {trials} trials"
+    report("compare", runs, settings, output, as_json=as_json, title=title, table_data=False)

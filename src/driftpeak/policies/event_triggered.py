@@ -1,0 +1,87 @@
+r"""ET-GP-UCB: forget everything when a reward contradicts the belief (Brunzema et al. 2025)."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, PRNGKeyArray
+
+from driftpeak.arguments import Recorded
+from driftpeak.errors import unit_interval
+from driftpeak.forgetting import AtMost, TimesLike
+from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
+from driftpeak.policies.player import Query, Scalar, checked_reward
+from driftpeak.policies.protocol import Policy
+from driftpeak.policies.ucb import GPUCB, Options
+from driftpeak.policies.wrapping import WrappedState, Wrapping
+from driftpeak.priors import Prior
+
+
+class ETGPUCB(Recorded, Policy):
+    r"""ET-GP-UCB: GP-UCB that drops its data when a reward is implausible (TMLR 2025, Alg. 1).
+
+    After the t-th decision since the last restart it restarts if
+    \(|y - \mu(x)| > \sqrt{\rho_t}\,\sigma(x) + \bar w_t\), with \(\rho_t = 2 \log(2\pi_t/\delta)\),
+    \(\bar w_t = \sigma_n \sqrt{2 \log(2\pi_t/\delta)}\) and \(\pi_t = \pi^2 t^2 / 6\): under the
+    prior, without change, this ever happens with probability at most delta. The reward that
+    contradicted is the first of the new data. Nothing need be known of how the function moves.
+
+    Arguments:
+        prior: domain, kernel, noise variance \(\sigma_n^2\).
+        delta: in (0, 1).
+        options: as for `driftpeak.policies.ucb`.
+
+    Raises:
+        DriftpeakError: delta outside (0, 1), and as for GP-UCB.
+    """
+
+    acting: BeliefPolicy
+    delta: Any
+
+    def __init__(self, prior: Prior, *, delta: float = 0.1, **options: Unpack[Options]) -> None:
+        self.acting = GPUCB(prior, **options)
+        self.delta = np.float64(unit_interval("delta", delta, low_open=True, high_open=True))
+
+    @property
+    def points(self) -> int:
+        return self.acting.points
+
+    @property
+    def deterministic(self) -> bool:
+        return self.acting.deterministic
+
+    @property
+    def assumed(self) -> Mapping[str, float]:
+        return self.acting.assumed
+
+    def prepare(self, times: TimesLike | AtMost) -> "ETGPUCBPlayer":
+        return ETGPUCBPlayer(self.acting.prepare(times), self.delta)
+
+
+class ETGPUCBPlayer(Wrapping):
+    """GP-UCB's player, made to start afresh; the wrapper counts how often."""
+
+    player: BeliefPlayer
+    delta: Any
+
+    def init(self, key: PRNGKeyArray) -> WrappedState:
+        return WrappedState(self.player.init(key), jnp.zeros((), int))
+
+    def tell(self, state: WrappedState, query: Query, reward: Scalar, time: Scalar) -> WrappedState:
+        reward, own = checked_reward(reward), state.own
+        expected = self.player.predict(own, time)
+        spread = jnp.sqrt(jnp.maximum(expected.variance[query], 0.0))
+        step = jnp.maximum(own.step, 1)  # decisions since the last restart
+        root = jnp.sqrt(2 * jnp.log(2 * math.pi**2 * step**2 / (6 * self.delta)))
+        plausible = root * (spread + jnp.sqrt(expected.noise_variance))
+        event = jnp.abs(reward - expected.mean[query]) > plausible
+        # the key stays as it is: what has been drawn must not be drawn again
+        fresh = own._replace(belief=self.player.belief.init(), step=jnp.ones((), int))
+        started = jax.tree.map(lambda new, old: jnp.where(event, new, old), fresh, own)
+        return WrappedState(self.player.tell(started, query, reward, time), state.more + event)
+
+    def restarts(self, state: WrappedState) -> Int[Array, ""]:
+        return state.more

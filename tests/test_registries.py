@@ -1,0 +1,98 @@
+"""A policy that exists is found everywhere: names, help, docs, tournament, stored studies."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import driftpeak as dp
+from driftpeak import policies
+from driftpeak.experiments.tournament import players
+from driftpeak.live.registry import TAGS
+from driftpeak.named.policies import (
+    MEMORY,
+    POLICIES,
+    WIDTHS,
+    make_policy,
+    memory_parameter,
+    policy_lines,
+    policy_parameters,
+)
+
+ROOT = Path(__file__).parents[1]
+BASES = {"ActingPolicy", "BeliefPolicy", "Policy", "Player", "Prediction", "Reading"}
+WRAPPERS = {"Doubling", "RandomStart"}
+PUBLIC = sorted(set(policies.__all__) - BASES - WRAPPERS)
+NOT_IN_THE_TOURNAMENT = {
+    "SparQ", "WSparQ", "AdaptiveSparQ",  # ask an expert, whom the others do not have
+    "BestFixedArm", "Clairvoyant",  # see the truth
+    "PE",  # for a function that stays
+    "AdaptiveRPERP",  # not published; R-PERP plays
+    "ROPKB",  # OPKB with its period plays
+}  # fmt: skip
+PRIOR = dp.Prior(dp.Grid([0, 1], size=6), dp.SE(0.3), 0.05)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_policy_has_a_name_on_the_command_line(name):
+    assert getattr(policies, name) in POLICIES.values()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_policy_is_exported_and_documented(name):
+    assert getattr(dp, name) is getattr(policies, name)
+    pages = [ROOT / "README.md", ROOT / "docs" / "policies.md", ROOT / "docs" / "near-optimal.md"]
+    for page, wanted in ((pages[0], f"`{name}`"), (pages[1], f"driftpeak.{name}`")):
+        assert wanted in page.read_text(), f"{name} is missing in {page.name}"
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) - NOT_IN_THE_TOURNAMENT))
+def test_every_published_policy_plays_in_the_tournament(name):
+    assert f"{name}(" in inspect.getsource(players)
+
+
+def test_policies_that_are_left_out_of_the_tournament_exist():
+    assert set(PUBLIC) >= NOT_IN_THE_TOURNAMENT
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_can_be_stored(name):
+    made = type(make_policy(name, PRIOR, steps=20))
+    assert made in {entry.make for entry in TAGS.values()} or made in (
+        dp.BestFixedArm,
+        dp.Clairvoyant,  # shown the true function: never live
+    )
+
+
+def test_parameters_are_those_of_the_signatures():
+    """Spot checks by hand of what is read from signatures."""
+    assert policy_parameters("r-perp")["norm_bound"].default == 1.0  # as in Python
+    assert policy_parameters("tv-gp-ucb")["drift"].default == MEMORY["drift"]
+    assert policy_parameters("opkb")["period"].default is None
+    assert policy_parameters("sw-gp-ucb")["window"].kind is int
+    assert {"acquisition", "form"} <= policy_parameters("gp-ucb").keys()
+    assert "features" not in policy_parameters("gp-ucb")
+    assert policy_parameters("pe")["horizon"].required
+    assert make_policy("r-opkb:period=7", PRIOR, steps=20).period == 7
+    with pytest.raises(dp.DriftpeakError, match=r"must be an integer; got '2\.5'"):
+        make_policy("sw-gp-ucb:window=2.5", PRIOR)
+    with pytest.raises(dp.DriftpeakError, match="must be true or false; got 'maybe'"):
+        make_policy("auto:learn_scale=maybe", PRIOR)
+
+
+def test_what_fit_learns():
+    learned = {name: memory_parameter(name) for name in POLICIES}
+    assert {name: one for name, one in learned.items() if one} == {
+        "r-gp-ucb": "period",
+        "sw-gp-ucb": "window",
+        "tv-gp-ucb": "drift",
+        "w-gp-ucb": "discount",
+        "ui-gp-ucb": "exponent",
+    }
+
+
+def test_every_policy_and_width_says_in_a_sentence_what_it_is():
+    lines = list(policy_lines())
+    assert [line.name for line in lines] == list(POLICIES)
+    assert all(len(line.summary) > 20 for line in lines)
+    assert all(inspect.getdoc(width) for width in WIDTHS.values())
