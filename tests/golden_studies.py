@@ -1,4 +1,4 @@
-"""Made-up studies that are read for ever: `python tests/golden_studies.py` writes those of this format.
+"""Made-up studies, read for ever: `python tests/golden_studies.py` writes those of this format.
 
 Only for a new format: the files of an older one are never written again.
 """
@@ -55,7 +55,9 @@ def make(storage: str | Path, kind: str) -> dp.Optimizer:
 
 
 def play(optimizer: dp.Optimizer, kind: str) -> None:
-    """A dozen made-up events of every sort."""
+    """A dozen made-up events of every sort; none for a policy that takes long to compile."""
+    if kind == "opkb":
+        return
     start = datetime(2026, 3, 1, 8)
     for step in range(6):
         when = start + timedelta(hours=step) if kind == "box" else None
@@ -75,7 +77,8 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for kind in ("box", "rule", "belief", "auto", "elimination", "opkb"):
         path = FOLDER / f"format-{FORMAT}-{kind}.jsonl"
-        assert not path.exists(), path
+        if path.exists():
+            continue
         play(make(path, kind), kind)
     database = FOLDER / "studies.db"
     for kind in ("box", "belief"):

@@ -16,12 +16,16 @@ DUMPS = sorted(golden_studies.FOLDER.glob("format-*.sql"))
 
 def check(address, kind):
     """It is sound, knows what happened, is the study that the program begins now, and goes on."""
-    assert verify(open_store(address, None if "://" not in address else NAMES[kind]))["events"] > 12
+    told = {"belief": 1, "opkb": 0}.get(kind, 7)
+    count = verify(open_store(address, NAMES[kind]))["events"]
+    assert (count > 12) == (told > 0)
     found = dp.Optimizer.load(address, NAMES[kind])
     again = golden_studies.make(address, kind)  # refuses another study
     assert policy_to_data(again.policy) == policy_to_data(found.policy)
     assert found.history() == again.history()
-    assert len(found.history()) == (1 if kind == "belief" else 7)
+    assert len(found.history()) == told
+    if told == 0:
+        return
     assert [one.reward for one in found.history()][-1] == (1.0 if kind == "belief" else 0.25)
     latest = found.history()[-1].time
     assert found.ask(latest if kind == "box" else None).id == (10 if kind == "belief" else 9)
@@ -36,7 +40,15 @@ def test_there_are_golden_studies():
     assert len(DUMPS) >= 1
 
 
-@pytest.mark.parametrize("path", JOURNALS, ids=lambda path: path.stem)
+SLOW = ("auto", "elimination", "opkb")  # they take long to compile
+
+
+def _case(path):
+    marks = [pytest.mark.slow] if path.stem.endswith(SLOW) else []
+    return pytest.param(path, marks=marks, id=path.stem)
+
+
+@pytest.mark.parametrize("path", map(_case, JOURNALS))
 def test_journals(path, tmp_path):
     shutil.copy(path, tmp_path / "study")
     check(str(tmp_path / "study"), path.stem.split("-")[-1])

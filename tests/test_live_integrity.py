@@ -136,13 +136,15 @@ def test_a_changed_row_is_refused_with_the_place(request, tmp_path, kind):
     if kind == "postgresql":
         address = request.getfixturevalue("postgresql")
     changes = {
-        "UPDATE driftpeak_events SET event = replace(event, '1', '2') WHERE number = 5": "at event",
+        "UPDATE driftpeak_events SET event = event || ' ' WHERE number = 5": "at event 5",
         "UPDATE driftpeak_events SET checksum = checksum + 1 WHERE number = 7": "at event 7",
         "DELETE FROM driftpeak_events WHERE number = 8": "has become shorter: 8 .* 7 are there",
         "DELETE FROM driftpeak_events WHERE number = 4": "at event 4 .* it is missing",
         "UPDATE driftpeak_studies SET events = 7": "become shorter|at event",
         "UPDATE driftpeak_studies SET last = last + 1": "become shorter|at event",
-        "UPDATE driftpeak_studies SET description = replace(description, ' 3', ' 4')": "event 1 ",
+        "UPDATE driftpeak_studies SET description = replace(description, 'd\": 3', 'd\": 4')": (
+            "at event 1 "
+        ),
     }
     for number, (change, said) in enumerate(changes.items()):
         name = f"changed {kind} {number}"
@@ -313,7 +315,7 @@ def test_four_processes_by_two_names(tmp_path):
         for name, file in zip(("study", "link") * 2, files, strict=True)
     ]
     for process in processes:
-        said = process.communicate(timeout=120)[1]
+        said = process.communicate(timeout=400)[1]
         assert process.returncode == 0, said
     calls = [line for file in files for line in file.read_text().splitlines()]
     assert len(set(calls)) == len(calls)
@@ -428,7 +430,7 @@ assert optimizer.pending() == []
 def test_children_share_nothing_with_their_parent(storage):
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
     done = subprocess.run(
-        [sys.executable, "-c", FORKED, storage], env=environment, capture_output=True, timeout=200
+        [sys.executable, "-c", FORKED, storage], env=environment, capture_output=True, timeout=400
     )
     assert done.returncode == 0, done.stderr.decode()[-2000:]
 

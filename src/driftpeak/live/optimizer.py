@@ -5,6 +5,7 @@ import json
 import os
 import warnings
 import weakref
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -461,20 +462,43 @@ class Optimizer:
     def snapshot(self) -> bytes:
         """The whole state, for `restore`; instead of replaying what happened so far."""
         arrays, rest = self._engine.save()
-        shell = {"ledger": self._ledger.save(), "engine": rest}
+        shell = {"of": self._digest(), "ledger": self._ledger.save(), "engine": rest}
         target = io.BytesIO()
         written = np.frombuffer(json.dumps(shell).encode(), np.uint8)
         np.savez(target, allow_pickle=False, shell=written, **arrays)
         return target.getvalue()
 
     def restore(self, snapshot: bytes) -> None:
-        """Take over the state of an optimiser that was made with equal arguments."""
-        with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        shell = json.loads(arrays.pop("shell").tobytes())
-        with _computing():
-            self._engine.load(arrays, shell["engine"])
-        self._ledger = Ledger.load(shell["ledger"])
+        """Take over the state of an optimiser that was made with equal arguments.
+
+        Raises:
+            DriftpeakError: the snapshot is of an optimiser with other arguments, or damaged; the
+                state is then as it was, or that of a new optimiser.
+        """
+        try:
+            with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            shell = json.loads(arrays.pop("shell").tobytes())
+            of, engine, ledger = shell["of"], shell["engine"], shell["ledger"]
+        except Exception:  # of any kind: these are somebody's bytes
+            raise DriftpeakError("this is no snapshot of an optimiser") from None
+        if of != self._digest():
+            raise DriftpeakError(
+                "this snapshot is of an optimiser with another space, direction, policy, seed or "
+                "horizon"
+            )
+        try:
+            with _computing():
+                self._engine.load(arrays, engine)
+            self._ledger = Ledger.load(ledger)
+        except Exception as error:  # as above
+            self.begin()
+            raise DriftpeakError(
+                f"this snapshot is of another layout, or damaged: {type(error).__name__}"
+            ) from None
+
+    def _digest(self) -> int:
+        return zlib.crc32(json.dumps(self.describe()).encode())
 
     def _commit(self, event: Event) -> None:
         if self._study is None:

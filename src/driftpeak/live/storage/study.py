@@ -170,7 +170,7 @@ class Study:
             self._state.begin()
             self._position, self._replayed = self.store.start(), 0
             self._restore()
-        self._sound = False
+            self._sound = True
         try:
             self._state.replay(self._news())
         except DriftpeakError:
@@ -180,15 +180,16 @@ class Study:
                 f"event {self._position[0] + 1} in {self.store.where} does not fit what came "
                 f"before: {type(error).__name__} {error}"
             ) from error
-        self._sound = True
         self._known = max(self._known, self._position)
 
     def _news(self) -> Iterator[Event]:
         """What was added since; the position moves on when the next one is asked for."""
         news = self.store.read(self._position)
         for number, (position, written) in enumerate(news.events, start=1):
-            yield from_dict(written)
-            self._position = position
+            event = from_dict(written)
+            self._sound = False  # until it has taken effect
+            yield event
+            self._sound, self._position = True, position
             self._replayed += 1
             if self._progress is not None and news.number > STEP and number % STEP == 0:
                 self._progress(number, news.number)
@@ -278,11 +279,20 @@ def missing(store: Store) -> DriftpeakError:
 
 
 def check_format(found: dict[str, Any], store: Store) -> None:
-    """Refuse a study that another version of driftpeak wrote in another way.
+    """Refuse a study that another version of driftpeak wrote in another way, or something else.
 
     Raises:
-        DriftpeakError: naming the versions.
+        DriftpeakError: naming the versions, or what is wrong.
     """
+    if found.get("format") == FORMAT:
+        try:
+            space_from_data(found["space"])
+            kinds = {"name": str, "maximize": bool, "seed": int, "horizon": int}
+            wrong = [name for name, kind in kinds.items() if type(found.get(name)) is not kind]
+        except Exception:  # of any kind: whoever wrote it chose it
+            wrong = ["space"]
+        if wrong:
+            raise DriftpeakError(f"the description of a study in {store.where} has no {wrong[0]}")
     if found.get("format") != FORMAT:
         raise DriftpeakError(
             f"study {found.get('name')!r} in {store.where} was written by driftpeak "
