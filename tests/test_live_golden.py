@@ -48,7 +48,7 @@ def _case(path):
     return pytest.param(path, marks=marks, id=path.stem)
 
 
-@pytest.mark.parametrize("path", map(_case, JOURNALS))
+@pytest.mark.parametrize("path", [_case(path) for path in JOURNALS])
 def test_journals(path, tmp_path):
     shutil.copy(path, tmp_path / "study")
     check(str(tmp_path / "study"), path.stem.split("-")[-1])
