@@ -19,7 +19,7 @@ from driftpeak.data import DATA_SETS, data_path, read_monthly
 from driftpeak.environments import Table
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.experiment import recorded as recorded_extra
-from driftpeak.experiments.figures import regret_panels
+from driftpeak.experiments.figures import regret_and_order, regret_panels
 from driftpeak.experiments.papers import mauduit2025, mauduit2025_tuning
 from driftpeak.experiments.papers.bogunovic2016_sensors import days_of_traffic
 from driftpeak.experiments.papers.mauduit2025_maps import iberia
@@ -156,6 +156,21 @@ def test_m25_variation_is_that_of_the_functions(placing):
 def test_the_least_lead_is_that_over_the_best_of_the_others():
     samples = np.array([[1.0, 5.0, 2.0], [3.0, 1.0, 3.0]])  # means 2, 3, 2.5
     np.testing.assert_allclose(mauduit2025.least_lead(np.stack([samples, -samples])), [0.5, -1.0])
+
+
+def test_a_bound_is_drawn_beside_the_regret():
+    runs = xr.Dataset(
+        {"regret": (("policy", "trial", "step"), np.full((1, 3, 9), 2.0))},
+        coords={"policy": ["it"], "step": np.arange(1.0, 10)},
+        attrs={"independent_trials": 1},
+    )
+    figure = regret_and_order({"one": runs}, "", order=lambda t: 5 * t**0.5, label="bound")
+    [axes] = figure.axes
+    drawn = {line.get_label(): line for line in axes.lines if len(line.get_xdata())}
+    np.testing.assert_allclose(drawn["bound"].get_ydata(), 5 * np.arange(2.0, 10) ** 0.5)
+    np.testing.assert_allclose(drawn["t"].get_ydata(), np.arange(1.0, 10))
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), 2 * np.arange(1.0, 10))
+    assert axes.get_xscale() == axes.get_yscale() == "log"
 
 
 def test_m25_likelihood_of_alpha_is_the_density_of_each_reward_given_those_before():

@@ -374,7 +374,9 @@ def test_an_older_copy_in_the_journals_place_is_refused(tmp_path):
     path.write_bytes(newer)
     assert optimizer.ask().id == 5
     path.write_bytes(older)
-    play(dp.Optimizer.load(path), 7)  # whoever opens it now goes on from there
+    fresh = dp.Optimizer.load(path)  # whoever opens it now goes on from there, otherwise
+    fresh.tell({"arm": "1"}, 0.125)
+    play(fresh, 7)
     with pytest.raises(dp.DriftpeakError, match="another than was confirmed"):
         optimizer.ask()
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import driftpeak as dp
+from driftpeak.theory.gains import gain_rate
 from driftpeak.theory.rates import RATES, Setting, applicable, rates
 from driftpeak.theory.regimes import (
     regime,
@@ -22,8 +23,9 @@ smooth = st.floats(0.51, 30.0)
 dimensions = st.integers(1, 6)
 
 
-def exponents(policy, setting, measure="variation"):
-    """Of T and of V_T in the leading term."""
+def exponents(policy, setting):
+    """Of T and of V_T or P_T in the leading term."""
+    measure = "rkhs_variation" if policy.endswith("gp-ucb") else "variation"
     row, _ = applicable(policy, setting, measure)
     a, b = row.terms[0]
     return a.at(setting), b.at(setting)
@@ -34,7 +36,7 @@ def test_it25_table_1_and_2_follow_from_the_gain(nu, d):
     """gamma_T = T^g, g = d/(2 nu + d): 3/4 + 7g/8 and 2/3 + g/3, as IT25 section 1 says; R-PERP
     balances V H with T H^((g - 1)/2): H = (T/V)^(2/(3 - g)), regret T^(2/(3-g)) V^((1-g)/(3-g))."""
     g = d / (2 * nu + d)
-    known = Setting(dp.Matern(nu), d, 10**4, variation=100.0)
+    known = Setting(dp.Matern(nu), d, 10**4, variation=100.0, rkhs_variation=100.0)
     unknown = Setting(dp.Matern(nu), d, 10**4)
     for policy in ("r-gp-ucb", "sw-gp-ucb", "w-gp-ucb"):
         assert exponents(policy, known) == pytest.approx((3 / 4 + 7 * g / 8, 1 / 4))
@@ -50,7 +52,7 @@ def test_it25_table_1_and_2_follow_from_the_gain(nu, d):
 @given(d=dimensions)
 def test_se_rows_of_it25(d):
     """Table 1: 3/4, 1/4; 2/3, 1/3. The exponents do not depend on d."""
-    setting = Setting(dp.SE(), d, 10**5, variation=50.0)
+    setting = Setting(dp.SE(), d, 10**5, variation=50.0, rkhs_variation=50.0)
     for policy in ("r-gp-ucb", "sw-gp-ucb", "w-gp-ucb"):
         assert exponents(policy, setting) == (3 / 4, 1 / 4)
     for policy in ("r-perp", "opkb", "ada-opkb", "any"):
@@ -107,10 +109,12 @@ def test_m25_rates():
 
 
 FAILING = {
-    "nu": (Setting(dp.Matern(0.5), 1, 100, variation=1.0), "r-gp-ucb", "variation", "nu > 0.5"),
+    "nu": (Setting(dp.Matern(0.5), 1, 100), "r-gp-ucb", "rkhs_variation", "nu > 0.5"),
     "B16": (Setting(dp.Matern(1.5), 1, 100, drift=0.1), "tv-gp-ucb", "drift", "nu > 2"),
     "B16 lower": (Setting(dp.Matern(2.5), 1, 100, drift=0.1), "any", "drift", "nu > 4"),
-    "static": (Setting(dp.SE(), 1, 100, variation=0.0), "w-gp-ucb", "variation", "V_T > 0"),
+    "static": (
+        Setting(dp.SE(), 1, 100, rkhs_variation=0.0), "w-gp-ucb", "rkhs_variation", "P_T > 0",
+    ),
     "alpha": (Setting(dp.SE(), 1, 100, exponent=0.0), "w-sparq", "exponent", "alpha > 0"),
     "window": (
         Setting(dp.SE(), 1, 100, exponent=1.0, window=0.5), "w-sparq", "exponent", "0 < a < 1/3",
@@ -169,10 +173,11 @@ def test_it25_threshold_as_printed_lets_the_period_exceed_the_horizon():
 )
 def test_no_guarantee_is_below_the_lower_bound(nu, d, horizon, variation):
     """IT25 Theorem 1 holds for every policy, so every upper rate lies above it."""
-    setting = Setting(dp.Matern(nu), d, horizon, variation=variation)
+    setting = Setting(dp.Matern(nu), d, horizon, variation, rkhs_variation=variation)
     lower = applicable("any", setting, "variation")[1]
     for policy in ("r-gp-ucb", "sw-gp-ucb", "w-gp-ucb", "opkb", "r-perp", "ada-opkb"):
-        upper = applicable(policy, setting, "variation")[1]
+        measure = "rkhs_variation" if policy.endswith("gp-ucb") else "variation"
+        upper = applicable(policy, setting, measure)[1]
         if lower.value is not None and upper.value is not None:
             assert upper.value >= lower.value * (1 - 1e-9)
 
@@ -183,15 +188,40 @@ def test_no_guarantee_is_below_the_lower_bound(nu, d, horizon, variation):
     policy=st.sampled_from(["r-gp-ucb", "sw-gp-ucb", "ada-opkb", "r-perp"]),
 )
 def test_the_limit_is_where_the_rate_reaches_the_horizon(nu, d, policy):
+    """Logarithms included; below a change of 1 the other terms may be larger."""
+    measure = "rkhs_variation" if policy.endswith("gp-ucb") else "variation"
     setting = Setting(dp.Matern(nu), d, 10_000)
-    row, order = applicable(policy, setting, "variation")
+    row, _ = applicable(policy, setting, measure)
     limit = row.limit(setting)
-    if row.growth(setting) < 1:
-        at_limit = Setting(dp.Matern(nu), d, 10_000, variation=max(limit, 1.0))
-        assert row.order(at_limit).number == pytest.approx(10_000)
-        assert order.number < 10_000
-    else:
-        assert limit <= 1 + 1e-9
+    if row.growth(setting) < 1 and limit >= 1:
+        at_limit = Setting(dp.Matern(nu), d, 10_000, **{measure: limit})
+        assert row.with_logarithms(at_limit) == pytest.approx(10_000)
+        assert row.with_logarithms(setting) <= 10_000 * (1 + 1e-9)
+
+
+def test_logarithms_are_those_of_the_theorems():
+    """SE, d = 2: gamma = log^3 T. R-PERP: V_T H, H from IT25 Theorem 5; ZS21: gamma^(7/8)."""
+    horizon, log = 10_000, math.log(10_000)
+    for kernel in (dp.SE(), dp.Matern(2.5)):
+        setting = Setting(kernel, 2, horizon, variation=50.0, rkhs_variation=50.0)
+        row, _ = applicable("r-perp", setting, "variation")
+        period = elimination_period(kernel, horizon=horizon, dimension=2, variation=50.0)
+        assert row.with_logarithms(setting) == pytest.approx(50.0 * period, abs=50.0)
+        gain = gain_rate(kernel, count=horizon, dimension=2).number
+        row, _ = applicable("sw-gp-ucb", setting, "rkhs_variation")
+        expected = gain ** (7 / 8) * horizon ** (3 / 4) * 50.0 ** (1 / 4)
+        assert row.with_logarithms(setting) == pytest.approx(expected)
+        row, _ = applicable("ada-opkb", setting, "variation")
+        expected = (gain * log * 50.0) ** (1 / 3) * horizon ** (2 / 3)
+        assert row.with_logarithms(setting) == pytest.approx(expected)
+
+
+def test_the_rkhs_norm_bounds_the_supremum_norm_and_not_the_reverse():
+    told = Setting(dp.SE(), 1, 1000, rkhs_variation=7.0)
+    assert told.known("variation") == 7.0
+    assert Setting(dp.SE(), 1, 1000, variation=7.0).known("rkhs_variation") is None
+    with pytest.raises(dp.DriftpeakError, match=r"rkhs_variation must be .* at least 8"):
+        Setting(dp.SE(), 1, 1000, variation=8.0, rkhs_variation=7.0)
 
 
 def test_written():
@@ -207,6 +237,8 @@ def test_written():
         ({"kernel": dp.Linear()}, "nothing of Linear"),
         ({"horizon": 2}, "horizon must be an integer of at least 3"),
         ({"dimension": 0}, "dimension must be an integer of at least 1"),
+        ({"dimension": 100_000}, "dimension must be at most 100; got 100000"),
+        ({"horizon": 10**21}, r"horizon must be at most 10\^18 steps; got about 1.00e\+21"),
         ({"variation": -1.0}, "variation must be a finite number of at least 0"),
         ({"drift": 1.1}, r"drift must lie in \[0, 1\]"),
         ({"exponent": math.nan}, "exponent must be a finite number"),
@@ -266,6 +298,27 @@ def test_side_queries_by_hand():
     assert sparq_queries(8, dimension=2) == 22
     assert w_sparq_queries(8, dimension=2, exponent=0.5) == 1 + 2 + 3 + 5
     assert sparq_queries(8, dimension=2, rate=1e-9) == 8
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 14, 20])
+def test_side_queries_do_not_overflow(dimension):
+    """Against whole numbers of Python's own; beyond 100,000 steps, against the sum in full."""
+    exact = sum(math.ceil(math.log(t) ** dimension) or 1 for t in range(1, 10_001))
+    assert sparq_queries(10_000, dimension=dimension) == pytest.approx(exact, rel=1e-12)
+    times = np.arange(1.0, 300_001)
+    full = np.maximum(np.ceil(np.log(times) ** dimension), 1).sum()
+    assert sparq_queries(300_000, dimension=dimension) == pytest.approx(full, rel=1e-3)
+    starts = np.flatnonzero(side_query_windows(300_000, exponent=0.5)) + 1.0
+    full = np.maximum(np.ceil(np.log(starts) ** dimension), 1).sum()
+    found = w_sparq_queries(300_000, dimension=dimension, exponent=0.5)
+    assert found == pytest.approx(full, rel=1e-2)
+
+
+def test_side_queries_of_endless_runs_are_quick():
+    for dimension in (1, 100):
+        found = sparq_queries(10**18, dimension=dimension)
+        assert found > 10**18
+        assert w_sparq_queries(10**18, dimension=dimension, exponent=2.0) < found
 
 
 def test_w_sparq_asks_as_often_as_theorem_3_10_says():

@@ -20,6 +20,8 @@ from driftpeak.kernels import SE, Kernel
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 TOLERANCE = 1e-10
+PIECE = 16
+"""Features that room is made for at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,9 @@ def pivoted_cholesky(
 ) -> Features:
     """Pivoted Cholesky: take the point of largest residual variance until none is left.
 
+    With n points and rank r: n r^2 operations, memory for 2 n r numbers, and r rows of the
+    covariance, one at a time.
+
     Arguments:
         tolerance: stop once every residual variance is at most `tolerance` times the largest prior
             variance. No entry of the covariance is then off by more (Cauchy-Schwarz).
@@ -69,17 +74,25 @@ def pivoted_cholesky(
     most = len(domain) if rank is None else min(at_least_integer("rank", rank, 1), len(domain))
     residual = kernel.diagonal(domain)
     target = tolerance * residual.max()
-    factor = np.zeros((most, len(domain)))
+    # rows of the factor, in pieces made when they are needed: nothing is allocated but the result
+    pieces: list[Matrix] = []
     count = 0
     while count < most and residual.max() > target:
+        if count == PIECE * len(pieces):
+            pieces.append(np.zeros((PIECE, len(domain))))
         pivot = int(residual.argmax())
-        row = kernel.rows(domain, [pivot])[0] - factor[:count, pivot] @ factor[:count]
-        factor[count] = row / np.sqrt(residual[pivot])
-        residual = np.maximum(residual - factor[count] ** 2, 0.0)
+        row = kernel.rows(domain, [pivot])[0]
+        row = row - sum(piece[:, pivot] @ piece for piece in pieces)
+        row /= np.sqrt(residual[pivot])
+        pieces[-1][count % PIECE] = row
+        residual = np.maximum(residual - row**2, 0.0)
         residual[pivot] = 0.0
         count += 1
     # a covariance of zero still needs one (zero) feature: arrays of rank 0 help nobody
-    return Features(factor[: max(count, 1)].T.copy(), float(residual.max()), "pivoted Cholesky")
+    matrix = np.zeros((len(domain), max(count, 1)))
+    for start in range(0, count, PIECE):
+        matrix[:, start : start + PIECE] = pieces.pop(0)[: count - start].T
+    return Features(matrix, float(residual.max()), "pivoted Cholesky")
 
 
 def eigen(kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE) -> Features:

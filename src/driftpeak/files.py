@@ -105,3 +105,13 @@ def _kind(directory: Path) -> str | None:
         return str(json.loads((directory / SUMMARY).read_text())["command"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def check_regular(path: Path) -> None:
+    """Refuse to read from what may never end.
+
+    Raises:
+        DriftpeakError: the path is a pipe or a device.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DriftpeakError(f"{path}: is a pipe or a device; write its content into a file first")

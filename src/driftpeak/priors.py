@@ -14,6 +14,9 @@ from driftpeak.kernels import Kernel
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
+MOST_PAIRED = 50_000
+"""Points whose covariances with one another, 19 GiB, are kept at most."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prior:
@@ -61,19 +64,35 @@ class Prior:
 
     @cached_property
     def gram(self) -> Matrix:
-        """Covariance of every pair of points, shape `(n, n)`."""
+        """Covariance of every pair of points, shape `(n, n)`.
+
+        Raises:
+            DriftpeakError: more points than `MOST_PAIRED`.
+        """
+        if len(self) > MOST_PAIRED:
+            raise DriftpeakError(
+                f"the covariance of all pairs of {len(self):,} points would take "
+                f"{8 * len(self) ** 2 / 2**30:,.0f} GiB, and at most {MOST_PAIRED:,} points are "
+                "accepted; what works in feature space (form='feature-space') does not need it"
+            )
         return self.kernel.rows(self.domain)
 
     @cached_property
     def features(self) -> Features:
-        """A factor of the covariance that is exact to 1e-10 of the largest prior variance."""
-        return pivoted_cholesky(self.kernel, self.domain)
+        r"""A factor of the covariance, to \(10^{-10}\) of the largest prior variance.
+
+        Or to \(10^{-6}\) of the noise variance, if that is less: means are off by about the error
+        of the features over the noise variance. Rounding sets the limit, \(10^{-16}\).
+        """
+        return pivoted_cholesky(self.kernel, self.domain, tolerance=self._tolerance)
 
     def features_within(self, rank: int) -> Features | None:
         """`features`, unless they need more than `rank` columns; then None, found out cheaply."""
         if "features" not in self.__dict__:
-            attempt = pivoted_cholesky(self.kernel, self.domain, rank=max(rank, 1))
-            if attempt.error is None or attempt.error > TOLERANCE * self.variance.max():
+            attempt = pivoted_cholesky(
+                self.kernel, self.domain, tolerance=self._tolerance, rank=max(rank, 1)
+            )
+            if attempt.error is None or attempt.error > self._tolerance * self.variance.max():
                 return None
             self.__dict__["features"] = attempt  # where cached_property keeps it
         return self.features if self.features.rank <= rank else None
@@ -81,7 +100,16 @@ class Prior:
     def with_noise_variance(self, noise_variance: float) -> "Prior":
         """The same prior seen through another noise."""
         prior = Prior(self.domain, self.kernel, noise_variance, self.mean)
-        for name in ("variance", "gram", "features"):  # noise does not enter them
+        names = ["variance", "gram"]  # noise does not enter them
+        if prior._tolerance == self._tolerance:
+            names.append("features")
+        for name in names:
             if name in self.__dict__:
                 prior.__dict__[name] = self.__dict__[name]
         return prior
+
+    @property
+    def _tolerance(self) -> float:
+        """Of the features, in units of the largest prior variance."""
+        ratio = self.noise_variance / max(float(self.variance.max()), 1e-300)
+        return min(TOLERANCE, max(1e-6 * ratio, 1e-16))

@@ -27,6 +27,7 @@ from jaxtyping import Array, Float
 
 from driftpeak.bank.motions import Motion
 from driftpeak.beliefs.posterior import FeaturePrior
+from driftpeak.beliefs.weights import quadratic_forms
 from driftpeak.features import Features
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
@@ -267,7 +268,7 @@ class Bank(eqx.Module):
             explained = (jnp.eye(r) if i == j else jnp.zeros((r, r)))[None] - now.covariance[i][
                 j - i
             ]
-            return prior[None] - ((features @ explained) * features[None]).sum(axis=-1)
+            return prior[None] - jax.vmap(quadratic_forms, (None, 0))(features, explained)
 
         return tuple(
             now._replace(

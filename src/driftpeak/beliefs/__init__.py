@@ -5,6 +5,7 @@ from driftpeak.beliefs.function_space import Dense, Triangular
 from driftpeak.beliefs.kalman import Kalman
 from driftpeak.beliefs.posterior import Belief, Posterior
 from driftpeak.beliefs.reweighted import Remembering, Scaling
+from driftpeak.beliefs.sliding import Sliding
 
 __all__ = [
     "FORMS",
@@ -15,6 +16,7 @@ __all__ = [
     "Posterior",
     "Remembering",
     "Scaling",
+    "Sliding",
     "Triangular",
     "check_form",
     "check_times",

@@ -24,12 +24,15 @@ from driftpeak.beliefs.function_space import Dense, Triangular
 from driftpeak.beliefs.kalman import Kalman
 from driftpeak.beliefs.posterior import Belief
 from driftpeak.beliefs.reweighted import Remembering, Scaling
+from driftpeak.beliefs.sliding import Sliding
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
 from driftpeak.forgetting import AtMost, Forgetting, Times, TimesLike, Window
 from driftpeak.priors import Prior
 
 Form = Literal["auto", "feature-space", "function-space"]
+MOST_DENSE = 10_000
+"""Points up to which "auto" may take function space, which keeps the covariance of every pair."""
 FORMS = ("auto", "feature-space", "function-space")
 
 
@@ -89,7 +92,9 @@ def make_belief(
         return Scaling(prior, forgetting, features)
     if forgetting.reweighting == "general":
         return Remembering(prior, forgetting, features, capacity)
-    return Kalman(prior, forgetting, features, capacity)
+    if isinstance(forgetting, Window):
+        return Sliding(prior, forgetting, features, capacity)
+    return Kalman(prior, forgetting, features)
 
 
 def check_times(times: TimesLike | AtMost) -> Times:
@@ -115,6 +120,8 @@ def check_times(times: TimesLike | AtMost) -> Times:
 
 def _break_even_rank(forgetting: Forgetting, points: int, capacity: int) -> int:
     """The largest rank at which feature space is no dearer than function space."""
+    if points > MOST_DENSE:
+        return points
     n, c, r = float(points), float(capacity), np.arange(1.0, points + 1)
     dense = n * (180 * c + 2 * c**2)
     if forgetting.reweighting != "never":

@@ -27,7 +27,10 @@ class Posterior(NamedTuple):
 
     @property
     def deviation(self) -> Float[Array, "*steps n"]:
-        """Posterior standard deviation; rounding may leave a variance a hair below zero."""
+        """Posterior standard deviation.
+
+        Rounding may leave a variance a hair below zero; `simulate` refuses more than that.
+        """
         return jnp.sqrt(jnp.maximum(self.variance, 0.0))
 
 

@@ -1,22 +1,23 @@
 r"""Discount, Weights and Injection in feature space: every old observation is reweighted each step.
 
-All that the posterior needs of the past are two sums over the observations, of information
-\(\Lambda = \sum_s \phi_s \phi_s^\top / (\lambda h_s)\) and of \(\phi_s y_s / (\lambda h_s)\): the
-weights' posterior precision is \(I + \Lambda\), one r x r factorisation, O(n r^2 + r^3) a step.
+All that the posterior needs of the past are rows \(\phi_s / \sqrt{\lambda h_s}\) and targets, of
+which r say as much as any number (`driftpeak.beliefs.weights`): one factorisation of r x r, or a
+little more, a step; O(n r^2 + r^3).
 """
 
 from abc import abstractmethod
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak.beliefs.history import History
 from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior, Scalar
+from driftpeak.beliefs.weights import condense, draw, learn, squared_sums
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting
+from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
@@ -25,15 +26,15 @@ State = TypeVar("State")
 
 
 class Gathered(NamedTuple):
-    """What is known of the r weights at one time."""
+    """Observations of unit noise that say what all observations do, at one time."""
 
-    information: Float[Array, "r r"]
-    weighted: Float[Array, " r"]  # sum of features times reward / noise variance
+    rows: Float[Array, "c r"]
+    targets: Float[Array, " c"]
     observations: Int[Array, ""]
 
 
 class Reweighted(Belief[State]):
-    """The posterior from the gathered sums. Subclasses say how they are gathered."""
+    """The posterior from what is gathered. Subclasses say how."""
 
     prior: FeaturePrior
     forgetting: Forgetting
@@ -44,47 +45,43 @@ class Reweighted(Belief[State]):
 
     @abstractmethod
     def gathered(self, state: State, time: Scalar) -> Gathered:
-        """The sums over all observations, as they count at `time`."""
+        """All observations, as they count at `time`."""
 
     def posterior(self, state: State, time: Scalar) -> Posterior:
         gathered = self.gathered(state, time)
         features = jnp.asarray(self.prior.features)
-        inverse, weight_mean = _solve(gathered)
-        missed = self.prior.variance - jnp.sum(features**2, axis=1)
+        learned = learn(gathered.rows, gathered.targets)
         return Posterior(
-            mean=self.prior.mean + features @ weight_mean,
-            variance=missed + jnp.sum((features @ inverse.T) ** 2, axis=1),
-            information=-jnp.log(inverse.diagonal()).sum(),
+            mean=self.prior.mean + features @ learned.mean,
+            variance=self.prior.variance - squared_sums(features, learned.known),
+            information=learned.information,
             observations=gathered.observations,
         )
 
     def sample(self, state: State, time: Scalar, key: PRNGKeyArray) -> Vector:
-        inverse, weight_mean = _solve(self.gathered(state, time))
-        normal = jax.random.normal(key, weight_mean.shape, dtype=float)
-        return self.prior.mean + self.prior.features @ (weight_mean + inverse.T @ normal)
-
-
-def _solve(gathered: Gathered) -> tuple[Float[Array, "r r"], Float[Array, " r"]]:
-    """The inverse Cholesky factor of the weights' precision, and the weights' mean."""
-    identity = jnp.eye(len(gathered.weighted))
-    lower = jnp.linalg.cholesky(gathered.information + identity)
-    inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True)
-    return inverse, inverse.T @ (inverse @ gathered.weighted)
+        gathered = self.gathered(state, time)
+        learned = learn(gathered.rows, gathered.targets)
+        weights = draw(learned.mean, learned.covariance, key)
+        return self.prior.mean + self.prior.features @ weights
 
 
 class ScalingState(NamedTuple):
-    """The sums, relative to the newest observation."""
+    """Rows and targets, as they count at the newest observation: r of long ago, then b recent."""
 
-    information: Float[Array, "r r"]
-    weighted: Float[Array, " r"]
+    rows: Float[Array, "c r"]
+    targets: Float[Array, " c"]
     newest: Float[Array, ""]
     observations: Int[Array, ""]
+
+
+RECENT = 8
+"""b: rows gathered before they are condensed into the r others."""
 
 
 class Scaling(Reweighted[ScalingState]):
     """Discount and Weights, whose weights all shrink by one factor from step to step.
 
-    The sums are kept relative to the newest observation, so that nothing can overflow.
+    The rows are kept relative to the newest observation, so that nothing can overflow.
     """
 
     def __init__(self, prior: Prior, forgetting: Forgetting, features: Features) -> None:
@@ -94,8 +91,9 @@ class Scaling(Reweighted[ScalingState]):
     def init(self) -> ScalingState:
         require_double_precision()
         rank = self.prior.features.shape[1]
+        count = rank + RECENT
         return ScalingState(
-            jnp.zeros((rank, rank)), jnp.zeros(rank), jnp.zeros(()), jnp.zeros((), int)
+            jnp.zeros((count, rank)), jnp.zeros(count), jnp.zeros(()), jnp.zeros((), int)
         )
 
     def update(
@@ -103,23 +101,30 @@ class Scaling(Reweighted[ScalingState]):
     ) -> ScalingState:
         stamp = self.forgetting.stamp(time, state.observations)
         factor = self._fade(state, stamp)
-        features = jnp.asarray(self.prior.features)[arm]
+        root = 1 / jnp.sqrt(self.prior.noise_variance)
         residual = reward - jnp.asarray(self.prior.mean)[arm]
-        noise = self.prior.noise_variance
-        return ScalingState(
-            information=factor * state.information + jnp.outer(features, features / noise),
-            weighted=factor * state.weighted + features * (residual / noise),
-            newest=stamp,
-            observations=state.observations + 1,
-        )
+        features = jnp.asarray(self.prior.features)
+        number = state.observations % RECENT
+        place = features.shape[1] + number
+        rows = (factor * state.rows).at[place].set(root * features[arm])
+        targets = (factor * state.targets).at[place].set(root * residual)
+        full = number == RECENT - 1
+        rows, targets = on_demand(full, _condensed, (rows, targets), None, together=True)
+        return ScalingState(rows, targets, stamp, state.observations + 1)
 
     def gathered(self, state: ScalingState, time: Scalar) -> Gathered:
         factor = self._fade(state, self.forgetting.present(state.newest, time))
-        return Gathered(factor * state.information, factor * state.weighted, state.observations)
+        return Gathered(factor * state.rows, factor * state.targets, state.observations)
 
     def _fade(self, state: ScalingState, present: Scalar) -> Scalar:
+        """The square root of the weight of what was newest."""
         weight = self.forgetting.weight(state.newest, present)
-        return jnp.where(state.observations > 0, weight, 0.0)
+        return jnp.where(state.observations > 0, jnp.sqrt(weight), 0.0)
+
+
+def _condensed(known: tuple[Any, Any], _: Any) -> tuple[Any, Any]:
+    rows, targets = condense(*known)
+    return jnp.pad(rows, ((0, RECENT), (0, 0))), jnp.pad(targets, (0, RECENT))
 
 
 class Remembering(Reweighted[History]):
@@ -143,11 +148,14 @@ class Remembering(Reweighted[History]):
         return state.append(arm, residual, time, self.forgetting)
 
     def gathered(self, state: History, time: Scalar) -> Gathered:
-        # summed by arm first: n arms are fewer than the observations of a long run
         precision = state.weights(time, self.forgetting) / self.prior.noise_variance
-        zeros, features = jnp.zeros(self.points), jnp.asarray(self.prior.features)
-        by_arm = zeros.at[state.arms].add(precision)
-        weighted = zeros.at[state.arms].add(precision * state.residuals)
-        return Gathered(
-            features.T @ (by_arm[:, None] * features), features.T @ weighted, state.held
-        )
+        features, residuals = jnp.asarray(self.prior.features), state.residuals
+        if self.capacity > self.points:
+            # by arm first: n arms are fewer than the observations of a long run
+            total = jnp.zeros(self.points).at[state.arms].add(precision)
+            weighted = jnp.zeros(self.points).at[state.arms].add(precision * residuals)
+            precision, residuals = total, weighted / jnp.where(total > 0, total, 1.0)
+        else:
+            features = features[state.arms]
+        root = jnp.sqrt(precision)
+        return Gathered(root[:, None] * features, root * residuals, state.held)

@@ -1,12 +1,16 @@
 """A plan as plain data and as a table."""
 
+import dataclasses
 import math
+import os
+import sys
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from driftpeak.theory.bound import Bound
+from driftpeak.theory.measured import HORIZON, SOURCE
 from driftpeak.theory.planner import Advice, Plan
 
 
@@ -20,6 +24,7 @@ def summary(plan: Plan) -> dict[str, Any]:
             "dimension": setting.dimension,
             "horizon": setting.horizon,
             "variation": setting.variation,
+            "rkhs_variation": setting.rkhs_variation,
             "drift": setting.drift,
             "exponent": setting.exponent,
             "side_queries": plan.allowed,
@@ -35,23 +40,27 @@ def print_plan(plan: Plan) -> None:
     """Print the table, the lower bounds and the recommendation."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("policy", no_wrap=True)
-    table.add_column("parameters", min_width=15)
-    for name in ("regret grows as", "below T", "must know", "cost of a step"):
-        table.add_column(name)
+    table.add_column("parameters", no_wrap=True)
+    table.add_column("regret grows as")
+    for name in ("below T", "must know"):
+        table.add_column(name, min_width=7)
+    table.add_column("played", justify="right", no_wrap=True)
     for advice in plan.policies:
         grows = f"{advice.rate}, {advice.remark}" if advice.rate else advice.remark
         table.add_row(
             advice.policy,
-            ", ".join(f"{name}={_shown(value)}" for name, value in advice.parameters.items()),
+            ", ".join(f"{name}={shown(value)}" for name, value in advice.parameters.items()),
             grows if advice.remark else advice.rate,
             "yes" if advice.sublinear else "no",
             ", ".join(advice.needs) or "nothing",
-            advice.cost,
+            "" if advice.measured is None else f"{advice.measured.share:.2f}",
         )
-    console = Console(highlight=False)
+    console = Console(highlight=False, width=_width())
     console.print(table)
     console.print(
-        "Constants and logarithms left out. T steps, n points, r features, q side queries a time."
+        "Growth: constants and logarithms left out. Below T: with the logarithms that the papers "
+        "state, constants 1. Played: regret over that of random choice, at theory's parameters, in "
+        f"the tournament, T = {HORIZON} ({SOURCE})."
     )
     for measure, bound in plan.lower.items():
         if bound.value is not None:
@@ -60,6 +69,11 @@ def print_plan(plan: Plan) -> None:
                 f"({bound.source})."
             )
     console.print(f"[bold]Take {plan.recommended}.[/bold] {plan.reason}")
+
+
+def _width() -> int | None:
+    """80 columns where the output is no terminal."""
+    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else 80
 
 
 def _row(advice: Advice) -> dict[str, Any]:
@@ -74,17 +88,27 @@ def _row(advice: Advice) -> dict[str, Any]:
         "remark": advice.remark,
         "cost": advice.cost,
         "needs": list(advice.needs),
-        "side_queries": advice.side_queries,
+        "side_queries": _finite(advice.side_queries),
+        "with_logarithms": None
+        if advice.with_logarithms is None
+        else _finite(advice.with_logarithms),
+        "played": None if advice.measured is None else dataclasses.asdict(advice.measured),
     }
 
 
 def _bound(bound: Bound) -> dict[str, Any]:
     failed = [str(condition) for condition in bound.failed]
-    return {"order": bound.value, "source": bound.source, "failed": failed}
+    order = None if bound.value is None else _finite(bound.value)
+    return {"order": order, "source": bound.source, "failed": failed}
 
 
-def _shown(value: float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:.4g}"
+def shown(value: float) -> str:
+    """A number as the command line reads it back; near 1, with four digits of what it lacks."""
+    if isinstance(value, int):
+        return str(value)
+    if 0.99 < value < 1:
+        return f"{value:.{min(3 - math.floor(math.log10(1 - value)), 17)}f}"
+    return f"{value:.4g}"
 
 
 def _finite(value: float) -> float | None:

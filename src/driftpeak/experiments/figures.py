@@ -127,13 +127,12 @@ def regret_and_order(
                 _look(names.index(name)),
             )
         lowest = float(runs["regret"].mean("trial").min())
-        axes.plot(steps[1:], order(steps[1:]), color="black", linewidth=1.6)
-        axes.plot(steps, steps, color="black", linestyle=":", linewidth=1.2)
+        bound = axes.plot(steps[1:], order(steps[1:]), color="black", linewidth=1.6, label=label)
+        line = axes.plot(steps, steps, color="black", linestyle=":", linewidth=1.2, label="t")
         axes.set(xscale="log", yscale="log", xlabel="step t", title=case)
         axes.set_ylim(bottom=max(lowest, 0.1))
     panels[0, 0].set_ylabel("cumulative regret, $R_t$")
-    panels[0, 0].plot([], [], color="black", label=label)
-    panels[0, 0].plot([], [], color="black", linestyle=":", label="t")
+    panels[0, 0].legend(handles=[*bound, *line], frameon=False, fontsize=9, loc="upper left")
     _finish(figure, panels, title, names, _BANDS)
     return figure
 

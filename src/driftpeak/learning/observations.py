@@ -1,11 +1,11 @@
 """What was seen: rewards of arms at times, a table of them or a bandit's record."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from attrs import frozen
 
 from driftpeak.errors import DriftpeakError, finite_array
 
@@ -13,7 +13,7 @@ Vector = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, init=False)
 class Observations:
     """Rewards seen in one stretch of time; another stretch may be independent of it.
 
@@ -46,9 +46,7 @@ class Observations:
             raise DriftpeakError("arms must be point numbers: whole, and at least 0")
         if (np.diff(instants) < 0).any():
             raise DriftpeakError("times must not decrease: sort the observations by time")
-        object.__setattr__(self, "arms", numbers.astype(np.int64))
-        object.__setattr__(self, "times", instants)
-        object.__setattr__(self, "rewards", values)
+        self.__attrs_init__(numbers.astype(np.int64), instants, values)
 
     def __len__(self) -> int:
         return len(self.arms)
@@ -89,7 +87,7 @@ class Observations:
         return cls(run["action"].values, run["time"].values, run["reward"].values)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Stretches:
     """Independent stretches laid end to end, as arrays.
 

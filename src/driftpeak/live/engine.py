@@ -43,6 +43,13 @@ class Engine(ABC):
     def asked(self, time: float) -> None:
         """A suggestion went out."""
 
+    def check(self, reward: float) -> None:  # noqa: B027
+        """Refuse a reward that cannot be computed with.
+
+        Raises:
+            DriftpeakError: with the accepted range.
+        """
+
     @abstractmethod
     def told(self, parameters: dict[str, Any], reward: float, time: float) -> None:
         """A reward came in."""

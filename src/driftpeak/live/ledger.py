@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, shown
 from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, read_time, show_time
 from driftpeak.live.engine import Outstanding
@@ -15,6 +15,7 @@ from driftpeak.live.suggestion import Observation
 
 HISTORY = 10_000
 PENDING = 1_000
+MOST_STEPS = 2.0**53  # from here on, the next whole number is no float
 
 
 class Ledger:
@@ -69,7 +70,8 @@ class Ledger:
         if len(self.pending) + count > PENDING:
             raise DriftpeakError(
                 f"{len(self.pending)} suggestions are out and not told, and at most {PENDING} may "
-                "be: tell or cancel some"
+                "be: tell or cancel some (pending() lists them, and driftpeak live cancel --all "
+                "takes all back)"
             )
 
     def outstanding(self, number: int) -> Outstanding:
@@ -83,7 +85,7 @@ class Ledger:
             raise DriftpeakError(
                 f"suggestion {number} is already told, or cancelled"
                 if known
-                else f"there is no suggestion {number}; the newest is {self.asked}"
+                else f"there is no suggestion {shown(number)}; the newest is {self.asked}"
             )
         return self.pending[number]
 
@@ -99,7 +101,13 @@ class Ledger:
                 raise DriftpeakError(
                     "this study's times are given, not counted: give a time with every ask"
                 )
-            return float(np.floor(self.latest or 0.0)) + 1.0, "steps"
+            step = float(np.floor(self.latest or 0.0)) + 1.0
+            if step >= MOST_STEPS:
+                raise DriftpeakError(
+                    f"steps are counted up to 2**53, and the latest told of is {self.latest:g}: "
+                    "give a time with every ask"
+                )
+            return step, "steps"
         return read_time(time, self.kind)
 
     def time_to_look(self, time: Time | None) -> float:

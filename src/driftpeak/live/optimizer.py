@@ -5,6 +5,7 @@ import json
 import os
 import warnings
 import weakref
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,14 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import jax
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, finite
+from driftpeak.errors import (
+    DriftpeakError,
+    DriftpeakWarning,
+    at_least_integer,
+    finite,
+    shown,
+    whole,
+)
 from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, show_time
 from driftpeak.live.coding import FiniteCoding, Space, make_coding
@@ -32,7 +40,10 @@ from driftpeak.live.storage.study import Progress, missing
 from driftpeak.live.suggestion import Estimate, Observation, Suggestion
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Policy
+from driftpeak.policies.belief_policy import BeliefPolicy
 
+LARGEST_SEED = 2**63 - 1  # that JAX takes
+SURPRISE = 1_000.0  # deviations from what a policy with stated noise expects, worth a warning
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Method = Callable[Concatenate["Optimizer", Arguments], Result]
@@ -110,11 +121,13 @@ class Optimizer:
         progress: Progress | None = None,
     ) -> None:
         if not isinstance(maximize, bool):
-            raise DriftpeakError(f"maximize must be True or False; got {maximize!r}")
+            raise DriftpeakError(f"maximize must be True or False; got {shown(maximize)}")
         self._lock = RLock()  # one call at a time; a call may make others
         self._lesson: tuple[int, dict[str, Any] | None] | None = None  # found in this call
         self.space, self.maximize = space, maximize
         self.seed = at_least_integer("seed", seed, 0)
+        if self.seed > LARGEST_SEED:
+            raise DriftpeakError(f"seed must be at most 2**63 - 1; got {shown(seed)}")
         self.coding = make_coding(space)
         self.on_event: Callable[[Event], None] = _ignore
         """Called with every event that happens here: before it takes effect, or, with a storage,
@@ -188,7 +201,7 @@ class Optimizer:
                 return GPEngine(policy, self.coding, seed=self.seed)
             if not isinstance(policy, Policy):
                 raise DriftpeakError(
-                    f"policy must be a DriftingGP or a policy of driftpeak; got {policy!r}"
+                    f"policy must be a DriftingGP or a policy of driftpeak; got {shown(policy)}"
                 )
             if not isinstance(self.coding, FiniteCoding):
                 raise DriftpeakError(
@@ -240,7 +253,7 @@ class Optimizer:
         Arguments:
             suggestion: as `ask` gave it, its id, or any setting of the parameters, asked for or
                 not. A setting that was suggested answers the oldest such suggestion.
-            reward: a finite number.
+            reward: a finite number; for a policy other than a `DriftingGP` within 1e100 of 0.
             time: when it was brought; default the time of the suggestion.
 
         Raises:
@@ -250,9 +263,11 @@ class Optimizer:
 
         Warns:
             DriftpeakWarning: a reward so late that a policy's belief can no longer take it in; it
-                is in the history only.
+                is in the history only. A reward more than 1,000 deviations from what a policy with
+                stated noise expects, which then believes it.
         """
         reward = finite("reward", reward)
+        self._engine.check(reward)
         number, parameters = self._find(suggestion)
         when, kind = self._ledger.time_of_tell(time, number)
         if self._engine.is_too_late(when):
@@ -266,6 +281,7 @@ class Optimizer:
             expected = self._engine.expected(parameters, when)
         if expected is not None:
             expected = (self._sign * expected[0], expected[1])
+            self._warn_of_surprise(reward, *expected)
         self._commit(happened.Told(number, when, kind, parameters, reward, expected))
         self._learn()
 
@@ -277,10 +293,23 @@ class Optimizer:
         if self._lesson[1] is not None:
             self._commit(happened.Learned(self._lesson[1]))
 
+    def _warn_of_surprise(self, reward: float, mean: float, deviation: float) -> None:
+        if not isinstance(self.policy, BeliefPolicy):
+            return  # others learn how far off a reward may be
+        if abs(reward / deviation - mean / deviation) > SURPRISE:
+            warnings.warn(
+                f"a reward of {reward:g} is more than {SURPRISE:,.0f} deviations from what the "
+                f"policy expects, {mean:.3g} with deviation {deviation:.2g}; its noise is stated, "
+                "so it believes every reward: use a DriftingGP or Auto if some are absurd, or "
+                "state the prior in the units of the rewards",
+                DriftpeakWarning,
+                stacklevel=4,  # above tell and its decorator
+            )
+
     def _find(self, suggestion: Any) -> tuple[int | None, dict[str, Any]]:
         """The number of a pending suggestion and its parameters; or None and a setting."""
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
-        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        if not whole(number):
             parameters = self.coding.clean(suggestion)
             return self._ledger.oldest(parameters), parameters
         number = int(number)
@@ -296,8 +325,8 @@ class Optimizer:
         Raises:
             DriftpeakError: it is unknown, already told or cancelled.
         """
-        if isinstance(suggestion, Mapping) and not isinstance(suggestion, Suggestion):
-            raise DriftpeakError(f"cancel a suggestion or an id; got {suggestion!r}")
+        if not isinstance(suggestion, Suggestion) and not whole(suggestion):
+            raise DriftpeakError(f"cancel a suggestion or an id; got {shown(suggestion)}")
         number = self._find(suggestion)[0]
         assert number is not None
         self._commit(happened.Cancelled(number))
@@ -348,9 +377,7 @@ class Optimizer:
                 raise DriftpeakError("give the points of the box to look at")
             settings = [self.coding.at(number) for number in range(len(self.coding))]
         else:
-            settings = [dict(point) for point in points]
-            for setting in settings:
-                self.coding.row(setting)
+            settings = self._settings("points", points)
         when = self._ledger.time_to_look(time)
         with _computing():
             mean, deviation = self._engine.belief(settings, when)
@@ -375,7 +402,8 @@ class Optimizer:
 
         Times that are too long ago to be known are left out.
         """
-        numbers = np.array([self._ledger.time_to_look(time) for time in times])
+        times = _listed("times", times, "times")
+        numbers = np.array([self._ledger.time_to_look(time) for time in times], float)
         with _computing():
             known, found = self._engine.peaks(np.sort(numbers))
         return [self._estimate(peak, when) for when, peak in zip(known, found, strict=True)]
@@ -419,16 +447,20 @@ class Optimizer:
             DriftpeakError: the policy makes no side queries, not as many answers as queries, or an
                 answer that is not a finite number.
         """
-        if len(queries) != len(answers):
-            raise DriftpeakError(f"{len(queries)} side queries need as many answers or None")
+        asked = self._settings("queries", queries)
+        answers = _listed("answers", answers, "numbers or None")
+        if len(asked) != len(answers):
+            raise DriftpeakError(f"{len(asked)} side queries need as many answers or None")
         values = [None if one is None else finite("an answer", one) for one in answers]
         when, kind = self._ledger.time_of_ask(time)
         with _computing():
             self._engine.consult(when)  # refused by a policy that makes none
-        asked = [dict(query) for query in queries]
-        for query in asked:
-            self.coding.row(query)
         self._commit(happened.Answered(when, kind, asked, values))
+
+    def _settings(self, what: str, given: Any) -> list[dict[str, Any]]:
+        """Several settings of the parameters, checked."""
+        kind = f"mappings of {', '.join(self.coding.names)}"
+        return [self.coding.clean(one) for one in _listed(what, given, kind)]
 
     # the state, for whoever keeps it
 
@@ -450,6 +482,8 @@ class Optimizer:
 
     def apply(self, event: Event) -> None:
         """Let an event take effect that happened here or elsewhere, in this very study."""
+        if not isinstance(event, Event):
+            raise DriftpeakError(f"this is no event of an optimiser: {shown(event)}")
         with _computing():
             self._apply(event)
 
@@ -462,7 +496,7 @@ class Optimizer:
     def snapshot(self) -> bytes:
         """The whole state, for `restore`; instead of replaying what happened so far."""
         arrays, rest = self._engine.save()
-        shell = {"of": self._digest(), "ledger": self._ledger.save(), "engine": rest}
+        shell = {"of": self._code(), "ledger": self._ledger.save(), "engine": rest}
         target = io.BytesIO()
         written = np.frombuffer(json.dumps(shell).encode(), np.uint8)
         np.savez(target, allow_pickle=False, shell=written, **arrays)
@@ -472,33 +506,30 @@ class Optimizer:
         """Take over the state of an optimiser that was made with equal arguments.
 
         Raises:
-            DriftpeakError: the snapshot is of an optimiser with other arguments, or damaged; the
-                state is then as it was, or that of a new optimiser.
+            DriftpeakError: no snapshot, or that of an optimiser with other arguments. Nothing has
+                changed then.
         """
-        try:
-            with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            shell = json.loads(arrays.pop("shell").tobytes())
-            of, engine, ledger = shell["of"], shell["engine"], shell["ledger"]
-        except Exception:  # of any kind: these are somebody's bytes
-            raise DriftpeakError("this is no snapshot of an optimiser") from None
-        if of != self._digest():
+        if not isinstance(snapshot, bytes | bytearray | memoryview):
+            raise DriftpeakError(f"a snapshot is made of bytes; got {shown(snapshot)}")
+        arrays, shell = _read_snapshot(bytes(snapshot))
+        if shell.get("of") != self._code():
             raise DriftpeakError(
-                "this snapshot is of an optimiser with another space, direction, policy, seed or "
-                "horizon"
+                "the snapshot is of an optimiser with another space, direction, policy, seed or "
+                "horizon: make this one with equal arguments"
             )
-        try:
-            with _computing():
-                self._engine.load(arrays, engine)
-            self._ledger = Ledger.load(ledger)
-        except Exception as error:  # as above
-            self.begin()
-            raise DriftpeakError(
-                f"this snapshot is of another layout, or damaged: {type(error).__name__}"
-            ) from None
+        before = self._engine.save()
+        with _computing():
+            try:
+                ledger = Ledger.load(shell["ledger"])
+                self._engine.load(arrays, shell["engine"])
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                self._engine.load(*before)
+                raise DriftpeakError(f"the snapshot is damaged: {shown(error)}") from None
+        self._ledger = ledger
 
-    def _digest(self) -> int:
-        return zlib.crc32(json.dumps(self.describe()).encode())
+    def _code(self) -> int:
+        """Equal for equal arguments."""
+        return zlib.crc32(json.dumps(self.describe(), sort_keys=True).encode())
 
     def _commit(self, event: Event) -> None:
         if self._study is None:
@@ -544,6 +575,31 @@ def _computing() -> Iterator[None]:
 
 def _ignore(event: Event) -> None:
     """Without a store, events are not kept."""
+
+
+def _listed(what: str, given: Any, kind: str) -> list[Any]:
+    try:
+        if not isinstance(given, str | bytes | Mapping):
+            return list(given)
+    except TypeError:
+        pass
+    raise DriftpeakError(f"{what} must be a sequence of {kind}; got {shown(given)}")
+
+
+def _read_snapshot(snapshot: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Arrays, and what JSON held."""
+    try:
+        with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        shell = json.loads(arrays.pop("shell").tobytes())
+        if isinstance(shell, dict):
+            return arrays, shell
+    # whatever a damaged archive leads to
+    except (OSError, ValueError, LookupError, AttributeError, TypeError, EOFError) as error:
+        raise DriftpeakError(f"this is no snapshot of an optimiser: {shown(error)}") from None
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
+        raise DriftpeakError(f"the snapshot is damaged: {shown(error)}") from None
+    raise DriftpeakError("this is no snapshot of an optimiser")
 
 
 def _stored_policy(found: dict[str, Any]) -> Any:

@@ -16,9 +16,11 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import AtMost
 from driftpeak.live.coding import FiniteCoding, Vector
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
+from driftpeak.numerics.precision import check_digits
 from driftpeak.policies import Policy
 from driftpeak.simulation.programs import random_keys
 
+LARGEST = 1e100  # of a reward: no sum of squares of them overflows
 KEPT = 256  # steps that something late can still be put between
 SPACING = 32  # steps between kept states
 READ_AS = {"believed_drift": "drift", "memory": "memory", "believed_noise": "noise"}
@@ -95,6 +97,13 @@ class PolicyEngine(Engine):
         self.asks += 1
         self._take(Step("ask", time))
 
+    def check(self, reward: float) -> None:
+        if abs(reward) > LARGEST:
+            raise DriftpeakError(
+                f"with a policy whose noise is stated a reward must lie within 1e100 of 0; got "
+                f"{reward:g}: leave it out, or take a DriftingGP, which doubts what is absurd"
+            )
+
     def told(self, parameters: dict[str, Any], reward: float, time: float) -> None:
         self.tells += 1
         self._take(Step("tell", time, (self.coding.number(parameters),), (reward,)))
@@ -121,7 +130,9 @@ class PolicyEngine(Engine):
         if expected is None:
             return None
         number, noise = self.coding.number(parameters), float(expected.noise_variance)
-        deviation = math.sqrt(max(float(expected.variance[number]), 0.0) + noise)
+        variance = float(expected.variance[number])
+        check_digits("the policy", variance / noise)
+        deviation = math.sqrt(max(variance, 0.0) + noise)
         return float(expected.mean[number]), deviation
 
     def peak(self, time: float) -> Peak:
@@ -146,6 +157,7 @@ class PolicyEngine(Engine):
         expected = _predict(self.player, state, time)
         if expected is None:
             raise DriftpeakError("this policy expects nothing of its points")
+        check_digits("the policy", np.min(expected.variance) / expected.noise_variance)
         return np.asarray(expected.mean), np.sqrt(np.maximum(expected.variance, 0.0))
 
     def peaks(self, times: Vector) -> tuple[Vector, list[Peak]]:

@@ -1,4 +1,9 @@
-"""What policies given by name leave open, learned from recorded rewards (`replay --fit`)."""
+"""What policies given by name leave open, learned from recorded rewards (`replay --fit`).
+
+The prior's covariance comes from the very rows and contains their noise, so that its likelihood
+would say too little noise and too much drift: `driftpeak.theory.variation.estimate_drift` learns
+noise, covariance and drift together instead.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.learning import cross_validate, fit
+from driftpeak.learning import cross_validate
 from driftpeak.named.policies import memory_parameter
 from driftpeak.priors import Prior
+from driftpeak.theory.variation import estimate_drift
 
+LEAST_NOISE = 1e-3
+"""Share of the arms' variance: less would leave a covariance from a few rows as if exact."""
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -27,7 +35,7 @@ def tune(
     make_prior: Callable[[Matrix, float | None], Prior],
     noise_variance: float | None = None,
 ) -> dict[str, Finding]:
-    """Noise variance and drift by marginal likelihood, memories by cross-validation.
+    """Noise variance and drift by restricted likelihood, memories by cross-validation.
 
     Arguments:
         policies: as for `driftpeak.named.policies.make_policies`; what one of them
@@ -37,21 +45,20 @@ def tune(
         noise_variance: learned, if none is given.
 
     Raises:
-        DriftpeakError: as `driftpeak.fit` and `driftpeak.cross_validate`.
+        DriftpeakError: as `estimate_drift` and `driftpeak.cross_validate`.
     """
     found = {}
     wanted = [name for name in dict.fromkeys(map(_open, policies)) if name]
-    learn = ["noise_variance"] * (noise_variance is None) + ["drift"]
     if "drift" in wanted or noise_variance is None:
-        result = fit(history, make_prior(history, noise_variance), learn=learn)
-        for name in ["noise_variance"] * (noise_variance is None) + ["drift"] * ("drift" in wanted):
-            one = result.estimates[name]
-            interval = (
-                f"95 % interval {one.low:.4g} to {one.high:.4g}, the covariance taken as known"
+        estimate = estimate_drift(history, noise_variance=noise_variance)
+        by = "restricted likelihood of a Markov drift"
+        if noise_variance is None:
+            noise_variance = max(
+                estimate.noise_variance, LEAST_NOISE * float(history.var(axis=0).mean())
             )
-            how = interval if np.isfinite(one.low) else result.message
-            found[name] = Finding(one.value, f"by marginal likelihood, {how}")
-        noise_variance = result.prior.noise_variance
+            found["noise_variance"] = Finding(noise_variance, f"by {by}")
+        if "drift" in wanted:
+            found["drift"] = Finding(estimate.cautious, f"by {by}, {estimate}")
     for name in wanted:
         if name != "drift":
             choice = cross_validate(history, name, lambda rows: make_prior(rows, noise_variance))

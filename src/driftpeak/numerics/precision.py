@@ -7,9 +7,11 @@ under `jax.enable_x64(True)`, which is local to the thread and ends with the cal
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import jax
+
+from driftpeak.errors import DriftpeakError
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -37,3 +39,26 @@ def require_double_precision() -> None:
             "driftpeak's policies and beliefs compute in double precision: call them inside "
             "`with jax.enable_x64(True):`"
         )
+
+
+LOST = -0.01
+"""Least posterior variance, in units of the noise variance, that rounding may be forgiven."""
+
+
+def check_digits(whose: str, least_variance: Any) -> None:
+    """Refuse a posterior whose least variance, in units of the noise variance, is far below zero.
+
+    Double precision leaves a variance an error of some 1e-15 of the prior's; where that is not
+    small beside the noise variance, neither variances nor means have any digits left.
+
+    Raises:
+        DriftpeakError: it is below -0.01, or NaN.
+    """
+    if least_variance is None or float(least_variance) >= LOST:
+        return
+    raise DriftpeakError(
+        f"{whose}: rounding has used up the digits of its posterior, which has a variance of "
+        f"{float(least_variance):.2g} times the noise variance; give a noise variance of at least "
+        "1e-12 times the prior variance, and features, if any, that are no longer than the prior "
+        "deviation"
+    )

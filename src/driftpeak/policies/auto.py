@@ -282,7 +282,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         spread = state.weights @ (mean - expected[None, :]) ** 2
         return Prediction(
             self.mean + expected,
-            amplitude * (state.weights @ jnp.maximum(variance, 0.0)) + spread,
+            amplitude * (state.weights @ variance) + spread,
             amplitude * state.scale.ratio * self.noise_variance,
         )
 

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from driftpeak.environments import Environment
 from driftpeak.environments.noise import Noise
 from driftpeak.policies import Player
+from driftpeak.policies.player import Prediction
 
 
 class Keys(NamedTuple):
@@ -101,11 +102,14 @@ class Played(NamedTuple):
 
     `error_sums` has shape `(trials, n)`: squared errors of what it expected of every point, summed
     over the steps of the block; None where predictions are not wanted or there are none.
+    `least_variance` is the least that it expects anything to vary at the end of the block, in units
+    of the noise variance, over trials and points; None where it expects nothing.
     """
 
     state: Any
     outcome: Outcome
     error_sums: Any
+    least_variance: Any
 
 
 def play(
@@ -169,7 +173,13 @@ def play(
 
     sums = jnp.zeros(block.values.shape[1:]) if predictions else None
     (state, sums), outcome = jax.lax.scan(step, (state, sums), tuple(block))
-    return Played(state, outcome, None if outcome.squared_error is None else sums)
+    sums = None if outcome.squared_error is None else sums
+    expected = jax.vmap(player.predict, in_axes=(0, None))(state, block.times[-1])
+    return Played(state, outcome, sums, None if expected is None else _least_variance(expected))
+
+
+def _least_variance(expected: Prediction) -> Any:
+    return jnp.min(expected.variance / jnp.reshape(expected.noise_variance, (-1, 1)))
 
 
 @cache

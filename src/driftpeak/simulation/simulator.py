@@ -15,7 +15,7 @@ from driftpeak.beliefs import check_times
 from driftpeak.environments import Environment
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
 from driftpeak.forgetting import Times, TimesLike
-from driftpeak.numerics.precision import double_precision
+from driftpeak.numerics.precision import check_digits, double_precision
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Player, Policy
 from driftpeak.simulation.programs import (
@@ -88,7 +88,8 @@ def simulate(
 
     Raises:
         DriftpeakError: no policy, numbers out of range, a policy for another number of points than
-            the environment's, or a memory budget too small for one trial.
+            the environment's, a memory budget too small for one trial, or a posterior that has lost
+            its digits because the noise is too small (looked at after every 1,024 steps or fewer).
 
     Warns:
         DriftpeakWarning: rewards outside the bound that a policy was given; they are used as they
@@ -245,6 +246,8 @@ def _play_group(
             program, compile_seconds = compiled(wanted, arguments)
             started = clock.perf_counter()
             played = jax.block_until_ready(program(*arguments))
+            last = min(int(numbers[block][-1]) + 1, len(times))
+            check_digits(f"policy {name!r} after step {last:,}", played.least_variance)
             states[name] = played.state
             refresh_due = (block + 1) * plan.steps // REFRESH > block * plan.steps // REFRESH
             if refresh_due and block + 1 < plan.blocks:

@@ -1,5 +1,6 @@
 """A number that a theorem gives, or the reason why it gives none."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -70,3 +71,13 @@ def conclude(source: str, conditions: Iterable[Condition], compute: Callable[[],
 def bounded_kernel(variance: float) -> Condition:
     """k(x, x) <= 1, which all five papers assume."""
     return Condition("k(x, x) <= 1", variance <= 1 + 1e-9, f"k(x, x) = {variance:g}")
+
+
+def power(base: float, exponent: float) -> float:
+    """`base ** exponent` for base >= 0, infinite where a float cannot hold it."""
+    if base == 0:
+        return math.inf if exponent < 0 else 0.0**exponent
+    try:
+        return float(base) ** exponent
+    except OverflowError:
+        return math.inf

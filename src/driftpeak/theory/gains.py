@@ -21,7 +21,7 @@ from driftpeak.errors import (
 )
 from driftpeak.kernels import Kernel, Linear, Scaled
 from driftpeak.priors import Prior
-from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
+from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude, power
 from driftpeak.theory.smoothness import smoothness
 
 Weighting = Literal["single", "double"]
@@ -50,7 +50,9 @@ def gain_rate(
         return conclude("ZS21 section II", (), lambda: d * log)
     nu = smoothness(kernel)
     if math.isinf(nu):
-        return conclude("IT25 section 2; ZS21 section II; D22 Remark 5", (), lambda: log ** (d + 1))
+        return conclude(
+            "IT25 section 2; ZS21 section II; D22 Remark 5", (), lambda: power(log, d + 1)
+        )
     if of == "srinivas":
         square = d * (d + 1)
         return conclude(

@@ -1,4 +1,4 @@
-"""What theory says of a problem before its first step: every policy, and which one to take."""
+"""What theory says of a problem before its first step, what was measured, and which policy."""
 
 import math
 from collections.abc import Callable
@@ -9,8 +9,9 @@ import numpy as np
 
 from driftpeak.errors import at_least_integer, finite_array
 from driftpeak.theory.bound import Bound
+from driftpeak.theory.measured import Measured, measured
 from driftpeak.theory.rates import MEASURES, Measure, Setting, applicable
-from driftpeak.theory.regimes import regime, side_queries_needed, sparq_queries, w_sparq_queries
+from driftpeak.theory.regimes import sparq_queries, w_sparq_queries
 from driftpeak.theory.schedules import (
     discount_factor,
     elimination_period,
@@ -21,8 +22,13 @@ from driftpeak.theory.schedules import (
 from driftpeak.theory.variation import estimate_drift, supremum_variation
 
 Parameters = dict[str, float]
-SYMBOLS = {"variation": "V_T", "drift": "epsilon", "exponent": "alpha"}
-OPTIONS = {"variation": "--variation", "drift": "--drift", "exponent": "--exponent"}
+SYMBOLS = {
+    "variation": "V_T", "rkhs_variation": "P_T", "drift": "epsilon", "exponent": "alpha",
+}  # fmt: skip
+OPTIONS = {
+    "variation": "--variation", "rkhs_variation": "--rkhs-variation", "drift": "--drift",
+    "exponent": "--exponent",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,14 +41,16 @@ class Advice:
         parameters: what theory sets them to; empty where it says nothing.
         rate: the growth of regret in symbols, such as "T^0.667 V_T^0.333"; empty likewise.
         order: the same as a number, logarithms and constants left out, or the conditions that fail;
-            None if the papers have no such rate. Where V_T is unknown it is taken as 1.
-        sublinear: whether the rate grows slower than T while the change stays the same, and is
-            below T here.
+            None if the papers have no such rate. A variation that is not known is taken as 1.
+        with_logarithms: the number with the powers of log T that the papers state.
+        sublinear: whether the rate grows slower than T while the change stays the same, and,
+            logarithms included, is below T here.
         remark: why there is no such guarantee, or what it takes beyond what is allowed.
         cost: order of one step: n points, r features, q side queries at a time.
         needs: what must be known beforehand.
-        limit: the change (V_T or epsilon) up to which the rate is below T.
+        limit: the change up to which the rate is below T, logarithms included.
         side_queries: how many the horizon takes.
+        measured: how it did in the tournament; None if it did not play.
     """
 
     policy: str
@@ -53,9 +61,11 @@ class Advice:
     parameters: Parameters = field(default_factory=dict)
     rate: str = ""
     order: Bound | None = None
+    with_logarithms: float | None = None
     sublinear: bool = False
     limit: float = 0.0
-    side_queries: int = 0
+    side_queries: float = 0
+    measured: Measured | None = None
 
 
 @dataclass(frozen=True)
@@ -88,15 +98,15 @@ class _Model:
     cost: str
     needs: tuple[str, ...]  # beside what change is measured by
     parameters: Callable[[Setting], Parameters] = lambda setting: {}
-    side_queries: Callable[[Setting], int] = lambda setting: 0
+    side_queries: Callable[[Setting], float] = lambda setting: 0
 
 
-def _known(s: Setting) -> dict[str, float | int | None]:
-    return {"horizon": s.horizon, "dimension": s.dimension, "variation": s.variation}
+def _known(s: Setting, measure: Measure) -> dict[str, Any]:
+    return {"horizon": s.horizon, "dimension": s.dimension, "variation": s.known(measure)}
 
 
 def _elimination(s: Setting) -> Parameters:
-    return {"period": elimination_period(s.kernel, **_known(s))}  # type: ignore[arg-type]
+    return {"period": elimination_period(s.kernel, **_known(s, "variation"))}
 
 
 def _markov_restart(s: Setting) -> Parameters:
@@ -106,23 +116,27 @@ def _markov_restart(s: Setting) -> Parameters:
     return {"period": period}
 
 
-def _w_sparq_queries(s: Setting) -> int:
+def _discount(s: Setting) -> Parameters:
+    """Nothing where the discount rounds to 1: there is nothing to forget."""
+    discount = discount_factor(s.kernel, **_known(s, "rkhs_variation"))
+    return {"discount": discount} if discount < 1 else {}
+
+
+def _w_sparq_queries(s: Setting) -> float:
     return w_sparq_queries(
         s.horizon, dimension=s.dimension, exponent=s.measured("exponent"), a=s.window
     )
 
 
 FILTER, REWEIGHTING, DESIGN = "nr + r²", "nr² + r³", "nr + r² an iteration"
-FEW = 30  # correlation times below which the data say too little of their own mean and covariance
 MODELS = (
     _Model("r-gp-ucb", "drift", FILTER, ("T",), _markov_restart),
     _Model("tv-gp-ucb", "drift", FILTER, (), lambda s: {"drift": s.measured("drift")}),
-    _Model("r-gp-ucb", "variation", FILTER, ("T",),
-           lambda s: {"period": restart_period(s.kernel, **_known(s))}),  # type: ignore[arg-type]
-    _Model("sw-gp-ucb", "variation", FILTER, ("T",),
-           lambda s: {"window": window_length(s.kernel, **_known(s))}),  # type: ignore[arg-type]
-    _Model("w-gp-ucb", "variation", REWEIGHTING, ("T",),
-           lambda s: {"discount": discount_factor(s.kernel, **_known(s))}),  # type: ignore[arg-type]
+    _Model("r-gp-ucb", "rkhs_variation", FILTER, ("T",),
+           lambda s: {"period": restart_period(s.kernel, **_known(s, "rkhs_variation"))}),
+    _Model("sw-gp-ucb", "rkhs_variation", FILTER, ("T",),
+           lambda s: {"window": window_length(s.kernel, **_known(s, "rkhs_variation"))}),
+    _Model("w-gp-ucb", "rkhs_variation", REWEIGHTING, ("T",), _discount),
     _Model("r-perp", "variation", "nr", ("T",), _elimination),
     _Model("opkb", "variation", DESIGN, ("T",), _elimination),
     _Model("ada-opkb", "variation", DESIGN, ("T",)),
@@ -136,12 +150,9 @@ MODELS = (
 
 
 def plan(setting: Setting, *, side_queries: int = 0) -> Plan:
-    """What the theorems say of every policy in `setting`, and a recommendation.
+    """What the theorems say of every policy in `setting`, what was measured, a recommendation.
 
-    The recommendation comes from the first model of change that is given and has a guarantee here:
-    M25's exponent (with the side queries that are allowed), B16's drift (where no policy's regret
-    is sublinear), a known variation; if none is, an unknown variation. Within a model it is the
-    lowest rate, logarithms and constants left out, whose conditions hold.
+    See `driftpeak.theory.recommendation`.
 
     Arguments:
         side_queries: how many may be made in all.
@@ -149,16 +160,22 @@ def plan(setting: Setting, *, side_queries: int = 0) -> Plan:
     Raises:
         DriftpeakError: side_queries below 0.
     """
+    from driftpeak.theory.recommendation import recommend
+
     allowed = at_least_integer("side_queries", side_queries, 0)
-    static = Advice("gp-ucb", None, FILTER, (), "no guarantee under change")
-    policies = (static, *(_advise(model, setting, allowed) for model in MODELS))
+    played = measured()
+    policies = (
+        Advice("auto", None, "20 filters", (), "no theorem", measured=played["auto"]),
+        Advice("gp-ucb", None, FILTER, (), "no guarantee under change", measured=played["gp-ucb"]),
+        *(_advise(model, setting, allowed, played.get(model.policy)) for model in MODELS),
+    )
     lower: dict[Measure, Bound] = {}
     for measure in MEASURES:
         if getattr(setting, measure) is not None:
             found = applicable("any", setting, measure)
             assert found is not None  # every measure has its lower bounds
             lower[measure] = found[1]
-    recommended, reason = _recommend(setting, allowed, policies, lower)
+    recommended, reason = recommend(setting, allowed, policies, lower)
     return Plan(setting, allowed, policies, lower, recommended, reason)
 
 
@@ -169,7 +186,7 @@ def fill_in(
 
     The horizon becomes the number of rows; the variation their supremum variation in units of the
     arms' average deviation, since theory has k(x, x) <= 1, in proportion to the horizon; the drift
-    B16's, per row (`estimate_drift`).
+    B16's, per row (`estimate_drift`; where the rows set it no lower limit, its upper end).
 
     Arguments:
         values: shape `(steps, arms)`.
@@ -187,171 +204,85 @@ def fill_in(
         notes.append(f"Horizon {horizon:,}: the rows of the data.")
     if drift is None:
         estimate = estimate_drift(table)
-        drift = estimate.drift
+        drift = estimate.cautious
+        share = estimate.noise_variance / float(table.var(axis=0).mean())
         notes.append(
-            f"Drift {drift:.3g} per row: marginal likelihood; {estimate.low:.3g} to "
-            f"{estimate.high:.3g} if the arms' covariance is right."
+            f"Drift: {estimate}; noise makes up {share:.0%} of the variance (restricted "
+            "likelihood of a Markov drift; covariance, noise and drift learned together)."
         )
-        if drift * len(table) < FEW:
-            notes.append(
-                f"So slow a drift is likely overestimated from {len(table):,} rows: they hardly "
-                "show the arms' mean and covariance."
-            )
+        if drift != estimate.drift:
+            notes.append(f"Planned for the fastest drift that they allow, {drift:.3g}.")
     if variation is None:
         deviation = float(np.sqrt(table.var(axis=0).mean()))
         steps = max(len(table) - 1, 1)
         per_row = supremum_variation(table) / deviation / steps if deviation > 0 else 0.0
         variation = per_row * (horizon - 1)
         notes.append(
-            f"Variation {variation:.4g}: {per_row:.3g} standard deviations of the data per row; "
-            "noise in the data counts as variation."
+            f"Variation V_T {variation:.4g}: {per_row:.3g} standard deviations of the data per "
+            "row; noise in the data counts as variation."
         )
     return horizon, variation, drift, tuple(notes)
 
 
-def _advise(model: _Model, setting: Setting, allowed: int) -> Advice:
+def _advise(model: _Model, setting: Setting, allowed: int, played: Measured | None) -> Advice:
     symbol = SYMBOLS[model.measure]
     found = applicable(model.policy, setting, model.measure)
     if found is None:
         remark = f"needs {symbol} ({OPTIONS[model.measure]})"
-        return Advice(model.policy, model.measure, model.cost, (*model.needs, symbol), remark)
+        needs = (*model.needs, symbol)
+        return Advice(model.policy, model.measure, model.cost, needs, remark, measured=played)
     row, order = found
     needs = (*model.needs, symbol) if row.known else model.needs
     if order.value is None:
         remark = "fails: " + "; ".join(map(str, order.failed))
-        return Advice(model.policy, model.measure, model.cost, needs, remark, order=order)
-    queries, growth, limit = model.side_queries(setting), row.growth(setting), row.limit(setting)
-    below = order.value < setting.horizon
-    if growth >= 1:
-        remark = "not below T" if growth > 1 else "linear in T"
-    elif not below:
-        remark = "not below T here" + (
-            f", only while {symbol} < {limit:,.4g}" if math.isfinite(limit) else ""
+        return Advice(
+            model.policy, model.measure, model.cost, needs, remark, order=order, measured=played
         )
+    queries, growth, limit = model.side_queries(setting), row.growth(setting), row.limit(setting)
+    whole = row.with_logarithms(setting)
+    below = whole < setting.horizon
+    given = setting.known(model.measure)
+    if growth > 1:
+        remark = "not below T"
+    elif growth == 1:
+        ending = row.in_the_end(setting)
+        remark = "linear in T" + ("" if ending == row.written(setting) else f" later: {ending}")
+    elif not below:
+        remark = "not below T here" + _up_to(symbol, limit, given)
     elif queries:
-        remark = f"takes {queries:,} side queries"
+        remark = f"takes {counted(queries)} side queries"
         remark += f", {allowed:,} allowed" if queries > allowed else ""
-    elif setting.variation is None and math.isfinite(limit):
+    elif given is None and math.isfinite(limit):
         remark = f"while {symbol} < {limit:,.4g}"
     else:
         remark = ""
+    if given is None and model.measure == "rkhs_variation" and setting.variation is not None:
+        remark += ("; " if remark else "") + "V_T does not bound P_T"
     # for a variation beyond the guarantee there is nothing to set: the discount, say, is below 0
-    empty = model.measure == "variation" and not below
+    beyond = model.measure.endswith("variation") and order.value >= setting.horizon
     return Advice(
         policy=model.policy,
         measure=model.measure,
         cost=model.cost,
         needs=needs,
         remark=remark,
-        parameters={} if empty else model.parameters(setting),
+        parameters={} if beyond else model.parameters(setting),
         rate=row.written(setting),
         order=order,
+        with_logarithms=whole,
         sublinear=growth < 1 and below,
         limit=limit,
         side_queries=queries,
+        measured=played,
     )
 
 
-def _recommend(
-    setting: Setting, allowed: int, policies: tuple[Advice, ...], lower: dict[Measure, Bound]
-) -> tuple[str, str]:
-    """A policy and the reason to take it."""
-    if setting.variation == 0 or setting.drift == 0:
-        return "gp-ucb", "The function does not change: there is nothing to forget."
-    useful = [p for p in policies if p.sublinear and p.side_queries <= allowed]
-    injected = [p for p in useful if p.measure == "exponent"]
-    budgeted = [p for p in useful if p.measure == "variation"]
-    if injected:
-        best = min(injected, key=_size)
-        return best.policy, _why_injected(setting, best)
-    hopeless = "" if setting.exponent is None else _why_hopeless(setting, allowed, policies)
-    markov = next(p for p in policies if p.policy == "tv-gp-ucb")
-    if markov.rate:
-        return "tv-gp-ucb", hopeless + (
-            "Under Markov drift the regret of every policy is linear in T (B16 Theorem 4.1); that "
-            f"of TV-GP-UCB, {markov.rate}, falls fastest with the drift: it is the exact Bayesian "
-            "filter."
-        )
-    if setting.variation is not None and budgeted:
-        best = min(budgeted, key=_size)
-        return best.policy, hopeless + _why_budgeted(best, budgeted, lower["variation"])
-    if setting.drift is not None:
-        return "tv-gp-ucb", hopeless + (
-            "TV-GP-UCB is made for Markov drift, though without a guarantee here "
-            f"({markov.remark})."
-        )
-    if setting.exponent is not None:
-        return "ui-gp-ucb", hopeless + (
-            "UI-GP-UCB at least weighs observations by their age: replay it on data of yours."
-        )
-    if budgeted:
-        best = max(budgeted, key=lambda advice: advice.limit)
-        return best.policy, _why_unknown(best, budgeted)
-    return "tv-gp-ucb", (
-        "No theorem promises sublinear regret here (the remarks say why). TV-GP-UCB fades the past "
-        "smoothly and needs one number, which data give: replay it on data of yours."
-    )
+def _up_to(symbol: str, limit: float, given: float | None) -> str:
+    """When the rate would be below T, if change is what keeps it above."""
+    change = 1.0 if given is None else given
+    return f", only while {symbol} < {limit:,.4g}" if 0 < limit < change else ""
 
 
-def _size(advice: Advice) -> float:
-    return math.inf if advice.order is None else advice.order.number
-
-
-def _why_injected(setting: Setting, best: Advice) -> str:
-    alpha = setting.exponent
-    if best.side_queries:
-        change = "Whatever alpha is" if alpha is None else f"At alpha = {alpha:g}"
-        return (
-            f"{change}, the {best.side_queries:,} side queries of {best.policy}, which are "
-            f"allowed, bring regret down to {best.rate}, the lowest of what they can pay for."
-        )
-    return (
-        f"At alpha = {alpha:g} ({regime(setting.measured('exponent'))} change) GP-UCB with noise "
-        f"that grows with age has regret {best.rate} without any side query."
-    )
-
-
-def _why_hopeless(setting: Setting, allowed: int, policies: tuple[Advice, ...]) -> str:
-    alpha = setting.measured("exponent")
-    asked = [p for p in policies if p.measure == "exponent" and p.sublinear and p.side_queries]
-    text = f"At alpha = {alpha:g} ({regime(alpha)} change) nothing that is allowed has a guarantee"
-    if not math.isinf(setting.nu):
-        return text + ": M25 proves its own for the SE kernel. "
-    if asked:
-        cheapest = min(asked, key=lambda p: p.side_queries)
-        text += f": {cheapest.policy} takes {cheapest.side_queries:,} side queries"
-    needed = side_queries_needed(setting.horizon, exponent=alpha).value
-    if needed is not None and allowed <= needed:
-        text += (
-            f", and with no more than about {needed:,.0f} the regret of every policy is linear "
-            "(M25 Theorem 5.3)"
-        )
-    return text + ". "
-
-
-def _why_budgeted(best: Advice, budgeted: list[Advice], lower: Bound) -> str:
-    text = f"With V_T known, its regret {best.rate} grows slowest of those guaranteed here"
-    equals = [p for p in budgeted if p is not best and p.rate == best.rate]
-    if equals:
-        shown = (p.policy + ("" if "V_T" in p.needs else " without knowing V_T") for p in equals)
-        text += f"; so does, at another cost per step, that of {', '.join(shown)}"
-    if best.policy == "r-perp":
-        if lower.value is not None:
-            text += ". No policy has a lower power of T (IT25 Theorem 1)"
-        text += (
-            ". Its widths are wide, though: in IT25's own experiment of 5,000 steps R-GP-UCB and "
-            "SW-GP-UCB had less regret"
-        )
-    return text + "."
-
-
-def _why_unknown(best: Advice, budgeted: list[Advice]) -> str:
-    text = (
-        f"Nothing is known of the change, and {best.policy} does not have to know: its regret "
-        f"{best.rate} stays below T up to V_T = {best.limit:,.4g}"
-    )
-    others = [p for p in budgeted if p is not best]
-    if others:
-        next_best = max(others, key=lambda advice: advice.limit)
-        text += f", that of {next_best.policy} up to {next_best.limit:,.3g} only"
-    return text + "."
+def counted(number: float) -> str:
+    """A count as people write it."""
+    return f"{number:,.0f}" if number < 1e15 else "more than 10^15"

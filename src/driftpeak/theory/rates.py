@@ -1,16 +1,19 @@
 r"""How regret grows: the papers' tables of exponents, as data.
 
-A rate is \(R_T \sim \max_i T^{a_i} m^{b_i}\), constants and logarithms left out, where m is what
-the change is measured by: the variation \(V_T\), B16's drift \(\epsilon\), or M25's exponent
-\(\alpha\), which is part of the \(a_i\). Exponents are ratios of linear forms in \(\nu\), d,
-D = d(d+1) and \(\alpha\), so that one row serves Matern and, in the limit of infinite \(\nu\), SE.
+A rate is \(R_T \sim \max_i T^{a_i} m^{b_i} \log^{l_i} T\), constants left out, where m is what the
+change is measured by: the variation \(V_T\) in the supremum norm or \(P_T\) in the RKHS norm, B16's
+drift \(\epsilon\), or M25's exponent \(\alpha\), which is part of the \(a_i\). Exponents are ratios
+of linear forms in \(\nu\), d, D = d(d+1) and \(\alpha\), so that one row serves Matern and, in the
+limit of infinite \(\nu\), SE.
 
 The rows of IT25's Tables 1 and 2 put \(\gamma_T = T^{d/(2\nu+d)}\) (Vakili et al. 2021) into the
-theorems of ZS21, D22 and H23 (H23's own Table 1 has \(\gamma_T\) instead). ZS21 and D22 measure the
-variation by the RKHS norm, IT25 and H23 by the supremum; the former is never the smaller where
-k(x, x) <= 1.
+theorems of ZS21, D22 and H23 (H23's own Table 1 has \(\gamma_T\) instead). The logarithms are those
+of \(\gamma_T\) (\(\log^{d+1} T\) for SE, \(\log^{2\nu/(2\nu+d)} T\) for Matern) and of the theorem;
+B16 and ZS21 hide further ones, so that a rate is the least that its paper can mean. Where
+k(x, x) <= 1, \(V_T \le P_T\): the RKHS norm bounds the supremum norm, never the reverse.
 """
 
+import decimal
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,12 +21,14 @@ from typing import Literal
 
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, unit_interval
 from driftpeak.kernels import Kernel
-from driftpeak.theory.bound import Bound, Condition, conclude
+from driftpeak.theory.bound import Bound, Condition, conclude, power
 from driftpeak.theory.smoothness import smoothness
 
-Measure = Literal["variation", "drift", "exponent"]
+Measure = Literal["variation", "rkhs_variation", "drift", "exponent"]
 MEASURES: tuple[Measure, ...] = ("drift", "variation", "exponent")
-SYMBOLS = {"variation": "V_T", "drift": "epsilon"}
+"""With a lower bound of their own."""
+SYMBOLS = {"variation": "V_T", "rkhs_variation": "P_T", "drift": "epsilon"}
+MOST_DIMENSIONS, MOST_STEPS = 100, 10**18
 Form = Mapping[str, float]
 
 
@@ -33,10 +38,11 @@ class Setting:
 
     Arguments:
         kernel: SE or Matern.
-        dimension: d.
-        horizon: T, at least 3, so that log T >= 1.
-        variation: V_T, at least 0. drift: epsilon in [0, 1]. exponent: alpha, at least 0. Each may
-            be unknown: None.
+        dimension: d, at most 100: the rates hold it fixed.
+        horizon: T, from 3, so that log T >= 1, to 10^18.
+        variation: V_T, in the supremum norm, at least 0. drift: epsilon in [0, 1]. exponent: alpha,
+            at least 0. rkhs_variation: P_T, in the RKHS norm, at least V_T. Each may be unknown:
+            None.
         window: M25's parameter of the windows between side queries, 0 < a < 1/3.
 
     Raises:
@@ -50,13 +56,25 @@ class Setting:
     drift: float | None = None
     exponent: float | None = None
     window: float = 1 / 4
+    rkhs_variation: float | None = None
 
     def __post_init__(self) -> None:
         smoothness(self.kernel)
-        at_least_integer("dimension", self.dimension, 1)
-        at_least_integer("horizon", self.horizon, 3)
-        if self.variation is not None:
-            at_least("variation", self.variation, 0)
+        if at_least_integer("dimension", self.dimension, 1) > MOST_DIMENSIONS:
+            raise DriftpeakError(
+                f"dimension must be at most {MOST_DIMENSIONS}; got {self.dimension}: the rates "
+                "hold it fixed, and their log^(d+1) T would exceed every horizon"
+            )
+        if at_least_integer("horizon", self.horizon, 3) > MOST_STEPS:
+            raise DriftpeakError(
+                "horizon must be at most 10^18 steps; got about "
+                f"{decimal.Decimal(self.horizon):.3g}"
+            )
+        for name in ("variation", "rkhs_variation"):
+            if getattr(self, name) is not None:
+                at_least(name, getattr(self, name), 0)
+        if self.variation is not None and self.rkhs_variation is not None:
+            at_least("rkhs_variation", self.rkhs_variation, self.variation)
         if self.drift is not None:
             unit_interval("drift", self.drift)
         if self.exponent is not None:
@@ -67,13 +85,18 @@ class Setting:
         """Of the Matern kernel; infinite for SE."""
         return smoothness(self.kernel)
 
+    def known(self, measure: Measure) -> float | None:
+        """The number that change is measured by, or a bound of it (P_T of V_T); None if neither."""
+        value: float | None = getattr(self, measure)
+        return self.rkhs_variation if value is None and measure == "variation" else value
+
     def measured(self, measure: Measure) -> float:
-        """The number that change is measured by.
+        """As `known`.
 
         Raises:
             DriftpeakError: it is not known.
         """
-        value: float | None = getattr(self, measure)
+        value = self.known(measure)
         if value is None:
             raise DriftpeakError(f"this rate depends on the {measure}: give {measure}=")
         return value
@@ -109,6 +132,7 @@ class Exponent:
 
 
 Requirement = Callable[[Setting], Condition]
+Logarithms = Callable[[Setting], float]
 
 
 @dataclass(frozen=True)
@@ -125,6 +149,7 @@ class Rate:
         requires: the conditions, as functions of the setting. Constants that a paper does not name
             are taken as 1 in them.
         lower: whether no policy can do better, instead of this one no worse.
+        logarithms: the power of log T in every term; none where the paper hides them.
     """
 
     policy: str
@@ -135,9 +160,10 @@ class Rate:
     kernel: Literal["SE", "Matern", ""] = ""
     requires: tuple[Requirement, ...] = ()
     lower: bool = False
+    logarithms: tuple[Logarithms, ...] = ()
 
     def order(self, setting: Setting) -> Bound:
-        """The rate as a number, or the conditions that fail.
+        """The rate as a number, without logarithms, or the conditions that fail.
 
         Raises:
             DriftpeakError: the measure of change is not known.
@@ -149,48 +175,72 @@ class Rate:
             conditions.insert(0, Condition(f"kernel {self.kernel}", kind == self.kernel, kind))
         return conclude(self.source, conditions, lambda: max(self._sizes(setting)))
 
+    def with_logarithms(self, setting: Setting) -> float:
+        """The rate as a number, with its powers of log T; the conditions are not looked at."""
+        log, powers = math.log(setting.horizon), self._powers(setting)
+        sizes = self._sizes(setting)
+        return max(size * log**p if size else 0.0 for size, p in zip(sizes, powers, strict=True))
+
     def growth(self, setting: Setting) -> float:
         """The exponent of T, the measure of change staying the same."""
         return max(a.at(setting) for a, _ in self.terms)
 
     def limit(self, setting: Setting) -> float:
-        """The change above which the rate is no longer below T; 0 if it never is."""
-        ends = [math.inf]
-        for a, b in ((a.at(setting), b.at(setting)) for a, b in self.terms):
-            if b > 0:
-                ends.append(setting.horizon ** ((1 - a) / b))
-            elif a >= 1:
+        """The change above which the rate, logarithms included, is no longer below T; 0 if never.
+
+        The terms that fall with the change are left out: they bound it from below.
+        """
+        ends, log_log = [math.inf], math.log(math.log(setting.horizon))
+        for (a, b), logarithms in zip(self.terms, self._powers(setting), strict=True):
+            # T^a m^b log^l T = T, in logarithms
+            room = (1 - a.at(setting)) * math.log(setting.horizon) - logarithms * log_log
+            if b.at(setting) > 0:
+                ends.append(math.exp(min(room / b.at(setting), 700.0)))
+            elif b.at(setting) == 0 and room <= 0:
                 ends.append(0.0)
         return min(ends)
 
     def written(self, setting: Setting) -> str:
-        """The largest term in `setting`, such as "T^0.667 V_T^0.333".
+        """The largest term in `setting`, such as "T^0.667 V_T^0.333", without logarithms.
 
         Raises:
             DriftpeakError: the measure of change is not known.
         """
+        a, b = self.terms[self.leading(setting)]
+        return self._shown(a.at(setting), b.at(setting))
+
+    def in_the_end(self, setting: Setting) -> str:
+        """The term that is largest once T is large enough."""
+        a, b = max(self.terms, key=lambda term: term[0].at(setting))
+        return self._shown(a.at(setting), b.at(setting))
+
+    def leading(self, setting: Setting) -> int:
+        """Which term is largest in `setting`."""
         sizes = self._sizes(setting)
-        a, b = self.terms[sizes.index(max(sizes))]
-        powers = [("T", a.at(setting)), (SYMBOLS.get(self.measure, ""), b.at(setting))]
+        return sizes.index(max(sizes))
+
+    def _shown(self, a: float, b: float) -> str:
+        powers = [("T", a), (SYMBOLS.get(self.measure, ""), b)]
         shown = (name if p == 1 else f"{name}^{p:.3g}" for name, p in powers if p)
         return " ".join(shown) or "1"
+
+    def _powers(self, setting: Setting) -> tuple[float, ...]:
+        powers = tuple(logarithms(setting) for logarithms in self.logarithms)
+        return powers or (0.0,) * len(self.terms)
 
     def _sizes(self, setting: Setting) -> list[float]:
         change = self._change(setting)
         return [
-            setting.horizon ** a.at(setting) * _power(change, b.at(setting)) for a, b in self.terms
+            power(setting.horizon, a.at(setting)) * power(change, b.at(setting))
+            for a, b in self.terms
         ]
 
     def _change(self, setting: Setting) -> float:
-        """What the second exponents apply to; 1 for the policy that need not know it."""
-        if not self.known and getattr(setting, self.measure) is None:
+        """What the second exponents apply to; 1 where a policy need not know it and it is not."""
+        if not self.known and setting.known(self.measure) is None:
             return 1.0
         value = setting.measured(self.measure)
         return 1.0 if self.measure == "exponent" else value
-
-
-def _power(base: float, exponent: float) -> float:
-    return math.inf if base == 0 and exponent < 0 else base**exponent
 
 
 def _written(form: Form) -> str:
@@ -216,10 +266,10 @@ def _kind(setting: Setting) -> str:
     return "SE" if math.isinf(setting.nu) else "Matern"
 
 
-def _variation_above(power: Exponent, logarithms: Exponent) -> Requirement:
+def _variation_above(exponent: Exponent, logarithms: Exponent) -> Requirement:
     def check(setting: Setting) -> Condition:
-        least = setting.horizon ** power.at(setting)
-        least *= math.log(setting.horizon) ** logarithms.at(setting)
+        least = power(setting.horizon, exponent.at(setting))
+        least *= power(math.log(setting.horizon), logarithms.at(setting))
         found = setting.measured("variation")
         return Condition(f"V_T >= {least:.4g}", found >= least, f"V_T = {found:.4g}")
 
@@ -228,16 +278,30 @@ def _variation_above(power: Exponent, logarithms: Exponent) -> Requirement:
 
 def _variation_below(logarithms: Exponent) -> Requirement:
     def check(setting: Setting) -> Condition:
-        most = setting.horizon * math.log(setting.horizon) ** logarithms.at(setting)
+        most = setting.horizon * power(math.log(setting.horizon), logarithms.at(setting))
         found = setting.measured("variation")
         return Condition(f"V_T <= {most:.4g}", found <= most, f"V_T = {found:.4g}")
 
     return check
 
 
-def _some_variation(setting: Setting) -> Condition:
-    found = setting.measured("variation")
-    return Condition("V_T > 0", found > 0, f"V_T = {found:g}")
+def _some(measure: Measure) -> Requirement:
+    def check(setting: Setting) -> Condition:
+        symbol, found = SYMBOLS[measure], setting.measured(measure)
+        return Condition(f"{symbol} > 0", found > 0, f"{symbol} = {found:g}")
+
+    return check
+
+
+def _gain(share: float, extra: float = 0.0) -> Logarithms:
+    """Of gamma_T^share log^extra T."""
+
+    def logarithms(setting: Setting) -> float:
+        d, nu = setting.dimension, setting.nu
+        of_gain = d + 1 if math.isinf(nu) else 2 * nu / (2 * nu + d)
+        return share * of_gain + extra
+
+    return logarithms
 
 
 def _exponent_in(low: float, high: float, *, low_open: bool = False) -> Requirement:
@@ -269,6 +333,16 @@ DISCOUNT_FLOOR = _of({"nu": 4, "d": 3}, {"nu": 8, "d": 4})  # D22, proof of Coro
 HALF = _rougher(1 / 2)
 BELOW = _of({"nu": -1}, {"nu": 2, "d": 1})  # T^-1/2 for SE
 
+UCB_LOGS = _gain(7 / 8)
+OPKB_LOGS, STATIC_LOGS = _gain(1 / 3, 1 / 3), _gain(1 / 2, 1 / 2)
+MATERN_PERIOD = _of({"nu": 4, "d": 1}, {"nu": 6, "d": 2})  # V_T H, with the H of IT25 Theorem 5
+
+
+def BEST_LOGS(setting: Setting) -> float:
+    """Of R-PERP: as OPKB for SE, where the two balance alike."""
+    return OPKB_LOGS(setting) if math.isinf(setting.nu) else MATERN_PERIOD.at(setting)
+
+
 SE_THRESHOLD = _variation_above(_constant(-1, 2), _of({"d": 1, "1": 2}, {"1": 3}))
 MATERN_THRESHOLD = _variation_above(BELOW, _of({"nu": 1, "d": 1}, {"nu": 2, "d": 1}))
 
@@ -279,37 +353,40 @@ RATES: tuple[Rate, ...] = (
     Rate("tv-gp-ucb", ((BAYES_STATIC, NONE), (ONE, _of({"nu": 1}, {"nu": 6, "D": 2}))), "drift",
          True, "B16 Corollary 4.1", requires=(_rougher(2),)),
     # variation budgets, known (IT25 Table 1)
-    Rate("r-gp-ucb", ((UCB, QUARTER), (UCB, NONE)), "variation", True,
-         "ZS21 remark 2; IT25 Table 1", requires=(HALF,)),
-    Rate("sw-gp-ucb", ((UCB, QUARTER), (UCB, NONE)), "variation", True,
-         "ZS21 remark 2; IT25 Table 1", requires=(HALF,)),
-    Rate("w-gp-ucb", ((UCB, QUARTER), (DISCOUNT_FLOOR, _constant(-1, 2))), "variation", True,
-         "D22 Corollary 5; IT25 Table 1", requires=(HALF, _some_variation)),
+    Rate("r-gp-ucb", ((UCB, QUARTER), (UCB, NONE)), "rkhs_variation", True,
+         "ZS21 remark 2; IT25 Table 1", requires=(HALF,), logarithms=(UCB_LOGS, UCB_LOGS)),
+    Rate("sw-gp-ucb", ((UCB, QUARTER), (UCB, NONE)), "rkhs_variation", True,
+         "ZS21 remark 2; IT25 Table 1", requires=(HALF,), logarithms=(UCB_LOGS, UCB_LOGS)),
+    Rate("w-gp-ucb", ((UCB, QUARTER), (DISCOUNT_FLOOR, _constant(-1, 2))), "rkhs_variation", True,
+         "D22 Corollary 5; IT25 Table 1", requires=(HALF, _some("rkhs_variation")),
+         logarithms=(UCB_LOGS, _gain(1 / 4))),
     Rate("opkb", ((OPKB, THIRD), (STATIC, NONE)), "variation", True,
-         "IT25 Table 1", "SE", (_some_variation,)),
+         "IT25 Table 1", "SE", (_some("variation"),), logarithms=(OPKB_LOGS, STATIC_LOGS)),
     Rate("opkb", ((BEST, BEST_V),), "variation", True,
-         "IT25 Theorem 3", "Matern", (HALF, MATERN_THRESHOLD)),
+         "IT25 Theorem 3", "Matern", (HALF, MATERN_THRESHOLD), logarithms=(BEST_LOGS,)),
     Rate("r-perp", ((BEST, BEST_V),), "variation", True,
-         "IT25 Theorem 5", "SE", (SE_THRESHOLD,)),
+         "IT25 Theorem 5", "SE", (SE_THRESHOLD,), logarithms=(OPKB_LOGS,)),
     Rate("r-perp", ((BEST, BEST_V),), "variation", True,
-         "IT25 Theorem 5", "Matern", (HALF, MATERN_THRESHOLD)),
+         "IT25 Theorem 5", "Matern", (HALF, MATERN_THRESHOLD), logarithms=(BEST_LOGS,)),
     # variation budgets, unknown (IT25 Table 2)
-    Rate("r-gp-ucb", ((UCB, ONE), (UCB, NONE)), "variation", False,
-         "ZS21 remark 3; IT25 Table 2", requires=(HALF,)),
-    Rate("sw-gp-ucb", ((UCB, ONE), (UCB, NONE)), "variation", False,
-         "ZS21 remark 3; IT25 Table 2", requires=(HALF,)),
-    Rate("w-gp-ucb", ((UCB, ONE), (UCB, NONE)), "variation", False,
-         "D22 Corollary 5; IT25 Table 2", requires=(HALF,)),
+    Rate("r-gp-ucb", ((UCB, ONE), (UCB, NONE)), "rkhs_variation", False,
+         "ZS21 remark 3; IT25 Table 2", requires=(HALF,), logarithms=(UCB_LOGS, UCB_LOGS)),
+    Rate("sw-gp-ucb", ((UCB, ONE), (UCB, NONE)), "rkhs_variation", False,
+         "ZS21 remark 3; IT25 Table 2", requires=(HALF,), logarithms=(UCB_LOGS, UCB_LOGS)),
+    Rate("w-gp-ucb", ((UCB, ONE), (UCB, NONE)), "rkhs_variation", False,
+         "D22 Corollary 5; IT25 Table 2", requires=(HALF,), logarithms=(UCB_LOGS, UCB_LOGS)),
     Rate("ada-opkb", ((OPKB, THIRD), (STATIC, NONE)), "variation", False,
-         "H23; IT25 Table 2", requires=(HALF,)),
+         "H23; IT25 Table 2", requires=(HALF,), logarithms=(OPKB_LOGS, STATIC_LOGS)),
     Rate("r-perp", ((BEST, ONE), (BEST, NONE)), "variation", False,
-         "IT25 Appendix D, Table 2", requires=(HALF,)),
+         "IT25 Appendix D, Table 2", requires=(HALF,), logarithms=(BEST_LOGS, BEST_LOGS)),
     # uncertainty injection (M25 Tables 1 and 2)
     Rate("ui-gp-ucb", ((_of({"alpha": 3, "1": 1}, {"1": 2}), NONE),), "exponent", True,
-         "M25 Proposition 2.2", "SE"),
-    Rate("sparq", ((_constant(1, 2), NONE),), "exponent", False, "M25 Theorem 3.3", "SE"),
+         "M25 Proposition 2.2", "SE", logarithms=(_gain(1),)),
+    Rate("sparq", ((_constant(1, 2), NONE),), "exponent", False, "M25 Theorem 3.3", "SE",
+         logarithms=(_gain(1 / 2),)),
     Rate("w-sparq", ((_of({"window": 3, "1": 1}, {"1": 2}), NONE),), "exponent", True,
-         "M25 Theorem 3.10", "SE", (_window, _exponent_in(0, math.inf, low_open=True))),
+         "M25 Theorem 3.10", "SE", (_window, _exponent_in(0, math.inf, low_open=True)),
+         logarithms=(_gain(1),)),
     # lower bounds
     Rate("any", ((ONE, ONE),), "drift", True, "B16 Theorem 4.1", requires=(_rougher(4),),
          lower=True),
@@ -342,7 +419,7 @@ def applicable(policy: str, setting: Setting, measure: Measure) -> tuple[Rate, B
     apart) the one whose conditions hold; if none do, the one for this kernel with the fewest that
     fail. For a policy that need not know it, an unknown variation is taken as 1.
     """
-    given = getattr(setting, measure) is not None
+    given = setting.known(measure) is not None
     rows = rates(policy, measure, known=True) if given else ()
     rows = rows or rates(policy, measure, known=False)
     orders = [(row, row.order(setting)) for row in rows]

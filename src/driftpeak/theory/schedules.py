@@ -4,6 +4,7 @@ import math
 
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
 from driftpeak.kernels import Kernel
+from driftpeak.theory.bound import power
 from driftpeak.theory.gains import gain_rate
 from driftpeak.theory.smoothness import smoothness
 
@@ -67,7 +68,7 @@ def elimination_period(
         else (2 / 3, (positive("gain", gain) * math.log(horizon)) ** (1 / 3))
     )
     # clipped before it is rounded: a minute variation makes it infinite
-    wanted = min(_steps_per_change(horizon, variation) ** exponent * learning, horizon)
+    wanted = min(power(_steps_per_change(horizon, variation), exponent) * learning, horizon)
     return max(math.ceil(wanted), 2)
 
 
@@ -81,7 +82,7 @@ def _closed_form_balance(kernel: Kernel, horizon: int, dimension: int) -> tuple[
     else:
         exponent = (2 * nu + dimension) / (3 * nu + dimension)
         logarithms = (4 * nu + dimension) / (6 * nu + 2 * dimension)
-    return exponent, math.log(horizon) ** logarithms
+    return exponent, power(math.log(horizon), logarithms)
 
 
 def restart_period(

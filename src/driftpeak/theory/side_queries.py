@@ -8,19 +8,30 @@ from driftpeak.beliefs import check_times
 from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive, unit_interval
 from driftpeak.forgetting import TimesLike
 
+Vector = np.ndarray[Any, np.dtype[np.float64]]
+MOST = 1e15
+
 
 def side_query_budget(
     steps: int, *, rate: float = 1.0, dimension: int = 1
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     r"""\(Q_t = \lceil c \log^d t \rceil\), at least 1, for t = 1, ..., T (M25 Theorems 3.3, 3.10).
 
+    A budget above 10^15, more than any domain has points, is given as 10^15.
+
     Raises:
         DriftpeakError: the rate c not positive, steps or dimension below 1.
     """
     steps = at_least_integer("steps", steps, 1)
     power = at_least_integer("dimension", dimension, 1)
-    logarithms = np.log(np.arange(1.0, steps + 1))
-    return np.maximum(1, np.ceil(positive("rate", rate) * logarithms**power)).astype(np.int64)
+    budget = unlimited_budget(np.arange(1.0, steps + 1), positive("rate", rate), power)
+    return np.minimum(budget, MOST).astype(np.int64)
+
+
+def unlimited_budget(times: Vector, rate: float, dimension: int) -> Vector:
+    """Q_t at any times, as floats; infinite where no float can hold it."""
+    with np.errstate(over="ignore"):
+        return np.maximum(1.0, np.ceil(rate * np.log(times) ** dimension))
 
 
 def side_query_windows(

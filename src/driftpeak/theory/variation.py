@@ -15,6 +15,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.learning.likelihood import correlations, spectral
+from driftpeak.learning.recorded_drift import CONFIDENCE, recorded_drift
 from driftpeak.numerics.precision import double_precision
 from driftpeak.priors import Prior
 
@@ -22,7 +23,6 @@ Vector = np.ndarray[Any, np.dtype[np.float64]]
 NULL = 1e-12  # eigenvalues below this share of the largest count as zero
 OUTSIDE = 1e-6  # a function with more than this share of its length where they do is in no RKHS
 LEAST_DRIFT = 1e-8
-CONFIDENCE = 3.841  # 95 % of a chi-squared variable with one degree of freedom
 
 
 def supremum_variation(values: Any) -> float:
@@ -91,9 +91,9 @@ class DriftEstimate:
 
     Attributes:
         drift: where the likelihood is largest.
-        low, high: what a likelihood ratio test at 5 % would not reject, the covariance taken as
-            known.
-        noise_variance: as given or assumed, in squared units of the data.
+        low, high: 95 % interval, what a likelihood ratio test would not reject. `low` is 0 where
+            the rows exclude no slower drift, however slow, `high` 1 where they exclude no faster.
+        noise_variance: of one cell, estimated or as given, in squared units of the data.
     """
 
     drift: float
@@ -101,26 +101,45 @@ class DriftEstimate:
     high: float
     noise_variance: float
 
+    @property
+    def cautious(self) -> float:
+        """`drift`, or `high` where the rows set no lower limit: they do not show how slow it is.
 
-@double_precision
+        What is forgotten too early can be looked at again.
+        """
+        return self.drift if self.low > 0 else self.high
+
+    def __str__(self) -> str:
+        if self.low == 0 and self.high == 1:
+            return "the rows do not tell how fast they drift: 95 % interval 0 to 1"
+        if self.low == 0:
+            return (
+                f"at most {self.high:.3g} per row (95 %); the rows do not exclude that nothing "
+                "but noise changes"
+            )
+        if self.high == 1:
+            return (
+                f"at least {self.low:.3g} per row (95 %); the rows do not exclude that each is a "
+                "new function"
+            )
+        return f"{self.drift:.3g} per row, 95 % interval {self.low:.3g} to {self.high:.3g}"
+
+
 def estimate_drift(
     values: Any, *, prior: Prior | None = None, noise_variance: float | None = None
 ) -> DriftEstimate:
     r"""The drift \(\epsilon\) per row that makes recorded data most likely (B16 Appendix B).
 
-    In the eigenvectors of the arms' covariance the arms become independent autoregressions
-    \(z_{t+1} = \sqrt{1-\epsilon} z_t + \sqrt{\epsilon}\,g\) of known variance, seen through noise:
-    the marginal likelihood (24) of the whole table takes one Kalman filter per eigenvector instead
-    of a determinant of all cells.
+    Rows are \(\mu + f_t\) and noise of one variance, \(f_{t+1} = \sqrt{1-\epsilon} f_t +
+    \sqrt\epsilon\,g\). Without a prior, mean, covariance, noise variance and drift are all learned
+    from the rows, by restricted likelihood (`driftpeak.learning.recorded_drift`); with one, only
+    the drift is, and interval and estimate are as good as the prior: never take one from these very
+    rows, whose covariance already contains their noise.
 
     Arguments:
         values: shape `(steps, arms)`, at regular times.
-        prior: covariance, mean and noise of the arms. By default they come from the data
-            themselves, as in B16 section 5.2. A function that drifts slowly for
-            the length of the table (\(\epsilon\) times the number of rows of a few tens or less)
-            then seems faster than it is: its mean and covariance are not in the data.
-        noise_variance: of one cell, instead of the prior's; without a prior 5 % of the arms'
-            average variance by default.
+        prior: covariance, mean and noise of the arms, known from elsewhere.
+        noise_variance: of one cell, if it is known, instead of the prior's or of learning it.
 
     Raises:
         DriftpeakError: fewer than 3 steps, data that do not vary, values that are not finite, a
@@ -135,17 +154,20 @@ def estimate_drift(
         raise DriftpeakError(
             f"the prior is for {len(prior)} arms, the table has {table.shape[1]} columns"
         )
-    centred = table - (table.mean(axis=0) if prior is None else prior.mean)
-    covariance = centred.T @ centred / len(table) if prior is None else prior.gram
-    average = float(np.trace(covariance)) / len(covariance)
-    if average <= 0 or (np.diff(table, axis=0) == 0).all():
+    if (table == table[0]).all():
         raise DriftpeakError("the data do not vary, so there is no drift to estimate")
-    noise = 0.05 * average if prior is None else prior.noise_variance
-    noise = noise if noise_variance is None else positive("noise_variance", noise_variance)
-    spectrum, vectors = np.linalg.eigh(covariance)
-    seen = spectrum > NULL * spectrum[-1]
-    series, variances = centred @ vectors[:, seen], spectrum[seen]
+    noise = None if noise_variance is None else positive("noise_variance", noise_variance)
+    if prior is None:
+        return DriftEstimate(*recorded_drift(table, noise))
+    return _known_covariance(table, prior, prior.noise_variance if noise is None else noise)
 
+
+@double_precision
+def _known_covariance(table: Vector, prior: Prior, noise: float) -> DriftEstimate:
+    """The likelihood (24) of the whole table: one Kalman filter per eigenvector of the prior's."""
+    spectrum, vectors = np.linalg.eigh(prior.gram)
+    seen = spectrum > NULL * spectrum[-1]
+    series, variances = (table - prior.mean) @ vectors[:, seen], spectrum[seen]
     elapsed, begins = np.ones(len(series)), np.arange(len(series)) == 0
 
     def cost(log_drift: Any) -> Any:
@@ -164,7 +186,12 @@ def estimate_drift(
         return float(cost(log_drift)[0] - best.fun - CONFIDENCE / 2)
 
     low, high = (
-        limit if excess(limit) <= 0 else brentq(excess, float(best.x), limit, xtol=1e-4)
+        None if excess(limit) <= 0 else math.exp(brentq(excess, float(best.x), limit, xtol=1e-4))
         for limit in (grid[0], grid[-1])
     )
-    return DriftEstimate(math.exp(best.x), math.exp(low), math.exp(high), noise)
+    return DriftEstimate(
+        math.exp(best.x),
+        0.0 if low is None else low,
+        1.0 if high is None else high,
+        noise,
+    )

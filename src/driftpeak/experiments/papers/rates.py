@@ -33,7 +33,7 @@ from driftpeak.policies import (
 )
 from driftpeak.priors import Prior
 from driftpeak.simulation.simulator import true_functions
-from driftpeak.theory.rates import Setting, applicable
+from driftpeak.theory.rates import Measure, Setting, applicable
 from driftpeak.theory.schedules import discount_factor, restart_period
 from driftpeak.theory.variation import supremum_variation
 from driftpeak.widths import ScaledLog
@@ -107,8 +107,10 @@ def slope(logarithms: Any) -> Combine:
 
 def theoretical(policy: str, by: str) -> float | None:
     """The exponent of T (`by` "T") or V_T ("V_T") in the largest term of the policy's rate."""
-    setting = Setting(KERNEL, 1, FIXED_HORIZON, variation=3.0)
-    found = applicable(THEORY[policy], setting, "variation")
+    setting = Setting(KERNEL, 1, FIXED_HORIZON, variation=3.0, rkhs_variation=3.0)
+    measures: tuple[Measure, ...] = ("variation", "rkhs_variation")
+    rows = (applicable(THEORY[policy], setting, measure) for measure in measures)
+    found = next((row for row in rows if row is not None), None)
     if found is None:
         return None
     rate = found[0]

@@ -2,7 +2,6 @@
 
 import base64
 import dataclasses
-import html
 import io
 import json
 import math
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import xarray as xr
+from jinja2 import Environment, FileSystemLoader
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.bootstrap import FEWEST, LEVEL
@@ -182,129 +182,13 @@ RULE = (
     f"the trials do not decide it; fewer than {FEWEST} are too few. Where a paper leaves a choice "
     "open, its claim depends on it if it holds with some choices and does not hold with others."
 )
-STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#222}
-img{max-width:100%;height:auto} table{border-collapse:collapse;margin:.6rem 0;font-size:.9rem}
-td,th{padding:.15rem .7rem .15rem 0;text-align:left;vertical-align:top}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-tr{border-bottom:1px solid #e4e4e4} .holds{color:#00664b;font-weight:600}
-.not{color:#a33c00;font-weight:600} .open{color:#555;font-weight:600} small,.note{color:#555}
-section{margin-top:3rem} summary{cursor:pointer}
-"""
-CLASSES = {"holds": "holds", "does not hold": "not"}  # of the others, "open"
 
 
 def page(found: Mapping[str, Any], pictures: Mapping[str, Sequence[bytes]]) -> str:
     """The report as one HTML page with the pictures inside, from `summary` and PNG files by id."""
-    counts = found["papers_claims"]
-    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    rows = "".join(
-        f'<tr><td><a href="#{id}">{id}</a></td><td>{_text(claim["claim"])}</td>'
-        f"<td>{_verdict(claim['verdict'])}</td></tr>"
-        for id, one in found["experiments"].items()
-        for claim in one["claims"]
-        if claim["whose"] == "paper"
-    )
-    sections = "".join(_section(id, one, pictures[id]) for id, one in found["experiments"].items())
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f"<title>The papers' experiments, reproduced</title><style>{STYLE}</style></head><body>"
-        f"<h1>The papers' experiments, reproduced</h1><p>driftpeak "
-        f"{_text(found['driftpeak_version'])}. Of the papers' claims: {words}. {RULE}</p>"
-        f"<table><tr><th>experiment</th><th>claim</th><th>verdict</th></tr>{rows}</table>"
-        f"{sections}</body></html>\n"
-    )
-
-
-def _section(id: str, one: Mapping[str, Any], pictures: Sequence[bytes]) -> str:
-    images = "".join(
-        f'<img alt="{_text(one["title"])}, picture {number}" '
-        f'src="data:image/png;base64,{base64.b64encode(picture).decode()}">'
-        for number, picture in enumerate(pictures, start=1)
-    )
-    notes = "".join(f"<p>{_text(note)}</p>" for note in one["notes"])
-    choices = "".join(f"<li>{_text(choice)}</li>" for choice in one["choices"])
-    left_open = f"<p>What the paper leaves open:</p><ul>{choices}</ul>" if choices else ""
-    main = [claim for claim in one["claims"] if claim["whose"] == "paper"]
-    checks = [claim for claim in one["claims"] if claim["whose"] == "ours"]
-    further = f"<h3>Checks of our own</h3>{_claims(checks)}" if checks else ""
-    return (
-        f'<section id="{id}"><h2>{id}: {_text(one["title"])}</h2>'
-        f'<p class="note">{_text(one["source"])}; seed {one["seed"]}.</p>'
-        f"{images}{_tables(one['tables'])}{_claims(main)}{further}{notes}{left_open}{_cases(one['cases'])}</section>"
-    )
-
-
-def _tables(tables: list[Mapping[str, Any]]) -> str:
-    parts = ""
-    for table in tables:
-        head = "".join(f"<th>{_text(column)}</th>" for column in table["columns"])
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>"
-            for row in table["rows"]
-        )
-        parts += f"<h3>{_text(table['title'])}</h3><table><tr>{head}</tr>{rows}</table>"
-    return parts
-
-
-def _claims(claims: list[Mapping[str, Any]]) -> str:
-    rows = ""
-    for claim in claims:
-        rows += (
-            f"<tr><th colspan=2>{_text(claim['claim'])}</th><td>{_verdict(claim['verdict'])}</td>"
-            "</tr>"
-        )
-        for ruling in claim["settings"]:
-            if ruling["setting"]:
-                rows += (
-                    f"<tr><td colspan=2><i>{_text(ruling['setting'])}</i></td>"
-                    f"<td>{_verdict(ruling['verdict'])}</td></tr>"
-                )
-            rows += "".join(_comparison(one) for one in ruling["comparisons"])
-    return f"<table>{rows}</table>" if rows else ""
-
-
-def _comparison(measured: Mapping[str, Any]) -> str:
-    numbers = _number(measured["estimate"])
-    if measured["low"] is not None:
-        numbers += f" [{_number(measured['low'])}, {_number(measured['high'])}]"
-    return (
-        f"<tr><td>{_text(measured['quantity'])}</td><td class=n>{numbers}</td>"
-        f"<td><small>{measured['verdict']}, {measured['samples']} samples</small></td></tr>"
-    )
-
-
-def _cases(cases: Mapping[str, Any]) -> str:
-    parts = ""
-    for name, case in cases.items():
-        predicted = any("squared_error" in row for row in case["policies"].values())
-        heading = "<th class=n>squared error</th>" if predicted else ""
-        rows = "".join(
-            f"<tr><td>{_text(policy)}</td><td class=n>{_number(row['mean_regret'])}</td>"
-            f"<td class=n>{_number(row['standard_error'])}</td>"
-            f"<td class=n>{_number(row['cumulative_regret'])}</td>"
-            f"<td class=n>{row['side_queries']:.4g}</td><td class=n>{row['seconds']:.1f}</td>"
-            + (f"<td class=n>{_number(row['squared_error'])}</td></tr>" if predicted else "</tr>")
-            for policy, row in case["policies"].items()
-        )
-        settings = ", ".join(f"{key} = {value}" for key, value in case["settings"].items())
-        parts += (
-            f"<h3>{_text(name)}: {case['trials']} trials of {case['steps']} steps</h3><table><tr>"
-            "<th>policy</th><th class=n>regret per step</th><th class=n>s.e.</th>"
-            "<th class=n>cumulative</th><th class=n>side queries</th><th class=n>seconds</th>"
-            f"{heading}</tr>"
-            f"{rows}</table><p class=note>{_text(settings)}</p>"
-        )
-    return f"<details><summary>Policies and settings</summary>{parts}</details>"
-
-
-def _verdict(verdict: str) -> str:
-    return f'<span class="{CLASSES.get(verdict, "open")}">{verdict}</span>'
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
-
-
-def _text(value: Any) -> str:
-    return html.escape(str(value))
+    folder = FileSystemLoader(Path(__file__).parent)
+    template = Environment(loader=folder, autoescape=True).get_template("report.html.jinja")
+    encoded = {
+        id: [base64.b64encode(picture).decode() for picture in own] for id, own in pictures.items()
+    }
+    return template.render(found=found, pictures=encoded, rule=RULE) + "\n"

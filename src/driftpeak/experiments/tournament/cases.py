@@ -213,7 +213,7 @@ def recorded(name: str, path: Path) -> Setup:
         prior,
         len(rest),
         variation=None,
-        drift=estimate_drift(history, prior=prior).drift,
+        drift=estimate_drift(history).cautious,
         markov=False,
         norm_bound=float(farthest.max()),
         gain=float(greedy_gain(prior, len(rest))[-1]),

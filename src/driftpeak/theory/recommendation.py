@@ -1,0 +1,178 @@
+"""Which policy to take, and why.
+
+Theorems rank guarantees, with constants left out; the tournament ranks regret. Where a policy is
+the exact filter for what is known of the change (B16's drift), or the only one with a guarantee
+that the side queries allowed can pay for (M25), it is taken; otherwise `auto`, and the best
+guarantee is named beside it. Whatever is taken, the reason says what was measured of it.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from driftpeak.theory.bound import Bound
+from driftpeak.theory.measured import HORIZON, measured
+from driftpeak.theory.rates import Measure, Setting
+from driftpeak.theory.regimes import regime, side_queries_needed
+
+if TYPE_CHECKING:
+    from driftpeak.theory.planner import Advice
+
+Found = tuple[str, str]
+
+
+def recommend(
+    setting: Setting,
+    allowed: int,
+    policies: "tuple[Advice, ...]",
+    lower: dict[Measure, Bound],
+) -> Found:
+    """A policy and the reason to take it."""
+    still = _still(setting)
+    if still:
+        return "gp-ucb", still
+    useful = [p for p in policies if p.sublinear and p.side_queries <= allowed]
+    injected = [p for p in useful if p.measure == "exponent"]
+    if injected:
+        best = min(injected, key=_size)
+        return best.policy, _why_injected(setting, best) + _next_to_auto(best.policy)
+    hopeless = "" if setting.exponent is None else _why_hopeless(setting, allowed, policies)
+    if setting.drift is not None:
+        return "tv-gp-ucb", hopeless + _why_markov(policies, lower) + _next_to_auto("tv-gp-ucb")
+    return "auto", hopeless + _why_auto(setting, useful, lower)
+
+
+def _still(setting: Setting) -> str:
+    """Why to forget nothing, if so little changes."""
+    if setting.variation == 0 or setting.rkhs_variation == 0 or setting.drift == 0:
+        return (
+            "The function does not change: there is nothing to forget. (auto had "
+            f"{measured()['auto'].share:.2f} of random choice's regret in the tournament, T = "
+            f"{HORIZON}.)"
+        )
+    gain, horizon = setting.known("variation"), setting.horizon
+    if gain is not None and gain * horizon <= 1:
+        return (
+            f"The function hardly changes: following it can save at most 2 V_T T = "
+            f"{2 * gain * horizon:.3g} prior deviations of regret in all {horizon:,} steps, so "
+            "there is nothing to forget. If V_T is in doubt, auto learns how fast it moves."
+        )
+    if setting.drift is not None and setting.drift * horizon <= 0.01:
+        kept = math.exp(horizon / 2 * math.log1p(-setting.drift))
+        return (
+            f"The function hardly changes: after {horizon:,} steps its correlation with the "
+            f"first is still {_near_one(kept)}, so there is nothing to forget. If the drift is in "
+            "doubt, auto learns how fast it moves."
+        )
+    return ""
+
+
+def _near_one(value: float) -> str:
+    return f"{value:.3g}" if value < 0.999 else f"1 - {1 - value:.2g}"
+
+
+def _size(advice: "Advice") -> float:
+    return math.inf if advice.with_logarithms is None else advice.with_logarithms
+
+
+def _next_to_auto(policy: str) -> str:
+    """What the tournament says of a policy that is recommended, and of auto."""
+    auto, own = measured()["auto"], measured().get(policy)
+    if own is None:
+        return (
+            f" It did not play in the tournament (T = {HORIZON}), where auto, which asks for "
+            f"nothing but the prior, had {auto.share:.2f} of random choice's regret."
+        )
+    return (
+        f" In the tournament (T = {HORIZON}) its regret was {own}; auto, which need not be told "
+        f"how fast the function moves, had {auto.share:.2f}."
+    )
+
+
+def _why_injected(setting: Setting, best: "Advice") -> str:
+    from driftpeak.theory.planner import counted
+
+    alpha = setting.exponent
+    if best.side_queries:
+        change = "Whatever alpha is" if alpha is None else f"At alpha = {alpha:g}"
+        return (
+            f"{change}, the {counted(best.side_queries)} side queries of {best.policy}, which are "
+            f"allowed, bring regret down to {best.rate}, the lowest of what they can pay for."
+        )
+    return (
+        f"At alpha = {alpha:g} ({regime(setting.measured('exponent'))} change) GP-UCB with noise "
+        f"that grows with age has regret {best.rate} without any side query."
+    )
+
+
+def _why_hopeless(setting: Setting, allowed: int, policies: "tuple[Advice, ...]") -> str:
+    from driftpeak.theory.planner import counted
+
+    alpha = setting.measured("exponent")
+    asked = [p for p in policies if p.measure == "exponent" and p.side_queries]
+    text = f"At alpha = {alpha:g} ({regime(alpha)} change) nothing that is allowed has a guarantee"
+    if not math.isinf(setting.nu):
+        return text + ": M25 proves its own for the SE kernel. "
+    if asked:
+        cheapest = min(asked, key=lambda p: p.side_queries)
+        text += f": {cheapest.policy} takes {counted(cheapest.side_queries)} side queries"
+        text += "" if cheapest.sublinear else ", and is not below T here either"
+    needed = side_queries_needed(setting.horizon, exponent=alpha).value
+    if needed is not None and allowed <= needed:
+        text += (
+            f"; with no more than about {counted(needed)} the regret of every policy is linear "
+            "(M25 Theorem 5.3)"
+        )
+    return text + ". "
+
+
+def _why_markov(policies: "tuple[Advice, ...]", lower: dict[Measure, Bound]) -> str:
+    markov = next(p for p in policies if p.policy == "tv-gp-ucb")
+    if not markov.rate:
+        return (
+            "TV-GP-UCB is the exact Bayesian filter for Markov drift, though without a guarantee "
+            f"here ({markov.remark})."
+        )
+    bound = lower["drift"]
+    ending = f"{markov.rate} ({markov.remark})"
+    if bound.value is None:
+        return (
+            f"TV-GP-UCB is the exact Bayesian filter for Markov drift; its guarantee is {ending}. "
+            f"Whether any policy can do better is not known here: B16's lower bound needs "
+            f"{'; '.join(map(str, bound.failed))}."
+        )
+    return (
+        f"Under Markov drift the regret of every policy is linear in T ({bound.source}); TV-GP-UCB "
+        f"is the exact Bayesian filter, and its guarantee, {ending}, falls fastest with the drift."
+    )
+
+
+def _why_auto(setting: Setting, useful: "list[Advice]", lower: dict[Measure, Bound]) -> str:
+    auto = measured()["auto"]
+    text = (
+        f"It has no theorem, but needs nothing but the prior, and in the tournament (T = {HORIZON})"
+        f" had the lowest regret of all, {auto}."
+    )
+    told = setting.known("variation") is not None or setting.known("rkhs_variation") is not None
+    budgeted = [p for p in useful if p.measure in ("variation", "rkhs_variation")]
+    known = [p for p in budgeted if p.measure is not None and setting.known(p.measure) is not None]
+    if not budgeted:
+        return text + " No theorem promises regret below T here: the remarks say why."
+    if known:
+        best = min(known, key=_size)
+        claim = f" The best guarantee here is that of {best.policy}, {best.rate}"
+    else:
+        best = max(budgeted, key=lambda advice: advice.limit)
+        claim = (
+            f" Of the guarantees that need not be told the change, that of {best.policy}, "
+            f"{best.rate}, stays below T longest"
+        )
+        claim += f", up to V_T = {best.limit:,.4g}" if best.measure == "variation" else ""
+    own = best.measured
+    if own is not None:
+        verdict = "like random choice: its regret was" if own.like_random else "its regret was"
+        claim += f"; in the tournament {verdict} {own}"
+    text += claim + "."
+    bound = lower.get("variation")
+    if told and best.policy == "r-perp" and bound is not None and bound.value is not None:
+        text += " No policy has a guarantee with a lower power of T (IT25 Theorem 1)."
+    return text
