@@ -63,7 +63,6 @@ def commands(folder, generator):
              '{"arm": 1e9}', "[" * 100_000, '{"arm": ' + "9" * 5000 + "}", odd]), "--reward", "1"],
             ["live", "cancel", store, option(["--id", "--all="]), number],
             ["live", "forget", store, "--before", odd],
-            ["live", option(["show", "export", "reset"]), option([*files(folder), "x" * 5000])],
             ["compare", *small, option(["--dimension", "--size", "--steps", "--trials", "--seed",
              "--nu", "--drift", "--lengthscale", "--noise-variance"]), number],
             ["compare", *small, "--policy", option(POLICY) + odd],

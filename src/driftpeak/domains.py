@@ -51,7 +51,9 @@ class Arms:
             if coordinates.shape[1] == 0:
                 raise DriftpeakError("points need at least 1 coordinate; got none")
         if names is not None and (
-            isinstance(names, str | bytes) or not isinstance(names, Sequence | np.ndarray)
+            isinstance(names, str | bytes)
+            or not isinstance(names, Sequence | np.ndarray)
+            or (isinstance(names, np.ndarray) and names.ndim == 0)
         ):
             raise DriftpeakError(f"names must be a sequence of texts; got {shown(names)}")
         labels = tuple(map(str, range(len(coordinates)) if names is None else names))

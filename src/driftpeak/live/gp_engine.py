@@ -295,8 +295,8 @@ class GPEngine(Engine):
         }
 
     def learned(self, values: dict[str, Any]) -> None:
-        self.since_lesson = values["since"]
-        self.memory.doubt(values["doubted"])
+        self.since_lesson = values.get("since", 0)
+        self.memory.doubt(values.get("doubted", []))
         self._understand(values)
 
     def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
