@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior, Scalar, fade
+from driftpeak.beliefs.posterior import AFRESH, Belief, FeaturePrior, Posterior, Scalar, fade
 from driftpeak.beliefs.weights import draw, quadratic_forms
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting
@@ -18,10 +18,6 @@ from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
 Vector = Float[Array, " n"]
-
-
-AFRESH = 32
-"""Steps after which the mean of the values is computed afresh from that of the weights."""
 
 
 class KalmanState(NamedTuple):

@@ -13,6 +13,8 @@ from driftpeak.priors import Prior
 
 Scalar = Any  # a real number; an array of one inside JAX
 State = TypeVar("State")
+AFRESH = 32
+"""Steps after which the moments of the values are computed afresh, where they are carried on."""
 
 
 class Posterior(NamedTuple):
