@@ -78,6 +78,11 @@ class Forgetting(eqx.Module):
         """The worth 1/h in [0, 1] of an observation stamped `stamp`, seen from `present`."""
         return jnp.ones_like(stamp)
 
+    def remaining(self, time: Scalar, elapsed: Scalar, steps: Scalar) -> Float[Array, "..."]:
+        """The worth of an observation made at `time`, `elapsed` and so many `steps` later."""
+        later = time + elapsed
+        return self.weight(time, later) * self.same_epoch(time, later)
+
     def stamp(self, time: Scalar, index: Scalar) -> Float[Array, ""]:
         """What `weight` must know of the `index`-th observation (from 0), made at `time`."""
         return jnp.asarray(time, dtype=float)
@@ -140,6 +145,9 @@ class Window(Forgetting):
 
     def memory(self, times: Times) -> int:
         return min(int(self.length), len(times))
+
+    def remaining(self, time: Scalar, elapsed: Scalar, steps: Scalar) -> Float[Array, "..."]:
+        return jnp.asarray(steps < self.length, dtype=float)
 
 
 class Drift(Forgetting):
@@ -265,6 +273,11 @@ class Weights(Recorded, Forgetting):
 
     def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
         return jnp.exp(stamp - present)
+
+    def remaining(self, time: Scalar, elapsed: Scalar, steps: Scalar) -> Float[Array, "..."]:
+        """By the mean growth of the weights: which of them it has is not known here."""
+        growth = (self.log_weights[-1] - self.log_weights[0]) / max(len(self.log_weights) - 1, 1)
+        return jnp.exp(-steps * growth)
 
 
 class Injection(Forgetting):

@@ -42,6 +42,7 @@ class Belief(eqx.Module, Generic[State]):
     """
 
     prior: eqx.AbstractVar[Any]
+    forgetting: eqx.AbstractVar[Any]
 
     @property
     @abstractmethod
