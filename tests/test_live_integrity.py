@@ -496,7 +496,7 @@ def test_no_password_in_any_text(tmp_path, monkeypatch, caplog):
 
 def test_postgresql_hides_passwords_everywhere(postgresql):
     address = postgresql.replace("tester@", f"tester:{SECRET}@")
-    optimizer = live_worker.make(address, "secret")
+    optimizer = live_worker.make(address, "with a password")
     store = optimizer._study.store
     for text in (store.where, repr(store), repr(optimizer), repr(store._engine)):
         assert SECRET not in text
