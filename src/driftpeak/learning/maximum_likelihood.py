@@ -81,8 +81,9 @@ def fit(
     the drift. The prior mean stays as it is. With `learn="kernel"` every positive number of the
     kernel is learned: write `1.0 * dp.SE(0.2)` to learn the amplitude too.
 
-    Intervals assume the model. Where the prior's covariance comes from the very data, as in B16
-    section 5.2, they are too narrow, and the estimate depends on that choice.
+    Intervals assume the model. A covariance that comes from the very data, as in B16 section 5.2,
+    already contains their noise: the noise learned with it is too little, the drift too much, the
+    intervals too narrow. `driftpeak.theory.variation.estimate_drift` learns all of it together.
 
     Arguments:
         data: rewards as a table, shape `(steps, arms)`, NaN where nothing was seen; `Observations`;

@@ -50,10 +50,12 @@ def tune(
         estimate = estimate_drift(history, noise_variance=noise_variance)
         by = "restricted likelihood of a Markov drift"
         if noise_variance is None:
-            noise_variance = max(
-                estimate.noise_variance, LEAST_NOISE * float(history.var(axis=0).mean())
-            )
-            found["noise_variance"] = Finding(noise_variance, f"by {by}")
+            least = LEAST_NOISE * float(history.var(axis=0).mean())
+            noise_variance = max(estimate.noise_variance, least)
+            how = f"by {by}"
+            if noise_variance == least:
+                how += f", which finds less: {LEAST_NOISE:.1%} of the arms' variance instead"
+            found["noise_variance"] = Finding(noise_variance, how)
         if "drift" in wanted:
             found["drift"] = Finding(estimate.cautious, f"by {by}, {estimate}")
     for name in wanted:
