@@ -195,8 +195,16 @@ def test_a_cosine_with_a_random_phase():
     assert abs((values[:, 0, 0] ** 2).mean() - 0.5) < 4.5 * np.sqrt(0.125 / 4000)
 
 
-def test_what_is_tuned_lies_strictly_inside_its_grid():
-    for chosen in hong2023.TUNED.values():
-        assert set(chosen) == set(hong2023.GRIDS)
-        for family, value in chosen.items():
-            assert value in hong2023.GRIDS[family][1:-1]
+def test_tuning_finds_the_memory_of_least_regret(monkeypatch):
+    """In the training world itself: no other value of the grid does better there."""
+    monkeypatch.setattr(hong2023, "STEPS", 80)
+    monkeypatch.setattr(hong2023, "GRIDS", {"TV-GP-UCB": (1e-4, 1e-2, 0.3)})
+    monkeypatch.setattr(hong2023, "world_of", lambda _, prior: WORLD)
+    [chosen] = hong2023.tuned("h23-fig1a", PRIOR).values()
+    runs = dp.simulate(
+        {str(drift): dp.TVGPUCB(PRIOR, drift=drift) for drift in (1e-4, 1e-2, 0.3)},
+        WORLD, steps=80, seed=hong2023.TRAINING_SEED,
+    )  # fmt: skip
+    total = runs["regret"].sum("step").values[:, 0]
+    assert chosen == (1e-4, 1e-2, 0.3)[int(total.argmin())]
+    assert total.min() < total.max()

@@ -96,3 +96,25 @@ def test_mistakes(run, created, tmp_path):  # noqa: F811
     refused(run(*tell, "--id", "1", "--reward", "nan"), "reward must be a finite number")
     refused(run(*tell, "--parameters", "[1]", "--reward", "1"), "must be a JSON object")
     refused(run(*tell, "--parameters", '{"sped": 1}', "--reward", "1"), "Did you mean 'speed'")
+
+
+def test_cancel_forget_reset_export(run, created, tmp_path):  # noqa: F811
+    store = f"sqlite:///{tmp_path}/studies"
+    created("ask", "--count", 1000)
+    refused(run("live", "ask", store), "1000 suggestions are out .* live cancel --all")
+    assert created("cancel", "--id", 7) == {"cancelled": [7], "pending": 999}
+    assert len(created("cancel", "--all")["cancelled"]) == 999
+    refused(run("live", "cancel", store), "--id of a suggestion, or --all")
+    refused(run("live", "cancel", store, "--id", "7"), "already told, or cancelled")
+    for step in (1, 2, 3):
+        setting = json.dumps({"speed": step, "kind": "a"})
+        created("tell", "--parameters", setting, "--reward", step, "--time", step)
+    kept = created("export")
+    assert [one["reward"] for one in kept] == [1, 2, 3]
+    assert kept[0] == {"id": None, "time": 1, "parameters": {"speed": 1.0, "kind": "a"},
+                       "reward": 1.0, "expected": None}  # fmt: skip
+    assert created("forget", "--before", 3) == {"held": 1, "told": 3}
+    assert created("forget") == {"held": 0, "told": 3}
+    assert created("reset") == {"told": 0, "pending": 0}
+    assert created("export") == []
+    assert created("ask")["id"] == 1001

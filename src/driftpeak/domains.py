@@ -1,14 +1,16 @@
 """Finite sets of candidate points: `Arms` (listed one by one) and `Grid` (a regular lattice)."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from attrs import field, frozen
 
-from driftpeak.errors import DriftpeakError, at_least_integer, finite_array
+from driftpeak._types import Points
+from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, shown
 
-Points = np.ndarray[Any, np.dtype[np.float64]]
+MOST = 10_000_000  # points of a domain: all are listed
 
 
 @frozen(eq=False, init=False)
@@ -36,6 +38,7 @@ class Arms:
     ) -> None:
         if isinstance(points, int | np.integer):
             count = at_least_integer("number of arms", points, 2)
+            _check_room(count)
             coordinates = np.arange(count, dtype=np.float64)[:, None]
         else:
             try:
@@ -47,6 +50,12 @@ class Arms:
                 raise DriftpeakError(f"a domain needs at least 2 arms; got {len(coordinates)}")
             if coordinates.shape[1] == 0:
                 raise DriftpeakError("points need at least 1 coordinate; got none")
+        if names is not None and (
+            isinstance(names, str | bytes)
+            or not isinstance(names, Sequence | np.ndarray)
+            or (isinstance(names, np.ndarray) and names.ndim == 0)
+        ):
+            raise DriftpeakError(f"names must be a sequence of texts; got {shown(names)}")
         labels = tuple(map(str, range(len(coordinates)) if names is None else names))
         if len(labels) != len(coordinates):
             raise DriftpeakError(f"{len(coordinates)} arms need as many names; got {len(labels)}")
@@ -86,17 +95,23 @@ class Grid:
         if not ranges:
             raise DriftpeakError("a grid needs a (low, high) range per dimension, as in [0, 1]")
         for pair in ranges:
-            ends = np.asarray(pair)
+            try:
+                ends = np.asarray(pair)
+            except ValueError:
+                ends = np.zeros(0)
             if (
                 ends.shape != (2,)
                 or ends.dtype.kind not in "iuf"
                 or not -np.inf < ends[0] < ends[1] < np.inf
             ):
-                raise DriftpeakError(f"a grid's range must be (low, high), low < high; got {pair}")
+                raise DriftpeakError(
+                    f"a grid's range must be (low, high), low < high; got {shown(pair)}"
+                )
         sizes = list(size) if isinstance(size, Sequence | np.ndarray) else [size] * len(ranges)
         if len(sizes) != len(ranges):
             raise DriftpeakError(f"{len(ranges)} ranges need as many sizes; got {len(sizes)}")
         shape = tuple(at_least_integer("size", count, 2) for count in sizes)
+        _check_room(math.prod(shape))
         axes = [
             np.linspace(low, high, count) for (low, high), count in zip(ranges, shape, strict=True)
         ]
@@ -114,6 +129,14 @@ class Grid:
 
 
 Domain = Arms | Grid
+
+
+def _check_room(count: int) -> None:
+    if count > MOST:
+        raise DriftpeakError(
+            f"a domain has at most {MOST:,} points; got {shown(count)}. Take fewer, or a Box of "
+            "the live optimiser, which needs no list of them"
+        )
 
 
 def unit_sphere(count: int, dimension: int, *, seed: int = 0) -> Arms:

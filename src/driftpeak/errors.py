@@ -20,7 +20,9 @@ __all__ = [
     "finite_array",
     "nearest",
     "positive",
+    "shown",
     "unit_interval",
+    "whole",
 ]
 
 
@@ -92,9 +94,9 @@ def at_least_integer(name: str, value: object, minimum: int) -> int:
     Raises:
         DriftpeakError: if it is not an integer of at least `minimum`.
     """
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
+    if not whole(value) or value < minimum:  # type: ignore[operator]
         raise _rejected(name, value, f"be an integer of at least {minimum}")
-    return int(value)
+    return int(value)  # type: ignore[call-overload]
 
 
 def finite_array(name: str, value: object, ndim: int) -> npt.NDArray[np.float64]:
@@ -130,19 +132,31 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 
 
 def _finite(name: str, value: object, accepted: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real):
         raise _rejected(name, value, accepted)
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise _rejected(name, number, accepted)
+        raise _rejected(name, value, accepted)
     return number
 
 
+def whole(value: object) -> bool:
+    """Whether `value` is an integer, of Python or NumPy; a truth value and a duration are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
+
+
+def shown(value: object) -> str:
+    """`value` as a part of a line: short, on one line, whatever it is."""
+    try:
+        # str() shows a numpy number plainly, repr() keeps the quotes that tell '1' from 1.
+        text = str(value) if isinstance(value, Real) else repr(value)
+    except Exception:  # integers of thousands of digits, and whatever has a broken repr
+        text = f"a {type(value).__name__} that cannot be shown"
+    return textwrap.shorten(text, 60, placeholder="...") or ascii(text)[:60]
+
+
 def _rejected(name: str, value: object, accepted: str) -> DriftpeakError:
-    # str() shows a numpy number plainly, repr() keeps the quotes that tell '1' from 1.
-    shown = str(value) if isinstance(value, Real) else repr(value)
-    shown = textwrap.shorten(shown, 60, placeholder="...")
-    return DriftpeakError(f"{name} must {accepted}; got {shown}")
+    return DriftpeakError(f"{name} must {accepted}; got {shown(value)}")

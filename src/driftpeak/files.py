@@ -1,19 +1,26 @@
 """Files and result directories that are whole or not there."""
 
 import json
+import math
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-import xarray as xr
+from typing import TYPE_CHECKING, Any
 
 from driftpeak.errors import DriftpeakError
 
+if TYPE_CHECKING:
+    import xarray as xr  # slow to load, and only for the type
+
 SUMMARY = "summary.json"
+
+
+def json_number(value: float) -> float | None:
+    """`value` as JSON can hold it: null where it is NaN or infinite."""
+    return value if math.isfinite(value) else None
 
 
 @contextmanager
@@ -83,7 +90,7 @@ def new_directory(directory: Path) -> Iterator[Path]:
 
 def write_results(
     directory: Path,
-    runs: xr.Dataset,
+    runs: "xr.Dataset",
     summary: dict[str, Any],
     pictures: dict[str, Callable[[], Any]],
 ) -> None:
@@ -105,3 +112,13 @@ def _kind(directory: Path) -> str | None:
         return str(json.loads((directory / SUMMARY).read_text())["command"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def check_regular(path: Path) -> None:
+    """Refuse to read from what may never end.
+
+    Raises:
+        DriftpeakError: the path is a pipe or a device.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DriftpeakError(f"{path}: is a pipe or a device; write its content into a file first")

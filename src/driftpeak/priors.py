@@ -1,24 +1,22 @@
 """A prior: what is believed of the function before the first observation."""
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from attrs import field, frozen
 
+from driftpeak._types import Matrix, Vector
 from driftpeak.domains import Domain
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.features import TOLERANCE, Features, pivoted_cholesky
 from driftpeak.kernels import Kernel
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
-Matrix = np.ndarray[Any, np.dtype[np.float64]]
-
 MOST_PAIRED = 50_000
 """Points whose covariances with one another, 19 GiB, are kept at most."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, init=False)
 class Prior:
     """A Gaussian process on a finite domain, seen through independent Gaussian noise.
 
@@ -38,6 +36,7 @@ class Prior:
     kernel: Kernel
     noise_variance: float
     mean: Vector = field(repr=False)
+    _covariance: "Covariance" = field(repr=False)
 
     def __init__(
         self, domain: Domain, kernel: Kernel, noise_variance: float, mean: Any = 0.0
@@ -49,63 +48,44 @@ class Prior:
             raise DriftpeakError(
                 f"mean must be one number or {len(domain)}, one per point; got {len(vector)}"
             )
-        object.__setattr__(self, "domain", domain)
-        object.__setattr__(self, "kernel", kernel)
-        object.__setattr__(self, "noise_variance", positive("noise_variance", noise_variance))
-        object.__setattr__(self, "mean", vector.copy())
+        noise = positive("noise_variance", noise_variance)
+        self.__attrs_init__(domain, kernel, noise, vector.copy(), Covariance(domain, kernel))
 
     def __len__(self) -> int:
         return len(self.domain)
 
-    @cached_property
+    @property
     def variance(self) -> Vector:
         """Prior variance of every point, shape `(n,)`."""
-        return self.kernel.diagonal(self.domain)
+        return self._covariance.variance
 
-    @cached_property
+    @property
     def gram(self) -> Matrix:
         """Covariance of every pair of points, shape `(n, n)`.
 
         Raises:
             DriftpeakError: more points than `MOST_PAIRED`.
         """
-        if len(self) > MOST_PAIRED:
-            raise DriftpeakError(
-                f"the covariance of all pairs of {len(self):,} points would take "
-                f"{8 * len(self) ** 2 / 2**30:,.0f} GiB, and at most {MOST_PAIRED:,} points are "
-                "accepted; what works in feature space (form='feature-space') does not need it"
-            )
-        return self.kernel.rows(self.domain)
+        return self._covariance.gram
 
-    @cached_property
+    @property
     def features(self) -> Features:
         r"""A factor of the covariance, to \(10^{-10}\) of the largest prior variance.
 
         Or to \(10^{-6}\) of the noise variance, if that is less: means are off by about the error
         of the features over the noise variance. Rounding sets the limit, \(10^{-16}\).
         """
-        return pivoted_cholesky(self.kernel, self.domain, tolerance=self._tolerance)
+        return self._covariance.features(self._tolerance)
 
     def features_within(self, rank: int) -> Features | None:
         """`features`, unless they need more than `rank` columns; then None, found out cheaply."""
-        if "features" not in self.__dict__:
-            attempt = pivoted_cholesky(
-                self.kernel, self.domain, tolerance=self._tolerance, rank=max(rank, 1)
-            )
-            if attempt.error is None or attempt.error > self._tolerance * self.variance.max():
-                return None
-            self.__dict__["features"] = attempt  # where cached_property keeps it
-        return self.features if self.features.rank <= rank else None
+        return self._covariance.features_within(rank, self._tolerance)
 
     def with_noise_variance(self, noise_variance: float) -> "Prior":
         """The same prior seen through another noise."""
-        prior = Prior(self.domain, self.kernel, noise_variance, self.mean)
-        names = ["variance", "gram"]  # noise does not enter them
-        if prior._tolerance == self._tolerance:
-            names.append("features")
-        for name in names:
-            if name in self.__dict__:
-                prior.__dict__[name] = self.__dict__[name]
+        prior = object.__new__(Prior)
+        noise = positive("noise_variance", noise_variance)
+        prior.__attrs_init__(self.domain, self.kernel, noise, self.mean, self._covariance)
         return prior
 
     @property
@@ -113,3 +93,45 @@ class Prior:
         """Of the features, in units of the largest prior variance."""
         ratio = self.noise_variance / max(float(self.variance.max()), 1e-300)
         return min(TOLERANCE, max(1e-6 * ratio, 1e-16))
+
+
+class Covariance:
+    """The covariance of a domain's points, computed when it is first asked for, and kept."""
+
+    def __init__(self, domain: Domain, kernel: Kernel) -> None:
+        self.domain, self.kernel = domain, kernel
+        self._found: dict[float, Features] = {}  # by tolerance
+
+    @cached_property
+    def variance(self) -> Vector:
+        """Of every point, shape `(n,)`."""
+        return self.kernel.diagonal(self.domain)
+
+    @cached_property
+    def gram(self) -> Matrix:
+        """Of every pair of points, shape `(n, n)`; for at most `MOST_PAIRED` points."""
+        count = len(self.domain)
+        if count > MOST_PAIRED:
+            raise DriftpeakError(
+                f"the covariance of all pairs of {count:,} points would take "
+                f"{8 * count**2 / 2**30:,.0f} GiB, and at most {MOST_PAIRED:,} points are "
+                "accepted; what works in feature space (form='feature-space') does not need it"
+            )
+        return self.kernel.rows(self.domain)
+
+    def features(self, tolerance: float) -> Features:
+        """A factor that misses at most `tolerance` of the largest variance."""
+        if tolerance not in self._found:
+            self._found[tolerance] = pivoted_cholesky(self.kernel, self.domain, tolerance=tolerance)
+        return self._found[tolerance]
+
+    def features_within(self, rank: int, tolerance: float) -> Features | None:
+        """The same, unless it needs more than `rank` columns: then None, found out cheaply."""
+        if tolerance not in self._found:
+            most = max(rank, 1)
+            attempt = pivoted_cholesky(self.kernel, self.domain, tolerance=tolerance, rank=most)
+            if attempt.error is None or attempt.error > tolerance * self.variance.max():
+                return None
+            self._found[tolerance] = attempt
+        found = self._found[tolerance]
+        return found if found.rank <= rank else None

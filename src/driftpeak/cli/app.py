@@ -39,8 +39,17 @@ def main() -> None:
     try:
         app()
     except DriftpeakError as error:
-        print(f"driftpeak: {error}", file=sys.stderr)
+        print(f"driftpeak: {_one_line(str(error))}", file=sys.stderr)
         sys.exit(2)
+    except MemoryError:
+        print("driftpeak: out of memory: ask for fewer points, steps or trials", file=sys.stderr)
+        sys.exit(2)
+
+
+def _one_line(text: str) -> str:
+    """With line breaks and other control characters, as a name may hold, written as escapes."""
+    shown = (one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    return "".join(shown)
 
 
 def _show_warning(

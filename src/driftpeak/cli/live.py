@@ -1,11 +1,12 @@
-"""`driftpeak live create | ask | tell | best | show | plot`: a stored study, for any language.
+"""`driftpeak live create | ask | tell | best | show | ...`: a stored study, for any language.
 
 What is printed is JSON; warnings and mistakes go to the error output.
 """
 
 import json
-import math
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.cli.options import Seed
+from driftpeak.errors import DriftpeakError, shown
+from driftpeak.files import check_regular, json_number
 
 if TYPE_CHECKING:
     from driftpeak.live import Estimate, Optimizer, Suggestion
@@ -23,6 +26,8 @@ live_app = typer.Typer(
     rich_markup_mode=None,
     help="Keep a real system at its moving peak, from any language: JSON in and out.",
 )
+MOST_TEXT = 10_000_000  # characters of a space
+MOST_HELD = 4_096  # the memory of a belief grows with the square
 STORE_HELP = "A path, journal:///PATH, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE."
 Store = Annotated[str, typer.Argument(help=STORE_HELP)]
 Name = Annotated[str | None, typer.Argument(help="The study; by default the only one there.")]
@@ -41,8 +46,10 @@ def create(
     ],
     maximize: Annotated[bool, typer.Option("--maximize", help="Large rewards are good.")] = False,
     minimize: Annotated[bool, typer.Option("--minimize", help="Small rewards are good.")] = False,
-    capacity: Annotated[int, typer.Option(help="The most observations in memory.")] = 512,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    capacity: Annotated[
+        int, typer.Option(help="The most observations in memory.", max=MOST_HELD)
+    ] = 512,
+    seed: Seed = 0,
 ) -> None:
     """Begin a study, or check that there is just such a one already."""
     if maximize == minimize:
@@ -129,6 +136,71 @@ def show(store: Store, name: Name = None) -> None:
 
 
 @live_app.command()
+def verify(store: Store, name: Name = None) -> None:
+    """Check all of a study against its checksums; nothing is changed."""
+    from driftpeak.live.storage import open_store
+    from driftpeak.live.storage import verify as check
+
+    _print(check(open_store(store, name)))
+
+
+@live_app.command()
+def cancel(
+    store: Store,
+    name: Name = None,
+    number: Annotated[int | None, typer.Option("--id", help="Of the suggestion.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that are out and not told.")] = False,
+) -> None:
+    """Take a suggestion back that will never be told, or all."""
+    if (number is None) == (not every):
+        raise DriftpeakError("give --id of a suggestion, or --all")
+    optimizer = _load(store, name)
+    taken = [one.id for one in optimizer.pending()] if number is None else [number]
+    for one in taken:
+        optimizer.cancel(one)
+    _print({"cancelled": taken, "pending": len(optimizer.pending())})
+
+
+@live_app.command()
+def forget(
+    store: Store,
+    name: Name = None,
+    before: Annotated[
+        str | None, typer.Option(help="Only what was observed before: a time as for --time.")
+    ] = None,
+) -> None:
+    """The system has changed: believe no longer what was observed. What was learned stays."""
+    optimizer = _load(store, name)
+    optimizer.forget(_time(before))
+    _print({"held": optimizer.diagnostics().held, "told": optimizer.diagnostics().told})
+
+
+@live_app.command()
+def reset(store: Store, name: Name = None) -> None:
+    """Start again from nothing; only the numbers of suggestions go on."""
+    optimizer = _load(store, name)
+    optimizer.reset()
+    _print({"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())})
+
+
+@live_app.command()
+def export(store: Store, name: Name = None) -> None:
+    """The rewards told, oldest first, as JSON: the newest 10,000, and what was foretold of each."""
+    _print(
+        [
+            {
+                "id": one.id,
+                "time": one.time,
+                "parameters": one.parameters,
+                "reward": one.reward,
+                "expected": one.expected,
+            }
+            for one in _load(store, name).history()
+        ]
+    )
+
+
+@live_app.command()
 def plot(
     store: Store,
     output: Annotated[Path, typer.Option(help="Directory for the pictures.")],
@@ -155,7 +227,28 @@ def plot(
 def _load(store: str, name: str | None) -> "Optimizer":
     from driftpeak.live import Optimizer
 
-    return Optimizer.load(store, name)
+    with _reading() as progress:
+        return Optimizer.load(store, name, progress=progress)
+
+
+@contextmanager
+def _reading() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar while a long study is read, on the error output: what goes out is JSON."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        tasks: list[Any] = []
+
+        def show(done: int, total: int) -> None:
+            if not tasks:
+                tasks.append(bar.add_task("reading the study", total=total))
+            bar.update(tasks[0], completed=done, total=total)
+
+        yield show
 
 
 def _content(given: str) -> str:
@@ -163,9 +256,19 @@ def _content(given: str) -> str:
     if given.lstrip().startswith("{"):
         return given
     try:
-        return sys.stdin.read() if given == "-" else Path(given).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DriftpeakError(f"cannot read the space from {given!r}: {error}") from None
+        if given != "-":
+            check_regular(Path(given))
+        with sys.stdin if given == "-" else Path(given).open(encoding="utf-8") as file:
+            text = file.read(MOST_TEXT + 1)
+    except DriftpeakError:
+        raise  # a ValueError too
+    except (OSError, ValueError) as error:  # no UTF-8, or a path with NUL
+        raise DriftpeakError(f"cannot read the space from {shown(given)}: {error}") from None
+    if len(text) > MOST_TEXT:
+        raise DriftpeakError(
+            f"{shown(given)} holds more than {MOST_TEXT:,} characters, which is no space"
+        )
+    return text
 
 
 def _json(text: str, what: str) -> Any:
@@ -173,6 +276,8 @@ def _json(text: str, what: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise DriftpeakError(f"{what} is no JSON: {error}") from None
+    except RecursionError:
+        raise DriftpeakError(f"{what} is nested too deeply") from None
 
 
 def _time(text: str | None) -> Any:
@@ -187,7 +292,7 @@ def _time(text: str | None) -> Any:
         return datetime.fromisoformat(text)
     except ValueError:
         raise DriftpeakError(
-            f"--time must be a number, a date as 2026-03-01T08:00, or now; got {text!r}"
+            f"--time must be a number, a date as 2026-03-01T08:00, or now; got {shown(text)}"
         ) from None
 
 
@@ -211,6 +316,4 @@ def _plain(content: Any) -> Any:
         return [_plain(one) for one in content]
     if isinstance(content, datetime):
         return content.isoformat()
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    return content
+    return json_number(content) if isinstance(content, float) else content

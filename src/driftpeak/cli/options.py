@@ -10,8 +10,10 @@ from driftpeak.errors import DriftpeakError
 Output = Annotated[Path | None, typer.Option(help="Directory for results, summary and pictures.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace whatever is in --output.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")]
-Trials = Annotated[int, typer.Option(help="Independent repetitions.")]
-Seed = Annotated[int, typer.Option(help="Of everything random.")]
+MOST_TRIALS, MOST_STEPS, MOST_WORKERS = 1_000_000, 10_000_000, 1_024
+Trials = Annotated[int, typer.Option(help="Independent repetitions.", max=MOST_TRIALS)]
+Steps = Annotated[int, typer.Option(help="Length of a trial.", max=MOST_STEPS)]
+Seed = Annotated[int, typer.Option(help="Of everything random.", max=2**63 - 1)]
 
 
 def prepare_output(output: Path | None, command: str, overwrite: bool) -> None:

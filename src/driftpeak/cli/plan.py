@@ -17,7 +17,8 @@ def plan(
     nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5,
     dimension: Annotated[int, typer.Option(help="Of the domain.")] = 1,
     horizon: Annotated[
-        int | None, typer.Option(help="Steps T; with --data by default its number of rows.")
+        int | None,
+        typer.Option(help="Steps T; with --data by default its number of rows."),
     ] = None,
     variation: Annotated[
         float | None,
@@ -38,7 +39,10 @@ def plan(
         typer.Option(help="Alpha of uncertainty injection: noise grows as 1 + age^alpha."),
     ] = None,
     side_queries: Annotated[
-        int, typer.Option(help="Re-evaluations of the present function that may be made in all.")
+        int,
+        typer.Option(
+            help="Re-evaluations of the present function that may be made in all.", max=10**15
+        ),
     ] = 0,
     data: Annotated[
         Path | None,

@@ -6,7 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from driftpeak.cli.options import Json, Output, Overwrite, Seed, Trials, prepare_output
+from driftpeak.cli.options import (
+    MOST_TRIALS,
+    Json,
+    Output,
+    Overwrite,
+    Seed,
+    Steps,
+    Trials,
+    prepare_output,
+)
 from driftpeak.cli.printing import note, report
 
 Policies = Annotated[
@@ -75,7 +84,9 @@ def replay(
     missing: Annotated[
         str, typer.Option(help="What to do about blanks: error, drop-arm or interpolate.")
     ] = "error",
-    trials: Annotated[int, typer.Option(help="Repetitions, for policies that act at random.")] = 20,
+    trials: Annotated[
+        int, typer.Option(help="Repetitions, for policies that act at random.", max=MOST_TRIALS)
+    ] = 20,
     seed: Seed = 0,
     output: Output = None,
     overwrite: Overwrite = False,
@@ -86,14 +97,14 @@ def replay(
     The first rows give the empirical covariance and mean; the policies play the rest.
     """
     from driftpeak.data import read_table
-    from driftpeak.named.policies import DEFAULT_POLICIES
+    from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
     from driftpeak.replay import replay as play
 
     prepare_output(output, "replay", overwrite)
     table = read_table(data, time_column=time_column, missing=missing)  # type: ignore[arg-type]
     runs = play(
         table,
-        policy or DEFAULT_POLICIES,
+        policy or (*DEFAULT_POLICIES, *HISTORIC),
         train=train,
         noise_variance=noise_variance,
         mean=mean,  # type: ignore[arg-type]
@@ -109,6 +120,8 @@ def replay(
         f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
         f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}."
     )
+    for line in runs.attrs["learned"].splitlines():
+        note(f"auto: {line}.")
     fitted = json.loads(runs.attrs["fitted"])
     for name, found in fitted.items():
         note(f"{name} {found['value']:.4g}: {found['how']}.")
@@ -142,7 +155,7 @@ def compare(
     size: Annotated[int, typer.Option(help="Grid points per dimension.")] = 100,
     noise_variance: Annotated[float, typer.Option(help="Of one observation.")] = 0.01,
     drift: Annotated[float, typer.Option(help="Of the markov environment.")] = 0.01,
-    steps: Annotated[int, typer.Option(help="Length of a trial.")] = 500,
+    steps: Steps = 500,
     policy: Policies = None,
     width: Width = "scaled-log:c1=0.8,c2=4",
     trials: Trials = 50,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from driftpeak.cli.options import Json, Output, Overwrite, Seed
+from driftpeak.cli.options import MOST_TRIALS, MOST_WORKERS, Json, Output, Overwrite, Seed
 from driftpeak.cli.printing import note, print_claims, print_experiments
 from driftpeak.errors import DriftpeakError
 
@@ -23,11 +23,13 @@ def reproduce(
     ] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
     trials: Annotated[
-        int | None, typer.Option(help="Of every case; by default as many as in the paper.")
+        int | None,
+        typer.Option(help="Of every case; by default as many as in the paper.", max=MOST_TRIALS),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials.")] = False,
     workers: Annotated[
-        int | None, typer.Option(help="Processes that share the work; 2 by default.")
+        int | None,
+        typer.Option(help="Processes that share the work; 2 by default.", max=MOST_WORKERS),
     ] = None,
     cluster: Annotated[
         str | None,

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.files import check_regular
 
 __all__ = ["Missing", "RewardTable", "read_table"]
 
@@ -27,6 +28,8 @@ Missing = Literal["error", "drop-arm", "interpolate"]
 _TIME_NAMES = frozenset({"time", "date", "datetime", "timestamp", "step", "t", "index", ""})
 _TIME_NAMES |= {"day", "month", "year", "hour", "minute", "second"}
 _BLANKS = frozenset({"", "na", "nan"})
+LARGEST = 1e100  # of a cell: sums of squares do not overflow
+MOST_BYTES = 2**30  # of a table, unpacked
 _GZIP_MAGIC = b"\x1f\x8b"
 _DATE_LIKE = re.compile(r"\d[\d\s:/.,TZ+-]*")
 
@@ -132,9 +135,14 @@ def read_table(
 
 
 def text_of(path: Path) -> str:
-    """The decoded content of a file."""
+    """The decoded content of a file, of at most 1 GiB when unpacked."""
     try:
+        check_regular(path)
+        if path.exists() and path.stat().st_size > MOST_BYTES:
+            raise _too_large(path)
         content = path.read_bytes()
+    except DriftpeakError:
+        raise  # a ValueError too
     except FileNotFoundError:
         raise DriftpeakError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
@@ -143,15 +151,20 @@ def text_of(path: Path) -> str:
                 f"{path}: is a directory; give the path of a CSV file in it"
             ) from None
         raise DriftpeakError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError:  # NUL
+        raise DriftpeakError(f"{str(path)!a}: is no path") from None
     # Browsers often unpack a download but keep its name, so the name is no guide.
     if content.startswith(_GZIP_MAGIC):
         try:
-            content = gzip.decompress(content)
+            with gzip.GzipFile(fileobj=io.BytesIO(content)) as unpacked:
+                content = unpacked.read(MOST_BYTES + 1)
         except (EOFError, OSError, zlib.error) as error:
             raise DriftpeakError(
                 f"{path}: the gzip data is broken ({error}); the file may be cut short, "
                 "so fetch or compress it again"
             ) from None
+    if len(content) > MOST_BYTES:
+        raise _too_large(path)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -160,6 +173,13 @@ def text_of(path: Path) -> str:
             f"{path}: line {line}: byte 0x{error.object[error.start]:02x} is not UTF-8 text; "
             "a CSV file in UTF-8, plain or compressed with gzip, is needed"
         ) from None
+
+
+def _too_large(path: Path) -> DriftpeakError:
+    return DriftpeakError(
+        f"{path}: holds more than {MOST_BYTES >> 20:,} MiB, the most that is read; leave out times "
+        "or arms"
+    )
 
 
 def _rows(path: Path, text: str) -> tuple[list[int], list[list[str]], list[str]]:
@@ -294,12 +314,13 @@ def _numbers(
                 f"{_place(path, lines[i], arms[arm])}: {_quoted(row[arm])} is not a number; an "
                 f"arm's cells must be numbers such as 12.5, or blank where missing; {hint}"
             ) from None
-    infinite = np.isinf(values)
-    if infinite.any():
-        i, arm = np.argwhere(infinite)[0]
+    too_large = np.abs(values) > LARGEST
+    if too_large.any():
+        i, arm = np.argwhere(too_large)[0]
         raise DriftpeakError(
-            f"{_place(path, lines[i], arms[arm])}: {_quoted(rows[i][arm])} is infinite; an arm's "
-            "cells must be finite numbers, so correct the cell or leave it blank"
+            f"{_place(path, lines[i], arms[arm])}: {_quoted(rows[i][arm])} is infinite or "
+            "beyond 1e100; an arm's cells must be finite numbers, so correct the cell or leave it "
+            "blank"
         )
     return values
 

@@ -6,9 +6,9 @@ from typing import Any, Literal, get_args
 import jax
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, nearest
+from driftpeak._types import Vector
+from driftpeak.errors import DriftpeakError, nearest, shown
 from driftpeak.forgetting import Discount, Forgetting, Injection, Keep, Restart, Window
-from driftpeak.live.coding import Vector
 from driftpeak.live.gp import MARKOV, MOMENTUM, STILL
 
 Learned = Literal["auto", "markov", "momentum"]
@@ -31,7 +31,7 @@ def check_forgetting(forgetting: Any, capacity: int) -> Any:
         raise DriftpeakError(
             "forgetting must be 'auto', 'markov' or 'momentum', whose speeds are learned, or a "
             "Keep, Restart, Window, Discount or Injection of driftpeak.forgetting; got "
-            f"{forgetting!r}.{hint}"
+            f"{shown(forgetting)}.{hint}"
         )
     if isinstance(forgetting, Window) and forgetting.length > capacity // 2:
         raise DriftpeakError(

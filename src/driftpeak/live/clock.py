@@ -7,11 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, shown
 
 Kind = Literal["steps", "numbers", "dates", "zoned dates"]
 Time = Any  # a real number, a datetime, a numpy.datetime64, or "now"
 EPOCH = datetime(1970, 1, 1)
+LARGEST = 1e100  # of a number: far beyond any clock, and no sum or product of times overflows
+FIRST, LAST = datetime(1, 1, 2), datetime(9999, 12, 31)  # a day from what a date can be, anywhere
 WORDS: dict[str, str] = {
     "steps": "steps counted by the optimiser",
     "numbers": "numbers",
@@ -29,7 +31,8 @@ def read_time(time: Time, kind: Kind | None, *, counted: bool = False) -> tuple[
         counted: whether a number may also stand for a step.
 
     Raises:
-        DriftpeakError: no such thing, or one that cannot be compared with the study's times.
+        DriftpeakError: no such thing, one that is out of range (numbers beyond 1e100, dates outside
+            the years 1 to 9999), or one that cannot be compared with the study's times.
     """
     if isinstance(time, str) and time == "now":
         time = datetime.now() if kind == "dates" else datetime.now(UTC)
@@ -38,7 +41,7 @@ def read_time(time: Time, kind: Kind | None, *, counted: bool = False) -> tuple[
         return number, "steps"
     if kind is not None and found != kind:
         raise DriftpeakError(
-            f"times must be comparable: this study's are {WORDS[kind]}; got {time!r}"
+            f"times must be comparable: this study's are {WORDS[kind]}; got {shown(time)}"
         )
     return number, found
 
@@ -54,14 +57,38 @@ def show_time(number: float, kind: Kind | None) -> Any:
 
 
 def _number(time: Time) -> tuple[float, Kind]:
-    if isinstance(time, np.datetime64):
-        time = time.astype("datetime64[us]").item()  # None for not-a-time
+    if isinstance(time, np.datetime64) and not np.isnat(time):
+        # years first: microseconds of a far year overflow without a word
+        year = int(time.astype("datetime64[Y]").astype(np.int64)) + EPOCH.year
+        if not FIRST.year <= year <= LAST.year:
+            raise _out_of_range(time)
+        time = time.astype("datetime64[us]").item()
     if isinstance(time, datetime) and time == time:  # pandas' not-a-time is unlike itself
-        if time.tzinfo is None:
-            return (time - EPOCH).total_seconds(), "dates"
-        return (time - EPOCH.replace(tzinfo=UTC)).total_seconds(), "zoned dates"
-    if isinstance(time, Real) and not isinstance(time, bool) and math.isfinite(time):
-        return float(time), "numbers"
+        zoned = time.utcoffset() is not None
+        number = (time - (EPOCH.replace(tzinfo=UTC) if zoned else EPOCH)).total_seconds()
+        if not (FIRST - EPOCH).total_seconds() <= number <= (LAST - EPOCH).total_seconds():
+            raise _out_of_range(time)
+        return number, "zoned dates" if zoned else "dates"
+    if isinstance(time, Real) and not isinstance(time, bool | np.timedelta64):
+        try:
+            number = float(time)
+        except OverflowError:
+            number = math.inf
+        if abs(number) > LARGEST:
+            raise DriftpeakError(
+                f"a time must be a number within 1e100 of 0; got {shown(time)}. Count from a "
+                "later origin, or in a larger unit"
+            )
+        if not math.isnan(number):
+            return number, "numbers"
     raise DriftpeakError(
-        f'a time must be a finite number, a datetime, a numpy.datetime64 or "now"; got {time!r}'
+        f'a time must be a finite number, a datetime, a numpy.datetime64 or "now"; got '
+        f"{shown(time)}"
+    )
+
+
+def _out_of_range(time: Time) -> DriftpeakError:
+    return DriftpeakError(
+        f"dates must lie in {FIRST.date()} to {LAST.date()}; got {shown(time)}. Give farther times "
+        "as numbers"
     )

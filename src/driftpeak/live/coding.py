@@ -2,16 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from driftpeak._types import Vector
 from driftpeak.domains import Arms, Grid
-from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.errors import DriftpeakError, finite, nearest, shown, whole
 from driftpeak.live.space import ROUNDING, Box, check_names
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 Space = Box | Arms | Grid
 
 
@@ -138,29 +137,29 @@ class FiniteCoding(Coding):
         return self._arm(given["arm"]) if self.named else self._point(given)
 
     def _arm(self, arm: Any) -> int:
-        if isinstance(arm, Integral) and not isinstance(arm, bool):
+        if whole(arm):
             if not 0 <= int(arm) < len(self.pool):
-                raise DriftpeakError(f"arm must be 0 to {len(self.pool) - 1} or a name; got {arm}")
+                raise DriftpeakError(
+                    f"arm must be 0 to {len(self.pool) - 1} or a name; got {shown(arm)}"
+                )
             return int(arm)
-        if arm not in self.numbers:
+        if not isinstance(arm, str) or arm not in self.numbers:
             raise DriftpeakError(
-                f"there is no arm {arm!r}; arms are {_some(self.domain.names)}."
-                + nearest(str(arm), self.domain.names)
+                f"there is no arm {shown(arm)}; arms are {_some(self.domain.names)}."
+                + nearest(shown(arm), self.domain.names)
             )
         return self.numbers[arm]
 
     def _point(self, given: Mapping[str, Any]) -> int:
-        for name, value in given.items():
-            if isinstance(value, bool) or not isinstance(value, Real):
-                raise DriftpeakError(f"parameter {name!r} must be a number; got {value!r}")
-        wanted = np.array([float(given[name]) for name in self.names])
+        wanted = np.array([finite(f"parameter {name!r}", given[name]) for name in self.names])
         points = self.domain.points
-        gap = np.abs(points - wanted) / np.maximum(np.ptp(points, axis=0), 1e-300)
+        with np.errstate(over="ignore"):
+            gap = np.abs(points - wanted) / np.maximum(np.ptp(points, axis=0), 1e-300)
         distance = gap.max(axis=1)
         number = int(np.argmin(np.where(np.isnan(distance), np.inf, distance)))
         if not distance[number] <= ROUNDING:
             raise DriftpeakError(
-                f"the grid has no point {dict(given)}; the nearest is {self.at(number)}"
+                f"the grid has no point {shown(dict(given))}; the nearest is {self.at(number)}"
             )
         return number
 
@@ -175,7 +174,7 @@ def make_coding(space: Space) -> Coding:
         return BoxCoding(space)
     if isinstance(space, Arms | Grid):
         return FiniteCoding(space)
-    raise DriftpeakError(f"space must be a Box, Arms or Grid; got {space!r}")
+    raise DriftpeakError(f"space must be a Box, Arms or Grid; got {shown(space)}")
 
 
 def _some(names: tuple[str, ...]) -> str:

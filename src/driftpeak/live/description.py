@@ -70,7 +70,8 @@ def _parameter_to_data(parameter: Parameter) -> dict[str, Any]:
 
 def _parameter(name: str, data: Any) -> Parameter:
     whose = f"parameter {name!r}"
-    if not isinstance(data, Mapping) or data.get("type") not in TYPES:
+    kind = data.get("type") if isinstance(data, Mapping) else None
+    if not isinstance(kind, str) or kind not in TYPES:
         raise DriftpeakError(f'{whose} needs a "type": {", ".join(TYPES)}; got {data!r}')
     try:
         match data["type"]:

@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri
 from driftpeak.live.suggestion import Observation
 
 LEVELS = (0.5, 0.8, 0.95)
+FARTHEST = 1e150  # deviations: its square is still a number
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Diagnostics:
     Attributes:
         told: rewards ever told since the start or the last reset.
         held: of them in memory.
+        doubted: of those in memory, how many are taken for accidents and not believed.
         pending: suggestions that are out.
         memory: effective memory length: the held observations, each counted with the share of its
             variance that is still that of the present, under Markov drift (1 - drift)^age; under a
@@ -39,6 +41,7 @@ class Diagnostics:
 
     told: int
     held: int | None = None
+    doubted: int | None = None
     pending: int = 0
     memory: float | None = None
     motion: str | None = None
@@ -82,7 +85,8 @@ def calibration(history: Sequence[Observation]) -> Calibration:
     foretold = [one for one in history if one.expected is not None]
     rewards = np.array([one.reward for one in foretold])
     means, deviations = np.array([one.expected for one in foretold]).reshape(-1, 2).T
-    errors = (rewards - means) / deviations
+    with np.errstate(over="ignore"):
+        errors = np.clip(rewards / deviations - means / deviations, -FARTHEST, FARTHEST)
     densities = -0.5 * errors**2 - np.log(deviations) - 0.5 * math.log(2 * math.pi)
     inside = {
         level: float(np.mean(np.abs(errors) <= ndtri(0.5 + level / 2))) if foretold else math.nan

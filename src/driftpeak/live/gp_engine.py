@@ -6,15 +6,17 @@ import jax
 import numpy as np
 from scipy.special import softmax
 
-from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak._types import Vector
+from driftpeak.errors import DriftpeakError, at_least_integer, shown
 from driftpeak.forgetting import Forgetting
 from driftpeak.live import gp, search
 from driftpeak.live.aging import MOTIONS, PRIOR, Learned, check_forgetting, motions, worths
-from driftpeak.live.coding import Coding, Vector
+from driftpeak.live.coding import Coding
+from driftpeak.live.doubt import doubtful
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
 from driftpeak.live.lessons import default_model, most_probable, pace_of
 from driftpeak.live.memory import Memory, pad, places, size_for
-from driftpeak.live.standardise import Standard
+from driftpeak.live.standardise import LINEAR, Standard
 from driftpeak.widths import ScaledLog, Width
 
 NEWEST = 256  # observations to learn hyperparameters from
@@ -59,6 +61,11 @@ class DriftingGP:
         width: Width | None = None,
         learn: bool = True,
     ) -> None:
+        if not isinstance(width, Width | None):
+            raise DriftpeakError(
+                "width must be one of driftpeak.widths, as ScaledLog(0.2, 2) or Constant(2); got "
+                f"{shown(width)}"
+            )
         self.capacity = at_least_integer("capacity", capacity, 32)
         self.forgetting = check_forgetting(forgetting, self.capacity)
         self.width = width
@@ -81,6 +88,7 @@ class GPEngine(Engine):
     def reset(self) -> None:
         self.memory = Memory(self.policy.capacity, self.coding.dimension)
         self.tells = self.since_lesson = 0
+        self.newest = 0  # the place of what was told last
         self.lessons: dict[str, Any] | None = None
         self._understand(None)
 
@@ -143,6 +151,10 @@ class GPEngine(Engine):
 
     def _worths(self, time: float) -> Vector:
         """How much each observation counts at `time`, its correlation with the present apart."""
+        return np.where(self.memory.doubted, 0.0, self._weights(time))
+
+    def _weights(self, time: float) -> Vector:
+        """What the rule makes of each observation at `time`, doubts apart."""
         held = self.memory
         if self.rule is None:
             return np.ones(len(held))
@@ -165,7 +177,8 @@ class GPEngine(Engine):
         known, factored = self._known, self._factored
         if known is None:
             first, factored = slice(self.base), self.base
-            among = places(held.rows[first], held.times[first] - self.origin, size)
+            worth = np.where(held.doubted[first], 0.0, 1.0)
+            among = places(held.rows[first], held.times[first] - self.origin, size, worth)
             known = _learn(self.model, among, pad(rewards[first], size))
         for number in range(factored, len(held)):
             row, time = held.rows[number], held.times[number] - self.origin
@@ -204,18 +217,20 @@ class GPEngine(Engine):
         if len(self.memory) == self.policy.capacity:
             self._drop(max(time, self.origin))
         size = self.memory.size
-        newest = self.memory.insert(self.coding.row(parameters), reward, time)
+        self.newest = self.memory.insert(self.coding.row(parameters), reward, time)
         self.tells += 1
         self.since_lesson += 1
-        if self.rule is not None or not newest or self.memory.size != size or self.base == 0:
+        late = self.newest < len(self.memory) - 1
+        if self.rule is not None or late or self.memory.size != size or self.base == 0:
             self._refactor()
 
     def _drop(self, now: float) -> None:
         if self.rule is None:
             worth = np.asarray(_worth(self.model, self.known(now), now - self.origin))
+            worth = np.where(self.memory.doubted, -np.inf, worth[: len(self.memory)])
         else:
             worth = self.memory.times
-        dropped = np.argsort(worth[: len(self.memory)], kind="stable")
+        dropped = np.argsort(worth, kind="stable")
         dropped = dropped[: len(self.memory) // DROPPED]
         kept = np.ones(len(self.memory), bool)
         kept[dropped] = False
@@ -224,12 +239,41 @@ class GPEngine(Engine):
 
     def lesson(self) -> dict[str, Any] | None:
         held = self.memory
-        worth = self._worths(held.times[-1])
-        counted = np.flatnonzero(worth)
-        if self.since_lesson < max(1, len(counted) // LESSONS):
+        counted = int(np.count_nonzero(self._worths(held.times[-1])))
+        due = self.lessons is None or self.since_lesson >= max(1, counted // LESSONS)
+        if not due and not self._is_wild(self.standard)[self.newest]:
             return None
-        standard, pace = Standard.of(held.rewards[-NEWEST:]), pace_of(held.times[-NEWEST:])
-        seen = self._seen(counted[-NEWEST:], worth, standard)
+        standard, pace = self.standard, self.pace
+        if due:
+            standard, pace = Standard.of(held.rewards[-NEWEST:]), pace_of(held.times[-NEWEST:])
+        doubted = self._doubtful(standard)
+        if not due and np.array_equal(doubted, held.doubted):
+            return None
+        values = self._learn(standard, pace, doubted) if due else self.lessons
+        assert values is not None  # the first reward is a lesson
+        since = 0 if due else self.since_lesson
+        which = np.stack([held.times, held.rewards], axis=1)[doubted]
+        return {**values, "since": since, "doubted": which.tolist()}
+
+    def _is_wild(self, standard: Standard) -> Any:
+        """Which of the rewards held are so far off that they may be doubted."""
+        return np.abs(standard.distance(self.memory.rewards)) > LINEAR
+
+    def _doubtful(self, standard: Standard) -> Any:
+        """Which of the rewards held are not to be believed, by what all others say."""
+        held, wild = self.memory, self._is_wild(standard)
+        if not wild.any():
+            return wild
+        now = held.times[-1]
+        among = places(held.rows, held.times - now, held.size, self._weights(now))
+        rewards = pad(standard.into(held.rewards), held.size)
+        found = doubtful(self.model, among, rewards, np.pad(wild, (0, held.size - len(held))))
+        return np.asarray(found)[: len(held)]
+
+    def _learn(self, standard: Standard, pace: float, doubted: Any) -> dict[str, Any]:
+        """The most probable numbers, from the newest observations that are believed."""
+        worth = np.where(doubted, 0.0, self._weights(self.memory.times[-1]))
+        seen = self._seen(np.flatnonzero(worth)[-NEWEST:], worth, standard)
         found = {}
         for motion, known in self.models.items():
             model, density = known._replace(timescale=known.timescale / self.pace * pace), 0.0
@@ -252,7 +296,8 @@ class GPEngine(Engine):
         }
 
     def learned(self, values: dict[str, Any]) -> None:
-        self.since_lesson = 0
+        self.since_lesson = values.get("since", 0)
+        self.memory.doubt(values.get("doubted", []))
         self._understand(values)
 
     def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
@@ -299,6 +344,7 @@ class GPEngine(Engine):
     def report(self, time: float) -> dict[str, Any]:
         held, model = self.memory, self.model
         found: dict[str, Any] = {"told": self.tells, "held": len(held)}
+        found["doubted"] = int(held.doubted.sum())
         if len(held) == 0:
             return found
         ages = time - held.times
@@ -324,6 +370,7 @@ class GPEngine(Engine):
     def save(self) -> tuple[Arrays, dict[str, Any]]:
         held = self.memory
         arrays = {"rows": held.rows, "rewards": held.rewards, "times": held.times}
+        arrays["doubted"] = held.doubted
         rest = {
             "lessons": self.lessons,
             "since": self.since_lesson,
@@ -335,7 +382,7 @@ class GPEngine(Engine):
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         self.reset()
         self.memory.rows, self.memory.rewards = arrays["rows"], arrays["rewards"]
-        self.memory.times = arrays["times"]
+        self.memory.times, self.memory.doubted = arrays["times"], arrays["doubted"]
         self.tells, self.since_lesson = rest["tells"], rest["since"]
         self._understand(rest["lessons"])
         self.base = rest["base"]

@@ -1,11 +1,12 @@
 """The books of a study: which suggestions are out, what was told, and how its times are counted."""
 
 from collections import deque
+from copy import copy
 from typing import Any
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, shown
 from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, read_time, show_time
 from driftpeak.live.engine import Outstanding
@@ -14,6 +15,7 @@ from driftpeak.live.suggestion import Observation
 
 HISTORY = 10_000
 PENDING = 1_000
+MOST_STEPS = 2.0**53  # from here on, the next whole number is no float
 
 
 class Ledger:
@@ -68,7 +70,8 @@ class Ledger:
         if len(self.pending) + count > PENDING:
             raise DriftpeakError(
                 f"{len(self.pending)} suggestions are out and not told, and at most {PENDING} may "
-                "be: tell or cancel some"
+                "be: tell or cancel some (pending() lists them, and driftpeak live cancel --all "
+                "takes all back)"
             )
 
     def outstanding(self, number: int) -> Outstanding:
@@ -82,7 +85,7 @@ class Ledger:
             raise DriftpeakError(
                 f"suggestion {number} is already told, or cancelled"
                 if known
-                else f"there is no suggestion {number}; the newest is {self.asked}"
+                else f"there is no suggestion {shown(number)}; the newest is {self.asked}"
             )
         return self.pending[number]
 
@@ -98,7 +101,13 @@ class Ledger:
                 raise DriftpeakError(
                     "this study's times are given, not counted: give a time with every ask"
                 )
-            return float(np.floor(self.latest or 0.0)) + 1.0, "steps"
+            step = float(np.floor(self.latest or 0.0)) + 1.0
+            if step >= MOST_STEPS:
+                raise DriftpeakError(
+                    f"steps are counted up to 2**53, and the latest told of is {self.latest:g}: "
+                    "give a time with every ask"
+                )
+            return step, "steps"
         return read_time(time, self.kind)
 
     def time_to_look(self, time: Time | None) -> float:
@@ -119,6 +128,12 @@ class Ledger:
     def show(self, time: float) -> Any:
         """A time of the study, as the user writes it."""
         return show_time(time, self.kind)
+
+    def copy(self) -> "Ledger":
+        """The same books; what is written into one does not stand in the other."""
+        copied = copy(self)
+        copied.pending, copied.history = self.pending.copy(), self.history.copy()
+        return copied
 
     def save(self) -> dict[str, Any]:
         """Everything, for JSON."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.live.coding import Vector
+from driftpeak._types import Vector
 from driftpeak.live.gp import Places
 
 SIZES = (32, 128, 512, 2048)  # numbers of places for which programs are compiled
@@ -31,13 +31,14 @@ def size_for(count: int, *others: int) -> int:
 
 
 class Memory:
-    """Rows, rewards and times of up to `capacity` observations."""
+    """Rows, rewards and times of up to `capacity` observations, and which are not believed."""
 
     def __init__(self, capacity: int, dimension: int) -> None:
         self.capacity = capacity
         self.rows = np.zeros((0, dimension))
         self.rewards = np.zeros(0)
         self.times = np.zeros(0)
+        self.doubted = np.zeros(0, bool)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -47,15 +48,25 @@ class Memory:
         """How many places to compute with."""
         return size_for(len(self), self.capacity)
 
-    def insert(self, row: Vector, reward: float, time: float) -> bool:
-        """One more observation, after those of the same time; whether it is the newest."""
+    def insert(self, row: Vector, reward: float, time: float) -> int:
+        """One more observation, believed, after those of the same time; its place."""
         place = int(np.searchsorted(self.times, time, side="right"))
         self.rows = np.insert(self.rows, place, row, axis=0)
         self.rewards = np.insert(self.rewards, place, reward)
         self.times = np.insert(self.times, place, time)
-        return place == len(self.times) - 1
+        self.doubted = np.insert(self.doubted, place, False)
+        return place
+
+    def doubt(self, which: list[list[float]]) -> None:
+        """Believe all but the observations with these times and rewards.
+
+        Not by their places: other processes may have told something in between.
+        """
+        self.doubted = np.zeros(len(self), bool)
+        for time, reward in which:
+            self.doubted = self.doubted | ((self.times == time) & (self.rewards == reward))
 
     def keep(self, which: Any) -> None:
         """Drop all but some observations."""
         self.rows, self.rewards = self.rows[which], self.rewards[which]
-        self.times = self.times[which]
+        self.times, self.doubted = self.times[which], self.doubted[which]

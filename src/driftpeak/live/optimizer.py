@@ -2,7 +2,11 @@
 
 import io
 import json
+import os
 import warnings
+import weakref
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -12,7 +16,14 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import jax
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, finite
+from driftpeak.errors import (
+    DriftpeakError,
+    DriftpeakWarning,
+    at_least_integer,
+    finite,
+    shown,
+    whole,
+)
 from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, show_time
 from driftpeak.live.coding import FiniteCoding, Space, make_coding
@@ -25,13 +36,18 @@ from driftpeak.live.ledger import Ledger
 from driftpeak.live.policy_data import policy_from_data, policy_to_data
 from driftpeak.live.policy_engine import PolicyEngine
 from driftpeak.live.storage import Storage, Study, check_format, open_store
+from driftpeak.live.storage.study import Progress, missing
 from driftpeak.live.suggestion import Estimate, Observation, Suggestion
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Policy
+from driftpeak.policies.belief_policy import BeliefPolicy
 
+LARGEST_SEED = 2**63 - 1  # that JAX takes
+SURPRISE = 1_000.0  # deviations from what a policy with stated noise expects, worth a warning
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Method = Callable[Concatenate["Optimizer", Arguments], Result]
+_OPTIMISERS: "weakref.WeakSet[Optimizer]" = weakref.WeakSet()
 
 
 def _changing(method: Method[Arguments, Result]) -> Method[Arguments, Result]:
@@ -40,10 +56,10 @@ def _changing(method: Method[Arguments, Result]) -> Method[Arguments, Result]:
     @wraps(method)
     def durable(self: "Optimizer", /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
         with self._lock:
+            self._lesson = None
             if self._study is None:
                 return method(self, *args, **named)
-            with self._study.changing():
-                return method(self, *args, **named)
+            return self._study.change(lambda: method(self, *args, **named), self.on_event)
 
     return durable
 
@@ -84,6 +100,7 @@ class Optimizer:
         storage: where the study is kept: see `driftpeak.live.storage.open_store`. A study that is
             there already goes on.
         name: of the study in the storage; by default the only one there, or "study".
+        progress: called as `progress(done, total)` now and then while a long study is read.
 
     Raises:
         DriftpeakError: something that is no space or no policy, `maximize` not True or False, or a
@@ -101,23 +118,29 @@ class Optimizer:
         horizon: int = 100_000,
         storage: Storage | None = None,
         name: str | None = None,
+        progress: Progress | None = None,
     ) -> None:
         if not isinstance(maximize, bool):
-            raise DriftpeakError(f"maximize must be True or False; got {maximize!r}")
+            raise DriftpeakError(f"maximize must be True or False; got {shown(maximize)}")
         self._lock = RLock()  # one call at a time; a call may make others
+        self._lesson: tuple[int, dict[str, Any] | None] | None = None  # found in this call
         self.space, self.maximize = space, maximize
         self.seed = at_least_integer("seed", seed, 0)
+        if self.seed > LARGEST_SEED:
+            raise DriftpeakError(f"seed must be at most 2**63 - 1; got {shown(seed)}")
         self.coding = make_coding(space)
         self.on_event: Callable[[Event], None] = _ignore
-        """Called with every event that happens here, before it takes effect."""
+        """Called with every event that happens here: before it takes effect, or, with a storage,
+        once it is durable."""
         self._sign = 1.0 if maximize else -1.0
+        _OPTIMISERS.add(self)
         self.policy = DriftingGP() if policy is None else policy
         self.horizon = at_least_integer("horizon", horizon, 1)
         self._engine = self._make_engine(self.policy, self.horizon)
         self._study: Study | None = None
         self.begin()
         if storage is not None:
-            self._study = Study(open_store(storage, name), self, self.describe())
+            self._study = Study(open_store(storage, name), self, self.describe(), progress)
         elif name is not None:
             raise DriftpeakError("a name needs a storage to be kept in")
 
@@ -128,6 +151,7 @@ class Optimizer:
         name: str | None = None,
         *,
         policy: Policy | DriftingGP | None = None,
+        progress: Progress | None = None,
     ) -> "Optimizer":
         """Go on with a study that is kept in a storage.
 
@@ -135,6 +159,7 @@ class Optimizer:
             storage: a path, `journal:///path`, `sqlite:///path` or `postgresql://...`.
             name: of the study; may be left out if it is the only one.
             policy: the policy again, if a part of it is not driftpeak's own.
+            progress: called as `progress(done, total)` now and then while a long study is read.
 
         Raises:
             DriftpeakError: no such study, another policy than the study's, a storage that is locked
@@ -143,8 +168,7 @@ class Optimizer:
         store = open_store(storage, name)
         found = store.describe()
         if found is None:
-            wanted = "no study" if store.name is None else f"no study {store.name!r}"
-            raise DriftpeakError(f"there is {wanted} in {store.where}.{store.others()}")
+            raise missing(store)
         check_format(found, store)
         return cls(
             space_from_data(found["space"]),
@@ -153,6 +177,7 @@ class Optimizer:
             seed=found["seed"],
             horizon=found["horizon"],
             storage=store,
+            progress=progress,
         )
 
     @property
@@ -176,7 +201,7 @@ class Optimizer:
                 return GPEngine(policy, self.coding, seed=self.seed)
             if not isinstance(policy, Policy):
                 raise DriftpeakError(
-                    f"policy must be a DriftingGP or a policy of driftpeak; got {policy!r}"
+                    f"policy must be a DriftingGP or a policy of driftpeak; got {shown(policy)}"
                 )
             if not isinstance(self.coding, FiniteCoding):
                 raise DriftpeakError(
@@ -228,7 +253,7 @@ class Optimizer:
         Arguments:
             suggestion: as `ask` gave it, its id, or any setting of the parameters, asked for or
                 not. A setting that was suggested answers the oldest such suggestion.
-            reward: a finite number.
+            reward: a finite number; for a policy other than a `DriftingGP` within 1e100 of 0.
             time: when it was brought; default the time of the suggestion.
 
         Raises:
@@ -238,9 +263,11 @@ class Optimizer:
 
         Warns:
             DriftpeakWarning: a reward so late that a policy's belief can no longer take it in; it
-                is in the history only.
+                is in the history only. A reward more than 1,000 deviations from what a policy with
+                stated noise expects, which then believes it.
         """
         reward = finite("reward", reward)
+        self._engine.check(reward)
         number, parameters = self._find(suggestion)
         when, kind = self._ledger.time_of_tell(time, number)
         if self._engine.is_too_late(when):
@@ -254,16 +281,35 @@ class Optimizer:
             expected = self._engine.expected(parameters, when)
         if expected is not None:
             expected = (self._sign * expected[0], expected[1])
+            self._warn_of_surprise(reward, *expected)
         self._commit(happened.Told(number, when, kind, parameters, reward, expected))
-        with _computing():
-            lesson = self._engine.lesson()
-        if lesson is not None:
-            self._commit(happened.Learned(lesson))
+        self._learn()
+
+    def _learn(self) -> None:
+        """Learn hyperparameters if it is time to; once, however often this call is repeated."""
+        if self._lesson is None or self._lesson[0] != self._lessons:
+            with _computing():
+                self._lesson = self._lessons, self._engine.lesson()
+        if self._lesson[1] is not None:
+            self._commit(happened.Learned(self._lesson[1]))
+
+    def _warn_of_surprise(self, reward: float, mean: float, deviation: float) -> None:
+        if not isinstance(self.policy, BeliefPolicy):
+            return  # others learn how far off a reward may be
+        if abs(reward / deviation - mean / deviation) > SURPRISE:
+            warnings.warn(
+                f"a reward of {reward:g} is more than {SURPRISE:,.0f} deviations from what the "
+                f"policy expects, {mean:.3g} with deviation {deviation:.2g}; its noise is stated, "
+                "so it believes every reward: use a DriftingGP or Auto if some are absurd, or "
+                "state the prior in the units of the rewards",
+                DriftpeakWarning,
+                stacklevel=4,  # above tell and its decorator
+            )
 
     def _find(self, suggestion: Any) -> tuple[int | None, dict[str, Any]]:
         """The number of a pending suggestion and its parameters; or None and a setting."""
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
-        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        if not whole(number):
             parameters = self.coding.clean(suggestion)
             return self._ledger.oldest(parameters), parameters
         number = int(number)
@@ -279,8 +325,8 @@ class Optimizer:
         Raises:
             DriftpeakError: it is unknown, already told or cancelled.
         """
-        if isinstance(suggestion, Mapping) and not isinstance(suggestion, Suggestion):
-            raise DriftpeakError(f"cancel a suggestion or an id; got {suggestion!r}")
+        if not isinstance(suggestion, Suggestion) and not whole(suggestion):
+            raise DriftpeakError(f"cancel a suggestion or an id; got {shown(suggestion)}")
         number = self._find(suggestion)[0]
         assert number is not None
         self._commit(happened.Cancelled(number))
@@ -331,9 +377,7 @@ class Optimizer:
                 raise DriftpeakError("give the points of the box to look at")
             settings = [self.coding.at(number) for number in range(len(self.coding))]
         else:
-            settings = [dict(point) for point in points]
-            for setting in settings:
-                self.coding.row(setting)
+            settings = self._settings("points", points)
         when = self._ledger.time_to_look(time)
         with _computing():
             mean, deviation = self._engine.belief(settings, when)
@@ -358,7 +402,8 @@ class Optimizer:
 
         Times that are too long ago to be known are left out.
         """
-        numbers = np.array([self._ledger.time_to_look(time) for time in times])
+        times = _listed("times", times, "times")
+        numbers = np.array([self._ledger.time_to_look(time) for time in times], float)
         with _computing():
             known, found = self._engine.peaks(np.sort(numbers))
         return [self._estimate(peak, when) for when, peak in zip(known, found, strict=True)]
@@ -402,16 +447,20 @@ class Optimizer:
             DriftpeakError: the policy makes no side queries, not as many answers as queries, or an
                 answer that is not a finite number.
         """
-        if len(queries) != len(answers):
-            raise DriftpeakError(f"{len(queries)} side queries need as many answers or None")
+        asked = self._settings("queries", queries)
+        answers = _listed("answers", answers, "numbers or None")
+        if len(asked) != len(answers):
+            raise DriftpeakError(f"{len(asked)} side queries need as many answers or None")
         values = [None if one is None else finite("an answer", one) for one in answers]
         when, kind = self._ledger.time_of_ask(time)
         with _computing():
             self._engine.consult(when)  # refused by a policy that makes none
-        asked = [dict(query) for query in queries]
-        for query in asked:
-            self.coding.row(query)
         self._commit(happened.Answered(when, kind, asked, values))
+
+    def _settings(self, what: str, given: Any) -> list[dict[str, Any]]:
+        """Several settings of the parameters, checked."""
+        kind = f"mappings of {', '.join(self.coding.names)}"
+        return [self.coding.clean(one) for one in _listed(what, given, kind)]
 
     # the state, for whoever keeps it
 
@@ -420,9 +469,21 @@ class Optimizer:
         with _computing():
             self._engine.reset()
         self._ledger = Ledger()
+        self._lessons = 0  # learned since
+
+    def mark(self) -> Any:
+        """What is needed to come `back` to this state, quickly."""
+        return self._ledger.copy(), self._engine.mark(), self._lessons
+
+    def back(self, mark: Any) -> None:
+        """Undo all events since a mark."""
+        self._ledger, engine, self._lessons = mark
+        self._engine.back(engine)
 
     def apply(self, event: Event) -> None:
         """Let an event take effect that happened here or elsewhere, in this very study."""
+        if not isinstance(event, Event):
+            raise DriftpeakError(f"this is no event of an optimiser: {shown(event)}")
         with _computing():
             self._apply(event)
 
@@ -435,25 +496,46 @@ class Optimizer:
     def snapshot(self) -> bytes:
         """The whole state, for `restore`; instead of replaying what happened so far."""
         arrays, rest = self._engine.save()
-        shell = {"ledger": self._ledger.save(), "engine": rest}
+        shell = {"of": self._code(), "ledger": self._ledger.save(), "engine": rest}
         target = io.BytesIO()
         written = np.frombuffer(json.dumps(shell).encode(), np.uint8)
         np.savez(target, allow_pickle=False, shell=written, **arrays)
         return target.getvalue()
 
     def restore(self, snapshot: bytes) -> None:
-        """Take over the state of an optimiser that was made with equal arguments."""
-        with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        shell = json.loads(arrays.pop("shell").tobytes())
+        """Take over the state of an optimiser that was made with equal arguments.
+
+        Raises:
+            DriftpeakError: no snapshot, or that of an optimiser with other arguments. Nothing has
+                changed then.
+        """
+        if not isinstance(snapshot, bytes | bytearray | memoryview):
+            raise DriftpeakError(f"a snapshot is made of bytes; got {shown(snapshot)}")
+        arrays, shell = _read_snapshot(bytes(snapshot))
+        if shell.get("of") != self._code():
+            raise DriftpeakError(
+                "the snapshot is of an optimiser with another space, direction, policy, seed or "
+                "horizon: make this one with equal arguments"
+            )
+        before = self._engine.save()
         with _computing():
-            self._engine.load(arrays, shell["engine"])
-        self._ledger = Ledger.load(shell["ledger"])
+            try:
+                ledger = Ledger.load(shell["ledger"])
+                self._engine.load(arrays, shell["engine"])
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                self._engine.load(*before)
+                raise DriftpeakError(f"the snapshot is damaged: {shown(error)}") from None
+        self._ledger = ledger
+
+    def _code(self) -> int:
+        """Equal for equal arguments."""
+        return zlib.crc32(json.dumps(self.describe(), sort_keys=True).encode())
 
     def _commit(self, event: Event) -> None:
-        if self._study is not None:
+        if self._study is None:
+            self.on_event(event)
+        else:
             self._study.add(event)
-        self.on_event(event)
         self.apply(event)
 
     def _apply(self, event: Event) -> None:
@@ -465,6 +547,7 @@ class Optimizer:
                 self._engine.told(event.parameters, self._sign * event.reward, event.time)
             case happened.Learned():
                 self._engine.learned(event.values)
+                self._lessons += 1
             case happened.Answered():
                 signed = [None if one is None else self._sign * one for one in event.answers]
                 self._engine.answered(event.queries, signed, event.time)
@@ -494,6 +577,31 @@ def _ignore(event: Event) -> None:
     """Without a store, events are not kept."""
 
 
+def _listed(what: str, given: Any, kind: str) -> list[Any]:
+    try:
+        if not isinstance(given, str | bytes | Mapping):
+            return list(given)
+    except TypeError:
+        pass
+    raise DriftpeakError(f"{what} must be a sequence of {kind}; got {shown(given)}")
+
+
+def _read_snapshot(snapshot: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Arrays, and what JSON held."""
+    try:
+        with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        shell = json.loads(arrays.pop("shell").tobytes())
+        if isinstance(shell, dict):
+            return arrays, shell
+    # whatever a damaged archive leads to
+    except (OSError, ValueError, LookupError, AttributeError, TypeError, EOFError) as error:
+        raise DriftpeakError(f"this is no snapshot of an optimiser: {shown(error)}") from None
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
+        raise DriftpeakError(f"the snapshot is damaged: {shown(error)}") from None
+    raise DriftpeakError("this is no snapshot of an optimiser")
+
+
 def _stored_policy(found: dict[str, Any]) -> Any:
     try:
         return policy_from_data(found["policy"])
@@ -502,3 +610,15 @@ def _stored_policy(found: dict[str, Any]) -> Any:
             f"study {found['name']!r} cannot make its policy again: {error}. Give the whole policy "
             "again, Optimizer.load(..., policy=...)"
         ) from None
+
+
+def _after_fork() -> None:
+    """In a child process: another thread of the parent may have held what it does not hold here."""
+    for optimizer in _OPTIMISERS:
+        optimizer._lock = RLock()
+        if optimizer._study is not None:
+            optimizer._study.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -6,12 +6,13 @@ dp.Box(rate=dp.Float(1e-4, 1, log=True), layers=dp.Integer(1, 9), kind=dp.Catego
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
-from driftpeak.errors import DriftpeakError, finite, nearest
+from driftpeak.errors import DriftpeakError, finite, nearest, shown, whole
 
 ROUNDING = 1e-9  # of a range: a value this far outside is taken for its end
+LARGEST = 1e150  # of the ends of a range: no difference, ratio or square of them overflows
+MOST = 2**53  # whole numbers beyond are no floats
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Float:
         log: whether ratios matter rather than differences, as for rates and penalties.
 
     Raises:
-        DriftpeakError: low >= high, numbers that are not finite, or log with low <= 0.
+        DriftpeakError: low >= high, numbers that are not finite or beyond 1e150, a range narrower
+            than 1e-150, or log with low below 1e-150.
     """
 
     low: float
@@ -36,6 +38,12 @@ class Float:
             raise DriftpeakError(f"low must be below high; got {low:g} and {high:g}")
         if self.log and low <= 0:
             raise DriftpeakError(f"with log=True low must be above 0; got {low:g}")
+        narrowest = low if self.log else (high / 2 - low / 2) * 2
+        if max(-low, high) > LARGEST or narrowest < 1 / LARGEST:
+            raise DriftpeakError(
+                "a range must lie in [-1e150, 1e150] and be at least 1e-150 wide, with log=True in "
+                f"[1e-150, 1e150]; got {low:g} to {high:g}. Choose a larger or smaller unit"
+            )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
@@ -49,12 +57,21 @@ class Float:
             DriftpeakError: naming the parameter and its range.
         """
         number = finite(f"parameter {name!r}", value)
-        margin = ROUNDING * (self.high - self.low)
-        if not self.low - margin <= number <= self.high + margin:
+        if not self._contains(number):
             raise DriftpeakError(
                 f"parameter {name!r} must lie in [{self.low:g}, {self.high:g}]; got {number:g}"
             )
         return min(max(number, self.low), self.high)
+
+    def _contains(self, number: float) -> bool:
+        """Whether a number is within the range, up to rounding."""
+        if not self.log:
+            margin = ROUNDING * (self.high - self.low)
+            return self.low - margin <= number <= self.high + margin
+        margin = ROUNDING * math.log(self.high / self.low)
+        if number <= 0:
+            return False
+        return math.log(self.low) - margin <= math.log(number) <= math.log(self.high) + margin
 
     def encode(self, name: str, value: Any) -> float:
         """Where `value` lies between low (0) and high (1)."""
@@ -77,7 +94,7 @@ class Integer:
     """A whole parameter from `low` to `high`, both included; neighbours are alike.
 
     Raises:
-        DriftpeakError: low >= high, or ends that are not integers.
+        DriftpeakError: low >= high, ends that are not integers, or beyond 2**53, or farther apart.
     """
 
     low: int
@@ -86,11 +103,19 @@ class Integer:
     def __post_init__(self) -> None:
         for name in ("low", "high"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral):
-                raise DriftpeakError(f"{name} must be an integer; got {value!r}")
+            if not whole(value) or abs(int(value)) > MOST:
+                raise DriftpeakError(
+                    f"{name} must be an integer from -2**53 to 2**53; got {shown(value)}. Count in "
+                    "a larger unit, or take a Float"
+                )
             object.__setattr__(self, name, int(value))
         if self.low >= self.high:
             raise DriftpeakError(f"low must be below high; got {self.low} and {self.high}")
+        if self.levels > MOST:
+            raise DriftpeakError(
+                f"a range has at most 2**53 whole numbers; got {self.low} to {self.high}. Count in "
+                "a larger unit, or take a Float"
+            )
 
     categorical = False
 
@@ -105,11 +130,10 @@ class Integer:
         Raises:
             DriftpeakError: naming the parameter and its range.
         """
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not whole or not self.low <= value <= self.high:
+        if not whole(value) or not self.low <= value <= self.high:
             raise DriftpeakError(
                 f"parameter {name!r} must be an integer from {self.low} to {self.high}; "
-                f"got {value!r}"
+                f"got {shown(value)}"
             )
         return int(value)
 
@@ -124,10 +148,11 @@ class Integer:
 
 @dataclass(frozen=True, init=False)
 class Categorical:
-    """One of several values without an order: strings, numbers or booleans.
+    """One of several values without an order: strings, finite numbers or booleans.
 
     Raises:
-        DriftpeakError: fewer than two choices, choices of another type, or the same one twice.
+        DriftpeakError: fewer than two choices, choices of another type, numbers that are not
+            finite, text that is no Unicode, or the same choice twice.
     """
 
     choices: tuple[Any, ...]
@@ -140,8 +165,12 @@ class Categorical:
         for choice in choices:
             if not isinstance(choice, str | int | float | bool):
                 raise DriftpeakError(
-                    f"choices must be strings, numbers or booleans; got {choice!r}"
+                    f"choices must be strings, numbers or booleans; got {shown(choice)}"
                 )
+            if isinstance(choice, str):
+                check_text("a choice", choice)
+            else:
+                finite("a choice", choice + 0)  # a truth value as a number
         if len({_key(choice) for choice in choices}) < len(choices):
             raise DriftpeakError(f"choices must be distinct; got {choices}")
         object.__setattr__(self, "choices", choices)
@@ -168,9 +197,11 @@ class Categorical:
     def _number(self, name: str, value: Any) -> int:
         keys = [_key(choice) for choice in self.choices]
         if not isinstance(value, str | int | float | bool) or _key(value) not in keys:
-            shown = ", ".join(map(repr, self.choices))
+            choices = ", ".join(map(repr, self.choices))
             hint = nearest(value, filter(_is_text, self.choices)) if _is_text(value) else ""
-            raise DriftpeakError(f"parameter {name!r} must be one of {shown}; got {value!r}.{hint}")
+            raise DriftpeakError(
+                f"parameter {name!r} must be one of {choices}; got {shown(value)}.{hint}"
+            )
         return keys.index(_key(value))
 
     def decode(self, place: float) -> Any:
@@ -198,6 +229,10 @@ class Box:
     def __init__(
         self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter
     ) -> None:
+        if not isinstance(parameters, Mapping | None):
+            raise DriftpeakError(
+                f"a box maps names to parameters, as in Box(x=Float(0, 1)); got {shown(parameters)}"
+            )
         given = dict(parameters or {})
         for name in given.keys() & named.keys():
             raise DriftpeakError(f"parameter {name!r} is given twice")
@@ -206,10 +241,12 @@ class Box:
             raise DriftpeakError("a box needs at least one parameter, as in Box(x=Float(0, 1))")
         for name, parameter in given.items():
             if not isinstance(name, str):
-                raise DriftpeakError(f"a parameter's name must be a string; got {name!r}")
+                raise DriftpeakError(f"a parameter's name must be a string; got {shown(name)}")
+            check_text("a parameter's name", name)
             if not isinstance(parameter, Float | Integer | Categorical):
                 raise DriftpeakError(
-                    f"parameter {name!r} must be a Float, Integer or Categorical; got {parameter!r}"
+                    f"parameter {name!r} must be a Float, Integer or Categorical; got "
+                    f"{shown(parameter)}"
                 )
         object.__setattr__(self, "parameters", given)
 
@@ -226,18 +263,31 @@ def check_names(parameters: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
     """
     if not isinstance(parameters, Mapping):
         raise DriftpeakError(
-            f"give a suggestion, its id, or a mapping of {', '.join(names)}; got {parameters!r}"
+            f"give a suggestion, its id, or a mapping of {', '.join(names)}; got "
+            f"{shown(parameters)}"
         )
     for name in parameters:
         if name not in names:
             raise DriftpeakError(
-                f"there is no parameter {name!r}; the space has {', '.join(names)}."
-                + nearest(str(name), names)
+                f"there is no parameter {shown(name)}; the space has {', '.join(names)}."
+                + nearest(shown(name), names)
             )
     for name in names:
         if name not in parameters:
             raise DriftpeakError(f"parameter {name!r} is missing")
     return parameters
+
+
+def check_text(what: str, text: str) -> None:
+    """Refuse what no file and no database can hold: NUL, and surrogates that are no character.
+
+    Raises:
+        DriftpeakError: naming `what` it is.
+    """
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise DriftpeakError(
+            f"{what} must be text without NUL and lone surrogates; got {ascii(text)[:60]}"
+        )
 
 
 def _is_text(value: Any) -> bool:

@@ -8,6 +8,8 @@ import numpy as np
 LINEAR = 3.0  # robust deviations within which the scale is linear; logarithmic beyond
 TAILS = (0.1, 0.9)
 TO_DEVIATION = 1 / 2.5631  # of the distance between these quantiles, under a normal distribution
+FEW = 4  # from so many rewards on, the scale does without the one that is farthest off
+LARGEST = float(np.finfo(float).max)
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Standard:
 
     Linear up to three robust deviations from the centre, so that means and deviations there are
     those of the rewards; beyond, it grows with the logarithm only, and what comes back is a median
-    and a first-order deviation.
+    and a first-order deviation. No finite reward overflows, and what comes back is finite.
     """
 
     centre: float = 0.0
@@ -26,25 +28,43 @@ class Standard:
     def of(rewards: np.ndarray) -> "Standard":
         """Median, and deviation from the middle 80 %, of some rewards.
 
-        Closer quantiles would only see the many samples near the peak. Where they coincide, the
-        rewards' own deviation.
+        Closer quantiles would only see the many samples near the peak. The reward that is farthest
+        off is left out, so that one alone moves no quantile of however few. Where the quantiles
+        coincide, the median distance of those rewards that are not at the centre.
         """
-        if len(rewards) == 0:
+        largest = float(np.abs(rewards).max(initial=0.0))
+        if largest == 0:
             return Standard()
+        unit = float(np.ldexp(1.0, np.frexp(largest)[1] - 1))  # dividing by it rounds nothing
+        rewards = rewards / unit
         centre = float(np.median(rewards))
-        low, high = np.quantile(rewards, TAILS)
+        away = np.abs(rewards - centre)
+        kept = np.delete(rewards, np.argmax(away)) if len(rewards) >= FEW else rewards
+        low, high = np.quantile(kept, TAILS)
         scale = TO_DEVIATION * float(high - low)
-        scale = scale or float(np.std(rewards))
+        if not scale and away.any():
+            scale = float(np.median(away[away > 0]))
+        centre, scale = centre * unit, min(scale * unit, LARGEST)
         return Standard(centre, scale or max(abs(centre), 1.0))
+
+    def distance(self, rewards: Any) -> Any:
+        """How many robust deviations rewards are above the centre."""
+        with np.errstate(over="ignore"):
+            # halves: the difference of two floats may be twice the largest
+            linear = (np.asarray(rewards) / 2 - self.centre / 2) / self.scale * 2
+        return np.clip(linear, -LARGEST, LARGEST)
 
     def into(self, rewards: Any) -> Any:
         """Rewards in standard units."""
-        linear = (np.asarray(rewards) - self.centre) / self.scale
+        linear = self.distance(rewards)
         beyond = np.maximum(np.abs(linear) - LINEAR, 0.0)
         return np.where(beyond > 0, np.sign(linear) * (LINEAR + np.log1p(beyond)), linear)
 
     def back(self, means: Any, deviations: Any) -> tuple[Any, Any]:
         """Means and deviations in units of rewards."""
         beyond = np.maximum(np.abs(means) - LINEAR, 0.0)
-        linear = np.where(beyond > 0, np.sign(means) * (LINEAR + np.expm1(beyond)), means)
-        return self.centre + self.scale * linear, self.scale * np.exp(beyond) * deviations
+        with np.errstate(over="ignore"):
+            linear = np.where(beyond > 0, np.sign(means) * (LINEAR + np.expm1(beyond)), means)
+            means = self.centre + np.clip(self.scale * linear, -LARGEST, LARGEST)
+            deviations = self.scale * np.exp(beyond) * deviations
+        return np.clip(means, -LARGEST, LARGEST), np.minimum(deviations, LARGEST)

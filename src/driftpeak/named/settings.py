@@ -1,5 +1,6 @@
 """Synthetic settings by name, for `driftpeak compare`."""
 
+import math
 from typing import Any
 
 from driftpeak.domains import Grid
@@ -11,7 +12,7 @@ from driftpeak.environments import (
     SignSwitches,
     SlowChange,
 )
-from driftpeak.errors import DriftpeakError, at_least_integer, nearest
+from driftpeak.errors import DriftpeakError, at_least_integer, nearest, positive, shown
 from driftpeak.kernels import SE, Kernel, Matern
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import markov_restart_period
@@ -32,10 +33,10 @@ def make_prior(
     made = make_kernel(kernel, nu, lengthscale)
     dimension = at_least_integer("dimension", dimension, 1)
     size = at_least_integer("size", size, 2)
-    if size**dimension > MOST_POINTS:
+    if dimension * math.log(size) > math.log(MOST_POINTS) + 1e-9:  # the power may be huge
         raise DriftpeakError(
-            f"size {size} in {dimension} dimensions makes {size**dimension:,} points; "
-            f"at most {MOST_POINTS:,}"
+            f"size {shown(size)} in {shown(dimension)} dimensions makes too many points; at most "
+            f"{MOST_POINTS:,}"
         )
     return Prior(Grid(*[[0, 1]] * dimension, size=size), made, noise_variance)
 
@@ -50,6 +51,7 @@ def make_kernel(kernel: str, nu: float, lengthscale: float) -> Kernel:
         raise DriftpeakError(
             f"kernel must be one of {', '.join(KERNELS)}; got {kernel!r}.{nearest(kernel, KERNELS)}"
         )
+    nu = positive("nu", nu)  # checked even where it is not used
     return SE(lengthscale) if kernel == "se" else Matern(nu, lengthscale)
 
 

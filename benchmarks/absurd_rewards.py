@@ -1,0 +1,75 @@
+"""What one absurd reward costs the live optimiser: distance to the peak over the next 100 steps.
+
+Three functions whose peak wanders (a parabola in one dimension, a bump and a cone in two), noise of
+about a tenth of their range. 60 steps as usual; then one reward is replaced by an absurd one, and
+100 steps follow, with the same errors as without it.
+
+Figures: the mean squared distance to the peak, a mean over functions and seeds, and as a multiple
+of that without an absurd reward; the criterion is 1.5.
+"""
+
+import os
+import sys
+from typing import Any
+
+import numpy as np
+
+import driftpeak as dp
+
+LARGEST = sys.float_info.max
+ABSURD = (None, -1e3, -1e6, -1e9, -1e12, -LARGEST, 1e3, 1e12, LARGEST)
+SEEDS = range(int(os.environ.get("LIVE_SEEDS", "6")))
+WARM, AFTER = 60, 100
+
+
+def parabola(squared: float) -> float:
+    """Of the squared distance to the peak, as the others."""
+    return -8 * squared
+
+
+def bump(squared: float) -> float:
+    """Flat far away."""
+    return float(np.exp(-squared / 0.08))
+
+
+def cone(squared: float) -> float:
+    """In other units, with an edge at its peak."""
+    return 100 - 30 * float(np.sqrt(squared))
+
+
+WORLDS = ((parabola, 1, 0.1), (bump, 2, 0.05), (cone, 2, 1.0))
+
+
+def run() -> dict[str, Any]:
+    """Mean squared distances, and their ratios."""
+    found = np.array([distances(*world, seed) for world in WORLDS for seed in SEEDS]).mean(axis=0)
+    figures = {}
+    for reward, mean in zip(ABSURD, found, strict=True):
+        name = "none" if reward is None else f"{reward:.3g}"
+        figures[f"{name}: squared distance"] = round(float(mean), 5)
+        figures[f"{name}: over none"] = round(float(mean / found[0]), 3)
+    return figures
+
+
+def distances(function: Any, dimension: int, noise: float, seed: int) -> list[float]:
+    """One mean for each absurd reward."""
+    errors = noise * np.random.default_rng(seed).normal(size=WARM + AFTER)
+    space = dp.Box({name: dp.Float(0, 1) for name in "ab"[:dimension]})
+    optimizer, means = dp.Optimizer(space, maximize=True, seed=seed), []
+
+    def play(step: int, absurd: float | None = None) -> float:
+        setting = optimizer.ask()
+        peak = 0.5 + 0.3 * np.array([np.sin(step / 40), np.cos(step / 55)])[:dimension]
+        squared = float(((np.array(list(setting.values())) - peak) ** 2).sum())
+        reward = function(squared) + float(errors[step])
+        optimizer.tell(setting, reward if absurd is None else absurd)
+        return squared
+
+    for step in range(WARM):
+        play(step)
+    start = optimizer.snapshot()
+    for absurd in ABSURD:
+        optimizer.restore(start)
+        play(WARM, absurd)
+        means.append(float(np.mean([play(step) for step in range(WARM + 1, WARM + AFTER)])))
+    return means

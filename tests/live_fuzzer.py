@@ -1,0 +1,181 @@
+"""Any argument anywhere in the public interface of live use: a DriftpeakError, or it works.
+
+Run as `live_fuzzer.py CASES SEED`; prints how many calls were refused.
+"""
+
+import random
+import sys
+import warnings
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+import driftpeak as dp
+
+HUGE = 10**400
+DIGITS = 10**5000  # more than Python writes out
+STATED = [
+    (lambda: dp.Integer(0, np.timedelta64(5)), "integer"),
+    (lambda: dp.Box("x"), "maps names"),
+    (lambda: dp.Box(x=3), "Float, Integer or Categorical"),
+    (lambda: dp.Arms(3, names=5), "sequence of texts"),
+    (lambda: dp.Grid([[0], [1, 2]], size=5), "low < high"),
+    (lambda: dp.DriftingGP(width=5), "driftpeak.widths"),
+]
+ODD = [
+    *[
+        None,
+        True,
+        False,
+        0,
+        -1,
+        3,
+        1001,
+        2**63,
+        2**64,
+        HUGE,
+        -HUGE,
+        DIGITS,
+        0.5,
+        -0.0,
+        1e308,
+        -1e308,
+    ],
+    *[float("nan"), float("inf"), Decimal("NaN"), Fraction(HUGE, 3), 3j, np.float32(2), np.int8(1)],
+    *[
+        np.float64("nan"),
+        np.timedelta64(3, "s"),
+        np.datetime64("NaT"),
+        np.datetime64("12000-01-01"),
+    ],
+    *[datetime.max, datetime.min, datetime(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), "now"],
+    *["", "abc", "\0", "\ud800", "x" * 5000, b"x", [], [1], [[]], {}, {"x": 1}, {"arm": []}],
+    *[
+        {"x": 0.5, "k": "a"},
+        {"x": HUGE, "k": "a"},
+        {"x": 0.5, "k": float("nan")},
+        {1: 2},
+        {"arm": 0},
+    ],
+    *[
+        {"arm": "1"},
+        {"arm": DIGITS},
+        {"arm": np.timedelta64(0)},
+        object(),
+        np.zeros(3),
+        np.zeros(0),
+    ],
+    *[np.array("x"), set(), range(3), timedelta(1), lambda: 1, ("x",), {"x": {}, "k": ()}],
+]
+
+
+def spaces():
+    box = dp.Box(x=dp.Float(0, 1), k=dp.Categorical("a", "b"))
+    return [dp.Optimizer(box, maximize=True), dp.Optimizer(dp.Arms(3), maximize=False)]
+
+
+def calls(optimizer, generator):
+    """A call with one to three odd arguments."""
+    odd = lambda: generator.choice(ODD)  # noqa: E731
+    setting = {"arm": 0} if isinstance(optimizer.space, dp.Arms) else {"x": 0.5, "k": "a"}
+    return generator.choice(
+        [
+            ("ask", lambda: optimizer.ask(odd())),
+            ("ask", lambda: optimizer.ask(count=odd())),
+            ("tell", lambda: optimizer.tell(odd(), odd())),
+            ("tell", lambda: optimizer.tell(odd(), 1.0)),
+            ("tell", lambda: optimizer.tell(setting, odd())),
+            ("tell", lambda: optimizer.tell(setting, 1.0, odd())),
+            ("cancel", lambda: optimizer.cancel(odd())),
+            ("forget", lambda: optimizer.forget(odd())),
+            ("best", lambda: optimizer.best(odd())),
+            ("belief", lambda: optimizer.belief(odd())),
+            ("belief", lambda: optimizer.belief([setting], odd())),
+            ("belief", lambda: optimizer.belief([odd()])),
+            ("peaks", lambda: optimizer.peaks(odd())),
+            ("peaks", lambda: optimizer.peaks([odd()])),
+            ("diagnostics", lambda: optimizer.diagnostics(odd())),
+            ("side_queries", lambda: optimizer.side_queries(odd())),
+            ("answer", lambda: optimizer.answer(odd(), odd())),
+            ("answer", lambda: optimizer.answer([setting], [odd()], odd())),
+            ("restore", lambda: optimizer.restore(odd())),
+            ("apply", lambda: optimizer.apply(odd())),
+        ]
+    )
+
+
+def makers(generator):
+    """Something made of odd arguments."""
+    odd = lambda: generator.choice(ODD)  # noqa: E731
+    box = dp.Box(x=dp.Float(0, 1))
+    return generator.choice(
+        [
+            ("Float", lambda: dp.Float(odd(), odd())),
+            ("Float log", lambda: dp.Float(odd(), odd(), log=True)),
+            ("Integer", lambda: dp.Integer(odd(), odd())),
+            ("Categorical", lambda: dp.Categorical(odd(), odd())),
+            ("Box", lambda: dp.Box(odd())),
+            ("Box x", lambda: dp.Box(x=odd())),
+            ("Arms", lambda: dp.Arms(odd())),
+            ("Arms names", lambda: dp.Arms(2, names=odd())),
+            ("Grid", lambda: dp.Grid(odd(), size=3)),
+            ("Grid size", lambda: dp.Grid([0, 1], size=odd())),
+            ("DriftingGP", lambda: dp.DriftingGP(width=odd())),
+            ("DriftingGP forgetting", lambda: dp.DriftingGP(forgetting=odd())),
+            ("DriftingGP capacity", lambda: dp.DriftingGP(capacity=odd())),
+            ("Optimizer", lambda: dp.Optimizer(odd(), maximize=True)),
+            ("maximize", lambda: dp.Optimizer(box, maximize=odd())),
+            ("seed", lambda: dp.Optimizer(box, maximize=True, seed=odd())),
+            ("horizon", lambda: dp.Optimizer(box, maximize=True, horizon=odd())),
+            ("policy", lambda: dp.Optimizer(box, maximize=True, policy=[odd()])),
+        ]
+    )
+
+
+def fuzz(cases, seed):
+    """How many calls were refused; every refusal is a DriftpeakError and changes nothing."""
+    generator, refused, wrong = random.Random(seed), 0, []
+    optimizers = spaces()
+    for case in range(cases):
+        if case % 2:
+            name, call = makers(generator)
+            state = None
+        else:
+            optimizer = generator.choice(optimizers)
+            name, call = calls(optimizer, generator)
+            state = optimizer.snapshot()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                call()
+        except dp.DriftpeakError as error:
+            refused += 1
+            text = str(error)
+            if not text.isprintable() or len(text) > 600:
+                wrong.append((case, name, "text", text[:100]))
+            if state is not None and optimizer.snapshot() != state:
+                wrong.append((case, name, "changed", text[:100]))
+        except Exception as error:
+            wrong.append((case, name, type(error).__name__, str(error)[:100]))
+        if case % 100 == 99:
+            optimizers = spaces()
+    assert not wrong, "\n".join(map(str, wrong))
+    return refused
+
+
+def check_words():
+    """Some refusals, word by word."""
+    for make, words in STATED:
+        text = ""
+        try:
+            make()
+        except dp.DriftpeakError as error:
+            text = str(error)
+        assert words in text, (words, text)
+
+
+if __name__ == "__main__":
+    check_words()
+    print(fuzz(int(sys.argv[1]), int(sys.argv[2])))
