@@ -38,9 +38,8 @@ def wait_for(count, path, process):
 
 def events(storage, name):
     store = open_store(storage, name)
-    with store.locked():
-        assert store.describe() is not None
-        return [from_dict(written) for _, written in store.read(store.start())]
+    assert store.describe() is not None
+    return [from_dict(written) for _, written in store.read(store.start()).events]
 
 
 def check(storage, name, acknowledged):

@@ -190,7 +190,7 @@ def test_a_locked_study_says_so(storage, name):
         optimizer._study.store.locked(),
         pytest.raises(dp.DriftpeakError, match=r"is locked.*0\.2 s"),
     ):
-        dp.Optimizer.load(impatient)
+        dp.Optimizer.load(impatient).ask()
     assert dp.Optimizer.load(impatient).ask().id == 1
 
 
@@ -202,12 +202,12 @@ def test_a_locked_study_says_so(storage, name):
         ("journal://study", "write journal:///PATH"),
         ("journal:///no/such/folder", "there is no folder"),
         ("no/such/folder/study", "there is no folder"),
-        ("sqlite://", "is no file"),
+        ("sqlite://", "would not last"),
         ("sqlite:///no/such/folder/study", "unable to open"),
         ("sqlite:///x?timeout=soon", "timeout must be a number"),
         ("journal:///x?timeout=-1", "timeout must be a number"),
         ("postgresql://nobody@127.0.0.1:1/none", "refused"),
-        ("/dev/null", "is no journal of driftpeak"),
+        ("/dev/null", "is no file, and so no journal"),
         ("", "storage must be"),
         (7, "storage must be"),
     ],
@@ -242,42 +242,63 @@ def test_names(tmp_path):
 def test_a_journal_cut_anywhere_loses_only_what_was_never_confirmed(tmp_path):
     """As a power cut leaves it: every line that was finished counts, the torn one is dropped."""
     whole = made(tmp_path).read_bytes()
-    ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")]
+    ends = [place + 1 for place, byte in enumerate(whole) if byte == ord("\n")][1:]
     cut = tmp_path / "cut"
     places = np.random.default_rng(0).integers(ends[0], len(whole), 12)
     for place in [*map(int, places), ends[3], ends[3] - 1]:
         cut.write_bytes(whole[:place])
         before = max(end for end in ends if end <= place)
+        following = min((end for end in ends if end > place), default=0)
+        torn = place not in (before, following - 1)  # only its newline is missing: it is whole
+        _confirm(cut, whole[:place].count(b"\n") - 2 + (place == following - 1))
+        left = cut.read_bytes()
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             optimizer = dp.Optimizer.load(cut)
-        assert len(said) == (place != before)
-        assert cut.read_bytes() == whole[:before]
-        for one in optimizer.pending():
-            optimizer.tell(one, live_worker.reward(one))
-        play(optimizer, 6 - len(optimizer.history()))
+            optimizer.pending()
+            assert len(said) == torn  # once
+            assert cut.read_bytes() == left
+            for one in optimizer.pending():
+                optimizer.tell(one, live_worker.reward(one))
+            play(optimizer, 6 - len(optimizer.history()))
+        assert len(said) <= 2 * torn  # and what was cut off
         assert cut.read_bytes() == whole
+        kept = tmp_path / f"cut.cut-{before}"
+        assert kept.exists() == torn
+        if torn:
+            assert kept.read_bytes() == whole[before:place]
+            kept.unlink()
 
 
-def test_a_journal_cut_in_its_description_is_begun_again(tmp_path):
-    path = made(tmp_path, 0)
-    whole = path.read_bytes()
-    for place in (0, 5, len(whole) - 1):
-        path.write_bytes(whole[:place])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore" if place else "error")
-            assert live_worker.make(path).history() == []
-        assert path.read_bytes() == whole
+def _confirm(path, count):
+    """Write the head that a journal has whose program was stopped within its last call."""
+    content = path.read_bytes()
+    begin = content.index(b"\n") + 1
+    events = content[begin + journal.HEAD :].split(b"\n")[:count]
+    check = int(re.findall(rb'"check":"(\w+)"', (events or [content[:begin]])[-1])[-1], 16)
+    head = journal.Head.of(content[begin : begin + journal.HEAD])
+    line = journal.Head(head.id, count, check).line()
+    path.write_bytes(content[:begin] + line + content[begin + journal.HEAD :])
 
 
-def test_a_torn_line_is_told_of(tmp_path):
+def test_an_empty_file_becomes_a_journal(tmp_path):
+    path = tmp_path / "study"
+    path.touch()
+    assert live_worker.make(path).ask().id == 1
+
+
+def test_a_torn_line_is_told_of_and_kept(tmp_path):
     path = made(tmp_path)
-    path.write_bytes(path.read_bytes() + b'{"event":"Told"')
-    with pytest.warns(
-        dp.DriftpeakWarning, match="15 bytes from byte .* nothing that was confirmed"
-    ):
-        dp.Optimizer.load(path)
-    dp.Optimizer.load(path)  # repaired
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"event":"Told"')
+    with pytest.warns(dp.DriftpeakWarning, match="15 bytes, .* nothing that was confirmed"):
+        optimizer = dp.Optimizer.load(path)
+    assert path.read_bytes() == whole + b'{"event":"Told"'
+    with pytest.warns(dp.DriftpeakWarning, match=r"15 bytes from byte \d+ were cut off, and are k"):
+        optimizer.ask()
+    (kept,) = tmp_path.glob("study.cut-*")
+    assert kept.read_bytes() == b'{"event":"Told"'
+    assert dp.Optimizer.load(path).pending() == optimizer.pending()
 
 
 def test_a_changed_journal_is_refused_with_the_place(tmp_path):
@@ -286,8 +307,8 @@ def test_a_changed_journal_is_refused_with_the_place(tmp_path):
     lines = whole.splitlines(keepends=True)
     changes = {
         whole.replace(b'"reward":', b'"reward":9', 1): r"event 2, byte \d+: its checksum is wrong",
-        b"".join(lines[:3] + lines[4:]): "event 3, byte",  # one is missing
-        b"".join([*lines[:3], lines[4], lines[3], *lines[5:]]): "event 3, byte",
+        b"".join(lines[:4] + lines[5:]): "event 3, byte",  # one is missing
+        b"".join([*lines[:4], lines[5], lines[4], *lines[6:]]): "event 3, byte",
         whole + b"\n": "event 13, byte",
         whole.replace(b'"seed":3', b'"seed":4', 1): "event 0, byte 0",
     }
@@ -296,11 +317,19 @@ def test_a_changed_journal_is_refused_with_the_place(tmp_path):
         with pytest.raises(dp.DriftpeakError, match=f"corrupt at {said}"):
             dp.Optimizer.load(path)
         assert path.read_bytes() == content
-    for content in (b"time,value\n1,2\n", b"something", b"\n"):
+    stripped = whole.replace(b"\n", b"")
+    thesis = b'{"study": "thesis data", "rows": [1]}'
+    for content in (b"time,value\n1,2\n", b"something", b"\n", b"{", thesis):
         path.write_bytes(content)
-        with pytest.raises(dp.DriftpeakError, match="is no journal of driftpeak"):
-            live_worker.make(path)
+        for look in (live_worker.make, dp.Optimizer.load):
+            with pytest.raises(dp.DriftpeakError, match="is no journal of driftpeak"):
+                look(path)
         assert path.read_bytes() == content
+    path.write_bytes(stripped)
+    with pytest.raises(dp.DriftpeakError, match="the checksum of its description is wrong"):
+        live_worker.make(path)
+    assert path.read_bytes() == stripped
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_journal_that_shrinks_under_its_optimiser_is_refused(tmp_path):
@@ -308,7 +337,7 @@ def test_a_journal_that_shrinks_under_its_optimiser_is_refused(tmp_path):
     optimizer = dp.Optimizer.load(path)
     whole = path.read_bytes()
     path.write_bytes(whole[:900])
-    with pytest.raises(dp.DriftpeakError, match="it has become shorter"):
+    with pytest.raises(dp.DriftpeakError, match="has become shorter: 12 events had been confirmed"):
         optimizer.ask()
     path.write_bytes(whole)
     assert optimizer.ask().id == 7
@@ -356,7 +385,13 @@ def test_a_bad_snapshot_costs_time_only(tmp_path, monkeypatch):
     kept = Path(f"{path}.snapshot")
     good = kept.read_bytes()
     expected = dp.Optimizer.load(path).history()
-    for bad in (good[:-1], b"", b"{}\n", good.replace(b'"format": 3', b'"format": 1')):
+    for bad in (
+        good[:-1],
+        b"",
+        b"{}\n",
+        good.replace(b'"format": 3', b'"format": 1'),
+        b"no layout",
+    ):
         kept.write_bytes(bad)
         with pytest.warns(dp.DriftpeakWarning, match="all events are read instead"):
             assert dp.Optimizer.load(path).history() == expected

@@ -6,6 +6,8 @@ What is printed is JSON; warnings and mistakes go to the error output.
 import json
 import math
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -135,6 +137,15 @@ def show(store: Store, name: Name = None) -> None:
 
 
 @live_app.command()
+def verify(store: Store, name: Name = None) -> None:
+    """Check all of a study against its checksums; nothing is changed."""
+    from driftpeak.live.storage import open_store
+    from driftpeak.live.storage import verify as check
+
+    _print(check(open_store(store, name)))
+
+
+@live_app.command()
 def cancel(
     store: Store,
     name: Name = None,
@@ -217,7 +228,28 @@ def plot(
 def _load(store: str, name: str | None) -> "Optimizer":
     from driftpeak.live import Optimizer
 
-    return Optimizer.load(store, name)
+    with _reading() as progress:
+        return Optimizer.load(store, name, progress=progress)
+
+
+@contextmanager
+def _reading() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar while a long study is read, on the error output: what goes out is JSON."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        tasks: list[Any] = []
+
+        def show(done: int, total: int) -> None:
+            if not tasks:
+                tasks.append(bar.add_task("reading the study", total=total))
+            bar.update(tasks[0], completed=done, total=total)
+
+        yield show
 
 
 def _content(given: str) -> str:

@@ -5,12 +5,14 @@ state changes by events alone (`asked`, `told`, ...); everything else looks and 
 """
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.live.coding import Vector
+from driftpeak.live.memory import Memory
 
 Arrays = dict[str, np.ndarray]
 
@@ -91,6 +93,20 @@ class Engine(ABC):
     @abstractmethod
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         """Take the state that `save` gave."""
+
+    def mark(self) -> Any:
+        """What is needed to come `back` to this state, quickly.
+
+        Attributes are taken to be replaced, never changed in place, but for lists, dictionaries
+        and `Memory`.
+        """
+        changing = (list, dict, Memory)
+        return {k: copy(v) if isinstance(v, changing) else v for k, v in vars(self).items()}
+
+    def back(self, mark: Any) -> None:
+        """Undo all events since a mark."""
+        vars(self).clear()
+        vars(self).update(mark)
 
     def lesson(self) -> dict[str, Any] | None:
         """Hyperparameters learned just now, if it is time to learn."""

@@ -1,6 +1,7 @@
 """The books of a study: which suggestions are out, what was told, and how its times are counted."""
 
 from collections import deque
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,12 @@ class Ledger:
     def show(self, time: float) -> Any:
         """A time of the study, as the user writes it."""
         return show_time(time, self.kind)
+
+    def copy(self) -> "Ledger":
+        """The same books; what is written into one does not stand in the other."""
+        copied = copy(self)
+        copied.pending, copied.history = self.pending.copy(), self.history.copy()
+        return copied
 
     def save(self) -> dict[str, Any]:
         """Everything, for JSON."""

@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import warnings
+import weakref
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +36,7 @@ from driftpeak.live.ledger import Ledger
 from driftpeak.live.policy_data import policy_from_data, policy_to_data
 from driftpeak.live.policy_engine import PolicyEngine
 from driftpeak.live.storage import Storage, Study, check_format, open_store
+from driftpeak.live.storage.study import Progress, missing
 from driftpeak.live.suggestion import Estimate, Observation, Suggestion
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Policy
@@ -44,6 +47,7 @@ SURPRISE = 1_000.0  # deviations from what a policy with stated noise expects, w
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Method = Callable[Concatenate["Optimizer", Arguments], Result]
+_OPTIMISERS: "weakref.WeakSet[Optimizer]" = weakref.WeakSet()
 
 
 def _changing(method: Method[Arguments, Result]) -> Method[Arguments, Result]:
@@ -52,10 +56,10 @@ def _changing(method: Method[Arguments, Result]) -> Method[Arguments, Result]:
     @wraps(method)
     def durable(self: "Optimizer", /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
         with self._lock:
+            self._lesson = None
             if self._study is None:
                 return method(self, *args, **named)
-            with self._study.changing():
-                return method(self, *args, **named)
+            return self._study.change(lambda: method(self, *args, **named), self.on_event)
 
     return durable
 
@@ -96,6 +100,7 @@ class Optimizer:
         storage: where the study is kept: see `driftpeak.live.storage.open_store`. A study that is
             there already goes on.
         name: of the study in the storage; by default the only one there, or "study".
+        progress: called as `progress(done, total)` now and then while a long study is read.
 
     Raises:
         DriftpeakError: something that is no space or no policy, `maximize` not True or False, or a
@@ -113,25 +118,29 @@ class Optimizer:
         horizon: int = 100_000,
         storage: Storage | None = None,
         name: str | None = None,
+        progress: Progress | None = None,
     ) -> None:
         if not isinstance(maximize, bool):
             raise DriftpeakError(f"maximize must be True or False; got {shown(maximize)}")
         self._lock = RLock()  # one call at a time; a call may make others
+        self._lesson: tuple[int, dict[str, Any] | None] | None = None  # found in this call
         self.space, self.maximize = space, maximize
         self.seed = at_least_integer("seed", seed, 0)
         if self.seed > LARGEST_SEED:
             raise DriftpeakError(f"seed must be at most 2**63 - 1; got {shown(seed)}")
         self.coding = make_coding(space)
         self.on_event: Callable[[Event], None] = _ignore
-        """Called with every event that happens here, before it takes effect."""
+        """Called with every event that happens here: before it takes effect, or, with a storage,
+        once it is durable."""
         self._sign = 1.0 if maximize else -1.0
+        _OPTIMISERS.add(self)
         self.policy = DriftingGP() if policy is None else policy
         self.horizon = at_least_integer("horizon", horizon, 1)
         self._engine = self._make_engine(self.policy, self.horizon)
         self._study: Study | None = None
         self.begin()
         if storage is not None:
-            self._study = Study(open_store(storage, name), self, self.describe())
+            self._study = Study(open_store(storage, name), self, self.describe(), progress)
         elif name is not None:
             raise DriftpeakError("a name needs a storage to be kept in")
 
@@ -142,6 +151,7 @@ class Optimizer:
         name: str | None = None,
         *,
         policy: Policy | DriftingGP | None = None,
+        progress: Progress | None = None,
     ) -> "Optimizer":
         """Go on with a study that is kept in a storage.
 
@@ -149,6 +159,7 @@ class Optimizer:
             storage: a path, `journal:///path`, `sqlite:///path` or `postgresql://...`.
             name: of the study; may be left out if it is the only one.
             policy: the policy again, if a part of it is not driftpeak's own.
+            progress: called as `progress(done, total)` now and then while a long study is read.
 
         Raises:
             DriftpeakError: no such study, another policy than the study's, a storage that is locked
@@ -157,8 +168,7 @@ class Optimizer:
         store = open_store(storage, name)
         found = store.describe()
         if found is None:
-            wanted = "no study" if store.name is None else f"no study {store.name!r}"
-            raise DriftpeakError(f"there is {wanted} in {store.where}.{store.others()}")
+            raise missing(store)
         check_format(found, store)
         return cls(
             space_from_data(found["space"]),
@@ -167,6 +177,7 @@ class Optimizer:
             seed=found["seed"],
             horizon=found["horizon"],
             storage=store,
+            progress=progress,
         )
 
     @property
@@ -272,10 +283,15 @@ class Optimizer:
             expected = (self._sign * expected[0], expected[1])
             self._warn_of_surprise(reward, *expected)
         self._commit(happened.Told(number, when, kind, parameters, reward, expected))
-        with _computing():
-            lesson = self._engine.lesson()
-        if lesson is not None:
-            self._commit(happened.Learned(lesson))
+        self._learn()
+
+    def _learn(self) -> None:
+        """Learn hyperparameters if it is time to; once, however often this call is repeated."""
+        if self._lesson is None or self._lesson[0] != self._lessons:
+            with _computing():
+                self._lesson = self._lessons, self._engine.lesson()
+        if self._lesson[1] is not None:
+            self._commit(happened.Learned(self._lesson[1]))
 
     def _warn_of_surprise(self, reward: float, mean: float, deviation: float) -> None:
         if not isinstance(self.policy, BeliefPolicy):
@@ -453,6 +469,16 @@ class Optimizer:
         with _computing():
             self._engine.reset()
         self._ledger = Ledger()
+        self._lessons = 0  # learned since
+
+    def mark(self) -> Any:
+        """What is needed to come `back` to this state, quickly."""
+        return self._ledger.copy(), self._engine.mark(), self._lessons
+
+    def back(self, mark: Any) -> None:
+        """Undo all events since a mark."""
+        self._ledger, engine, self._lessons = mark
+        self._engine.back(engine)
 
     def apply(self, event: Event) -> None:
         """Let an event take effect that happened here or elsewhere, in this very study."""
@@ -506,9 +532,10 @@ class Optimizer:
         return zlib.crc32(json.dumps(self.describe(), sort_keys=True).encode())
 
     def _commit(self, event: Event) -> None:
-        if self._study is not None:
+        if self._study is None:
+            self.on_event(event)
+        else:
             self._study.add(event)
-        self.on_event(event)
         self.apply(event)
 
     def _apply(self, event: Event) -> None:
@@ -520,6 +547,7 @@ class Optimizer:
                 self._engine.told(event.parameters, self._sign * event.reward, event.time)
             case happened.Learned():
                 self._engine.learned(event.values)
+                self._lessons += 1
             case happened.Answered():
                 signed = [None if one is None else self._sign * one for one in event.answers]
                 self._engine.answered(event.queries, signed, event.time)
@@ -582,3 +610,15 @@ def _stored_policy(found: dict[str, Any]) -> Any:
             f"study {found['name']!r} cannot make its policy again: {error}. Give the whole policy "
             "again, Optimizer.load(..., policy=...)"
         ) from None
+
+
+def _after_fork() -> None:
+    """In a child process: another thread of the parent may have held what it does not hold here."""
+    for optimizer in _OPTIMISERS:
+        optimizer._lock = RLock()
+        if optimizer._study is not None:
+            optimizer._study.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -5,14 +5,25 @@ from urllib.parse import parse_qs
 
 from driftpeak.errors import DriftpeakError, positive
 from driftpeak.live.storage.journal import Journal
-from driftpeak.live.storage.store import Position, Store
-from driftpeak.live.storage.study import Study, check_format
+from driftpeak.live.storage.store import News, Position, Store, in_line
+from driftpeak.live.storage.study import Study, check_format, verify
 
-__all__ = ["Journal", "Position", "Storage", "Store", "Study", "check_format", "open_store"]
+__all__ = [
+    "Journal",
+    "News",
+    "Position",
+    "Storage",
+    "Store",
+    "Study",
+    "check_format",
+    "open_store",
+    "verify",
+]
 
 Storage = str | Path | Store
-TIMEOUT = 30.0  # seconds to wait for another process, which may be compiling its first suggestion
+TIMEOUT = 30.0  # seconds to wait for another process
 KINDS = "a path, journal:///PATH, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE"
+NEEDED = "this storage needs {}: pip install 'driftpeak[live-sql]'"
 
 
 def open_store(storage: Storage, name: str | None = None) -> Store:
@@ -25,27 +36,37 @@ def open_store(storage: Storage, name: str | None = None) -> Store:
         name: of the study; by default the only one there is.
 
     Raises:
-        DriftpeakError: no such kind of storage, or what it needs is not installed.
+        DriftpeakError: no such kind of storage, or what it needs is not installed. Nothing of an
+            address that may hold a password is in the message.
     """
-    if name is not None and (not isinstance(name, str) or not name):
-        raise DriftpeakError(f"a study's name must be a string that is not empty; got {name!r}")
+    if name is not None and (not isinstance(name, str) or not name or not _is_text(name)):
+        raise DriftpeakError(
+            "a study's name must be a string that is not empty, without null characters; got "
+            f"{name!r}"
+        )
     if isinstance(storage, Store):
         return storage
     if isinstance(storage, Path):
-        return Journal(storage, name, TIMEOUT)
+        return Journal(_checked(storage), name, TIMEOUT)
     if not isinstance(storage, str) or not storage:
         raise DriftpeakError(f"storage must be {KINDS}; got {storage!r}")
     scheme, separator, rest = storage.partition("://")
-    if not separator:
-        return Journal(Path(storage), name, TIMEOUT)
-    if scheme == "journal":
+    if scheme == "journal" and separator:
         path, _, query = rest.partition("?")
         if not path.startswith("/") or path == "/":
-            raise DriftpeakError(f"write journal:///PATH; got {storage!r}")
-        return Journal(Path(path[1:]), name, _timeout(parse_qs(query).get("timeout", [])))
-    if scheme.partition("+")[0] not in ("sqlite", "postgresql"):
-        raise DriftpeakError(f"storage must be {KINDS}; got {storage!r}")
-    return _open_database(storage, name)
+            raise DriftpeakError(f"write journal:///PATH; got {in_line(storage)}")
+        timeout = _timeout(parse_qs(query).get("timeout", []))
+        return Journal(_checked(Path(path[1:])), name, timeout)
+    if scheme.partition("+")[0] in ("sqlite", "postgresql") and separator:
+        return _open_database(storage, name)
+    from driftpeak.live.storage.addresses import looks_like_address
+
+    if separator or looks_like_address(storage):
+        raise DriftpeakError(
+            f"storage must be {KINDS}; what was given, which may hold a password and is not shown, "
+            "is none of these"
+        )
+    return Journal(_checked(Path(storage)), name, TIMEOUT)
 
 
 def _open_database(storage: str, name: str | None) -> Store:
@@ -55,21 +76,42 @@ def _open_database(storage: str, name: str | None) -> Store:
         from driftpeak.live.storage.postgresql import PostgreSQL
         from driftpeak.live.storage.sqlite import SQLite
     except ModuleNotFoundError as error:
+        raise DriftpeakError(NEEDED.format(error.name)) from None
+    if storage.partition("://")[2].count("@") > 1:
         raise DriftpeakError(
-            f"this storage needs {error.name}: pip install 'driftpeak[live-sql]'"
-        ) from None
+            "an address has one @, before the host: write %40 for one in a password"
+        )
     try:
         url = sa.make_url(storage)
-        timeout = _timeout(url.query.get("timeout"))
-        url = url.difference_update_query(["timeout"])
-        kind = SQLite if url.get_backend_name() == "sqlite" else PostgreSQL
+    except (sa.exc.ArgumentError, ValueError):  # whose texts may repeat the address
+        raise DriftpeakError(f"storage must be {KINDS}; this address cannot be read") from None
+    timeout = _timeout(url.query.get("timeout"))
+    url = url.difference_update_query(["timeout"])
+    kind = SQLite if url.get_backend_name() == "sqlite" else PostgreSQL
+    try:
         return kind(url, name, timeout)
-    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError) as error:
-        raise DriftpeakError(f"storage must be {KINDS}: {error}") from None
-    except ModuleNotFoundError as error:
+    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, TypeError, UnicodeError):
         raise DriftpeakError(
-            f"this storage needs {error.name}: pip install 'driftpeak[live-sql]'"
+            f"storage must be {KINDS}; there is no such driver, or it does not take these options"
         ) from None
+    except ModuleNotFoundError as error:
+        raise DriftpeakError(NEEDED.format(error.name)) from None
+
+
+def _checked(path: Path) -> Path:
+    text = str(path)
+    if "\0" in text:
+        raise DriftpeakError(f"a path has no null characters; got {text!r}")
+    return path
+
+
+def _is_text(name: str) -> bool:
+    """Whether every database can hold it."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in name
 
 
 def _timeout(given: str | tuple[str, ...] | list[str] | None) -> float:

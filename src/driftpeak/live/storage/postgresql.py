@@ -17,16 +17,17 @@ class PostgreSQL(Database):
     def _make_engine(self, url: sa.URL) -> sa.Engine:
         if url.drivername == "postgresql":
             url = url.set(drivername="postgresql+psycopg")
-        return sa.create_engine(url, pool_pre_ping=True)  # a server may have been restarted
+        # a server may have been restarted
+        return sa.create_engine(url, pool_pre_ping=True)
 
-    def _lock(self, connection: sa.Connection) -> None:
+    def _begin(self, connection: sa.Connection) -> None:
         wait = sa.text("SELECT set_config('lock_timeout', :wait, true)")
         connection.execute(wait, {"wait": f"{max(round(1000 * self.timeout), 1)}ms"})
-        # one lock for all studies of a database: it is held for milliseconds, and also guards the
-        # making of tables
-        connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": OURS})
         # a server may be told not to wait for its disk: here it must
         connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
+
+    def _guard_tables(self, connection: sa.Connection) -> None:
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": OURS})
 
     def _is_locked(self, error: DBAPIError) -> bool:
         return getattr(error.orig, "sqlstate", None) == NOT_AVAILABLE

@@ -15,7 +15,9 @@ class SQLite(Database):
 
     def __init__(self, url: sa.URL, name: str | None, timeout: float) -> None:
         if url.database in (None, "", ":memory:"):
-            raise DriftpeakError(f"{url} is no file, and would not last: sqlite:///study.db does")
+            raise DriftpeakError(
+                "an sqlite address without a file would not last: sqlite:///study.db does"
+            )
         self.path = Path(str(url.database))
         super().__init__(url, name, timeout)
 
@@ -31,12 +33,16 @@ class SQLite(Database):
         @sa.event.listens_for(engine, "begin")
         def begun(connection: sa.Connection) -> None:
             # with the right to write from the start: two that read first could not both go on
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            write = connection.get_execution_options().get("driftpeak_write", True)
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
         return engine
 
-    def _lock(self, connection: sa.Connection) -> None:
-        pass  # begun as such
+    def _begin(self, connection: sa.Connection) -> None:
+        pass  # as such
+
+    def _guard_tables(self, connection: sa.Connection) -> None:
+        pass  # nobody else can write now
 
     def _is_locked(self, error: DBAPIError) -> bool:
         return "database is locked" in str(error.orig)
@@ -45,6 +51,12 @@ class SQLite(Database):
         return super()._names() if self.path.exists() else []
 
     def describe(self) -> dict[str, Any] | None:
-        if self._connection is None and not self.path.exists():
+        if not self.path.exists():
             return None  # looking must not make a file
         return super().describe()
+
+    def inspect(self) -> None:
+        with self._connected() as connection:
+            said = list(connection.exec_driver_sql("PRAGMA integrity_check").scalars())
+        if said != ["ok"]:
+            raise DriftpeakError(f"{self.where} is corrupt: {said[0]}; restore it from a copy")

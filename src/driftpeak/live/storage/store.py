@@ -3,21 +3,29 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
+
+from driftpeak.errors import DriftpeakError
 
 Position = tuple[int, ...]
 """A place between two events: first their number so far, then whatever helps the store find it."""
 
 
+class News(NamedTuple):
+    """Events after some position: how many, and each with the position behind it."""
+
+    number: int
+    events: Iterator[tuple[Position, dict[str, Any]]]
+
+
 class Store(ABC):
     """Where one study is kept: a description, events that only grow in number, and a snapshot.
 
-    Several processes may use the same study. All methods but `locked`, `describe` and those of
-    snapshots are called while it is locked.
+    Several processes may use the same study. Nothing but `create`, `append` and `keep` writes.
 
     Attributes:
         name: of the study; None while it is not known.
-        where: the storage, for messages; without passwords.
+        where: the storage, for messages; without passwords, in one line.
         timeout: seconds to wait for a lock.
     """
 
@@ -27,14 +35,10 @@ class Store(ABC):
 
     @abstractmethod
     def locked(self) -> AbstractContextManager[None]:
-        """Hold the study alone.
-
-        What was appended is on disk when the block has ended, and nothing of it is stored if the
-        block ended by an error.
+        """Hold the study alone: meanwhile nobody else can append.
 
         Raises:
-            DriftpeakError: another process held it for longer than `timeout`, or what was appended
-                could not be stored.
+            DriftpeakError: another process held it for longer than `timeout`.
         """
 
     @abstractmethod
@@ -46,24 +50,32 @@ class Store(ABC):
         return ""
 
     @abstractmethod
-    def create(self, description: dict[str, Any]) -> None:
-        """Begin the study, which does not exist."""
+    def create(self, description: dict[str, Any]) -> bool:
+        """Begin the study; False if it is there already, perhaps since this moment."""
 
     @abstractmethod
     def start(self) -> Position:
         """The position before the first event."""
 
     @abstractmethod
-    def read(self, position: Position) -> Iterator[tuple[Position, dict[str, Any]]]:
-        """The events after a position, each with the position behind it.
+    def read(self, position: Position) -> News:
+        """The events after a position; they are checked as they are taken.
 
         Raises:
-            DriftpeakError: what is stored is corrupt, and where.
+            DriftpeakError: what is stored is corrupt, and where; or it is not the study that was
+                described any more, or has become shorter.
         """
 
     @abstractmethod
-    def append(self, position: Position, events: list[dict[str, Any]]) -> Position:
-        """Store events behind `position`, which is the last there is; the new last position."""
+    def append(self, position: Position, events: list[dict[str, Any]]) -> Position | None:
+        """Store events behind `position`; all of them are on disk when this returns, or none.
+
+        Returns:
+            The new last position; None, and nothing is stored, if others have appended since.
+
+        Raises:
+            DriftpeakError: they could not be stored, or as `read`.
+        """
 
     @abstractmethod
     def holds(self, position: Position) -> bool:
@@ -80,3 +92,33 @@ class Store(ABC):
         Raises:
             DriftpeakError: it could not be written; the old one is still there.
         """
+
+    def after_fork(self) -> None:  # noqa: B027, most have nothing to do
+        """A process was forked, and this is its child: share nothing with the parent."""
+
+    def inspect(self) -> None:  # noqa: B027
+        """What else a store can look at when all of a study is verified.
+
+        Raises:
+            DriftpeakError: something is wrong.
+        """
+
+    # what is wrong, in the same words everywhere
+
+    def _another(self) -> DriftpeakError:
+        return DriftpeakError(
+            f"{self.where} holds another study than when this optimiser opened it: it was "
+            "replaced. Nothing was changed; use Optimizer.load to go on with the one that is there "
+            "now"
+        )
+
+    def _shorter(self, count: int, there: int | str) -> DriftpeakError:
+        return DriftpeakError(
+            f"{self.where} has become shorter: {count} events had been confirmed, {there} are "
+            "there. Nothing was changed; restore it from a copy"
+        )
+
+
+def in_line(text: str) -> str:
+    """Text in one line: what cannot be printed as its escape."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -1,12 +1,12 @@
 """An optimiser's life in a store: read what others have done, then do something, durably."""
 
 import json
+import uuid
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning
 from driftpeak.live.description import space_from_data, space_to_data
@@ -14,9 +14,14 @@ from driftpeak.live.events import Event, from_dict, to_dict
 from driftpeak.live.policy_data import can_be_made, differences
 from driftpeak.live.storage.store import Position, Store
 
-FORMAT = 3  # 1: one kind of drift only; 2: policies by the names of their classes
+FORMAT = 3  # 1: one kind of drift only; 2: policies by the names of their classes, no heads
 EVERY = 1_000  # events between two snapshots
+RACES = 2  # times that others may be quicker, before the study is held
+STEP = 200  # events between two reports of progress
 DEFAULT_NAME = "study"
+Result = TypeVar("Result")
+Progress = Callable[[int, int], None]
+"""Called with the number of events done, and of all."""
 
 
 @runtime_checkable
@@ -35,136 +40,259 @@ class State(Protocol):
     def restore(self, snapshot: bytes) -> None:
         """Take over a state."""
 
+    def mark(self) -> Any:
+        """What is needed to come `back` to this state, quickly."""
+
+    def back(self, mark: Any) -> None:
+        """Undo all events since a mark."""
+
 
 class Study:
     """A study that is kept, seen from one optimiser.
+
+    Nothing is locked while the optimiser computes: a change is computed first, and stored if nobody
+    else has changed the study meanwhile; otherwise it is undone and computed again. Who has been
+    beaten to it twice holds the study for the third time.
 
     Arguments:
         store: of this one study.
         state: the optimiser, as new; it is brought up to date.
         description: of the optimiser: equal ones have equal states after equal events.
+        progress: told of, now and then, while many events are read.
 
     Raises:
         DriftpeakError: a study of another description, or of a newer driftpeak, has this name; the
             store is locked or corrupt.
     """
 
-    def __init__(self, store: Store, state: State, description: dict[str, Any]) -> None:
-        self.store, self._state = store, state
+    def __init__(
+        self,
+        store: Store,
+        state: State,
+        description: dict[str, Any],
+        progress: Progress | None = None,
+    ) -> None:
+        self.store, self._state, self._progress = store, state, progress
         self._added: list[Event] = []
         self._inside = False
         self._sound = False  # whether the state is that of `_position`
-        with store.locked():
-            found = store.describe()
-            if found is None:
-                name = store.name or DEFAULT_NAME
-                made_by = {"format": FORMAT, "version": version("driftpeak"), "name": name}
-                store.create(made_by | description)
-            else:
-                check_format(found, store)
-                _compare(found, description, store)
-            self._position: Position = store.start()
-            self._catch_up()
+        self._replayed = 0  # events since the newest snapshot
+        found = store.describe()
+        if found is None:
+            name = store.name or DEFAULT_NAME
+            made = {"format": FORMAT, "version": version("driftpeak"), "name": name}
+            made["id"] = uuid.uuid4().hex[:16]
+            if not store.create(made | description):
+                found = store.describe()  # somebody else has just begun it
+        if found is not None:
+            check_format(found, store)
+            _compare(found, description, store)
+        self._known = self._position = store.start()
+        self._catch_up()
 
-    @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Hold the study, up to date; what is added in here is durable in the end, or undone."""
+    def change(self, act: Callable[[], Result], told: Callable[[Event], None]) -> Result:
+        """Do something to the study as it is now; what `act` adds is durable in the end, or undone.
+
+        Arguments:
+            act: adds events, and lets them take effect; called again if somebody else was quicker.
+            told: called with each event once it is durable.
+        """
         if self._inside:
-            yield
-            return
+            return act()
         self._inside = True
         try:
-            with self.store.locked():
-                self._catch_up()
-                before, self._added = self._position[0], []
-                yield
-                if self._added:
-                    written = [to_dict(event) for event in self._added]
-                    after = self.store.append(self._position, written)
+            for _ in range(RACES):
+                done, result = self._attempt(act)
+                if done:
+                    break
+            else:
+                with self.store.locked():
+                    done, result = self._attempt(act)
+                    assert done
+        except BaseException:
+            self._added = []
+            raise
         finally:
             self._inside = False
-        if self._added:
-            self._position, self._sound = after, True
-            if after[0] // EVERY > before // EVERY:
-                self._keep_snapshot()
+        added, self._added = self._added, []
+        for event in added:
+            told(event)
+        if self._replayed >= EVERY:
+            self._keep_snapshot()
+        return result  # type: ignore[return-value]
+
+    def _attempt(self, act: Callable[[], Result]) -> tuple[bool, Result | None]:
+        """Whether it was done, or somebody else was quicker."""
+        self._catch_up()
+        before, self._added = self._state.mark(), []
+        self._sound = False  # until what happens is durable
+        try:
+            result = act()
+        except BaseException:
+            self._state.back(before)
+            self._sound = True
+            raise
+        if not self._added:
+            self._sound = True
+            return True, result
+        after = self.store.append(self._position, [to_dict(event) for event in self._added])
+        if after is None:
+            self._state.back(before)
+        else:
+            self._known = self._position = after
+            self._replayed += len(self._added)
+        self._sound = True
+        return after is not None, result
 
     def refresh(self) -> None:
-        """Read what others have done; the study is not held afterwards."""
+        """Read what others have done."""
         if not self._inside:
-            with self.store.locked():
-                self._catch_up()
+            self._catch_up()
 
     def add(self, event: Event) -> None:
         """Store an event with the rest of this change. The caller lets it take effect."""
-        self._sound = False  # until it is durable: after an error or Ctrl-C, begin again
         self._added.append(event)
+
+    def after_fork(self) -> None:
+        """A process was forked, and this is its child."""
+        self._inside = self._sound = False
+        self.store.after_fork()
 
     def _catch_up(self) -> None:
         if not self._sound:
+            if not self.store.holds(self._known):
+                self.store.describe()  # refuses another study
+                raise DriftpeakError(
+                    f"{self.store.where} is not what it was: event {self._known[0]} is missing, or "
+                    "another than was confirmed. Nothing was changed; restore it from a copy, or "
+                    "use Optimizer.load to go on with what is there now"
+                )
             self._state.begin()
-            self._position = self.store.start()
+            self._position, self._replayed = self.store.start(), 0
             self._restore()
-        self._sound = False
+            self._sound = True
         try:
             self._state.replay(self._news())
-        except (LookupError, TypeError) as error:
+        except DriftpeakError:
+            raise
+        except Exception as error:  # of any kind: whoever wrote the events chose them
             raise DriftpeakError(
                 f"event {self._position[0] + 1} in {self.store.where} does not fit what came "
-                f"before: {error}"
+                f"before: {type(error).__name__} {error}"
             ) from error
-        self._sound = True
+        self._known = max(self._known, self._position)
 
     def _news(self) -> Iterator[Event]:
         """What was added since; the position moves on when the next one is asked for."""
-        for position, written in self.store.read(self._position):
-            yield from_dict(written)
-            self._position = position
+        news = self.store.read(self._position)
+        for number, (position, written) in enumerate(news.events, start=1):
+            event = from_dict(written)
+            self._sound = False  # until it has taken effect
+            yield event
+            self._sound, self._position = True, position
+            self._replayed += 1
+            if self._progress is not None and news.number > STEP and number % STEP == 0:
+                self._progress(number, news.number)
+        if self._progress is not None and news.number > STEP:
+            self._progress(news.number, news.number)
 
     def _restore(self) -> None:
         kept = self.store.snapshot()
         if kept is None:
             return
-        line, _, state = kept.partition(b"\n")
+        position, state = read_snapshot(kept)
         try:
-            head = json.loads(line)
-            whole = head["check"] == zlib.crc32(state)
-            position = tuple(head["position"])
-            known = head["version"] == version("driftpeak") and head["format"] == FORMAT
-        except (ValueError, LookupError, TypeError):
-            whole = known = False
-            position = ()
-        if not (whole and known and self.store.holds(position)):
-            warnings.warn(
-                f"the snapshot in {self.store.where} is of another version or state: all events "
-                "are read instead",
-                DriftpeakWarning,
-                stacklevel=2,
-            )
-            return
-        self._state.restore(state)
-        self._position = position
+            if position is not None and self.store.holds(position):
+                self._state.restore(state)
+                self._position = position
+                return
+        except Exception:  # of whatever layout it is
+            self._state.begin()
+        warnings.warn(
+            f"the snapshot in {self.store.where} is of another version, layout or history: all "
+            "events are read instead",
+            DriftpeakWarning,
+            stacklevel=2,
+        )
 
     def _keep_snapshot(self) -> None:
         """Losing a snapshot loses time only, so a failure is told, and not an error."""
-        state = self._state.snapshot()
-        head = {
-            "format": FORMAT,
-            "version": version("driftpeak"),
-            "position": self._position,
-            "check": zlib.crc32(state),
-        }
         try:
-            self.store.keep(json.dumps(head).encode() + b"\n" + state)
+            self.store.keep(write_snapshot(self._position, self._state.snapshot()))
         except DriftpeakError as error:
             warnings.warn(f"no snapshot was kept: {error}", DriftpeakWarning, stacklevel=2)
+        self._replayed = 0
+
+
+def write_snapshot(position: Position, state: bytes) -> bytes:
+    """A state, bound to a place in a history and to this version, with a checksum of all of it."""
+    head = {"format": FORMAT, "version": version("driftpeak"), "position": position}
+    line = json.dumps(head).encode() + b"\n"
+    return b"%08x\n" % zlib.crc32(line + state) + line + state
+
+
+def read_snapshot(kept: bytes) -> tuple[Position | None, bytes]:
+    """The position and the state; None if they are damaged or of another version."""
+    check, _, rest = kept.partition(b"\n")
+    line, _, state = rest.partition(b"\n")
+    try:
+        if int(check, 16) != zlib.crc32(rest):
+            return None, b""
+        head = json.loads(line)
+        ours = head["version"] == version("driftpeak") and head["format"] == FORMAT
+        return (tuple(head["position"]) if ours else None), state
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None, b""
+
+
+def verify(store: Store) -> dict[str, Any]:
+    """Check every byte of a study against its checksums, and that every event can be read.
+
+    Returns:
+        Its name, the number of events, and whether there is a snapshot and it is of this history.
+
+    Raises:
+        DriftpeakError: no such study, or what is wrong with it, and where.
+    """
+    found = store.describe()
+    if found is None:
+        raise missing(store)
+    check_format(found, store)
+    store.inspect()
+    count = 0
+    for position, written in store.read(store.start()).events:
+        count = position[0]
+        from_dict(written)
+    kept = store.snapshot()
+    snapshot = "none"
+    if kept is not None:
+        place, _ = read_snapshot(kept)
+        fits = place is not None and store.holds(place)
+        snapshot = "of this history" if fits else "of another version or history, not used"
+    return {"name": store.name, "events": count, "snapshot": snapshot}
+
+
+def missing(store: Store) -> DriftpeakError:
+    """There is no such study."""
+    wanted = "no study" if store.name is None else f"no study {store.name!r}"
+    return DriftpeakError(f"there is {wanted} in {store.where}.{store.others()}")
 
 
 def check_format(found: dict[str, Any], store: Store) -> None:
-    """Refuse a study that another version of driftpeak wrote in another way.
+    """Refuse a study that another version of driftpeak wrote in another way, or something else.
 
     Raises:
-        DriftpeakError: naming the versions.
+        DriftpeakError: naming the versions, or what is wrong.
     """
+    if found.get("format") == FORMAT:
+        try:
+            space_from_data(found["space"])
+            kinds = {"name": str, "maximize": bool, "seed": int, "horizon": int}
+            wrong = [name for name, kind in kinds.items() if type(found.get(name)) is not kind]
+        except Exception:  # of any kind: whoever wrote it chose it
+            wrong = ["space"]
+        if wrong:
+            raise DriftpeakError(f"the description of a study in {store.where} has no {wrong[0]}")
     if found.get("format") != FORMAT:
         raise DriftpeakError(
             f"study {found.get('name')!r} in {store.where} was written by driftpeak "

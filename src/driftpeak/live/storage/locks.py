@@ -1,0 +1,65 @@
+"""A lock on an open file: it belongs to the file itself, whatever its name.
+
+A link, a second mount or a new name of the file is the same file and the same lock, and nothing
+lies beside the file that could be deleted. The lock ends when the file is closed, or the process
+ends.
+"""
+
+import errno
+import random
+import sys
+import time
+from typing import BinaryIO
+
+FIRST, LONGEST = 0.0003, 0.004  # seconds between two attempts
+
+if sys.platform == "win32":
+    import msvcrt
+
+    PLACE = 2**40  # beyond any content: what is locked there cannot be read or written
+
+    def _attempt(file: BinaryIO, shared: bool) -> None:
+        place = file.tell()
+        file.seek(PLACE)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        finally:
+            file.seek(place)
+
+    def unlock(file: BinaryIO) -> None:
+        """Give the lock back, also that of a child process that has inherited the file."""
+        file.seek(PLACE)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _attempt(file: BinaryIO, shared: bool) -> None:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+
+    def unlock(file: BinaryIO) -> None:
+        """Give the lock back, also that of a child process that has inherited the file."""
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def lock(file: BinaryIO, *, shared: bool, deadline: float) -> None:
+    """Lock an open file, alone or with others that share it.
+
+    Arguments:
+        deadline: of `time.monotonic`, when to give up.
+
+    Raises:
+        TimeoutError: others held it until the deadline.
+        OSError: this file system has no locks.
+    """
+    wait = FIRST
+    while True:
+        try:
+            return _attempt(file, shared)
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
+                raise
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        time.sleep(wait * random.uniform(0.5, 1.0))
+        wait = min(1.5 * wait, LONGEST)

@@ -1,0 +1,94 @@
+"""Made-up studies, read for ever: `python tests/golden_studies.py` writes those of this format.
+
+Only for a new format: the files of an older one are never written again.
+"""
+
+import sqlite3
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+import driftpeak as dp
+from driftpeak.forgetting import Window
+from driftpeak.live.storage.study import FORMAT
+
+FOLDER = Path(__file__).parent / "golden"
+
+
+def prior() -> dp.Prior:
+    kernel = 2.0 * dp.SE(lengthscale=[0.2, 0.3]) + dp.Matern(nu=1.5, lengthscale=0.4)
+    return dp.Prior(dp.Grid([0, 1], [0, 2], size=[3, 4]), kernel, noise_variance=0.01)
+
+
+def make(storage: str | Path, kind: str) -> dp.Optimizer:
+    """One of the studies, as new."""
+    box = dp.Box(
+        speed=dp.Float(0, 10),
+        gain=dp.Float(1e-3, 1, log=True),
+        stages=dp.Integer(1, 6),
+        coolant=dp.Categorical("water", "oil", 3, True),
+    )
+    match kind:
+        case "box":
+            return dp.Optimizer(box, maximize=True, seed=5, storage=storage, name="kiln")
+        case "rule":
+            policy = dp.DriftingGP(
+                forgetting=Window(9), capacity=64, width=dp.widths.Constant(1.5), learn=False
+            )
+            return dp.Optimizer(box, maximize=False, policy=policy, storage=storage, name="pump")
+    known = prior()
+    policies = {
+        "belief": dp.RandomStart(
+            dp.TVGPUCB(
+                known, drift=0.02, width=dp.widths.IGP(gain=dp.TabulatedGain(np.arange(99.0)))
+            ),
+            steps=2,
+        ),
+        "auto": dp.Auto(known, drifts=(0.0, 0.1), outlier=np.inf),
+        "elimination": dp.RPERP(known, horizon=60, period=20),
+        "opkb": dp.OPKB(known, horizon=60, c1=0.2),
+    }
+    options = {"maximize": True, "horizon": 60, "storage": storage, "name": kind}
+    return dp.Optimizer(known.domain, policy=policies[kind], **options)
+
+
+def play(optimizer: dp.Optimizer, kind: str) -> None:
+    """A dozen made-up events of every sort; none for a policy that takes long to compile."""
+    if kind == "opkb":
+        return
+    start = datetime(2026, 3, 1, 8)
+    for step in range(6):
+        when = start + timedelta(hours=step) if kind == "box" else None
+        one = optimizer.ask(when)
+        optimizer.tell(one, float(np.cos(one.id)))
+    when = start + timedelta(hours=9) if kind == "box" else None
+    optimizer.cancel(optimizer.ask(when))
+    optimizer.tell(dict(optimizer.ask(when)), 0.25, when)
+    if kind == "rule":
+        optimizer.forget(3)
+    if kind == "belief":
+        optimizer.reset()
+        optimizer.tell(optimizer.ask(), 1.0)
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for kind in ("box", "rule", "belief", "auto", "elimination", "opkb"):
+        path = FOLDER / f"format-{FORMAT}-{kind}.jsonl"
+        if path.exists():
+            continue
+        play(make(path, kind), kind)
+    database = FOLDER / "studies.db"
+    for kind in ("box", "belief"):
+        play(make(f"sqlite:///{database}", kind), kind)
+    connection = sqlite3.connect(database)
+    dump = "\n".join(connection.iterdump()) + "\n"
+    connection.close()
+    (FOLDER / f"format-{FORMAT}.sql").write_text(dump)
+    database.unlink()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
