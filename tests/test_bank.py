@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import driftpeak as dp
-from driftpeak.bank import Bank, Level, MarkovMotion, SmoothMotion
+from driftpeak.bank import Bank, Level, MarkovMotion, Oscillation, SmoothMotion, SumMotion
 from driftpeak.bank import level as level_module
 from driftpeak.bank import scale as scale_module
 from driftpeak.bank.scale import Scale
@@ -327,7 +327,96 @@ def test_the_scale_is_bayes_rule_on_a_grid():
     assert beyond <= scale_module.UNLIKELY
 
 
+SUM = SumMotion(
+    [
+        MarkovMotion([0.02, 0.3]),
+        SmoothMotion([0.1, 0.05]),
+        Oscillation([7.0, 12.0], [40.0, np.inf]),
+    ],
+    [[0.3, 0.3, 0.4], [0.5, 0.0, 1.5]],
+)
+
+
+def of_sum(member, lag):
+    """The weighted sum of the parts' correlations."""
+    lag, weights = abs(lag), ([0.3, 0.3, 0.4], [0.25, 0.0, 0.75])[member]
+    markov = (1 - [0.02, 0.3][member]) ** (lag / 2)
+    moved = [0.1, 0.05][member] * lag
+    life, period = [40.0, np.inf][member], [7.0, 12.0][member]
+    parts = (
+        markov,
+        (1 + moved) * np.exp(-moved),
+        np.exp(-lag / life) * np.cos(2 * np.pi * lag / period),
+    )
+    return float(np.dot(weights, parts))
+
+
+@double_precision
+def test_sums_of_motions_are_gaussian_processes():
+    """Five components as a Kalman filter, against dense regression with the summed correlation:
+    posterior, and covariance of the function with itself later."""
+    bank, (times, arms, rewards) = Bank(PRIOR, (SUM,), PRIOR.features), history()
+    state, horizons = learned(bank, times, arms, rewards), [3.0, 10.0]
+    forecast = bank.posterior(state, 0.7)
+    later = bank.persistence(state, 0.7, horizons)
+    now = times[-1] + 0.7
+    for member in range(2):
+        between = np.vectorize(lambda lag, member=member: of_sum(member, lag))
+        gram = PRIOR.gram[np.ix_(arms, arms)] * between(times[:, None] - times[None, :])
+        gram = gram + PRIOR.noise_variance * np.eye(len(arms))
+
+        def cross(at, between=between):
+            return PRIOR.gram[:, arms] * between(at - times)[None, :]
+
+        solved = np.linalg.solve(gram, cross(now).T)
+        np.testing.assert_allclose(forecast.mean[member, 0], rewards @ solved, atol=1e-7)
+        variance = PRIOR.variance - (cross(now) * solved.T).sum(axis=1)
+        np.testing.assert_allclose(forecast.variance[member], variance, atol=1e-7)
+        each = [
+            PRIOR.variance * of_sum(member, h) - (cross(now + h) * solved.T).sum(axis=1)
+            for h in horizons
+        ]
+        np.testing.assert_allclose(later[member], np.mean(each, axis=0), atol=1e-7)
+
+
+@double_precision
+def test_mixing_sums_mixes_the_function():
+    """What is seen of a sum after mixing has the moments of the mixture of what the members saw."""
+    bank = Bank(PRIOR, (MarkovMotion(DRIFTS), SUM), PRIOR.features)
+    state = learned(bank, *history())
+    weights = np.array([0.1, 0.4, 0.2, 0.25, 0.05])
+    before = bank.posterior(state, 0.0)
+    mixed, _ = bank.mix(state, jnp.asarray(weights), 0.2, 1.0, jnp.ones(1))
+    found = bank.posterior(mixed, 0.0)
+    chance = np.where(np.eye(5, dtype=bool), 0.8, 0.05) * weights[:, None]
+    source = (chance / chance.sum(axis=0)).T
+    means, variances = np.asarray(before.mean)[:, 0], np.asarray(before.variance)
+    expected = source @ means
+    spread = source @ (variances + means**2) - expected**2
+    np.testing.assert_allclose(found.mean[:, 0], expected, atol=1e-9)
+    np.testing.assert_allclose(found.variance, spread, atol=1e-7)
+    again = bank.posterior(bank.refresh(mixed), 0.0)
+    np.testing.assert_allclose(again.variance, found.variance, atol=1e-7)
+
+
+@double_precision
+def test_a_sum_forgets_as_fast_as_its_half_life():
+    motion = SumMotion([MarkovMotion([0.001]), MarkovMotion([0.2])], [0.6, 0.4])
+    drift = float(motion.drift[0])
+    half = 2 * np.log(0.5) / np.log1p(-drift)
+    np.testing.assert_allclose(motion.correlation(half), 0.5, atol=1e-9)
+
+
 def test_bad_motions():
+    for make, message in (
+        (lambda: Oscillation([0.0], [1.0]), "periods must be .* above 0"),
+        (lambda: Oscillation([5.0], [-1.0]), "lifetimes must be 1 numbers above 0"),
+        (lambda: SumMotion([], []), "at least one motion"),
+        (lambda: SumMotion([MarkovMotion([0.1])], [1.0, 2.0]), "weights must be 1 numbers"),
+        (lambda: SumMotion([MarkovMotion([0.1]), MarkovMotion([0.1, 0.2])], [1, 1]), "equally"),
+    ):
+        with pytest.raises(DriftpeakError, match=message):
+            make()
     with pytest.raises(DriftpeakError, match=r"drifts must be .* in \[0, 1\]"):
         MarkovMotion([0.1, 1.2])
     with pytest.raises(DriftpeakError, match=r"rates must be .* above 0"):

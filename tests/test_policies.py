@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.named.policies import POLICIES, make_policy
+from driftpeak.named.policies import HISTORIC, POLICIES, make_policy
 from driftpeak.testing import check_policy
 
 POINTS = np.random.default_rng(3).uniform(0, 1, (40, 2))
@@ -157,7 +157,14 @@ def test_draws_that_come_again_are_noticed():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_has_a_name_on_the_command_line(name):
-    assert make_policy(name, PRIOR, steps=50).points == len(PRIOR)
+    learned = dp.learn(np.random.default_rng(0).normal(size=(9, len(PRIOR))))
+    assert make_policy(name, PRIOR, steps=50, learned=learned).points == len(PRIOR)
+
+
+@pytest.mark.parametrize("name", HISTORIC)
+def test_yardsticks_need_recorded_rows(name):
+    with pytest.raises(dp.DriftpeakError, match=f"{name} plays what recorded rows say"):
+        make_policy(name, PRIOR, steps=50)
 
 
 def test_a_planned_policy_needs_a_horizon():

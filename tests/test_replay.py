@@ -20,12 +20,12 @@ TABLE = RewardTable(REWARDS, ("a", "b", "c", "d"), None, None)
 
 
 def test_the_prior_is_the_empirical_one():
-    prior = prior_from_history(REWARDS, "abcd", noise_variance=0.3)
+    prior = prior_from_history(REWARDS, list("abcd"), noise_variance=0.3)
     np.testing.assert_allclose(prior.gram, np.cov(REWARDS.T), atol=1e-12)
     np.testing.assert_allclose(prior.mean, REWARDS.mean(axis=0))
-    common = prior_from_history(REWARDS, "abcd", mean="common")
+    common = prior_from_history(REWARDS, list("abcd"), mean="common")
     np.testing.assert_allclose(common.mean, REWARDS.mean())
-    assert (prior_from_history(REWARDS, "abcd", mean="zero").mean == 0).all()
+    assert (prior_from_history(REWARDS, list("abcd"), mean="zero").mean == 0).all()
     np.testing.assert_allclose(common.noise_variance, 0.05 * REWARDS.var(axis=0, ddof=1).mean())
 
 
@@ -116,14 +116,14 @@ def test_figures_and_verdict():
 
 
 def test_names_are_short_where_they_can_be():
-    prior = prior_from_history(REWARDS, "abcd")
+    prior = prior_from_history(REWARDS, list("abcd"))
     texts = ["gp-ucb", "tv-gp-ucb:drift=0.1", "tv-gp-ucb:drift=0.2"]
     assert list(make_policies(texts, prior, 10)) == texts
     assert list(make_policies(texts[:2], prior, 10)) == ["gp-ucb", "tv-gp-ucb"]
 
 
 def test_texts_make_what_they_say():
-    prior = prior_from_history(REWARDS, "abcd")
+    prior = prior_from_history(REWARDS, list("abcd"))
     policy = make_policy("sw-gp-ucb:window=7,acquisition=thompson,form=function-space", prior)
     assert (policy.forgetting.length, policy.acquisition, policy.form) == (
         7, "thompson", "function-space",

@@ -17,6 +17,7 @@ from driftpeak.environments import (
     SlowChange,
 )
 from driftpeak.errors import DriftpeakError, DriftpeakWarning
+from driftpeak.history import Learned, learn
 from driftpeak.information import (
     RealisedGain,
     TabulatedGain,
@@ -65,10 +66,12 @@ from driftpeak.policies import (
     Reading,
     RExp3,
     SparQ,
+    Timetable,
     UniformRandom,
     WSparQ,
 )
 from driftpeak.priors import Prior
+from driftpeak.profiles import Profile
 from driftpeak.simulation.simulator import simulate, true_functions
 
 __version__ = version("driftpeak")
@@ -108,6 +111,7 @@ __all__ = [
     "Grid",
     "InjectedDrift",
     "Integer",
+    "Learned",
     "Linear",
     "MarkovDrift",
     "Matern",
@@ -122,6 +126,7 @@ __all__ = [
     "Posterior",
     "Prediction",
     "Prior",
+    "Profile",
     "RExp3",
     "RandomStart",
     "RationalQuadratic",
@@ -132,6 +137,7 @@ __all__ = [
     "SparQ",
     "Suggestion",
     "TabulatedGain",
+    "Timetable",
     "UniformRandom",
     "WSparQ",
     "balance",
@@ -144,6 +150,7 @@ __all__ = [
     "greedy_gain",
     "information_gain",
     "kernels",
+    "learn",
     "live",
     "log_marginal_likelihood",
     "make_belief",

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
+from driftpeak._types import Points
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, shown
 
 MOST = 10_000_000  # points of a domain: all are listed
-Points = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @frozen(eq=False, init=False)

@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import (
     DriftpeakError,
@@ -36,7 +37,6 @@ from driftpeak.errors import (
     unit_interval,
 )
 
-Scalar = Any  # a real number; an array of one inside JAX
 Times = np.ndarray[Any, np.dtype[np.float64]]
 TimesLike = int | Sequence[float] | np.ndarray[Any, np.dtype[Any]]
 """Non-decreasing times, or an integer T for 1, 2, ..., T."""
@@ -77,6 +77,11 @@ class Forgetting(eqx.Module):
     def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
         """The worth 1/h in [0, 1] of an observation stamped `stamp`, seen from `present`."""
         return jnp.ones_like(stamp)
+
+    def remaining(self, time: Scalar, elapsed: Scalar, steps: Scalar) -> Float[Array, "..."]:
+        """The worth of an observation made at `time`, `elapsed` and so many `steps` later."""
+        later = time + elapsed
+        return self.weight(time, later) * self.same_epoch(time, later)
 
     def stamp(self, time: Scalar, index: Scalar) -> Float[Array, ""]:
         """What `weight` must know of the `index`-th observation (from 0), made at `time`."""
@@ -141,6 +146,14 @@ class Window(Forgetting):
     def memory(self, times: Times) -> int:
         return min(int(self.length), len(times))
 
+    def remaining(self, time: Scalar, elapsed: Scalar, steps: Scalar) -> Float[Array, "..."]:
+        return jnp.asarray(steps < self.length, dtype=float)
+
+
+def markov_correlation(drift: Scalar, elapsed: Scalar) -> Any:
+    r"""Of two times under B16's drift: \((1-\epsilon)^{|t-s|/2}\) (B16 section 2). NumPy or JAX."""
+    return (1 - drift) ** (elapsed / 2)
+
 
 class Drift(Forgetting):
     r"""B16's Markov drift: \(f_{t+1} = \sqrt{1-\epsilon} f_t + \sqrt\epsilon\, g_{t+1}\).
@@ -158,7 +171,7 @@ class Drift(Forgetting):
         self.drift = _parameter(unit_interval, "drift", drift)
 
     def correlation(self, elapsed: Scalar) -> Float[Array, "..."]:
-        return jnp.asarray((1 - self.drift) ** (elapsed / 2), dtype=float)
+        return jnp.asarray(markov_correlation(self.drift, elapsed), dtype=float)
 
 
 class SpaceTime(Recorded, Forgetting):
@@ -265,6 +278,11 @@ class Weights(Recorded, Forgetting):
 
     def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
         return jnp.exp(stamp - present)
+
+    def remaining(self, time: Scalar, elapsed: Scalar, steps: Scalar) -> Float[Array, "..."]:
+        """By the mean growth of the weights: which of them it has is not known here."""
+        growth = (self.log_weights[-1] - self.log_weights[0]) / max(len(self.log_weights) - 1, 1)
+        return jnp.exp(-steps * growth)
 
 
 class Injection(Forgetting):

@@ -14,8 +14,9 @@ from driftpeak.data import RewardTable
 from driftpeak.domains import Arms
 from driftpeak.environments import Table
 from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
+from driftpeak.history import Learned, calendar_periods, learn
 from driftpeak.named.fitted import Finding, complete, tune
-from driftpeak.named.policies import DEFAULT_POLICIES, make_policies
+from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC, make_policies
 from driftpeak.priors import Prior
 from driftpeak.simulation.simulator import simulate
 
@@ -70,7 +71,7 @@ def prior_from_history(
 
 def replay(
     table: RewardTable,
-    policies: Sequence[str] = DEFAULT_POLICIES,
+    policies: Sequence[str] = (*DEFAULT_POLICIES, *HISTORIC),
     *,
     train: float = 0.6,
     noise_variance: float | None = None,
@@ -89,6 +90,7 @@ def replay(
     Arguments:
         table: rewards, one row per step and one column per arm (`driftpeak.data.read_table`).
         policies: as for `driftpeak.named.policies.make_policies`.
+            `auto` begins with what `driftpeak.learn` finds in the training rows.
         train: share of the rows, from the first, that the prior comes from (rounded down).
         noise_variance, mean: see `prior_from_history`.
         fit: learn what is not given from the training rows: the noise variance and the policies'
@@ -117,7 +119,8 @@ def replay(
     history, rewards = table.values[:first], table.values[first:]
     prior = prior_from_history(history, table.arms, noise_variance=noise_variance, mean=mean)
     trials = at_least_integer("trials", trials, 1)
-    made = make_policies(policies, prior, len(rewards), width=width)
+    learned = _learned(policies, table.rows(0, first), noise_variance)
+    made = make_policies(policies, prior, len(rewards), width=width, learned=learned)
     found: dict[str, Finding] = {}
     if fit:
 
@@ -128,7 +131,7 @@ def replay(
         if noise_variance is None:
             prior = prior.with_noise_variance(found["noise_variance"].value)
         policies = complete(policies, found)
-        made = make_policies(policies, prior, len(rewards), width=width)
+        made = make_policies(policies, prior, len(rewards), width=width, learned=learned)
     # one history: a policy that does not act at random does the same in every trial
     once = {name: policy for name, policy in made.items() if policy.deterministic}
     often = {name: policy for name, policy in made.items() if not policy.deterministic}
@@ -158,7 +161,22 @@ def replay(
         train_rows=first,
         noise_variance=prior.noise_variance,
         mean=mean,
+        learned="" if learned is None else learned.report(),
         width=width,
         policies=" ".join(policies),
         fitted=json.dumps({name: dataclasses.asdict(one) for name, one in found.items()}),
     )
+
+
+def _learned(
+    policies: Sequence[str], history: RewardTable, noise_variance: float | None
+) -> Learned | None:
+    """What the training rows say, if one of the policies wants to know."""
+    names = {text.split(":")[0] for text in policies}
+    if not names & {"auto", *HISTORIC}:
+        return None
+    learned = learn(history.values, history.arms, likely=calendar_periods(history.times))
+    if noise_variance is None:
+        return learned
+    prior = learned.prior.with_noise_variance(positive("noise_variance", noise_variance))
+    return dataclasses.replace(learned, prior=prior)

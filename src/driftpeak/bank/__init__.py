@@ -2,7 +2,13 @@
 
 from driftpeak.bank.level import Level, LevelState
 from driftpeak.bank.members import Bank, BankState, Forecast
-from driftpeak.bank.motions import MarkovMotion, Motion, SmoothMotion
+from driftpeak.bank.motions import (
+    MarkovMotion,
+    Motion,
+    Oscillation,
+    SmoothMotion,
+    SumMotion,
+)
 from driftpeak.bank.scale import Scale, ScaleState
 
 __all__ = [
@@ -13,7 +19,9 @@ __all__ = [
     "LevelState",
     "MarkovMotion",
     "Motion",
+    "Oscillation",
     "Scale",
     "ScaleState",
     "SmoothMotion",
+    "SumMotion",
 ]

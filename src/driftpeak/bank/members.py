@@ -1,11 +1,11 @@
 r"""Beliefs side by side, one for each way of moving, and how they learn from one another.
 
-Every member is a Kalman filter on the r weights of the features and, at order 2, of their
-derivatives; all of them see every observation. In units of the amplitude, with \(A, Q\) of its
-motion (`driftpeak.bank.motions`) and an observation of features \(\phi\) and noise \(\lambda\),
+Every member is a Kalman filter on the r weights of the features in each of the d components of its
+motion; all of them see every observation. In units of the amplitude, with \(A, Q, h\) of the motion
+(`driftpeak.bank.motions`) and an observation of features \(\phi\) and noise \(\lambda\),
 
-\[m \leftarrow A m, \quad P \leftarrow A P A^\top + Q, \quad g = P_{\cdot 0}\phi, \quad
-s = \phi^\top g_0 + \lambda, \quad m \leftarrow m + g\,(y - \phi^\top m_0)/s, \quad
+\[m \leftarrow A m, \quad P \leftarrow A P A^\top + Q, \quad g = P h \phi, \quad
+s = \phi^\top h^\top g + \lambda, \quad m \leftarrow m + g\,(y - \phi^\top h^\top m)/s, \quad
 P \leftarrow P - g g^\top / s.\]
 
 A mean is linear in what was observed, so a member keeps its *responses* to several series of
@@ -18,6 +18,7 @@ others have learned. Each member therefore becomes the moment-matched mixture of
 that may have switched into it.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -25,14 +26,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from driftpeak.bank.motions import Motion
+from driftpeak._types import Scalar
+from driftpeak.bank.motions import Motion, Parts, after
 from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.beliefs.weights import quadratic_forms
 from driftpeak.features import Features
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
-Scalar = Any  # a real number; an array of one inside JAX
 Blocks = tuple[tuple[Any, ...], ...]
 """The upper triangle of a symmetric d x d matrix whose entries are arrays: rows from the diagonal.
 
@@ -42,7 +43,7 @@ Entries apart, not stacked: compiled programs then pass over each of them once."
 class Moments(NamedTuple):
     """What k members of order d believe, in the features and at the n points.
 
-    Entry 0 is the function, 1 its derivative. Means are responses to c series of observations, in
+    An entry for each component of the motion. Means are responses to c series of observations, in
     their units; covariances in units of the prior's.
     """
 
@@ -54,6 +55,8 @@ class Moments(NamedTuple):
 
 BankState = tuple[Moments, ...]
 """The moments of every kind of motion, just after the last observation."""
+
+TINY = 1e-300
 
 
 class Forecast(NamedTuple):
@@ -132,14 +135,30 @@ class Bank(eqx.Module):
         return Forecast(one.mean[..., 0], one.variance[:, 0])
 
     def _forecast(self, state: BankState, arms: Any, elapsed: Scalar) -> Forecast:
-        prior = jnp.asarray(self.prior.variance)[arms]
+        prior = jnp.asarray(self.prior.variance)[arms][None]
         means, variances = [], []
         for motion, now in zip(self.motions, state, strict=True):
-            a = motion.transition(elapsed)
+            sees = after(motion.observed, motion.transition(elapsed))
             here = _triangle(motion.order, lambda i, j, now=now: now.variances[i][j - i][:, arms])
-            means.append(_applied(a, tuple(values[..., arms] for values in now.values), 0))
-            variances.append(_sandwich(a, here, 0, 0) + _noise(a)[:, 0, 0, None] * prior[None])
+            means.append(_weighed(sees, tuple(values[..., arms] for values in now.values)))
+            fresh = (1 - (sees**2).sum(axis=-1))[:, None] * prior
+            variances.append(_bilinear(sees, sees, here) + fresh)
         return Forecast(jnp.concatenate(means), jnp.concatenate(variances))
+
+    def persistence(
+        self, state: BankState, elapsed: Scalar, horizons: Sequence[float]
+    ) -> Float[Array, "k n"]:
+        """The covariance of every point's value with its own later, mean over the `horizons`.
+
+        `elapsed` after the last observation, in units of the prior's covariance.
+        """
+        prior, found = jnp.asarray(self.prior.variance)[None], []
+        for motion, now in zip(self.motions, state, strict=True):
+            a, ahead = motion.transition(elapsed), motion.ahead(horizons)
+            sees, later = after(motion.observed, a), after(ahead, a)
+            fresh = ((ahead * motion.observed) - later * sees).sum(axis=-1)
+            found.append(_bilinear(later, sees, now.variances) + fresh[:, None] * prior)
+        return jnp.concatenate(found)
 
     def update(
         self,
@@ -160,43 +179,46 @@ class Bank(eqx.Module):
         features = jnp.asarray(self.prior.features)
         new, one = features[arm], jnp.eye(features.shape[1])
         noise = noise + jnp.asarray(self.missed)[arm]
+        prior = jnp.asarray(self.prior.variance)
 
         def learn(motion: Motion, old: Moments) -> Moments:
-            a, d = motion.transition(elapsed), motion.order
-            q = _noise(a)
-            toward = [[_entry(old.covariance, i, j) @ new for j in range(d)] for i in range(d)]
-            gain = []
-            for i in range(d):
-                parts = ((p, s) for p in range(d) for s in range(d))
-                moved = sum((a[:, i, p] * a[:, 0, s])[:, None] * toward[p][s] for p, s in parts)
-                gain.append(moved + q[:, i, 0, None] * new[None])
-            scale = (gain[0] @ new + noise)[:, None]
-            mean = tuple(_applied(a, old.mean, i) for i in range(d))
-            step = (jnp.asarray(observed)[None] - mean[0] @ new) / scale
+            a, d, parts = motion.transition(elapsed), motion.order, motion.parts
+            sees = after(motion.observed, a)
+            q = jnp.eye(d)[None] - a @ jnp.swapaxes(a, -1, -2)
+            # covariance of every component with the function at the point, before and after
+            toward = [
+                _weighed(sees, tuple(_entry(old.covariance, i, j) @ new for j in range(d)))
+                for i in range(d)
+            ]
+            fresh = motion.observed - (a * sees[:, None, :]).sum(axis=-1)
+            gain = [_applied(parts, a, toward, i) + fresh[:, i, None] * new[None] for i in range(d)]
+            scale = (_weighed(motion.observed, tuple(gain)) @ new + noise)[:, None]
+            expected = _weighed(sees, old.mean) @ new
+            step = (jnp.asarray(observed)[None] - expected) / scale
             cross = [one_gain @ features.T for one_gain in gain]
-            prior = jnp.asarray(self.prior.variance)
-            return Moments(
-                tuple(m + g[:, None] * step[..., None] for m, g in zip(mean, gain, strict=True)),
-                _triangle(
+
+            def moments(x: Blocks, fresh: Any, gain: Any, apart: Any) -> Blocks:
+                """A X A^T + Q less what the observation tells."""
+                return _triangle(
                     d,
                     lambda i, j: (
-                        _sandwich(a, old.covariance, i, j)
-                        + q[:, i, j, None, None] * one[None]
-                        - gain[i][:, :, None] * (gain[j] / scale)[:, None, :]
+                        _sandwich(parts, a, x, i, j)
+                        + (_times(q[:, i, j], fresh[None]) if j in parts[i] else 0.0)
+                        - apart(gain[i], gain[j] / scale)
                     ),
-                ),
+                )
+
+            return Moments(
                 tuple(
-                    _applied(a, old.values, i) + cross[i][:, None] * step[..., None]
+                    _applied(parts, a, old.mean, i) + gain[i][:, None] * step[..., None]
                     for i in range(d)
                 ),
-                _triangle(
-                    d,
-                    lambda i, j: (
-                        _sandwich(a, old.variances, i, j)
-                        + q[:, i, j, None] * prior[None]
-                        - cross[i] * cross[j] / scale
-                    ),
+                moments(old.covariance, one, gain, lambda g, k: g[:, :, None] * k[:, None, :]),
+                tuple(
+                    _applied(parts, a, old.values, i) + cross[i][:, None] * step[..., None]
+                    for i in range(d)
                 ),
+                moments(old.variances, prior, cross, lambda g, k: g * k),
             )
 
         return tuple(learn(*kind) for kind in zip(self.motions, state, strict=True))
@@ -211,8 +233,8 @@ class Bank(eqx.Module):
     ) -> tuple[BankState, Float[Array, " k"]]:
         """Every member becomes the mixture of itself and of those that may have switched into it.
 
-        A switch leads to each of the other members with the same probability. A derivative, which
-        only some members have, then starts again from its prior.
+        A switch leads to each of the other members with the same probability. What a member carries
+        beside the function, such as a derivative, then starts again from its prior.
 
         Arguments:
             weights: probabilities of the members, up to a factor.
@@ -229,32 +251,30 @@ class Bank(eqx.Module):
         if k == 1:
             return state, jnp.zeros(1)
         share = jnp.asarray(shares) / jnp.sqrt(amplitude)
-        mean = jnp.concatenate([now.mean[0] for now in state])
-        values = jnp.concatenate([now.values[0] for now in state])
-        covariance = jnp.concatenate([now.covariance[0][0] for now in state])
-        variances = jnp.concatenate([now.variances[0][0] for now in state])
-        chance = jnp.where(jnp.eye(k, dtype=bool), 1 - switching, switching / (k - 1))
-        joint = chance * weights[:, None]
+        each = [_function(*kind) for kind in zip(self.motions, state, strict=True)]
+        function = jax.tree.map(lambda *parts: jnp.concatenate(parts), *each)
+        other = ~jnp.eye(k, dtype=bool)
+        joint = jnp.where(other, switching / (k - 1), 1 - switching) * weights[:, None]
         source = (joint / joint.sum(axis=0)[None]).T  # [j, i]: member j was member i
-        new_mean = jnp.tensordot(source, mean, 1)
-        new_values = jnp.tensordot(source, values, 1)
-        # centred before it is squared: large means would cost the covariance its digits
-        away = jnp.tensordot(share, mean[None] - new_mean[:, None], (0, 2))
-        spread = jnp.swapaxes(away * source[:, :, None], 1, 2) @ away
-        far = jnp.tensordot(share, values[None] - new_values[:, None], (0, 2))
-        apart = (source[:, :, None] * far**2).sum(axis=1)
-        function = _Function(
-            new_mean,
-            (source @ covariance.reshape(k, -1)).reshape(covariance.shape) + spread,
-            new_values,
-            source @ variances + apart,
+        kept, came = source.diagonal(), jnp.where(other, source, 0.0)
+        came = came / jnp.maximum(came.sum(axis=1), TINY)[:, None]
+
+        mean, values = (
+            jnp.tensordot(came, function.mean, 1),
+            jnp.tensordot(came, function.values, 1),
         )
-        kept = source.diagonal()
+        # centred before it is squared: large means would cost the covariance its digits
+        away = jnp.tensordot(share, function.mean[None] - mean[:, None], (0, 2))
+        spread = jnp.swapaxes(away * came[:, :, None], 1, 2) @ away
+        far = jnp.tensordot(share, function.values[None] - values[:, None], (0, 2))
+        covariance = (came @ function.covariance.reshape(k, -1)).reshape(function.covariance.shape)
+        variances = came @ function.variances + (came[:, :, None] * far**2).sum(axis=1)
+        from_others = _Function(mean, covariance + spread, values, variances)
         mixed, begin = [], 0
-        for now in state:
-            mine = slice(begin, begin + len(now.mean[0]))
-            own = jax.tree.map(lambda x, mine=mine: x[mine], function)
-            mixed.append(_switched(now, own, kept[mine], share, self.prior.variance))
+        for motion, now in zip(self.motions, state, strict=True):
+            mine = slice(begin, begin + motion.count)
+            own = jax.tree.map(lambda x, mine=mine: x[mine], from_others)
+            mixed.append(_switched(motion, now, own, kept[mine], share, self.prior.variance))
             begin = mine.stop
         return tuple(mixed), 1 - kept
 
@@ -288,41 +308,57 @@ class _Function(NamedTuple):
     variances: Float[Array, "k n"]
 
 
-def _switched(now: Moments, function: _Function, kept: Any, share: Any, prior: Any) -> Moments:
-    r"""Members of the mixed function; the derivative stays theirs with probability `kept`.
-
-    With probability \(\kappa\) the derivative has the mean d and covariance P of before, otherwise
-    0 and I: together \(\kappa d\) and \(\kappa P + (1 - \kappa) I + \kappa (1 - \kappa) d d^\top\).
-    With the function, whose mean was f and is \(\bar f\), it has the covariance
-    \(\kappa (C + (f - \bar f) d^\top)\).
-    """
-    mean, values = function.mean, function.values
-    if len(now.mean) == 1:
-        return Moments((mean,), ((function.covariance,),), (values,), ((function.variances,),))
-    once, wide = kept[:, None], kept[:, None, None]
-    slope, rise = _combined(share, now.mean[1]), _combined(share, now.values[1])
-    moved = _combined(share, now.mean[0] - function.mean)
-    risen = _combined(share, now.values[0] - function.values)
-    outer = slope[:, :, None] * slope[:, None, :]
-    (_, together), (own,) = now.covariance
-    (_, jointly), (alone,) = now.variances
-    return Moments(
-        (mean, wide * now.mean[1]),
-        (
-            (function.covariance, wide * (together + moved[:, :, None] * slope[:, None, :])),
-            (wide * (own + (1 - wide) * outer) + (1 - wide) * jnp.eye(slope.shape[1])[None],),
-        ),
-        (values, wide * now.values[1]),
-        (
-            (function.variances, once * (jointly + risen * rise)),
-            (once * (alone + (1 - once) * rise**2) + (1 - once) * jnp.asarray(prior)[None],),
-        ),
+def _function(motion: Motion, now: Moments) -> _Function:
+    """What is seen of the components."""
+    sees, places = motion.observed, range(motion.order)
+    rows = [_weighed(sees, tuple(_entry(now.covariance, i, j) for j in places)) for i in places]
+    return _Function(
+        _weighed(sees, now.mean),
+        _weighed(sees, tuple(rows)),
+        _weighed(sees, now.values),
+        _bilinear(sees, sees, now.variances),
     )
 
 
-def _combined(share: Any, x: Any) -> Any:
-    """The responses to the series in one."""
-    return jnp.tensordot(share, x, (0, 1))
+def _switched(
+    motion: Motion, now: Moments, came: _Function, kept: Any, share: Any, prior: Any
+) -> Moments:
+    r"""Members that stay as they were with probability `kept`, else have what came from others.
+
+    With probability \(\kappa\) the components have the means m and covariances P of before,
+    otherwise, given the function f that came, \(h f\) and
+    \(h h^\top C + (I - h h^\top)\): together \(\kappa m + (1 - \kappa) h f\) and, with
+    \(g = m - h f\),
+    \(\kappa P + \kappa (1 - \kappa) g g^\top + (1 - \kappa)(h h^\top C + I - h h^\top)\).
+    """
+    sees, d, goes = motion.observed, motion.order, 1 - kept
+
+    def centre(x: tuple[Any, ...], f: Any) -> tuple[Any, ...]:
+        return tuple(_times(kept, x[i]) + _times(goes * sees[:, i], f) for i in range(d))
+
+    def apart(x: tuple[Any, ...], f: Any) -> list[Any]:
+        return [jnp.tensordot(share, x[i] - _times(sees[:, i], f), (0, 1)) for i in range(d)]
+
+    def moments(x: Blocks, f: Any, fresh: Any, gaps: Any) -> Blocks:
+        def entry(i: int, j: int) -> Any:
+            both = sees[:, i] * sees[:, j]
+            rest = goes * (both * -1.0 + float(i == j))
+            stayed = _times(kept, x[i][j - i]) + _times(kept * goes, gaps(i, j))
+            return stayed + _times(goes * both, f) + _times(rest, fresh[None])
+
+        return _triangle(d, entry)
+
+    away, far = apart(now.mean, came.mean), apart(now.values, came.values)
+    one = jnp.eye(came.covariance.shape[-1])
+    return Moments(
+        centre(now.mean, came.mean),
+        moments(
+            now.covariance, came.covariance, one,
+            lambda i, j: away[i][:, :, None] * away[j][:, None, :],
+        ),
+        centre(now.values, came.values),
+        moments(now.variances, came.variances, jnp.asarray(prior), lambda i, j: far[i] * far[j]),
+    )  # fmt: skip
 
 
 def _triangle(d: int, entry: Any) -> Blocks:
@@ -337,19 +373,29 @@ def _entry(blocks: Blocks, i: int, j: int) -> Any:
     return jnp.swapaxes(block, -1, -2) if block.ndim == 3 else block
 
 
-def _noise(a: Any) -> Any:
-    """What is lost of a stationary variance of one returns as noise: I - A A^T."""
-    return jnp.eye(a.shape[-1])[None] - a @ jnp.swapaxes(a, -1, -2)
+def _times(x: Any, y: Any) -> Any:
+    """A number for each member, times an array for each."""
+    return x.reshape(-1, *(1,) * (y.ndim - 1)) * y
 
 
-def _applied(a: Any, x: tuple[Any, ...], i: int) -> Any:
-    """Entry i of A x."""
-    return sum(a[:, i, j, None, None] * x[j] for j in range(len(x)))
+def _weighed(w: Any, x: tuple[Any, ...]) -> Any:
+    """The components in one, by weights of shape (k, d)."""
+    return sum(_times(w[:, j], x[j]) for j in range(len(x)))
 
 
-def _sandwich(a: Any, x: Blocks, i: int, j: int) -> Any:
-    """Entry (i, j) of A X A^T."""
+def _bilinear(v: Any, w: Any, x: Blocks) -> Any:
+    """v^T X w at every point."""
     d = len(x)
-    extra = (1,) * (x[0][0].ndim - 1)
-    parts = ((p, q) for p in range(d) for q in range(d))
-    return sum((a[:, i, p] * a[:, j, q]).reshape(-1, *extra) * _entry(x, p, q) for p, q in parts)
+    pairs = ((i, j) for i in range(d) for j in range(d))
+    return sum(_times(v[:, i] * w[:, j], _entry(x, i, j)) for i, j in pairs)
+
+
+def _applied(parts: Parts, a: Any, x: Any, i: int) -> Any:
+    """Entry i of A x."""
+    return sum(_times(a[:, i, j], x[j]) for j in parts[i])
+
+
+def _sandwich(parts: Parts, a: Any, x: Blocks, i: int, j: int) -> Any:
+    """Entry (i, j) of A X A^T."""
+    pairs = ((p, s) for p in parts[i] for s in parts[j])
+    return sum(_times(a[:, i, p] * a[:, j, s], _entry(x, p, s)) for p, s in pairs)

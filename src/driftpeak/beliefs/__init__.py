@@ -1,6 +1,6 @@
 """GP regression under a forgetting rule: one posterior, computed in the cheapest of four ways."""
 
-from driftpeak.beliefs.choice import FORMS, Form, check_form, check_times, make_belief
+from driftpeak.beliefs.choice import FORMS, Form, check_form, check_times, make_belief, median_step
 from driftpeak.beliefs.function_space import Dense, Triangular
 from driftpeak.beliefs.kalman import Kalman
 from driftpeak.beliefs.posterior import Belief, Posterior
@@ -21,4 +21,5 @@ __all__ = [
     "check_form",
     "check_times",
     "make_belief",
+    "median_step",
 ]

@@ -118,6 +118,13 @@ def check_times(times: TimesLike | AtMost) -> Times:
     return array
 
 
+def median_step(times: TimesLike | AtMost) -> float:
+    """The median distance of times that differ; 1 if there is none: what a step is."""
+    steps = np.diff(check_times(times))
+    steps = steps[steps > 0]
+    return float(np.median(steps)) if len(steps) else 1.0
+
+
 def _break_even_rank(forgetting: Forgetting, points: int, capacity: int) -> int:
     """The largest rank at which feature space is no dearer than function space."""
     if points > MOST_DENSE:

@@ -97,14 +97,14 @@ def replay(
     The first rows give the empirical covariance and mean; the policies play the rest.
     """
     from driftpeak.data import read_table
-    from driftpeak.named.policies import DEFAULT_POLICIES
+    from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
     from driftpeak.replay import replay as play
 
     prepare_output(output, "replay", overwrite)
     table = read_table(data, time_column=time_column, missing=missing)  # type: ignore[arg-type]
     runs = play(
         table,
-        policy or DEFAULT_POLICIES,
+        policy or (*DEFAULT_POLICIES, *HISTORIC),
         train=train,
         noise_variance=noise_variance,
         mean=mean,  # type: ignore[arg-type]
@@ -120,6 +120,8 @@ def replay(
         f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
         f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}."
     )
+    for line in runs.attrs["learned"].splitlines():
+        note(f"auto: {line}.")
     fitted = json.loads(runs.attrs["fitted"])
     for name, found in fitted.items():
         note(f"{name} {found['value']:.4g}: {found['how']}.")

@@ -9,7 +9,7 @@ takes them is replaced here by a function of the old ones.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from driftpeak import forgetting, information, kernels, policies, widths
+from driftpeak import bank, forgetting, information, kernels, policies, widths
 from driftpeak.arguments import Parameters, parameters_of
 from driftpeak.features import Features
 from driftpeak.live.gp_engine import DriftingGP
@@ -20,6 +20,7 @@ from driftpeak.policies.opkb import OptimizationBased
 from driftpeak.policies.opkb_constants import Constants
 from driftpeak.policies.side_queries import SideQueryPolicy
 from driftpeak.priors import Prior
+from driftpeak.profiles import Profile
 
 
 class Entry(NamedTuple):
@@ -84,6 +85,13 @@ TAGS: dict[str, Entry] = {
     "opkb": Entry(OptimizationBased),
     "opkb-constants": Entry(Constants),
     "rexp3": Entry(policies.RExp3),
+    "timetable": Entry(policies.Timetable),
+    # ways of moving, and a mean that comes round
+    "markov-motion": Entry(bank.MarkovMotion),
+    "smooth-motion": Entry(bank.SmoothMotion),
+    "oscillation": Entry(bank.Oscillation),
+    "sum-motion": Entry(bank.SumMotion),
+    "profile": Entry(Profile),
     # around policies
     "random-start": Entry(policies.RandomStart),
     "doubling": Entry(policies.Doubling),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, get_type_hints
 
 from driftpeak import widths
 from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.history import Learned
 from driftpeak.learning.cross_validation import FAMILIES
 from driftpeak.named.parameters import Parameter, parameters, split, summary
 from driftpeak.policies import (
@@ -67,6 +68,23 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "ada-opkb": ADAOPKB,
     "rexp3": RExp3,
 }
+
+
+def best_of_history(learned: Learned) -> Policy:
+    """Always the arm that was best on average in the recorded rows."""
+    return learned.timetable(1)
+
+
+def timetable(learned: Learned, *, period: int | None = None) -> Policy:
+    """The arm that was best at this time of the cycle in the recorded rows."""
+    return learned.timetable(period)
+
+
+HISTORIC: dict[str, Callable[..., Policy]] = {
+    "best-of-history": best_of_history,
+    "timetable": timetable,
+}
+"""Made of recorded rows and nothing else: what must be beaten by who has a history."""
 DEFAULT_POLICIES = ("auto", "random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb")
 
 MEMORY: Mapping[str, Any] = {
@@ -89,7 +107,7 @@ WIDTHS: dict[str, type[Width]] = {
     "sliding-confidence": widths.SlidingConfidence,
     "heteroscedastic": widths.Heteroscedastic,
 }
-OWN_WIDTH = ("igp-ucb",)
+OWN_WIDTH = ("auto", "igp-ucb")
 """Policies that have a width of their own unless they are given another in Python."""
 
 HANDED_ON: Mapping[str, Any] = {"constants": Constants, "options": OPKB}
@@ -97,7 +115,7 @@ HANDED_ON: Mapping[str, Any] = {"constants": Constants, "options": OPKB}
 
 def policy_parameters(name: str) -> dict[str, Parameter]:
     """What the policy of this name can be told, by argument."""
-    make = POLICIES[name]
+    make = (POLICIES | HISTORIC)[name]
     found = parameters(make, HANDED_ON)
     told = found.keys() & MEMORY if _is_belief(make) else {k for k in found if found[k].required}
     return found | {
@@ -122,7 +140,7 @@ class Line(NamedTuple):
 
 def policy_lines() -> Iterator[Line]:
     """All policies, as the command line's help and the docs list them."""
-    for name, make in POLICIES.items():
+    for name, make in (POLICIES | HISTORIC).items():
         given = policy_parameters(name).values()
         yield Line(name, tuple(str(one) for one in given), summary(make))
 
@@ -134,7 +152,12 @@ def width_lines() -> Iterator[Line]:
 
 
 def make_policies(
-    texts: Sequence[str], prior: Prior, steps: int, *, width: str = "scaled-log"
+    texts: Sequence[str],
+    prior: Prior,
+    steps: int,
+    *,
+    width: str = "scaled-log",
+    learned: Learned | None = None,
 ) -> dict[str, Policy]:
     """The policies that `texts` describe, each under its name, or under its whole text if the
     name alone is not unique.
@@ -152,13 +175,17 @@ def make_policies(
             raise DriftpeakError(f"policy {label!r} is given more than once")
     chosen = make_width(width, prior, steps)
     return {
-        label: make_policy(text, prior, chosen, steps)
+        label: make_policy(text, prior, chosen, steps, learned)
         for label, text in zip(labels, texts, strict=True)
     }
 
 
 def make_policy(
-    text: str, prior: Prior, width: Width | None = None, steps: int | None = None
+    text: str,
+    prior: Prior,
+    width: Width | None = None,
+    steps: int | None = None,
+    learned: Learned | None = None,
 ) -> Policy:
     """The policy that `text` describes.
 
@@ -167,13 +194,21 @@ def make_policy(
         prior: what it believes at the start.
         width: for the policies that have no width of their own.
         steps: length of the run, the horizon of the policies that are planned for one.
+        learned: from recorded rows: `auto` begins with it, and `best-of-history` and `timetable`
+            play it.
 
     Raises:
         DriftpeakError: as for `make_policies`, or a policy that needs a horizon and has none.
     """
-    name = _known("policy", text, POLICIES)
+    name = _known("policy", text, POLICIES | HISTORIC)
     known = policy_parameters(name)
     given = split(text, known)
+    if name in HISTORIC:
+        if learned is None:
+            raise DriftpeakError(f"{text}: {name} plays what recorded rows say: replay has some")
+        return _with_culprit(text, lambda: HISTORIC[name](learned, **given))
+    if name == "auto" and learned is not None:
+        return _with_culprit(text, lambda: learned.policy(**given))
     for key, parameter in known.items():
         if parameter.default is not None and key in MEMORY:
             given.setdefault(key, parameter.default)

@@ -2,7 +2,13 @@
 
 from driftpeak.policies.adaptive_elimination import AdaptiveRPERP
 from driftpeak.policies.auto import Auto
-from driftpeak.policies.baselines import BestFixedArm, Clairvoyant, RExp3, UniformRandom
+from driftpeak.policies.baselines import (
+    BestFixedArm,
+    Clairvoyant,
+    RExp3,
+    Timetable,
+    UniformRandom,
+)
 from driftpeak.policies.belief_policy import BeliefPolicy
 from driftpeak.policies.doubling import Doubling
 from driftpeak.policies.elimination import PE, RPERP
@@ -44,6 +50,7 @@ __all__ = [
     "RandomStart",
     "Reading",
     "SparQ",
+    "Timetable",
     "UniformRandom",
     "WSparQ",
 ]

@@ -17,8 +17,8 @@ is bounded by its drift. None of the five papers has this policy; it is driftpea
 """
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.bank import (
     Bank,
@@ -39,22 +40,26 @@ from driftpeak.bank import (
     ScaleState,
     SmoothMotion,
 )
-from driftpeak.beliefs import check_times
+from driftpeak.beliefs import median_step
 from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
 from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.numerics.conditionals import lockstep
-from driftpeak.policies.player import Prediction, Query, Reading, Scalar, checked_reward
+from driftpeak.policies.player import Prediction, Query, Reading, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.priors import Prior
+from driftpeak.profiles import Profile
 
+AutoAcquisition = Literal["ucb", "influence"]
 DRIFTS = (0.0, 0.001, 0.004, 0.016, 0.064, 0.25)
 RATES = (0.005, 0.03)
 FEATURE_SHARE = 1e-2
 """Features miss at most this share of the noise variance, unless others are given."""
 LEAST_DRIFT = 1e-4
 """Standing still counts as this drift in a geometric mean."""
+HORIZONS = tuple(float(steps) for steps in range(24, 97, 12))
+"""Steps ahead for which a look now should be of use."""
 RECENT = 25.0
 """Steps after which a change counts as recent with probability 1/e."""
 
@@ -107,6 +112,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     level: Level
     scale: Scale
     mean: Any
+    profile: Profile | None
     noise_variance: Any
     start: Any  # (k,), weights at the beginning
     switching: Any
@@ -114,6 +120,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     outlier: Any
     unit: Any  # of time: one step
     mix_every: int = eqx.field(static=True)
+    acquisition: AutoAcquisition = eqx.field(static=True)
     labels: tuple[str, ...] = eqx.field(static=True)
 
     def __init__(
@@ -122,6 +129,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         *,
         drifts: Any = DRIFTS,
         rates: Any = RATES,
+        motions: Sequence[Motion] = (),
         lengthscales: Any = (1.0,),
         learn_scale: bool = True,
         learn_level: bool = True,
@@ -130,14 +138,23 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         leak: float = 0.01,
         outlier: float = 6.0,
         features: Features | None = None,
+        profile: Profile | None = None,
+        acquisition: AutoAcquisition = "ucb",
     ) -> None:
-        motions: list[Motion] = []
+        if acquisition not in get_args(AutoAcquisition):
+            raise DriftpeakError(
+                f"acquisition must be one of {', '.join(get_args(AutoAcquisition))}; "
+                f"got {acquisition!r}"
+            )
+        kinds = list(motions)
         if len(drifts):
-            motions.append(MarkovMotion(drifts))
+            kinds.append(MarkovMotion(drifts))
         if len(rates):
-            motions.append(SmoothMotion(rates))
-        if not motions:
-            raise DriftpeakError("give at least one of drifts and rates: the bank has no member")
+            kinds.append(SmoothMotion(rates))
+        if not kinds:
+            raise DriftpeakError(
+                "give at least one of motions, drifts and rates: the bank has no member"
+            )
         factors = finite_array("lengthscales", lengthscales, 1)
         if len(factors) == 0 or factors.min() <= 0:
             raise DriftpeakError(
@@ -150,10 +167,10 @@ class Auto(Recorded, ActingPolicy[AutoState]):
                 "lengthscales=(1.0,) for arms without coordinates or with given features"
             )
         self.banks = tuple(
-            Bank(prior, tuple(motions), features or _features(prior, factor), series=2)
+            Bank(prior, tuple(kinds), features or _features(prior, factor), series=2)
             for factor in factors
         )
-        names = [f"drift {drift:g}" for drift in drifts] + [f"momentum {rate:g}" for rate in rates]
+        names = [label for motion in kinds for label in motion.labels]
         self.labels = tuple(
             name if len(factors) == 1 else f"{name}, lengthscale x {factor:g}"
             for factor in factors
@@ -162,8 +179,10 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         self.level = Level(float(prior.variance.mean()), learn=learn_level)
         self.scale = Scale(learn=learn_scale)
         self.mean = prior.mean
+        self.profile = profile
+        self.acquisition = acquisition
         self.noise_variance = np.float64(prior.noise_variance)
-        count = sum(motion.count for motion in motions)
+        count = sum(motion.count for motion in kinds)
         self.start = np.full(count * len(factors), 1 / (count * len(factors)))
         self.mix_every = at_least_integer("mix_every", mix_every, 1)
         stays = 1 - unit_interval("switching", switching)
@@ -181,9 +200,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         return True
 
     def prepare(self, times: TimesLike | AtMost) -> "Auto":
-        steps = np.diff(check_times(times))
-        steps = steps[steps > 0]
-        unit = np.float64(np.median(steps)) if len(steps) else np.float64(1.0)
+        unit = np.float64(median_step(times))
         return eqx.tree_at(lambda policy: policy.unit, self, unit)
 
     def init(self, key: PRNGKeyArray) -> AutoState:
@@ -199,18 +216,22 @@ class Auto(Recorded, ActingPolicy[AutoState]):
 
     def ask(self, state: AutoState, time: Scalar) -> tuple[AutoState, Query]:
         mean, variance = self._expected(state, self._forecast(state, time))
-        step = state.step + 1
-        width = jnp.sqrt(
-            jnp.minimum(0.8 * jnp.log(4.0 * step), -0.7 * jnp.log(self.drift))
-            * state.scale.amplitude
-        )
-        upper = mean + width[:, None] * jnp.sqrt(jnp.maximum(variance, 0.0))
-        return state._replace(step=step), jnp.argmax(self.mean + state.weights @ upper)
+        step, unit = state.step + 1, jnp.sqrt(state.scale.amplitude)
+        wide = 0.8 * jnp.log(4.0 * step)
+        if self.acquisition == "influence":
+            moved = self._persistence(state, time)
+            total = jnp.maximum(variance, 0.0) + self.noise_variance * state.scale.ratio
+            bonus = jnp.sqrt(wide) * jnp.abs(moved) / jnp.sqrt(total)
+        else:
+            width = jnp.sqrt(jnp.minimum(wide, -0.7 * jnp.log(self.drift)))
+            bonus = width[:, None] * jnp.sqrt(jnp.maximum(variance, 0.0))
+        scores = self._mean(time) + state.weights @ (mean + unit * bonus)
+        return state._replace(step=step), jnp.argmax(scores)
 
     def tell(self, state: AutoState, query: Query, reward: Scalar, time: Scalar) -> AutoState:
         forecast = self._forecast(state, time, query)
         amplitude, noise = state.scale.amplitude, self.noise_variance * state.scale.ratio
-        residual = checked_reward(reward) - jnp.asarray(self.mean)[query]
+        residual = checked_reward(reward) - self._mean(time)[query]
 
         # by member and level: what is expected of the function
         levels = self.level.given(state.level, amplitude)
@@ -273,7 +294,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         mean, variance = self._expected(state, self._forecast(state, time, query))
         noise = self.noise_variance * state.scale.ratio
         total = state.scale.amplitude * (variance + noise)
-        return Predictive(state.weights, jnp.asarray(self.mean)[query] + mean, total)
+        return Predictive(state.weights, self._mean(time)[query] + mean, total)
 
     def predict(self, state: AutoState, time: Scalar) -> Prediction:
         mean, variance = self._expected(state, self._forecast(state, time))
@@ -281,7 +302,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         expected = state.weights @ mean
         spread = state.weights @ (mean - expected[None, :]) ** 2
         return Prediction(
-            self.mean + expected,
+            self._mean(time) + expected,
             amplitude * (state.weights @ variance) + spread,
             amplitude * state.scale.ratio * self.noise_variance,
         )
@@ -321,6 +342,20 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     def _elapsed(self, state: AutoState, time: Scalar) -> Scalar:
         # before the first observation the beliefs are stationary: any time will do
         return jnp.maximum(time - state.time, 0.0) / self.unit
+
+    def _mean(self, time: Scalar) -> Float[Array, " n"]:
+        """The prior mean at a time."""
+        mean = jnp.asarray(self.mean)
+        return mean if self.profile is None else mean + self.profile(time)
+
+    def _persistence(self, state: AutoState, time: Scalar) -> Float[Array, "k n"]:
+        """Covariance of the function now with the function later, in units of the prior's."""
+        elapsed, horizons = self._elapsed(state, time), HORIZONS
+        each = [
+            bank.persistence(own, elapsed, horizons)
+            for bank, own in zip(self.banks, state.banks, strict=True)
+        ]
+        return jnp.concatenate(each)
 
     def _expected(self, state: AutoState, forecast: Forecast) -> tuple[Any, Any]:
         """Of all members, the mean with the level, and the variance in units of the prior's."""

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
-from driftpeak.errors import at_least_integer, positive
+from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive
 from driftpeak.policies.planned import PlannedPolicy
-from driftpeak.policies.player import Foresight, Query, Scalar, checked_reward
+from driftpeak.policies.player import Foresight, Query, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
@@ -91,6 +92,55 @@ class BestFixedArm(Foreseeing):
 
     def inform(self, state: Any, values: Float[Array, " n"]) -> Any:
         return state + values
+
+
+class Timetable(Recorded, ActingPolicy[Int[Array, ""]]):
+    """Play what history says, and learn nothing: the arm that was best at this time of the cycle.
+
+    Who has a history needs no bandit that does not beat this. With a period of one step it is the
+    arm that was best on average.
+
+    Arguments:
+        history: rewards, shape `(steps, arms)`; the last row is at time 0, as for
+            `driftpeak.learn`.
+        period: steps in a cycle. A time of the cycle that no row shows has the arms' averages.
+
+    Raises:
+        DriftpeakError: no rows, values that are not finite, a period below 1.
+    """
+
+    arms: Any  # (period,), the best at times 1, 2, ...
+    size: int = eqx.field(static=True)
+
+    def __init__(self, history: Any, period: int = 1) -> None:
+        rows = finite_array("history", history, 2)
+        period = at_least_integer("period", period, 1)
+        if len(rows) == 0:
+            raise DriftpeakError("history must have at least one row")
+        self.size = rows.shape[1]
+        places = np.arange(-len(rows), 0) % period  # of times 1 - T, ..., 0, counted from time 1
+        means = np.tile(rows.mean(axis=0), (period, 1))
+        for place in np.unique(places):
+            means[place] = rows[places == place].mean(axis=0)
+        self.arms = means.argmax(axis=1)
+
+    @property
+    def points(self) -> int:
+        return self.size
+
+    @property
+    def deterministic(self) -> bool:
+        return True
+
+    def init(self, key: PRNGKeyArray) -> Int[Array, ""]:
+        return jnp.zeros((), int)
+
+    def ask(self, state: Any, time: Scalar) -> tuple[Any, Query]:
+        arms = jnp.asarray(self.arms)
+        return state, arms[jnp.rint(time - 1).astype(int) % len(arms)]
+
+    def tell(self, state: Any, query: Query, reward: Scalar, time: Scalar) -> Any:
+        return state
 
 
 class RExp3State(NamedTuple):

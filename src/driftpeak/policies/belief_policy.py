@@ -7,19 +7,30 @@ from typing import Any, Literal, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak.beliefs import Belief, Form, check_form, check_times, make_belief
+from driftpeak._types import Scalar
+from driftpeak.beliefs import (
+    Belief,
+    Form,
+    check_form,
+    check_times,
+    make_belief,
+    median_step,
+)
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
 from driftpeak.forgetting import AtMost, Drift, Forgetting, TimesLike
-from driftpeak.policies.player import Player, Prediction, Query, Scalar, checked_reward
+from driftpeak.policies.player import Player, Prediction, Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.priors import Prior
 from driftpeak.widths import ScaledLog, Width
 
-AcquisitionName = Literal["ucb", "thompson"]
-ACQUISITIONS = ("ucb", "thompson")
+AcquisitionName = Literal["ucb", "influence", "thompson"]
+ACQUISITIONS = ("ucb", "influence", "thompson")
+HORIZONS = tuple(float(steps) for steps in range(24, 97, 12))
+"""Steps ahead for which a look now should be of use, under `Influence`."""
 
 
 class Acquisition(eqx.Module):
@@ -42,6 +53,34 @@ class UpperConfidenceBound(Acquisition):
     ) -> Float[Array, " n"]:
         posterior = belief.posterior(state, time)
         return posterior.mean + self.width(step, posterior) * posterior.deviation
+
+
+class Influence(Acquisition):
+    r"""mean + width * how much a look now would move the forecast of later steps.
+
+    \[\frac{1}{|H|} \sum_{h \in H} \frac{c_h\,\sigma^2}{\sqrt{\sigma^2 + \lambda / w_h}},\]
+
+    with \(c_h\) the correlation of the function with itself h steps later and \(w_h\) what the
+    observation will then be worth. Of \(\mathrm{Cov}(f_{t+h}(x), f_t(x)) / \sqrt{\mathrm{Var}(y)}\)
+    it is the mean over `HORIZONS`: what is forgotten by then is not worth exploring. driftpeak's
+    own.
+    """
+
+    width: Width
+    unit: Any  # of time: one step
+
+    def __call__(
+        self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray
+    ) -> Float[Array, " n"]:
+        posterior, rule = belief.posterior(state, time), belief.forgetting
+        variance, later = jnp.maximum(posterior.variance, 0.0), 0.0
+        for steps in HORIZONS:
+            ahead = steps * self.unit
+            worth = rule.remaining(time, ahead, steps)
+            told = variance * jnp.sqrt(worth)
+            told = told / jnp.sqrt(variance * worth + belief.prior.noise_variance)
+            later = later + rule.correlation(ahead) * told / len(HORIZONS)
+        return posterior.mean + self.width(step, posterior) * later
 
 
 class ThompsonSampling(Acquisition):
@@ -103,7 +142,7 @@ class BeliefPolicy(Policy):
 
     @property
     def deterministic(self) -> bool:
-        return self.acquisition == "ucb"
+        return self.acquisition != "thompson"
 
     @property
     def assumed(self) -> Mapping[str, float]:
@@ -118,10 +157,12 @@ class BeliefPolicy(Policy):
         belief = make_belief(
             self.prior, self.forgetting, times, form=self.form, features=self.features
         )
-        thompson = self.acquisition == "thompson"
-        return BeliefPlayer(
-            belief, ThompsonSampling() if thompson else UpperConfidenceBound(self.width)
-        )
+        acquisitions: dict[str, Acquisition] = {
+            "ucb": UpperConfidenceBound(self.width),
+            "influence": Influence(self.width, np.float64(median_step(times))),
+            "thompson": ThompsonSampling(),
+        }
+        return BeliefPlayer(belief, acquisitions[self.acquisition])
 
 
 class BeliefPlayer(Player[BeliefState]):

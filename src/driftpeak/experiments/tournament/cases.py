@@ -24,6 +24,7 @@ from driftpeak.environments import (
 from driftpeak.experiments.experiment import Setup
 from driftpeak.experiments.papers.mauduit2025_maps import europe, iberia
 from driftpeak.experiments.tournament.players import Known, players
+from driftpeak.history import calendar_periods, learn
 from driftpeak.information import greedy_gain
 from driftpeak.kernels import SE, Kernel, Matern
 from driftpeak.priors import Prior
@@ -172,20 +173,24 @@ class Recording:
 
     Attributes:
         data: name of the data set. read: the table from its file. unit: of the rewards.
+        period: steps in a day, or of monthly data in a year; 1 if neither means anything.
     """
 
     data: str
     read: Callable[[Path], RewardTable]
     unit: str
+    period: int = 1
 
 
 RECORDINGS: dict[str, Recording] = {
-    "Intel lab": Recording("intel-lab-table", read_table, "degrees C"),
-    "PeMSD7": Recording("pems-speed", _motorways, "mph"),
-    "US-101": Recording("us101-speed", lambda path: _every(3, read_speeds(path)), "mph"),
+    "Intel lab": Recording("intel-lab-table", read_table, "degrees C", 144),
+    "PeMSD7": Recording("pems-speed", _motorways, "mph", 288),
+    "US-101": Recording("us101-speed", lambda path: _every(3, read_speeds(path)), "mph", 288),
     "stocks": Recording("stocks", read_table, "dollars"),
-    "Europe": Recording("europe-anomalies", europe, "degrees C"),
-    "Iberia": Recording("iberia-temperature", lambda path: _every(4, iberia(path)), "degrees C"),
+    "Europe": Recording("europe-anomalies", europe, "degrees C", 12),
+    "Iberia": Recording(
+        "iberia-temperature", lambda path: _every(4, iberia(path)), "degrees C", 12
+    ),
 }
 
 CHOSEN_ON = (
@@ -217,6 +222,8 @@ def recorded(name: str, path: Path) -> Setup:
         markov=False,
         norm_bound=float(farthest.max()),
         gain=float(greedy_gain(prior, len(rest))[-1]),
+        learned=learn(history, table.arms, likely=calendar_periods(table.times)),
+        period=recording.period,
     )
     settings = {"one deviation": f"{deviation:.4g} {recording.unit}"} | _settings(known)
     return Setup(Table(rest), players(known, random_start=True), len(rest), settings)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from driftpeak.errors import DriftpeakError
+from driftpeak.history import Learned
 from driftpeak.kernels import Table
 from driftpeak.policies import (
     ABO,
@@ -62,6 +63,8 @@ class Known:
         markov: whether the world does drift like that.
         norm_bound: B, in deviations of the prior.
         gain: greedy information gain of T observations.
+        learned: what recorded rows say, where there are any; `auto` begins with it.
+        period: of the yardstick that knows the time of day, in steps.
     """
 
     prior: Prior
@@ -71,6 +74,8 @@ class Known:
     markov: bool
     norm_bound: float
     gain: float
+    learned: Learned | None = None
+    period: int = 1
 
     @property
     def reward_bound(self) -> float:
@@ -292,12 +297,15 @@ FAMILIES = (
         wide_only=True,
     ),
 )  # fmt: skip
+BY_TIME, BY_MEAN = "best arm at this time", "best arm of the rows"
+YARDSTICKS = (BY_TIME, BY_MEAN)
+"""What the training rows say, and no bandit; on recordings only. They are not ranked."""
 PUBLISHED = (RANDOM, *(name for family in FAMILIES for name in family.settings))
-"""Everything that plays but `auto`."""
+"""Every published policy in every setting."""
 
 
 def players(known: Known, *, random_start: bool = False) -> dict[str, Policy]:
-    """All who play, by name: `auto` with its defaults, and `PUBLISHED`.
+    """All who play, by name: `auto`, `PUBLISHED` and, where there is a history, `YARDSTICKS`.
 
     Arguments:
         random_start: whether the first point is drawn at random, the same for all policies that
@@ -306,7 +314,8 @@ def players(known: Known, *, random_start: bool = False) -> dict[str, Policy]:
     Raises:
         DriftpeakError: theory gives no parameter for what is known.
     """
-    made: dict[str, Policy] = {AUTO: Auto(known.prior), RANDOM: UniformRandom(known.prior)}
+    auto = Auto(known.prior) if known.learned is None else known.learned.policy()
+    made: dict[str, Policy] = {AUTO: auto, RANDOM: UniformRandom(known.prior)}
     for family in FAMILIES:
         try:
             made[family.at_theory] = family.theory(known)
@@ -315,9 +324,13 @@ def players(known: Known, *, random_start: bool = False) -> dict[str, Policy]:
         if family.make is not None:
             for name, (value, width) in family.grid.items():
                 made[name] = family.make(known, value, width)
-    if not random_start:
-        return made
-    return {
-        name: RandomStart(policy) if policy.learns_from_any and name != RANDOM else policy
-        for name, policy in made.items()
-    }
+    if random_start:
+        made = {
+            name: RandomStart(policy) if policy.learns_from_any and name != RANDOM else policy
+            for name, policy in made.items()
+        }
+    if known.learned is not None:
+        made |= {
+            BY_TIME: known.learned.timetable(known.period), BY_MEAN: known.learned.timetable(1)
+        }  # fmt: skip
+    return made

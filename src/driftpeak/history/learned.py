@@ -1,0 +1,187 @@
+"""Learn from recorded rows what a policy needs to believe at the start."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from driftpeak import kernels
+from driftpeak.domains import Arms
+from driftpeak.errors import DriftpeakError, finite_array, positive
+from driftpeak.history.correlation import Array, Law, autocorrelation, fitted_law
+from driftpeak.history.picture import learned_figure
+from driftpeak.history.rhythm import Rhythm, find_period, fit_profile, refined
+from driftpeak.policies.auto import Auto
+from driftpeak.policies.baselines import Timetable
+from driftpeak.priors import Prior
+from driftpeak.profiles import Profile
+
+LEAST_NOISE = 0.01
+"""Share of the variance that counts as noise at least."""
+MOST_PERIODS = 2
+NEAR = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What recorded rows say.
+
+    Attributes:
+        prior: means, covariance between arms and noise of what remains beside the rhythms.
+        rhythms: periods with their profiles, largest first; none if the rows repeat nothing.
+        law: how what remains moves, in steps of the rows.
+        rows: how many were learned from. shrinkage: of the covariance towards equal variances.
+        correlations: of what remains, at lags 0, 1, ...
+    """
+
+    prior: Prior
+    rhythms: tuple[Rhythm, ...]
+    law: Law
+    rows: int
+    shrinkage: float
+    correlations: Array = field(repr=False)
+    history: Array = field(repr=False)
+
+    @property
+    def profile(self) -> Profile | None:
+        """All rhythms together."""
+        if not self.rhythms:
+            return None
+        each = [rhythm.profile for rhythm in self.rhythms]
+        return Profile(
+            *(np.concatenate([getattr(one, name) for one in each])
+              for name in ("periods", "cosines", "sines"))
+        )  # fmt: skip
+
+    def timetable(self, period: int | None = None) -> Timetable:
+        """The yardstick: the arm that was best at this time of a cycle.
+
+        Arguments:
+            period: in steps; by default the first that was found, or 1: the best arm of all rows.
+        """
+        if period is None:
+            period = round(self.rhythms[0].period) if self.rhythms else 1
+        return Timetable(self.history, period)
+
+    def report(self) -> str:
+        """What was found, in words; one finding a line."""
+        lines = [
+            f"period of {one.period:g} steps: its profile, with {len(one.profile.periods)} "
+            f"harmonics, explains {one.skill:.0%} of the variance of cycles held out"
+            for one in self.rhythms
+        ]
+        if not lines:
+            lines = ["no period: the rows repeat nothing, or not often enough to tell"]
+        parts = [
+            f"{share:.0%} fades within {life:g} steps"
+            for share, life in zip(self.law.shares, self.law.lifetimes, strict=True)
+        ]
+        lines.append(f"of what remains {', '.join(parts)}, and {self.law.noise:.0%} is noise")
+        lines.append(f"covariance of {len(self.prior)} arms from {self.rows} rows, "
+                     f"shrunk by {self.shrinkage:.1%}")  # fmt: skip
+        return "\n".join(lines)
+
+    def figure(self) -> Figure:
+        """The autocorrelation with the fitted law, and the profiles of some arms."""
+        return learned_figure(self)
+
+    def policy(self, **options: Any) -> Auto:
+        """`Auto` that begins with all of this; the row after the last is at time 1."""
+        given = {
+            "motions": (self.law.motion,), "drifts": (), "rates": (), "profile": self.profile,
+            "acquisition": "influence",
+        }  # fmt: skip
+        return Auto(self.prior, **(given | options))
+
+
+def learn(
+    history: Any,
+    names: Sequence[str] | None = None,
+    *,
+    period: float | None = None,
+    likely: Sequence[float] = (),
+    rhythm: bool = True,
+    seed: int = 0,
+) -> Learned:
+    """What recorded rewards say of those to come.
+
+    Rows are steps of one unit of time; the last is at time 0, so that a simulation, whose steps are
+    1, 2, ..., goes on from there.
+
+    Arguments:
+        history: rewards, shape `(steps, arms)`, at least two steps.
+        names: of the arms.
+        period: in steps, if it is known; it is used only as far as it forecasts held-out cycles.
+        likely: periods in steps that would make sense, such as a day: one that is found within
+            5 % of such a one is taken for it.
+        rhythm: whether to look for one at all.
+        seed: of the series without rhythm that the rows are held against.
+
+    Raises:
+        DriftpeakError: fewer than two rows or arms, values that are not finite, rows that
+            never vary, a period that is not positive.
+    """
+    rows = finite_array("history", history, 2)
+    if len(rows) < 2 or rows.shape[1] < 2:
+        raise DriftpeakError(
+            f"learning needs at least 2 rows of at least 2 arms; got {len(rows)} of {rows.shape[1]}"
+        )
+    mean, times = rows.mean(axis=0), np.arange(1.0 - len(rows), 1.0)
+    unit = float(np.sqrt(((rows - mean) ** 2).mean()))
+    if unit == 0:
+        raise DriftpeakError("the rows never vary, so nothing can be learned of how they move")
+    rest = (rows - mean) / unit
+    rhythms: list[Rhythm] = []
+    for _ in range(MOST_PERIODS if rhythm else 0):
+        if period is not None:
+            best = fit_profile(rest, times, positive("period", period))
+        else:
+            found = find_period(rest, seed=seed)
+            sense = [one for one in likely if found and abs(one / found - 1) <= NEAR]
+            best = None
+            if sense:
+                best = fit_profile(rest, times, sense[0])
+            elif found is not None:
+                best = refined(rest, times, found)
+        if best is None:
+            break
+        rest = rest - best.profile.at(times)
+        rest = rest - rest.mean(axis=0)
+        rhythms.append(best)
+        if period is not None:
+            break
+    correlations = autocorrelation(rest, len(rest) // 2)
+    law = fitted_law(correlations, len(rest))
+    covariance, shrinkage = ledoit_wolf(rest)
+    noise = max(law.noise, LEAST_NOISE) * float(covariance.diagonal().mean())
+    values, vectors = np.linalg.eigh(covariance)
+    values = np.maximum(values - noise, 1e-6 * values.max())
+    covariance = (vectors * values) @ vectors.T
+    kernel = kernels.Table(unit**2 * (covariance + covariance.T) / 2)
+    prior = Prior(Arms(rows.shape[1], names), kernel, unit**2 * noise, mean)
+    scaled = tuple(
+        one._replace(
+            profile=Profile(
+                one.profile.periods, unit * one.profile.cosines, unit * one.profile.sines
+            )
+        )
+        for one in rhythms
+    )
+    return Learned(prior, scaled, law, len(rows), shrinkage, correlations, rows)
+
+
+def ledoit_wolf(rows: Array) -> tuple[Array, float]:
+    """The covariance of rows with mean 0, shrunk towards equal variances, and by how much.
+
+    Ledoit and Wolf 2004, A Well-Conditioned Estimator for Large-Dimensional Covariance Matrices.
+    """
+    count, arms = rows.shape
+    sample = rows.T @ rows / count
+    level = sample.trace() / arms
+    apart = ((sample - level * np.eye(arms)) ** 2).sum()
+    squares = rows**2
+    spread = ((squares.T @ squares) / count - sample**2).sum() / count
+    share = float(min(spread, apart) / apart) if apart > 0 else 0.0
+    return (1 - share) * sample + share * level * np.eye(arms), share

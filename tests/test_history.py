@@ -1,0 +1,167 @@
+"""Learning from recorded rows: what is found, what is not, and what a policy makes of it."""
+
+import numpy as np
+import pytest
+from sklearn.covariance import ledoit_wolf as their_shrinkage
+
+import driftpeak as dp
+from driftpeak.environments import Table
+from driftpeak.history import calendar_periods
+from driftpeak.history.correlation import Law, autocorrelation, fitted_law
+from driftpeak.history.learned import ledoit_wolf
+from driftpeak.history.rhythm import find_period
+from driftpeak.numerics.precision import double_precision
+
+GENERATOR = np.random.default_rng(6)
+DAY, ARMS = 24, 5
+
+
+def rhythmic(steps, seed=0, rest=0.5):
+    """Arms whose peaks are spread over the day, and a rest that fades within ten steps."""
+    generator, time = np.random.default_rng(seed), np.arange(steps)[:, None]
+    law = Law(np.array([0.9]), np.array([10.0]), 0.1)
+    day = np.cos(2 * np.pi * (time / DAY - np.arange(ARMS) / ARMS))
+    return 20 + day + rest * law.draw(generator, (steps, ARMS))
+
+
+def test_the_covariance_is_shrunk_as_by_ledoit_and_wolf():
+    rows = GENERATOR.normal(size=(30, 12)) @ GENERATOR.normal(size=(12, 12))
+    rows = rows - rows.mean(axis=0)
+    ours, share = ledoit_wolf(rows)
+    theirs, their_share = their_shrinkage(rows, assume_centered=True)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+    np.testing.assert_allclose(share, their_share, rtol=1e-10)
+
+
+def test_autocorrelation_is_the_sum_of_products():
+    rows = GENERATOR.normal(size=(40, 3)).cumsum(axis=0)
+    products = [(rows[: 40 - lag] * rows[lag:]).sum() / (40 - lag) for lag in range(11)]
+    np.testing.assert_allclose(autocorrelation(rows, 10), np.array(products) / products[0])
+
+
+@double_precision
+def test_a_law_is_found_from_its_correlations_and_is_its_motion():
+    law = Law(np.array([0.3, 0.5]), np.array([3.0, 100.0]), 0.2)
+    found = fitted_law(law.correlation(np.arange(200)), 400)
+    np.testing.assert_allclose(found.shares, law.shares, atol=1e-6)
+    np.testing.assert_array_equal(found.lifetimes, law.lifetimes)
+    np.testing.assert_allclose(found.noise, 0.2, atol=1e-6)
+    for lag in (1.0, 7.0, 50.0):
+        expected = law.correlation([lag])[0] / 0.8
+        np.testing.assert_allclose(law.motion.correlation(lag), expected, rtol=1e-9)
+
+
+def test_draws_of_a_law_have_its_correlations():
+    """60 series of 1,000 steps: four standard errors, about 0.02 each."""
+    law = Law(np.array([0.4, 0.4]), np.array([3.0, 30.0]), 0.2)
+    drawn = law.draw(np.random.default_rng(1), (1000, 60))
+    np.testing.assert_allclose(
+        autocorrelation(drawn, 50), law.correlation(np.arange(51)), atol=0.08
+    )
+
+
+def without_rhythm(kind, generator):
+    if kind == "white noise":
+        return generator.normal(size=(200, 6))
+    if kind == "random walks":
+        return generator.normal(size=(200, 6)).cumsum(axis=0)
+    cuts = np.sort(generator.integers(0, 200, 5))
+    return generator.normal(size=(6, 6))[np.searchsorted(cuts, np.arange(200))]
+
+
+@pytest.mark.parametrize("kind", ["white noise", "random walks", "switches"])
+def test_no_period_where_there_is_none(kind):
+    """15 histories; at a level of 1 % two or more alarms have a chance of 1 %."""
+    generator = np.random.default_rng(8)
+    alarms = 0
+    for _ in range(15):
+        rows = without_rhythm(kind, generator)
+        alarms += find_period(rows - rows.mean(axis=0)) is not None
+    assert alarms <= 1
+
+
+def test_the_day_is_found_and_its_profile():
+    rows = rhythmic(10 * DAY)
+    [rhythm] = dp.learn(rows).rhythms
+    assert abs(rhythm.period - DAY) <= 1
+    [rhythm] = dp.learn(rows, likely=(DAY,)).rhythms
+    assert rhythm.period == DAY
+    times = np.arange(1, DAY + 1)
+    phase = (times - 1)[:, None] / DAY - np.arange(ARMS) / ARMS
+    np.testing.assert_allclose(rhythm.profile.at(times), np.cos(2 * np.pi * phase), atol=0.35)
+    assert 0.5 < rhythm.skill < 0.9
+    assert dp.learn(rows, rhythm=False).profile is None
+
+
+def test_a_period_that_is_given_must_forecast():
+    white = GENERATOR.normal(size=(120, 4))
+    assert dp.learn(white, period=24).rhythms == ()
+    [rhythm] = dp.learn(rhythmic(5 * DAY), period=24).rhythms
+    assert rhythm.period == 24
+    assert dp.learn(rhythmic(20), period=24).rhythms == ()  # longer than the history
+
+
+def test_any_unit_and_a_dead_arm():
+    rows = rhythmic(6 * DAY)
+    rows[:, 2] = 7.0
+    usual, moved = dp.learn(rows, likely=(DAY,)), dp.learn(1e-6 * rows - 3, likely=(DAY,))
+    np.testing.assert_allclose(moved.prior.gram, 1e-12 * usual.prior.gram, rtol=1e-5, atol=1e-18)
+    np.testing.assert_allclose(moved.law.shares, usual.law.shares, rtol=1e-5)
+    assert np.isfinite(usual.prior.gram).all()
+    assert np.linalg.eigvalsh(usual.prior.gram).min() > 0
+
+
+def test_bad_histories():
+    for rows, message in (
+        (np.ones((5, 3)), "the rows never vary"),
+        (np.ones((1, 3)), "at least 2 rows of at least 2 arms"),
+        ([[1.0, np.nan], [0.0, 1.0]], "history must"),
+    ):
+        with pytest.raises(dp.DriftpeakError, match=message):
+            dp.learn(rows)
+    with pytest.raises(dp.DriftpeakError, match="period must be"):
+        dp.learn(rhythmic(48), period=-1.0)
+
+
+def test_days_weeks_and_years_from_dates():
+    hours = np.datetime64("2024-03-29T00:00") + np.arange(100) * np.timedelta64(3600, "s")
+    assert calendar_periods([str(hour) for hour in hours]) == (24.0, 168.0, 8765.82)
+    months = [f"{1990 + m // 12}-{m % 12 + 1:02d}" for m in range(60)]
+    [year] = calendar_periods(months)
+    assert abs(year - 12) < 0.05
+    assert calendar_periods(["a", "b", "c"]) == ()
+    assert calendar_periods(None) == ()
+
+
+def test_a_timetable_is_the_best_mean_of_the_hour():
+    rows = GENERATOR.normal(size=(50, 4))
+    policy = dp.Timetable(rows, 7)
+    for time in range(1, 15):
+        same = [row for row, at in zip(rows, range(-49, 1), strict=True) if (at - time) % 7 == 0]
+        assert policy.ask(0, float(time))[1] == np.argmax(np.mean(same, axis=0))
+    assert dp.Timetable(rows).ask(0, 3.0)[1] == rows.mean(axis=0).argmax()
+
+
+def test_what_is_learned_pays():
+    """Eight days to learn from, four to play: less regret than the timetable and than `Auto` with
+    the same prior, which knows nothing of the day."""
+    rows = rhythmic(12 * DAY, seed=3)
+    learned = dp.learn(rows[: 8 * DAY], likely=(DAY,))
+    policies = {
+        "learned": learned.policy(),
+        "timetable": learned.timetable(),
+        "prior": dp.Auto(dp.learn(rows[: 8 * DAY], rhythm=False).prior),
+    }
+    world = Table(rows[8 * DAY :])
+    regret = dp.simulate(policies, world, steps=4 * DAY)["regret"].mean(["trial", "step"])
+    assert regret.sel(policy="learned") < regret.sel(policy="timetable")
+    assert regret.sel(policy="learned") < 0.8 * regret.sel(policy="prior")
+
+
+def test_words_and_picture():
+    learned = dp.learn(rhythmic(6 * DAY), list("abcde"), likely=(DAY,))
+    assert "period of 24 steps" in learned.report()
+    assert len(learned.figure().axes) == 2
+    plain = dp.learn(GENERATOR.normal(size=(60, 3)))
+    assert plain.report().startswith("no period")
+    assert len(plain.figure().axes) == 1
