@@ -12,13 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar, Values
 from driftpeak.beliefs.history import History
-from driftpeak.beliefs.posterior import Belief, Posterior, Scalar, fade
+from driftpeak.beliefs.posterior import Belief, Posterior, fade
 from driftpeak.forgetting import Forgetting
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
-Vector = Float[Array, " n"]
 JITTER = 1e-10  # of the largest prior variance, so that a singular covariance can be sampled
 
 
@@ -42,8 +42,8 @@ class TriangularState(NamedTuple):
 
     rows: Float[Array, "c n"]
     times: Float[Array, " c"]
-    mean: Vector
-    variance: Vector
+    mean: Values
+    variance: Values
     information: Float[Array, ""]
     observations: Int[Array, ""]
     time: Float[Array, ""]
@@ -115,7 +115,7 @@ class Triangular(Belief[TriangularState]):
             time=jnp.asarray(time, dtype=float),
         )
 
-    def sample(self, state: TriangularState, time: Scalar, key: PRNGKeyArray) -> Vector:
+    def sample(self, state: TriangularState, time: Scalar, key: PRNGKeyArray) -> Values:
         posterior = self.posterior(state, time)
         rows = self._correlation(state, time)[:, None] * state.rows
         return _draw(posterior.mean, self.prior.gram - rows.T @ rows, self.prior, key)
@@ -174,7 +174,7 @@ class Dense(Belief[History]):
             observations=self._counted(state, time),
         )
 
-    def sample(self, state: History, time: Scalar, key: PRNGKeyArray) -> Vector:
+    def sample(self, state: History, time: Scalar, key: PRNGKeyArray) -> Values:
         whitened, residuals, _ = self._whiten(state, time)
         mean = self.prior.mean + residuals @ whitened
         return _draw(mean, self.prior.gram - whitened.T @ whitened, self.prior, key)
@@ -207,8 +207,8 @@ class Dense(Belief[History]):
 
 
 def _draw(
-    mean: Vector, covariance: Float[Array, "n n"], prior: FunctionPrior, key: PRNGKeyArray
-) -> Vector:
+    mean: Values, covariance: Float[Array, "n n"], prior: FunctionPrior, key: PRNGKeyArray
+) -> Values:
     # The covariance is a difference: its rounding errors are those of the prior's magnitude.
     jitter = JITTER * jnp.maximum(jnp.max(prior.variance), 1e-300)
     lower = jnp.linalg.cholesky(covariance + jitter * jnp.eye(len(mean)))

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.features import Features
 from driftpeak.priors import Prior
 
-Scalar = Any  # a real number; an array of one inside JAX
 State = TypeVar("State")
 
 

@@ -18,15 +18,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior, Scalar
+from driftpeak._types import Scalar, Values
+from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior
 from driftpeak.beliefs.weights import draw, learn, squared_sums
 from driftpeak.features import Features
 from driftpeak.forgetting import Window
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
-
-Vector = Float[Array, " n"]
 
 LEAST_RING = 64
 
@@ -36,8 +35,8 @@ class Base(NamedTuple):
 
     weight_mean: Float[Array, " r"]
     weight_covariance: Float[Array, "r r"]
-    mean: Vector
-    variance: Vector
+    mean: Values
+    variance: Values
     information: Float[Array, ""]
 
 
@@ -57,8 +56,8 @@ class SlidingState(NamedTuple):
     residuals: Float[Array, " w"]
     base: Base
     edge: Edge
-    mean: Vector
-    variance: Vector
+    mean: Values
+    variance: Values
     information: Float[Array, ""]
     observations: Int[Array, ""]
 
@@ -153,7 +152,7 @@ class Sliding(Belief[SlidingState]):
             observations=count,
         )
 
-    def sample(self, state: SlidingState, time: Scalar, key: PRNGKeyArray) -> Vector:
+    def sample(self, state: SlidingState, time: Scalar, key: PRNGKeyArray) -> Values:
         base, edge = state.base, state.edge
         inverse, surprises = self._solve(base, edge)
         used = jnp.asarray(self.prior.features)[edge.arms] * edge.used[:, None]
