@@ -107,7 +107,8 @@ class Grid:
                 raise DriftpeakError(
                     f"a grid's range must be (low, high), low < high; got {shown(pair)}"
                 )
-        sizes = list(size) if isinstance(size, Sequence | np.ndarray) else [size] * len(ranges)
+        several = isinstance(size, Sequence) or (isinstance(size, np.ndarray) and size.ndim > 0)
+        sizes = list(size) if several else [size] * len(ranges)  # type: ignore[arg-type]
         if len(sizes) != len(ranges):
             raise DriftpeakError(f"{len(ranges)} ranges need as many sizes; got {len(sizes)}")
         shape = tuple(at_least_integer("size", count, 2) for count in sizes)
