@@ -14,8 +14,8 @@ import numpy as np
 from driftpeak.learning.recorded_drift import recorded_drift
 
 DRIFTS, NOISES = (0.001, 0.01, 0.05, 0.3), (0.01, 0.1, 0.3)
-SIZES = ((4, 200, 0.3), (8, 300, 0.3))  # arms, rows, lengthscale
-LARGER = ((5, 1500, 0.3), (12, 300, 0.2), (30, 400, 0.2))
+SIZES = ((4, 200, 0.3), (6, 250, 0.3))  # arms, rows, lengthscale
+LARGER = ((5, 1500, 0.3), (8, 300, 0.3), (12, 300, 0.2), (30, 400, 0.2))
 WORLDS = tuple((*size, drift, noise) for size in SIZES for drift in DRIFTS for noise in NOISES)
 SEEDS = 10
 TARGETS = {"covered, of all": ">= 0.9"}

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize
 
+from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError, unit_interval
 from driftpeak.learning.likelihood import FORMS
 from driftpeak.learning.observations import Observations, Stretches, lay_end_to_end
@@ -16,7 +17,6 @@ from driftpeak.learning.parameters import Parameters, parameters_of, traceable_g
 from driftpeak.numerics.precision import double_precision
 from driftpeak.priors import Prior
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 Data = Observations | np.ndarray | Sequence[Any]
 DENSE = 500  # observations up to which one factorisation beats a filter, whatever the points
 NORMAL = 1.959964  # 97.5 % of a standard normal variable
@@ -81,8 +81,9 @@ def fit(
     the drift. The prior mean stays as it is. With `learn="kernel"` every positive number of the
     kernel is learned: write `1.0 * dp.SE(0.2)` to learn the amplitude too.
 
-    Intervals assume the model. Where the prior's covariance comes from the very data, as in B16
-    section 5.2, they are too narrow, and the estimate depends on that choice.
+    Intervals assume the model. A covariance that comes from the very data, as in B16 section 5.2,
+    already contains their noise: the noise learned with it is too little, the drift too much, the
+    intervals too narrow. `driftpeak.theory.variation.estimate_drift` learns all of it together.
 
     Arguments:
         data: rewards as a table, shape `(steps, arms)`, NaN where nothing was seen; `Observations`;

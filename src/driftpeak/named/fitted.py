@@ -7,10 +7,8 @@ noise, covariance and drift together instead.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
+from driftpeak._types import Matrix
 from driftpeak.learning import cross_validate
 from driftpeak.named.policies import memory_parameter
 from driftpeak.priors import Prior
@@ -18,7 +16,6 @@ from driftpeak.theory.variation import estimate_drift
 
 LEAST_NOISE = 1e-3
 """Share of the arms' variance: less would leave a covariance from a few rows as if exact."""
-Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -53,10 +50,12 @@ def tune(
         estimate = estimate_drift(history, noise_variance=noise_variance)
         by = "restricted likelihood of a Markov drift"
         if noise_variance is None:
-            noise_variance = max(
-                estimate.noise_variance, LEAST_NOISE * float(history.var(axis=0).mean())
-            )
-            found["noise_variance"] = Finding(noise_variance, f"by {by}")
+            least = LEAST_NOISE * float(history.var(axis=0).mean())
+            noise_variance = max(estimate.noise_variance, least)
+            how = f"by {by}"
+            if noise_variance == least:
+                how += f", which finds less: {LEAST_NOISE:.1%} of the arms' variance instead"
+            found["noise_variance"] = Finding(noise_variance, how)
         if "drift" in wanted:
             found["drift"] = Finding(estimate.cautious, f"by {by}, {estimate}")
     for name in wanted:
