@@ -3,10 +3,13 @@
 A cheap policy on six arms, so that the storage is what is measured: the median of 300 rounds of ask
 and tell in memory, and in each kind of storage. PostgreSQL only where DRIFTPEAK_POSTGRESQL holds an
 address. Then a study of a drifting process with 100,000 events in a journal: resuming it with a
-snapshot, and from its events alone.
+snapshot, and from its events alone. Last, how many asks and tells a second 1 and 8 processes make
+that share a study.
 """
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -17,7 +20,7 @@ import numpy as np
 import driftpeak as dp
 from driftpeak.live.events import Asked, Learned, Told, to_dict
 
-ARMS, ROUNDS, EVENTS = 6, 300, 100_000
+ARMS, ROUNDS, EVENTS, SECONDS = 6, 300, 100_000, 5
 TARGETS = {"resume 100,000 events, snapshot (s)": "<= 5"}
 
 
@@ -30,19 +33,60 @@ def run() -> dict[str, Any]:
         if address := os.environ.get("DRIFTPEAK_POSTGRESQL"):
             found["ask + tell, postgresql (ms)"] = rounds(address)
         found |= resume(Path(folder) / "long")
+        for kind in ("journal", "sqlite"):
+            for count in (1, 8):
+                label = f"pairs a second, {kind}, processes: {count}"
+                found[label] = share(f"{kind}:///{folder}/shared-{kind}", count)
     return found
 
 
-def rounds(storage: str | None) -> float:
-    """Median milliseconds of an ask and its tell."""
+def share(storage: str, count: int) -> float:
+    """Asks and tells a second of some processes together, once all are under way."""
+    make(storage, "shared")
+    ready = [Path(f"{tempfile.mkdtemp()}/ready") for _ in range(count)]
+    command = [sys.executable, "-m", "benchmarks.live_storage", storage]
+    processes = [
+        subprocess.Popen([*command, str(one)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for one in ready
+    ]
+    while not all(one.exists() for one in ready):
+        time.sleep(0.05)
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()  # the signal to begin
+    made = 0
+    for process in processes:
+        assert process.stdout is not None
+        made += int(process.stdout.read())
+        process.wait()
+    return made / SECONDS
+
+
+def work(storage: str, ready: str) -> None:
+    """One of the processes: be ready, wait for the signal, and count."""
+    optimizer, made = make(storage, "shared"), 0
+    optimizer.tell(optimizer.ask(), 0.5)
+    Path(ready).touch()
+    sys.stdin.read()
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        optimizer.tell(optimizer.ask(), 0.5)
+        made += 1
+    print(made)
+
+
+def make(storage: str | None, name: str | None) -> dp.Optimizer:
+    """A cheap study."""
     places = np.linspace(0, 1, ARMS)
     gram = np.exp(-((places[:, None] - places) ** 2) / 0.1)
     prior = dp.Prior(dp.Arms(ARMS), dp.kernels.Table(gram), noise_variance=0.1)
     policy = dp.TVGPUCB(prior, drift=0.02)
-    name = None if storage is None else f"benchmark {time.time()}"
-    optimizer = dp.Optimizer(
-        dp.Arms(ARMS), maximize=True, policy=policy, storage=storage, name=name
-    )
+    return dp.Optimizer(dp.Arms(ARMS), maximize=True, policy=policy, storage=storage, name=name)
+
+
+def rounds(storage: str | None) -> float:
+    """Median milliseconds of an ask and its tell."""
+    optimizer = make(storage, None if storage is None else f"benchmark {time.time()}")
     spent = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
@@ -81,11 +125,10 @@ def fill(optimizer: dp.Optimizer) -> None:
     events: list[Any] = []
     assert optimizer._study is not None
     store = optimizer._study.store
-    with store.locked():
-        position = store.start()
-        for after, written in store.read(position):
-            position = after
-            lesson = written if written["event"] == "Learned" else lesson
+    position = store.start()
+    for after, written in store.read(position).events:
+        position = after
+        lesson = written if written["event"] == "Learned" else lesson
     assert lesson is not None
     number = 8
     while position[0] + len(events) < EVENTS - 20:
@@ -97,5 +140,8 @@ def fill(optimizer: dp.Optimizer) -> None:
         events.append(to_dict(Told(number, when, "steps", parameters, reward, (0.0, 1.0))))
         if number % 50 == 0:
             events.append(to_dict(Learned(lesson["values"])))
-    with store.locked():
-        store.append(position, events)
+    assert store.append(position, events) is not None
+
+
+if __name__ == "__main__":
+    work(*sys.argv[1:])

@@ -184,6 +184,7 @@ def test_a_policy_that_comes_back_is_the_same_policy(name):
     same(POLICIES[name].prepare(40), again.prepare(40))
 
 
+@pytest.mark.slow
 def test_a_policy_that_comes_back_decides_alike():
     policy = dp.TVGPUCB(PRIOR, drift=0.01, acquisition="thompson")
     again = policy_from_data(policy_to_data(policy))

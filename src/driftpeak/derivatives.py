@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gamma, kv
 
+from driftpeak._types import Matrix
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array
 from driftpeak.kernels import (
     SE,
@@ -26,7 +27,6 @@ from driftpeak.kernels import (
     bessel_correlation,
 )
 
-Matrix = np.ndarray[Any, np.dtype[np.float64]]
 LEVELS = 40  # of ever smaller cells: the last has 1e-12 of the domain's side
 
 

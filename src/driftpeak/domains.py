@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
+from driftpeak._types import Points
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, shown
 
 MOST = 10_000_000  # points of a domain: all are listed
-Points = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @frozen(eq=False, init=False)
@@ -107,7 +107,8 @@ class Grid:
                 raise DriftpeakError(
                     f"a grid's range must be (low, high), low < high; got {shown(pair)}"
                 )
-        sizes = list(size) if isinstance(size, Sequence | np.ndarray) else [size] * len(ranges)
+        several = isinstance(size, Sequence) or (isinstance(size, np.ndarray) and size.ndim > 0)
+        sizes = list(size) if several else [size] * len(ranges)  # type: ignore[arg-type]
         if len(sizes) != len(ranges):
             raise DriftpeakError(f"{len(ranges)} ranges need as many sizes; got {len(sizes)}")
         shape = tuple(at_least_integer("size", count, 2) for count in sizes)

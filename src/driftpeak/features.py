@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from driftpeak._types import Matrix
 from driftpeak.domains import Domain
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive
 from driftpeak.kernels import SE, Kernel
-
-Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 TOLERANCE = 1e-10
 PIECE = 16

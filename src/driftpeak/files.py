@@ -1,19 +1,26 @@
 """Files and result directories that are whole or not there."""
 
 import json
+import math
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-import xarray as xr
+from typing import TYPE_CHECKING, Any
 
 from driftpeak.errors import DriftpeakError
 
+if TYPE_CHECKING:
+    import xarray as xr  # slow to load, and only for the type
+
 SUMMARY = "summary.json"
+
+
+def json_number(value: float) -> float | None:
+    """`value` as JSON can hold it: null where it is NaN or infinite."""
+    return value if math.isfinite(value) else None
 
 
 @contextmanager
@@ -83,7 +90,7 @@ def new_directory(directory: Path) -> Iterator[Path]:
 
 def write_results(
     directory: Path,
-    runs: xr.Dataset,
+    runs: "xr.Dataset",
     summary: dict[str, Any],
     pictures: dict[str, Callable[[], Any]],
 ) -> None:

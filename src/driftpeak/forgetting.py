@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import (
     DriftpeakError,
@@ -36,7 +37,6 @@ from driftpeak.errors import (
     unit_interval,
 )
 
-Scalar = Any  # a real number; an array of one inside JAX
 Times = np.ndarray[Any, np.dtype[np.float64]]
 TimesLike = int | Sequence[float] | np.ndarray[Any, np.dtype[Any]]
 """Non-decreasing times, or an integer T for 1, 2, ..., T."""
@@ -150,6 +150,11 @@ class Window(Forgetting):
         return jnp.asarray(steps < self.length, dtype=float)
 
 
+def markov_correlation(drift: Scalar, elapsed: Scalar) -> Any:
+    r"""Of two times under B16's drift: \((1-\epsilon)^{|t-s|/2}\) (B16 section 2). NumPy or JAX."""
+    return (1 - drift) ** (elapsed / 2)
+
+
 class Drift(Forgetting):
     r"""B16's Markov drift: \(f_{t+1} = \sqrt{1-\epsilon} f_t + \sqrt\epsilon\, g_{t+1}\).
 
@@ -166,7 +171,7 @@ class Drift(Forgetting):
         self.drift = _parameter(unit_interval, "drift", drift)
 
     def correlation(self, elapsed: Scalar) -> Float[Array, "..."]:
-        return jnp.asarray((1 - self.drift) ** (elapsed / 2), dtype=float)
+        return jnp.asarray(markov_correlation(self.drift, elapsed), dtype=float)
 
 
 class SpaceTime(Recorded, Forgetting):

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from driftpeak._types import Vector
 from driftpeak.beliefs import Posterior
 from driftpeak.design import optimal_design
 from driftpeak.errors import (
@@ -24,10 +25,9 @@ from driftpeak.errors import (
     positive,
     unit_interval,
 )
+from driftpeak.forgetting import markov_correlation
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.priors import Prior
-
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 GREEDY_GUARANTEE = 1 - 1 / math.e
 """Greedy selection reaches at least this share of the maximum (Nemhauser et al. 1978)."""
@@ -53,7 +53,7 @@ def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any 
     chosen = check_arms(prior, arms)
     worth = check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
     steps = np.arange(len(chosen))
-    correlation = (1 - drift) ** (np.abs(steps[:, None] - steps[None, :]) / 2)
+    correlation = markov_correlation(drift, np.abs(steps[:, None] - steps[None, :]))
     root = np.sqrt(worth / prior.noise_variance)
     gram = prior.gram[np.ix_(chosen, chosen)] * correlation
     return float(0.5 * np.linalg.slogdet(np.eye(len(chosen)) + root[:, None] * gram * root)[1])

@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
+from driftpeak._types import Matrix, Vector
 from driftpeak.domains import Domain
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.features import TOLERANCE, Features, pivoted_cholesky
 from driftpeak.kernels import Kernel
-
-Vector = np.ndarray[Any, np.dtype[np.float64]]
-Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 MOST_PAIRED = 50_000
 """Points whose covariances with one another, 19 GiB, are kept at most."""

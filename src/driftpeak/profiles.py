@@ -7,10 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import DriftpeakError, finite_array
-
-Scalar = Any  # a real number; an array of one inside JAX
 
 
 class Profile(Recorded, eqx.Module):

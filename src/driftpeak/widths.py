@@ -14,14 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.beliefs import Posterior
 from driftpeak.derivatives import Tail, check_tail, derivative_tail
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
 from driftpeak.information import Gain, RealisedGain
 from driftpeak.priors import Prior
-
-Scalar = Any  # a real number; an array of one inside JAX
 
 
 class Width(eqx.Module):

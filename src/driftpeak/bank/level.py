@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-Scalar = Any  # a real number; an array of one inside JAX
+from driftpeak._types import Scalar
 
 DEVIATIONS = (0.0, 4.0, 1000.0)
 CHANCES = (0.8, 0.15, 0.05)

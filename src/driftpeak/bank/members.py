@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from driftpeak._types import Scalar
 from driftpeak.bank.motions import Motion, Parts, after
 from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.beliefs.weights import quadratic_forms
@@ -33,7 +34,6 @@ from driftpeak.features import Features
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
-Scalar = Any  # a real number; an array of one inside JAX
 Blocks = tuple[tuple[Any, ...], ...]
 """The upper triangle of a symmetric d x d matrix whose entries are arrays: rows from the diagonal.
 

@@ -17,10 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import DriftpeakError, finite_array
+from driftpeak.forgetting import markov_correlation
 
-Scalar = Any  # a real number; an array of one inside JAX
 Parts = tuple[tuple[int, ...], ...]
 HALF = 1.6783469900166605
 """Where (1 + x) exp(-x) is 1/2."""
@@ -118,7 +119,7 @@ class MarkovMotion(Recorded, Motion):
         return ((0,),)
 
     def transition(self, elapsed: Scalar) -> Float[Array, "k d d"]:
-        return jnp.power(1 - self.drift, elapsed / 2)[:, None, None]
+        return markov_correlation(self.drift, elapsed)[:, None, None]
 
 
 class SmoothMotion(Recorded, Motion):

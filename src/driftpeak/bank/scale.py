@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-Scalar = Any  # a real number; an array of one inside JAX
+from driftpeak._types import Scalar
 
 REACH = np.log(1e12)
 """Variances up to a factor of 1e12 either way, deviations up to a million."""

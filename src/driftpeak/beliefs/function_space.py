@@ -12,13 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar, Values
 from driftpeak.beliefs.history import History
-from driftpeak.beliefs.posterior import Belief, Posterior, Scalar, fade
+from driftpeak.beliefs.posterior import AFRESH, Belief, Posterior, fade
 from driftpeak.forgetting import Forgetting
+from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
-Vector = Float[Array, " n"]
 JITTER = 1e-10  # of the largest prior variance, so that a singular covariance can be sampled
 
 
@@ -41,9 +42,10 @@ class TriangularState(NamedTuple):
     """Rows of \\(L^{-1} k(A, \\cdot)\\), one for each observation in the current epoch."""
 
     rows: Float[Array, "c n"]
+    surprises: Float[Array, " c"]  # of unit variance
     times: Float[Array, " c"]
-    mean: Vector
-    variance: Vector
+    mean: Values
+    variance: Values
     information: Float[Array, ""]
     observations: Int[Array, ""]
     time: Float[Array, ""]
@@ -75,6 +77,7 @@ class Triangular(Belief[TriangularState]):
         require_double_precision()
         return TriangularState(
             rows=jnp.zeros((self.capacity, self.points)),
+            surprises=jnp.zeros(self.capacity),
             times=jnp.zeros(self.capacity),
             mean=jnp.zeros(self.points),
             variance=jnp.asarray(self.prior.variance),
@@ -105,24 +108,27 @@ class Triangular(Belief[TriangularState]):
         cross = jnp.asarray(self.prior.gram)[arm] - (correlation * column) @ state.rows
         row = cross / jnp.sqrt(scale)
         surprise = (reward - prior_mean[arm] - mean[arm]) / jnp.sqrt(scale)
+        rows, surprises = state.rows.at[count].set(row), state.surprises.at[count].set(surprise)
+        told = (rows, surprises, correlation.at[count].set(1.0), self.prior.variance)
+        values = (mean + row * surprise, variance - row**2)
+        # carried on, they drift away from the rows
+        due = (count + 1) % AFRESH == 0
+        mean, variance = on_demand(due, _values, values, told, together=True)
         return TriangularState(
-            rows=state.rows.at[count].set(row),
+            rows=rows,
+            surprises=surprises,
             times=state.times.at[count].set(time),
-            mean=mean + row * surprise,
-            variance=variance - row**2,
+            mean=mean,
+            variance=variance,
             information=jnp.where(kept, state.information, 0.0) + 0.5 * jnp.log(scale / noise),
             observations=count + 1,
             time=jnp.asarray(time, dtype=float),
         )
 
-    def sample(self, state: TriangularState, time: Scalar, key: PRNGKeyArray) -> Vector:
+    def sample(self, state: TriangularState, time: Scalar, key: PRNGKeyArray) -> Values:
         posterior = self.posterior(state, time)
         rows = self._correlation(state, time)[:, None] * state.rows
         return _draw(posterior.mean, self.prior.gram - rows.T @ rows, self.prior, key)
-
-    def refresh(self, state: TriangularState) -> TriangularState:
-        rows = self._correlation(state, state.time)[:, None] * state.rows
-        return state._replace(variance=self.prior.variance - jnp.sum(rows**2, axis=0))
 
     def _elapse(self, state: TriangularState, time: Scalar) -> tuple[Scalar, Scalar]:
         kept = self.forgetting.same_epoch(state.time, time)
@@ -135,6 +141,13 @@ class Triangular(Belief[TriangularState]):
         used = current & (jnp.arange(self.capacity) < state.observations)
         elapsed = jnp.maximum(time - state.times, 0.0)
         return jnp.where(used, self.forgetting.correlation(elapsed), 0.0)
+
+
+def _values(_: Any, told: tuple[Any, Any, Any, Any]) -> tuple[Values, Values]:
+    """The moments of the values, from the rows."""
+    rows, surprises, correlation, prior = told
+    rows = correlation[:, None] * rows
+    return surprises @ rows, prior - jnp.sum(rows**2, axis=0)
 
 
 class Dense(Belief[History]):
@@ -174,7 +187,7 @@ class Dense(Belief[History]):
             observations=self._counted(state, time),
         )
 
-    def sample(self, state: History, time: Scalar, key: PRNGKeyArray) -> Vector:
+    def sample(self, state: History, time: Scalar, key: PRNGKeyArray) -> Values:
         whitened, residuals, _ = self._whiten(state, time)
         mean = self.prior.mean + residuals @ whitened
         return _draw(mean, self.prior.gram - whitened.T @ whitened, self.prior, key)
@@ -207,8 +220,8 @@ class Dense(Belief[History]):
 
 
 def _draw(
-    mean: Vector, covariance: Float[Array, "n n"], prior: FunctionPrior, key: PRNGKeyArray
-) -> Vector:
+    mean: Values, covariance: Float[Array, "n n"], prior: FunctionPrior, key: PRNGKeyArray
+) -> Values:
     # The covariance is a difference: its rounding errors are those of the prior's magnitude.
     jitter = JITTER * jnp.maximum(jnp.max(prior.variance), 1e-300)
     lower = jnp.linalg.cholesky(covariance + jitter * jnp.eye(len(mean)))

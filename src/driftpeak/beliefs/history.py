@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from driftpeak.beliefs.posterior import Scalar
+from driftpeak._types import Scalar
 from driftpeak.forgetting import Forgetting
 
 

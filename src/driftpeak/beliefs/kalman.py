@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior, Scalar, fade
+from driftpeak._types import Scalar, Values
+from driftpeak.beliefs.posterior import AFRESH, Belief, FeaturePrior, Posterior, fade
 from driftpeak.beliefs.weights import draw, quadratic_forms
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting
@@ -17,20 +18,14 @@ from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
-Vector = Float[Array, " n"]
-
-
-AFRESH = 32
-"""Steps after which the mean of the values is computed afresh from that of the weights."""
-
 
 class KalmanState(NamedTuple):
     """Moments of the r weights and, kept beside them, of the function's n values."""
 
     weight_mean: Float[Array, " r"]
     weight_covariance: Float[Array, "r r"]
-    mean: Vector
-    variance: Vector
+    mean: Values
+    variance: Values
     information: Float[Array, ""]
     observations: Int[Array, ""]
     time: Float[Array, ""]
@@ -105,7 +100,7 @@ class Kalman(Belief[KalmanState]):
             time=jnp.asarray(time, dtype=float),
         )
 
-    def sample(self, state: KalmanState, time: Scalar, key: PRNGKeyArray) -> Vector:
+    def sample(self, state: KalmanState, time: Scalar, key: PRNGKeyArray) -> Values:
         c, _ = self._elapse(state, time)
         covariance = fade(c, state.weight_covariance, jnp.eye(len(state.weight_mean)))
         weights = draw(c * state.weight_mean, covariance, key)
@@ -126,6 +121,6 @@ class Kalman(Belief[KalmanState]):
         return jnp.where(kept, faded, 0.0), kept
 
 
-def _values(_: Vector, told: tuple[Any, Any]) -> Vector:
+def _values(_: Values, told: tuple[Any, Any]) -> Values:
     features, weights = told
     return features @ weights

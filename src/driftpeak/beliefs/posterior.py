@@ -8,11 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.features import Features
 from driftpeak.priors import Prior
 
-Scalar = Any  # a real number; an array of one inside JAX
 State = TypeVar("State")
+AFRESH = 32
+"""Steps after which the moments of the values are computed afresh, where they are carried on."""
 
 
 class Posterior(NamedTuple):

@@ -12,8 +12,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar, Values
 from driftpeak.beliefs.history import History
-from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior, Scalar
+from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior
 from driftpeak.beliefs.weights import condense, draw, learn, squared_sums
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting
@@ -21,7 +22,6 @@ from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
-Vector = Float[Array, " n"]
 State = TypeVar("State")
 
 
@@ -58,7 +58,7 @@ class Reweighted(Belief[State]):
             observations=gathered.observations,
         )
 
-    def sample(self, state: State, time: Scalar, key: PRNGKeyArray) -> Vector:
+    def sample(self, state: State, time: Scalar, key: PRNGKeyArray) -> Values:
         gathered = self.gathered(state, time)
         learned = learn(gathered.rows, gathered.targets)
         weights = draw(learned.mean, learned.covariance, key)

@@ -4,7 +4,6 @@ What is printed is JSON; warnings and mistakes go to the error output.
 """
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ import typer
 
 from driftpeak.cli.options import Seed
 from driftpeak.errors import DriftpeakError, shown
-from driftpeak.files import check_regular
+from driftpeak.files import check_regular, json_number
 
 if TYPE_CHECKING:
     from driftpeak.live import Estimate, Optimizer, Suggestion
@@ -317,6 +316,4 @@ def _plain(content: Any) -> Any:
         return [_plain(one) for one in content]
     if isinstance(content, datetime):
         return content.isoformat()
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    return content
+    return json_number(content) if isinstance(content, float) else content

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from driftpeak.files import json_number
 from driftpeak.theory.bound import Bound
 from driftpeak.theory.measured import HORIZON, SOURCE
 from driftpeak.theory.planner import Advice, Plan
@@ -20,7 +21,7 @@ def summary(plan: Plan) -> dict[str, Any]:
     return {
         "settings": {
             "kernel": "se" if math.isinf(setting.nu) else "matern",
-            "nu": _finite(setting.nu),
+            "nu": json_number(setting.nu),
             "dimension": setting.dimension,
             "horizon": setting.horizon,
             "variation": setting.variation,
@@ -84,21 +85,21 @@ def _row(advice: Advice) -> dict[str, Any]:
         "rate": advice.rate or None,
         **(_bound(advice.order) if advice.order else {"order": None, "source": None, "failed": []}),
         "sublinear": advice.sublinear,
-        "limit": _finite(advice.limit),
+        "limit": json_number(advice.limit),
         "remark": advice.remark,
         "cost": advice.cost,
         "needs": list(advice.needs),
-        "side_queries": _finite(advice.side_queries),
+        "side_queries": json_number(advice.side_queries),
         "with_logarithms": None
         if advice.with_logarithms is None
-        else _finite(advice.with_logarithms),
+        else json_number(advice.with_logarithms),
         "played": None if advice.measured is None else dataclasses.asdict(advice.measured),
     }
 
 
 def _bound(bound: Bound) -> dict[str, Any]:
     failed = [str(condition) for condition in bound.failed]
-    order = None if bound.value is None else _finite(bound.value)
+    order = None if bound.value is None else json_number(bound.value)
     return {"order": order, "source": bound.source, "failed": failed}
 
 
@@ -109,7 +110,3 @@ def shown(value: float) -> str:
     if 0.99 < value < 1:
         return f"{value:.{min(3 - math.floor(math.log10(1 - value)), 17)}f}"
     return f"{value:.4g}"
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

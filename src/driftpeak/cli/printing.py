@@ -9,6 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from driftpeak.files import json_number
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -74,7 +76,7 @@ def report(
 
 def _plain(row: dict[str, float]) -> dict[str, float | None]:
     """JSON has no NaN: a standard error that does not exist is null."""
-    return {key: value if math.isfinite(value) else None for key, value in row.items()}
+    return {key: json_number(value) for key, value in row.items()}
 
 
 def _in_words(verdict: "Verdict") -> str:

@@ -18,7 +18,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from scipy import special
 from scipy.optimize import brentq
 
-from driftpeak.environments.protocol import Environment, Scalar
+from driftpeak._types import Scalar, Vector
+from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive
 from driftpeak.kernels import SE, Kernel, Matern, Scaled
 from driftpeak.priors import Prior
@@ -29,7 +30,6 @@ RADIAL_WEIGHTS = NODE_WEIGHTS / 2
 LOG_SPECTRUM = -1 / (1 - RADII**2)
 SPECTRUM = np.exp(LOG_SPECTRUM)
 LARGEST = 1_000_000  # cells times points
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class BumpState(NamedTuple):

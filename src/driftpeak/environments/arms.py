@@ -6,14 +6,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
+from driftpeak._types import Scalar, Values
 from driftpeak.environments.noise import Noise
-from driftpeak.environments.protocol import Environment, Scalar, State
+from driftpeak.environments.protocol import Environment, State
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.priors import Prior
-
-Values = Float[Array, " n"]
 
 
 class Bounded(Environment[State]):

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from driftpeak._types import Points
 from driftpeak.errors import DriftpeakError, finite_array, unit_interval
 
-Points = np.ndarray[Any, np.dtype[np.float64]]
 SEARCH = 4096  # points from which the lowest are improved
 IMPROVED = 12
 

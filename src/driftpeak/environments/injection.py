@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak.environments.protocol import Environment, Scalar
+from driftpeak._types import Scalar
+from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, finite
 from driftpeak.forgetting import Times
 from driftpeak.priors import Prior

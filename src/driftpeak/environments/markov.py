@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak.environments.protocol import Environment, Scalar
+from driftpeak._types import Scalar
+from driftpeak.environments.protocol import Environment
 from driftpeak.forgetting import Drift
 from driftpeak.priors import Prior
 

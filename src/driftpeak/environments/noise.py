@@ -1,12 +1,10 @@
 """The noise of rewards."""
 
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 from jax.scipy.special import ndtr, ndtri
 
-Scalar = Any  # a real number; an array of one inside JAX
+from driftpeak._types import Scalar
 
 
 class Noise(eqx.Module):

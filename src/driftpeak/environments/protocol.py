@@ -12,10 +12,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.environments.noise import Noise
 from driftpeak.forgetting import Times
 
-Scalar = Any  # a real number; an array of one inside JAX
 State = TypeVar("State")
 
 

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from driftpeak.environments.protocol import Environment, Scalar
+from driftpeak._types import Scalar
+from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array
 from driftpeak.priors import Prior
 

@@ -13,13 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftpeak._types import Matrix
 from driftpeak.beliefs import Form, make_belief
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, nearest
 from driftpeak.forgetting import Discount, Drift, Forgetting, Injection, Restart, Window
 from driftpeak.numerics.precision import double_precision
 from driftpeak.priors import Prior
 
-Matrix = np.ndarray[Any, np.dtype[np.float64]]
 LENGTHS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 400)
 SMALL = 64  # arms up to which feature space is quick, whatever the memory, and compiled once
 

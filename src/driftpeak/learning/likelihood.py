@@ -23,6 +23,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftpeak.forgetting import markov_correlation
+
 Array = Any  # a JAX array
 LOG_2_PI = math.log(2 * math.pi)
 CHUNK = 64
@@ -32,7 +34,7 @@ def correlations(drift: Any, elapsed: Any, begins: Any) -> Array:
     """Of the function with itself one observation earlier; 0 where a stretch begins."""
     # at elapsed = 0 and drift = 1 a power has no derivative; there it is 1 anyway
     still = elapsed == 0
-    fading = (1 - drift) ** (jnp.where(still, 1.0, elapsed) / 2)
+    fading = markov_correlation(drift, jnp.where(still, 1.0, elapsed))
     return jnp.where(begins, 0.0, jnp.where(still, 1.0, fading))
 
 
@@ -119,7 +121,7 @@ def dense(
     """Of any observations, with derivatives: `times` within independent `days`, shapes `(N,)`."""
     apart = jnp.abs(times[:, None] - times[None, :])
     together = apart == 0
-    fading = jnp.where(together, 1.0, (1 - drift) ** (jnp.where(together, 1.0, apart) / 2))
+    fading = jnp.where(together, 1.0, markov_correlation(drift, jnp.where(together, 1.0, apart)))
     correlation = jnp.where(days[:, None] == days[None, :], fading, 0.0)
     covariance = gram[arms][:, arms] * correlation + noise * jnp.eye(len(arms))
     factor = jnp.linalg.cholesky(covariance)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize
 
+from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError, unit_interval
 from driftpeak.learning.likelihood import FORMS
 from driftpeak.learning.observations import Observations, Stretches, lay_end_to_end
@@ -16,7 +17,6 @@ from driftpeak.learning.parameters import Parameters, parameters_of, traceable_g
 from driftpeak.numerics.precision import double_precision
 from driftpeak.priors import Prior
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 Data = Observations | np.ndarray | Sequence[Any]
 DENSE = 500  # observations up to which one factorisation beats a filter, whatever the points
 NORMAL = 1.959964  # 97.5 % of a standard normal variable

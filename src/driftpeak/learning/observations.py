@@ -7,10 +7,8 @@ import numpy as np
 import xarray as xr
 from attrs import frozen
 
+from driftpeak._types import Integers, Vector
 from driftpeak.errors import DriftpeakError, finite_array
-
-Vector = np.ndarray[Any, np.dtype[np.float64]]
-Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @frozen(eq=False, init=False)

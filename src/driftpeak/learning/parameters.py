@@ -7,13 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftpeak._types import Integers, Vector
 from driftpeak.domains import Domain
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.kernels import Combined, Kernel, Matern, Scaled, Table
 from driftpeak.priors import Prior
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
-Integers = np.ndarray[Any, np.dtype[np.int64]]
 GROUPS = ("kernel", "noise_variance", "drift")
 REACH = np.log(1e6)  # how far a positive number may move from its start
 DRIFTS = (-np.log(1e9), np.log(1e6))  # log-odds of the drift: about 1e-9 to 1 - 1e-6

@@ -7,10 +7,11 @@ ratio test at 5 % would not reject, covariance and noise anew at every drift.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from driftpeak._types import Matrix
 from driftpeak.learning.restricted import (
     Fitted,
     Model,
@@ -20,7 +21,6 @@ from driftpeak.learning.restricted import (
     transform,
 )
 
-Matrix = np.ndarray[Any, np.dtype[np.float64]]
 MOST, ROWS_EACH = 16, 25  # arms whose covariance is learned, and the rows that each takes
 STARTS = (0.003, 0.05, 0.5)
 SLOWEST, FASTEST = 1e-7, 1 - 1e-5

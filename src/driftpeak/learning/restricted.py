@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.fft import dct
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
+from driftpeak._types import Vector
+
 DONE, STEPS = 3e-3, 60  # what twice the log-likelihood may still rise by; iterations
 LEAST = 1e-9  # of a variance, in units of the table's
 RIDGE = 0.1  # observations: what is worth less than this moves slowly

@@ -6,9 +6,9 @@ from typing import Any, Literal, get_args
 import jax
 import numpy as np
 
+from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError, nearest, shown
 from driftpeak.forgetting import Discount, Forgetting, Injection, Keep, Restart, Window
-from driftpeak.live.coding import Vector
 from driftpeak.live.gp import MARKOV, MOMENTUM, STILL
 
 Learned = Literal["auto", "markov", "momentum"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from driftpeak._types import Vector
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError, finite, nearest, shown, whole
 from driftpeak.live.space import ROUNDING, Box, check_names
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 Space = Box | Arms | Grid
 
 

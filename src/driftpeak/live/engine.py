@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError
-from driftpeak.live.coding import Vector
 from driftpeak.live.memory import Memory
 
 Arrays = dict[str, np.ndarray]

@@ -6,11 +6,12 @@ import jax
 import numpy as np
 from scipy.special import softmax
 
+from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError, at_least_integer, shown
 from driftpeak.forgetting import Forgetting
 from driftpeak.live import gp, search
 from driftpeak.live.aging import MOTIONS, PRIOR, Learned, check_forgetting, motions, worths
-from driftpeak.live.coding import Coding, Vector
+from driftpeak.live.coding import Coding
 from driftpeak.live.doubt import doubtful
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
 from driftpeak.live.lessons import default_model, most_probable, pace_of

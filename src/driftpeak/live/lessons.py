@@ -33,7 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize
 
-from driftpeak.live.coding import Vector
+from driftpeak._types import Vector
 from driftpeak.live.gp import Model, Places, factor, whitened
 
 EVALUATIONS = 12

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.live.coding import Vector
+from driftpeak._types import Vector
 from driftpeak.live.gp import Places
 
 SIZES = (32, 128, 512, 2048)  # numbers of places for which programs are compiled

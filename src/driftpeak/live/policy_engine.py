@@ -12,19 +12,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import AtMost
-from driftpeak.live.coding import FiniteCoding, Vector
+from driftpeak.live.coding import FiniteCoding
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
 from driftpeak.numerics.precision import check_digits
 from driftpeak.policies import Policy
+from driftpeak.policies.player import REFRESH
 from driftpeak.simulation.programs import random_keys
 
 LARGEST = 1e100  # of a reward: no sum of squares of them overflows
 KEPT = 256  # steps that something late can still be put between
 SPACING = 32  # steps between kept states
 READ_AS = {"believed_drift": "drift", "memory": "memory", "believed_noise": "noise"}
-REFRESH = 4096  # steps after which accumulated rounding errors are removed
 
 
 class Step(NamedTuple):

@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftpeak._types import Vector
 from driftpeak.beliefs import Posterior
-from driftpeak.live.coding import Coding, Vector
+from driftpeak.live.coding import Coding
 from driftpeak.live.gp import Imagined, Known, Model, mean, posterior
 from driftpeak.widths import Width
 

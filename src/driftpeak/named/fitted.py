@@ -7,10 +7,8 @@ noise, covariance and drift together instead.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
+from driftpeak._types import Matrix
 from driftpeak.learning import cross_validate
 from driftpeak.named.policies import memory_parameter
 from driftpeak.priors import Prior
@@ -18,7 +16,6 @@ from driftpeak.theory.variation import estimate_drift
 
 LEAST_NOISE = 1e-3
 """Share of the arms' variance: less would leave a covariance from a few rows as if exact."""
-Matrix = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)

@@ -51,10 +51,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, unit_interval
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.batch_elimination import BatchElimination, Options
-from driftpeak.policies.player import Query, Scalar, checked_reward
+from driftpeak.policies.player import Query, checked_reward
 from driftpeak.priors import Prior
 
 Evidence = Literal["harm", "change"]

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from driftpeak._types import Scalar
 from driftpeak.forgetting import Times
-from driftpeak.policies.player import Scalar
 from driftpeak.theory.side_queries import checked_share, side_query_windows
 
 

@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.bank import (
     Bank,
@@ -45,7 +46,7 @@ from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, pos
 from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.numerics.conditionals import lockstep
-from driftpeak.policies.player import Prediction, Query, Reading, Scalar, checked_reward
+from driftpeak.policies.player import Prediction, Query, Reading, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.priors import Prior
 from driftpeak.profiles import Profile

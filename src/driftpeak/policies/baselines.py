@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive
 from driftpeak.policies.planned import PlannedPolicy
-from driftpeak.policies.player import Foresight, Query, Scalar, checked_reward
+from driftpeak.policies.player import Foresight, Query, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.beliefs import (
     Belief,
     Form,
@@ -21,7 +22,7 @@ from driftpeak.beliefs import (
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
 from driftpeak.forgetting import AtMost, Drift, Forgetting, TimesLike
-from driftpeak.policies.player import Player, Prediction, Query, Scalar, checked_reward
+from driftpeak.policies.player import Player, Prediction, Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.priors import Prior
 from driftpeak.widths import ScaledLog, Width

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.beliefs import check_times
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.forgetting import AtMost, TimesLike
@@ -20,7 +21,6 @@ from driftpeak.policies.player import (
     Prediction,
     Query,
     Reading,
-    Scalar,
     checked_answers,
     checked_reward,
 )

@@ -14,12 +14,13 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.numerics.precision import double_precision
 from driftpeak.policies.batch_elimination import BatchElimination, Options
 from driftpeak.policies.planned import check_horizon, check_period, default_period
-from driftpeak.policies.player import Query, Scalar, checked_reward
+from driftpeak.policies.player import Query, checked_reward
 from driftpeak.priors import Prior
 
 FEATURE_SHARE = 1e-3

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import unit_interval
 from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
-from driftpeak.policies.player import Query, Scalar, checked_reward
+from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import GPUCB, Options
 from driftpeak.policies.wrapping import WrappedState, Wrapping

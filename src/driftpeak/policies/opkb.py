@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.design import Design, greedy_start, maximise, optimal_design
 from driftpeak.errors import at_least_integer, positive
@@ -32,7 +33,7 @@ from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.opkb_constants import Constants, preset_constants
 from driftpeak.policies.planned import PlannedPolicy, check_period, default_period
-from driftpeak.policies.player import Query, Scalar, checked_reward
+from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
 

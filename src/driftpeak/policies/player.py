@@ -27,11 +27,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError
 
-Scalar = Any  # a real number; an array of one inside JAX
 State = TypeVar("State")
 Query = Int[Array, ""]
+REFRESH = 4096
+"""Steps after which whoever acts out a player has accumulated rounding errors removed."""
 Foresight = Literal["none", "present", "all"]
 Asks = Literal["before", "after"]
 ASKS: tuple[Asks, ...] = ("before", "after")

@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.forgetting import AtMost, TimesLike
-from driftpeak.policies.player import Query, Scalar
+from driftpeak.policies.player import Query
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrapping import WrappedState, Wrapping
 

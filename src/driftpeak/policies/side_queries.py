@@ -33,6 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.beliefs import Belief, check_times
 from driftpeak.determinantal import draw, mixing_steps
@@ -41,15 +42,7 @@ from driftpeak.forgetting import AtMost, Forgetting, Injection, Keep, TimesLike
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.asking import EveryStep, Feedback, Report, Timing, Windows
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
-from driftpeak.policies.player import (
-    ASKS,
-    Asks,
-    Player,
-    Prediction,
-    Query,
-    Scalar,
-    checked_answers,
-)
+from driftpeak.policies.player import ASKS, Asks, Player, Prediction, Query, checked_answers
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import Options
 from driftpeak.priors import Prior

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from jaxtyping import Array, Bool, Float, Int
 
-from driftpeak.policies.player import Asks, Player, Prediction, Query, Reading, Scalar
+from driftpeak._types import Scalar
+from driftpeak.policies.player import Asks, Player, Prediction, Query, Reading
 
 
 class WrappedState(NamedTuple):

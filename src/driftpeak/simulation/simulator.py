@@ -18,6 +18,7 @@ from driftpeak.forgetting import Times, TimesLike
 from driftpeak.numerics.precision import check_digits, double_precision
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Player, Policy
+from driftpeak.policies.player import REFRESH
 from driftpeak.simulation.programs import (
     Block,
     Chance,
@@ -35,7 +36,6 @@ from driftpeak.simulation.record import Record
 
 MEMORY_BUDGET = 2**30
 BLOCK = 1024  # steps in one compiled call, at most
-REFRESH = 4096  # steps after which accumulated rounding errors are removed
 
 
 @double_precision

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from driftpeak._types import Vector
 from driftpeak.errors import (
     DriftpeakError,
     at_least,
@@ -25,7 +26,6 @@ from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude, p
 from driftpeak.theory.smoothness import smoothness
 
 Weighting = Literal["single", "double"]
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def gain_rate(

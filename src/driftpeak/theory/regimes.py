@@ -7,16 +7,16 @@ re-querying the present function (side queries).
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from driftpeak._types import Vector
 from driftpeak.errors import at_least, at_least_integer, positive
 from driftpeak.theory.bound import Bound, Condition, conclude, power
 from driftpeak.theory.side_queries import side_query_windows, unlimited_budget
 
 COUNTED, POINTS = 100_000, 20_001
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 Regime = Literal["slow", "moderate", "fast"]
 
 

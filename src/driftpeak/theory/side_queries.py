@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from driftpeak._types import Vector
 from driftpeak.beliefs import check_times
 from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive, unit_interval
 from driftpeak.forgetting import TimesLike
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 MOST = 1e15
 
 

@@ -13,13 +13,13 @@ import jax
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
+from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.learning.likelihood import correlations, spectral
 from driftpeak.learning.recorded_drift import CONFIDENCE, recorded_drift
 from driftpeak.numerics.precision import double_precision
 from driftpeak.priors import Prior
 
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 NULL = 1e-12  # eigenvalues below this share of the largest count as zero
 OUTSIDE = 1e-6  # a function with more than this share of its length where they do is in no RKHS
 LEAST_DRIFT = 1e-8

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from driftpeak._types import Vector
 from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
 from driftpeak.features import quadrature_fourier_bound
 from driftpeak.information import check_arms, check_worth
 from driftpeak.priors import Prior
 from driftpeak.theory.bound import Bound, bounded_kernel, conclude
 from driftpeak.theory.gains import total_worth
-
-Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:

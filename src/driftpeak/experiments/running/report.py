@@ -4,7 +4,6 @@ import base64
 import dataclasses
 import io
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,7 +19,7 @@ from driftpeak.experiments.claims import Judgement, Measured, Verdict, judge
 from driftpeak.experiments.experiment import Experiment, Results
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.experiments.running.runner import mean_regret, read_results
-from driftpeak.files import new_file
+from driftpeak.files import json_number, new_file
 from driftpeak.simulation.samples import standard_error
 
 
@@ -105,9 +104,9 @@ def as_json(one: Outcome) -> dict[str, Any]:
 def _measured(one: Measured) -> dict[str, Any]:
     return {
         "quantity": one.label,
-        "estimate": _finite(one.estimate),
-        "low": _finite(one.low),
-        "high": _finite(one.high),
+        "estimate": json_number(one.estimate),
+        "low": json_number(one.low),
+        "high": json_number(one.high),
         "samples": one.samples,
         "refuted_at": one.refuted_at,
         "verdict": one.verdict,
@@ -123,19 +122,15 @@ def _policies(runs: xr.Dataset) -> dict[str, dict[str, float | None]]:
         error *= kept.shape[-1] / runs.attrs["steps"]
         rows[name] = {
             "mean_regret": float(regret.mean()),
-            "standard_error": _finite(error),
+            "standard_error": json_number(error),
             "cumulative_regret": float(regret.mean() * runs.attrs["steps"]),
             "side_queries": float(run["side_queries"].sum("step").mean()),
             "restarts": float(run["restarts"].sum("step").mean()),
             "seconds": float(run["seconds"]),
         }
         if "squared_error" in run:
-            rows[name]["squared_error"] = _finite(float(run["squared_error"].values.mean()))
+            rows[name]["squared_error"] = json_number(float(run["squared_error"].values.mean()))
     return rows
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Where studies are kept: files and databases."""
 
+import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
 from driftpeak.errors import DriftpeakError, positive
 from driftpeak.live.storage.journal import Journal
-from driftpeak.live.storage.store import News, Position, Store, in_line
+from driftpeak.live.storage.store import News, Position, Store
 from driftpeak.live.storage.study import Study, check_format, verify
 
 __all__ = [
@@ -54,7 +55,7 @@ def open_store(storage: Storage, name: str | None = None) -> Store:
     if scheme == "journal" and separator:
         path, _, query = rest.partition("?")
         if not path.startswith("/") or path == "/":
-            raise DriftpeakError(f"write journal:///PATH; got {in_line(storage)}")
+            raise DriftpeakError("write journal:///PATH, with three slashes")
         timeout = _timeout(parse_qs(query).get("timeout", []))
         return Journal(_checked(Path(path[1:])), name, timeout)
     if scheme.partition("+")[0] in ("sqlite", "postgresql") and separator:
@@ -77,7 +78,8 @@ def _open_database(storage: str, name: str | None) -> Store:
         from driftpeak.live.storage.sqlite import SQLite
     except ModuleNotFoundError as error:
         raise DriftpeakError(NEEDED.format(error.name)) from None
-    if storage.partition("://")[2].count("@") > 1:
+    authority, _, rest = storage.partition("://")[2].partition("/")
+    if authority.count("@") > 1 or re.search(r":.*@", rest, re.DOTALL):
         raise DriftpeakError(
             "an address has one @, before the host: write %40 for one in a password"
         )
@@ -87,10 +89,12 @@ def _open_database(storage: str, name: str | None) -> Store:
         raise DriftpeakError(f"storage must be {KINDS}; this address cannot be read") from None
     timeout = _timeout(url.query.get("timeout"))
     url = url.difference_update_query(["timeout"])
-    kind = SQLite if url.get_backend_name() == "sqlite" else PostgreSQL
     try:
+        kind = SQLite if url.get_backend_name() == "sqlite" else PostgreSQL
         return kind(url, name, timeout)
-    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, TypeError, UnicodeError):
+    except DriftpeakError:
+        raise
+    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, TypeError, ValueError):
         raise DriftpeakError(
             f"storage must be {KINDS}; there is no such driver, or it does not take these options"
         ) from None
