@@ -36,12 +36,12 @@ class Moved(Environment[Any]):
     world: Environment[Any]
     unit: Any
     offset: Any
-    noise: Any
+    loudness: Any  # of the noise, as a factor
     jump: Any  # time after which the unit is a thousandth
 
     @property
     def noise_variance(self) -> Any:
-        return self.world.noise_variance * (self.unit * self.noise) ** 2
+        return self.world.noise_variance * (self.unit * self.loudness) ** 2
 
     def init(self, key: Any) -> Any:
         return self.world.init(key)
@@ -61,7 +61,7 @@ def run() -> dict[str, float]:
             figures |= compared(f"{kind} {move:g}", regret, usual)
         figures |= compared(f"all {kind}s", np.mean(each, axis=0), usual)
     told = dp.TVGPUCB(PRIOR.with_noise_variance(9 * PRIOR.noise_variance), drift=DRIFT)
-    figures |= compared("noise 3", late({"noise": 3.0}), late({"noise": 3.0}, told))
+    figures |= compared("noise 3", late({"loudness": 3.0}), late({"loudness": 3.0}, told))
     jumped = played({"jump": float(JUMP)}, dp.Auto(PRIOR))
     figures["before a jump of the unit"] = jumped[:, JUMP - 50 : JUMP].mean()
     figures["after it"] = 1e3 * jumped[:, JUMP : JUMP + 50].mean()
@@ -77,7 +77,7 @@ def late(moved: dict[str, float], policy: dp.Policy | None = None) -> np.ndarray
 
 def played(moved: dict[str, float], policy: dp.Policy) -> np.ndarray:
     """Regret, shape `(world, step)`."""
-    usual = {"unit": 1.0, "offset": 0.0, "noise": 1.0, "jump": np.inf}
+    usual = {"unit": 1.0, "offset": 0.0, "loudness": 1.0, "jump": np.inf}
     numbers = {name: np.float64(value) for name, value in (usual | moved).items()}
     return np.concatenate(
         [

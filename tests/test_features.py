@@ -1,5 +1,6 @@
 """Feature maps against the covariance that they factor, and what they refuse."""
 
+import tracemalloc
 from functools import cache
 
 import numpy as np
@@ -331,3 +332,46 @@ def test_what_the_quadrature_bound_refuses():
     for extents, message in (([], "above 0"), ([0.0], "above 0"), ([1.0] * 3, "2 lengthscales")):
         with pytest.raises(dp.DriftpeakError, match=message):
             quadrature_fourier_bound([1.0, 2.0], extents, degree=2)
+
+
+# Many points
+
+
+def peak_in_matrices(side, tolerance):
+    """Of pivoted Cholesky on a square grid: peak memory of NumPy, in feature matrices."""
+    domain = dp.Grid([0, 1], [0, 1], size=side)
+    pivoted_cholesky(dp.SE(0.2), dp.Grid([0, 1], [0, 1], size=3))  # imports and compiles
+    tracemalloc.start()
+    found = pivoted_cholesky(dp.SE(0.2), domain, tolerance=tolerance)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    matrix, random = found.matrix, np.random.default_rng(0)
+    arms = random.integers(0, len(domain), 50)
+    missed = dp.SE(0.2).rows(domain, arms)[:, arms] - matrix[arms] @ matrix[arms].T
+    assert np.abs(missed).max() <= found.error + 1e-12 <= tolerance + 2e-12
+    return peak / matrix.nbytes
+
+
+def test_memory_is_linear_in_points_times_rank():
+    """99,856 points: the Gram matrix would take 74 GiB, the factor takes 23 MiB at rank 31."""
+    assert peak_in_matrices(316, 0.05) < 5
+
+
+@pytest.mark.slow
+def test_a_million_points():
+    """In memory for little more than two factors, of 1.0 GB each."""
+    assert peak_in_matrices(1000, 1e-6) < 2.5
+
+
+def test_all_pairs_of_too_many_points_are_refused():
+    prior = dp.Prior(dp.Grid([0, 1], size=50_001), dp.SE(0.2), 0.1)
+    with pytest.raises(dp.DriftpeakError, match=r"19 GiB.*feature space"):
+        _ = prior.gram
+
+
+def test_many_points_stay_in_feature_space():
+    """Three steps would be cheaper in function space, which keeps the covariance of all pairs."""
+    prior = dp.Prior(dp.Grid([0, 1], size=20_000), dp.SE(0.2), 0.1)
+    for rule in (dp.forgetting.Drift(0.1), dp.forgetting.Window(2)):
+        assert dp.make_belief(prior, rule, 3).prior.features.shape == (20_000, prior.features.rank)
+    assert "gram" not in prior.__dict__

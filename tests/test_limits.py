@@ -377,7 +377,9 @@ def test_single_precision_is_refused(case):
         pytest.raises(RuntimeError, match=r"double precision: .*jax\.enable_x64\(True\)"),
     ):
         belief.init()
-    assert all(leaf.dtype in (jnp.float64, jnp.int64) for leaf in jax.tree.leaves(belief.init()))
+    assert all(
+        leaf.dtype in (jnp.float64, jnp.int64, jnp.bool_) for leaf in jax.tree.leaves(belief.init())
+    )
 
 
 def test_policies_refuse_single_precision_too():

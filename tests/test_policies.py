@@ -8,6 +8,8 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.named.policies import HISTORIC, POLICIES, make_policy
+from driftpeak.numerics.precision import double_precision
+from driftpeak.policies import belief_policy
 from driftpeak.testing import check_policy
 
 POINTS = np.random.default_rng(3).uniform(0, 1, (40, 2))
@@ -153,6 +155,44 @@ class Forgetful(dp.ActingPolicy):
 def test_draws_that_come_again_are_noticed():
     with pytest.raises(AssertionError, match="what it had drawn before"):
         check_policy(Forgetful(), wrapped=False)
+
+
+@double_precision
+def test_influence_is_how_much_a_look_moves_later_forecasts():
+    """Against dense regression: Cov(f_{t+h}(x), f_t(x) | data) / sqrt(Var(y)), mean over h; and
+    what a window no longer holds by then is worth nothing."""
+    drift, noise, now = 0.03, PRIOR.noise_variance, 6.0
+    times, arms = np.arange(1.0, 6.0), np.array([0, 3, 3, 7, 1])
+    rewards = np.sin(arms + times)
+    player = dp.TVGPUCB(PRIOR, drift=drift, acquisition="influence").prepare(10)
+    belief = player.belief.init()
+    for time, arm, reward in zip(times, arms, rewards, strict=True):
+        belief = player.belief.update(belief, jnp.asarray(arm), reward, time)
+    posterior = player.belief.posterior(belief, now)
+    key = jax.random.key(0)
+    scores = player.acquisition(player.belief, belief, now, jnp.asarray(6), key)
+    found = (scores - posterior.mean) / np.sqrt(0.8 * np.log(24.0))
+
+    def kernel(one, other):
+        return PRIOR.gram[np.ix_(one[0], other[0])] * (1 - drift) ** (
+            np.abs(one[1][:, None] - other[1][None, :]) / 2
+        )
+
+    points, seen = np.arange(len(PRIOR)), (arms, times)
+    gram = kernel(seen, seen) + noise * np.eye(5)
+    present = (points, np.full(len(points), now))
+
+    def covariance(later):
+        at = (points, np.full(len(points), later))
+        both = kernel(at, present) - kernel(at, seen) @ np.linalg.solve(gram, kernel(seen, present))
+        return both.diagonal()
+
+    later = np.mean([covariance(now + h) for h in belief_policy.HORIZONS], axis=0)
+    np.testing.assert_allclose(found, later / np.sqrt(covariance(now) + noise), rtol=1e-6)
+
+    short = dp.SWGPUCB(PRIOR, window=20, acquisition="influence").prepare(10)
+    scores = short.acquisition(short.belief, short.belief.init(), 1.0, jnp.asarray(1), key)
+    np.testing.assert_allclose(scores, PRIOR.mean, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -8,7 +8,7 @@ memory, a step takes about
 | rules | feature space | function space |
 | --- | --- | --- |
 | Keep, Restart, Drift | 2 n r + 6 r^2 | 8 n c |
-| Window | 4 n r + 8 r^2 | n (180 c + 2 c^2) |
+| Window | 2 n r + 2 r^2 + `sliding.edge_cost` | n (180 c + 2 c^2) |
 | Discount, Weights, Injection | (4 n r^2 + r^3) / 3 | n (180 c + 2 c^2) |
 
 units of time; "auto" takes the smaller. The orders are those of the operations, the factors fitted
@@ -24,7 +24,7 @@ from driftpeak.beliefs.function_space import Dense, Triangular
 from driftpeak.beliefs.kalman import Kalman
 from driftpeak.beliefs.posterior import Belief
 from driftpeak.beliefs.reweighted import Remembering, Scaling
-from driftpeak.beliefs.sliding import Sliding
+from driftpeak.beliefs.sliding import Sliding, step_cost
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
 from driftpeak.forgetting import AtMost, Forgetting, Times, TimesLike, Window
@@ -134,7 +134,7 @@ def _break_even_rank(forgetting: Forgetting, points: int, capacity: int) -> int:
     if forgetting.reweighting != "never":
         feature_space, function_space = (4 * n * r**2 + r**3) / 3, dense
     elif isinstance(forgetting, Window):
-        feature_space, function_space = 4 * n * r + 8 * r**2, dense
+        feature_space, function_space = step_cost(points, r, capacity), dense
     else:
         feature_space, function_space = 2 * n * r + 6 * r**2, 8 * n * c
     return int((feature_space <= function_space).sum())

@@ -14,8 +14,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar, Values
 from driftpeak.beliefs.history import History
-from driftpeak.beliefs.posterior import Belief, Posterior, fade
+from driftpeak.beliefs.posterior import AFRESH, Belief, Posterior, fade
 from driftpeak.forgetting import Forgetting
+from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
@@ -41,6 +42,7 @@ class TriangularState(NamedTuple):
     """Rows of \\(L^{-1} k(A, \\cdot)\\), one for each observation in the current epoch."""
 
     rows: Float[Array, "c n"]
+    surprises: Float[Array, " c"]  # of unit variance
     times: Float[Array, " c"]
     mean: Values
     variance: Values
@@ -75,6 +77,7 @@ class Triangular(Belief[TriangularState]):
         require_double_precision()
         return TriangularState(
             rows=jnp.zeros((self.capacity, self.points)),
+            surprises=jnp.zeros(self.capacity),
             times=jnp.zeros(self.capacity),
             mean=jnp.zeros(self.points),
             variance=jnp.asarray(self.prior.variance),
@@ -105,11 +108,18 @@ class Triangular(Belief[TriangularState]):
         cross = jnp.asarray(self.prior.gram)[arm] - (correlation * column) @ state.rows
         row = cross / jnp.sqrt(scale)
         surprise = (reward - prior_mean[arm] - mean[arm]) / jnp.sqrt(scale)
+        rows, surprises = state.rows.at[count].set(row), state.surprises.at[count].set(surprise)
+        told = (rows, surprises, correlation.at[count].set(1.0), self.prior.variance)
+        values = (mean + row * surprise, variance - row**2)
+        # carried on, they drift away from the rows
+        due = (count + 1) % AFRESH == 0
+        mean, variance = on_demand(due, _values, values, told, together=True)
         return TriangularState(
-            rows=state.rows.at[count].set(row),
+            rows=rows,
+            surprises=surprises,
             times=state.times.at[count].set(time),
-            mean=mean + row * surprise,
-            variance=variance - row**2,
+            mean=mean,
+            variance=variance,
             information=jnp.where(kept, state.information, 0.0) + 0.5 * jnp.log(scale / noise),
             observations=count + 1,
             time=jnp.asarray(time, dtype=float),
@@ -119,10 +129,6 @@ class Triangular(Belief[TriangularState]):
         posterior = self.posterior(state, time)
         rows = self._correlation(state, time)[:, None] * state.rows
         return _draw(posterior.mean, self.prior.gram - rows.T @ rows, self.prior, key)
-
-    def refresh(self, state: TriangularState) -> TriangularState:
-        rows = self._correlation(state, state.time)[:, None] * state.rows
-        return state._replace(variance=self.prior.variance - jnp.sum(rows**2, axis=0))
 
     def _elapse(self, state: TriangularState, time: Scalar) -> tuple[Scalar, Scalar]:
         kept = self.forgetting.same_epoch(state.time, time)
@@ -135,6 +141,13 @@ class Triangular(Belief[TriangularState]):
         used = current & (jnp.arange(self.capacity) < state.observations)
         elapsed = jnp.maximum(time - state.times, 0.0)
         return jnp.where(used, self.forgetting.correlation(elapsed), 0.0)
+
+
+def _values(_: Any, told: tuple[Any, Any, Any, Any]) -> tuple[Values, Values]:
+    """The moments of the values, from the rows."""
+    rows, surprises, correlation, prior = told
+    rows = correlation[:, None] * rows
+    return surprises @ rows, prior - jnp.sum(rows**2, axis=0)
 
 
 class Dense(Belief[History]):

@@ -10,16 +10,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar, Values
-from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior, fade
+from driftpeak.beliefs.posterior import AFRESH, Belief, FeaturePrior, Posterior, fade
 from driftpeak.beliefs.weights import draw, quadratic_forms
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
-
-AFRESH = 32
-"""Steps after which the mean of the values is computed afresh from that of the weights."""
 
 
 class KalmanState(NamedTuple):

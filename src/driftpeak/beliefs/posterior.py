@@ -13,6 +13,8 @@ from driftpeak.features import Features
 from driftpeak.priors import Prior
 
 State = TypeVar("State")
+AFRESH = 32
+"""Steps after which the moments of the values are computed afresh, where they are carried on."""
 
 
 class Posterior(NamedTuple):

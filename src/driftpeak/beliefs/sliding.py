@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar, Values
@@ -28,6 +29,7 @@ from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 
 LEAST_RING = 64
+LENGTHS = (8, 16, 32, 64)
 
 
 class Base(NamedTuple):
@@ -78,8 +80,7 @@ class Sliding(Belief[SlidingState]):
     def __init__(self, prior: Prior, forgetting: Window, features: Features, capacity: int) -> None:
         self.prior = FeaturePrior(prior, features)
         self.forgetting = forgetting
-        # room in powers of two: one compiled program serves many windows
-        self.ring = max(LEAST_RING, 1 << (capacity - 1).bit_length())
+        self.ring = ring_size(capacity)
         self.span = edge_length(len(prior), features.rank, self.ring)
 
     @property
@@ -175,12 +176,30 @@ class Sliding(Belief[SlidingState]):
         return inverse, inverse @ (edge.residuals - expected)
 
 
+def ring_size(capacity: int) -> int:
+    """Places for a window: powers of two, so that one compiled program serves many windows."""
+    return max(LEAST_RING, 1 << (capacity - 1).bit_length())
+
+
+def edge_cost(points: int, rank: Any, ring: int, length: int) -> Any:
+    """Operations per step, about, with an edge of this length: it costs at every step, a new base
+    now and then. Orthogonal transformations run at a quarter of the speed of matrix products."""
+    least = np.minimum(rank, ring)
+    anew = 2 * least * (points * rank + 2 * rank**2)
+    anew = anew + np.where(ring > rank, 8.0 * ring * rank**2, 0.0)
+    return 2 * length**2 * points + length**3 + anew / length
+
+
 def edge_length(points: int, rank: int, ring: int) -> int:
-    """b: a longer edge costs more at every step, a shorter one needs a new base more often."""
-    least = min(rank, ring)
-    anew = 2 * least * (points * rank + 2 * rank**2) + (8 * ring * rank**2 if ring > rank else 0)
-    lengths = (8, 16, 32, 64)
-    return min(lengths, key=lambda b: 2 * b**2 * points + b**3 + anew / b)
+    """b, the cheapest."""
+    return min(LENGTHS, key=lambda length: edge_cost(points, rank, ring, length))
+
+
+def step_cost(points: int, rank: Any, capacity: int) -> Any:
+    """Operations per step, about; `rank` may be an array."""
+    ring = ring_size(capacity)
+    edges = np.min([edge_cost(points, rank, ring, length) for length in LENGTHS], axis=0)
+    return 2 * points * rank + 2 * rank**2 + edges
 
 
 def _begin_anew(_: Any, told: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edge]:

@@ -64,6 +64,15 @@ def _line(kernel: Kernel = SE(0.2)) -> Prior:  # noqa: B008
     return Prior(Grid([0, 1], size=POINTS), kernel, NOISE**2)
 
 
+def _square() -> Prior:
+    """As many points, in two dimensions."""
+    return Prior(Grid([0, 1], [0, 1], size=math.isqrt(POINTS)), SE(0.2), NOISE**2)
+
+
+def _noisy() -> Prior:
+    return _line().with_noise_variance((3 * NOISE) ** 2)
+
+
 def _sphere() -> Prior:
     """H23's points with a kernel under which they resemble one another."""
     return Prior(unit_sphere(POINTS, 10), SE(1.0), NOISE**2)
@@ -127,6 +136,20 @@ WORLDS: dict[str, World] = {
         _bumps, lambda prior: MovingCoefficients(prior, speed=0.3), norm_bound=5.0,
         trials=FEWER_TRIALS,
     ),
+    "Markov 0.01, square": World(
+        _square, lambda prior: MarkovDrift(prior, drift=0.01), drift=0.01, trials=FEWER_TRIALS
+    ),
+    "Markov 0.003, l = 0.05": World(
+        lambda: _line(SE(0.05)), lambda prior: MarkovDrift(prior, drift=0.003),
+        drift=0.003, trials=FEWER_TRIALS,
+    ),
+    "Markov 0.03, l = 0.5": World(
+        lambda: _line(SE(0.5)), lambda prior: MarkovDrift(prior, drift=0.03),
+        drift=0.03, trials=FEWER_TRIALS,
+    ),
+    "Markov 0.01, noise 0.3": World(
+        _noisy, lambda prior: MarkovDrift(prior, drift=0.01), drift=0.01, trials=FEWER_TRIALS
+    ),
 }  # fmt: skip
 
 
@@ -156,6 +179,11 @@ def _likely_drift(prior: Prior, functions: Any) -> float:
     return float(np.median(found))
 
 
+def _others(columns: int, table: RewardTable) -> RewardTable:
+    """The columns halfway between those of `_every`."""
+    return table.columns(np.arange(columns // 2, len(table.arms), columns))
+
+
 def _every(columns: int, table: RewardTable) -> RewardTable:
     return table.columns(np.arange(0, len(table.arms), columns))
 
@@ -163,8 +191,18 @@ def _every(columns: int, table: RewardTable) -> RewardTable:
 def _motorways(path: Path) -> RewardTable:
     """50 stations, drawn once."""
     table = read_speeds(path)
-    drawn = np.random.default_rng(0).choice(len(table.arms), 50, replace=False)
-    return table.columns(np.sort(drawn))
+    return table.columns(np.sort(_drawn(table)[:50]))
+
+
+def _other_motorways(path: Path) -> RewardTable:
+    """50 others."""
+    table = read_speeds(path)
+    left = np.setdiff1d(np.arange(len(table.arms)), _drawn(table)[:50])
+    return table.columns(left[:: len(left) // 50][:50])
+
+
+def _drawn(table: RewardTable) -> Any:
+    return np.random.default_rng(0).choice(len(table.arms), 50, replace=False)
 
 
 @dataclass(frozen=True)
@@ -191,8 +229,17 @@ RECORDINGS: dict[str, Recording] = {
     "Iberia": Recording(
         "iberia-temperature", lambda path: _every(4, iberia(path)), "degrees C", 12
     ),
+    "PeMSD7, others": Recording("pems-speed", _other_motorways, "mph", 288),
+    "US-101, others": Recording(
+        "us101-speed", lambda path: _others(3, read_speeds(path)), "mph", 288
+    ),
 }
 
+UNSEEN = (
+    "Markov 0.01, square", "Markov 0.003, l = 0.05", "Markov 0.03, l = 0.5",
+    "Markov 0.01, noise 0.3", "PeMSD7, others", "US-101, others",
+)  # fmt: skip
+"""Cases that were named before auto had played them, and that had no say in anything."""
 CHOSEN_ON = (
     "static", "Markov 0.001", "Markov 0.01", "Markov 0.1",
     "abrupt, 2 changes", "abrupt, 6 changes", "slow, 1 segment", "slow, 4 segments",

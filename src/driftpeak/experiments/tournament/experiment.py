@@ -16,6 +16,7 @@ from driftpeak.experiments.tournament.cases import (
     RECORDINGS,
     TRAIN,
     TRIALS,
+    UNSEEN,
     WORLDS,
     recorded,
     simulated,
@@ -112,8 +113,10 @@ def _parts(standings: Standings) -> Table:
     """Relative regret where auto's defaults were chosen, and where they were not."""
     names, rows = list(CONTENDERS), []
     compared = (AUTO, f"TV-GP-UCB, {HINDSIGHT}", "TV-GP-UCB, theory")
-    for part, inside in (("auto was chosen on", True), ("not chosen on", False)):
-        cases = [case for case in standings.results if (case in CHOSEN_ON) == inside]
+    rest = set(standings.results) - {*CHOSEN_ON, *UNSEEN}
+    parts = {"auto was chosen on": CHOSEN_ON, "not chosen on": rest, "never looked at": UNSEEN}
+    for part, inside in parts.items():
+        cases = [case for case in standings.results if case in inside]
         if not cases:
             continue
         own = Standings({case: standings.results[case] for case in cases})
