@@ -329,10 +329,13 @@ def test_processes_that_start_together(storage, tmp_path, count):
     """Each of them begins or opens the study, replays it and plays: without an error."""
     command = [sys.executable, live_worker.__file__, storage, f"together {count}"]
     files = [tmp_path / f"acknowledged-{number}" for number in range(count)]
-    processes = [subprocess.Popen([*command, file, "1"], stderr=subprocess.PIPE) for file in files]
-    for process in processes:
-        said = process.communicate(timeout=240)[1]
-        assert process.returncode == 0, said
+    errors = [file.with_suffix(".errors") for file in files]  # a pipe that is full would stop them
+    processes = []
+    for file, error in zip(files, errors, strict=True):
+        with error.open("w") as target:
+            processes.append(subprocess.Popen([*command, file, "1"], stderr=target))
+    for process, error in zip(processes, errors, strict=True):
+        assert process.wait(timeout=240) == 0, error.read_text()
     calls = [line for file in files for line in file.read_text().splitlines()]
     assert len(set(calls)) == len(calls)
     assert len(dp.Optimizer.load(storage, f"together {count}").history()) == len(calls) / 2
