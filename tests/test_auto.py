@@ -256,7 +256,7 @@ def test_a_wrong_lengthscale_is_found_out():
 
 def test_bad_arguments(without_type_checks):
     for options, message in (
-        ({"drifts": (), "rates": ()}, "at least one of drifts and rates"),
+        ({"drifts": (), "rates": ()}, "at least one of motions, drifts and rates"),
         ({"drifts": (1.5,)}, r"drifts must be .* in \[0, 1\]"),
         ({"rates": (0.0,)}, "rates must be .* above 0"),
         ({"switching": 1.5}, r"switching must lie in \[0, 1\]"),

@@ -199,7 +199,8 @@ def test_m25_policies_take_one_width_and_claims_name_what_is_played(monkeypatch)
             for column in comparison.columns:
                 assert column.policy in setups[column.case].policies
     for name, setup in setups.items():
-        widths = {str(policy.width) for policy in setup.policies.values()}
+        players = [getattr(policy, "acting", policy) for policy in setup.policies.values()]
+        widths = {str(policy.width) for policy in players}
         assert len(widths) == 1
         assert ("Heteroscedastic" in widths.pop()) == name.startswith("width (12)")
 

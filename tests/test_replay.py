@@ -153,7 +153,7 @@ def test_every_width_runs(name):
         ("sw-gp-ucb:window=0", "window must be an integer of at least 1; got 0"),
         ("r-gp-ucb:period=0.5", "period must be .*at least 1; got 0.5"),
         ("w-gp-ucb:discount=0", r"discount must lie in \(0, 1\]; got 0"),
-        ("gp-ucb:acquisition=ubc", "acquisition must be one of ucb, thompson"),
+        ("gp-ucb:acquisition=ubc", "acquisition must be one of ucb, influence, thompson"),
         ("random:window=3", "accepted: none"),
     ],
 )

@@ -265,7 +265,7 @@ class AsksAboutEverything(dp.ActingPolicy):
         return state
 
     def predict(self, state, time):
-        return Prediction(state, jnp.zeros(30), 0.0)
+        return Prediction(state, jnp.zeros(30), 1.0)
 
 
 def test_answers_are_the_function_of_the_step_with_noise_of_its_own():

@@ -61,6 +61,9 @@ def on_demand(
             same steps; by default those in need are served one after another.
     """
 
+    if not isinstance(needed, jax.core.Tracer):  # known here and now, as when steps go one by one
+        return function(current, inputs) if needed else current
+
     @custom_vmap
     def call(needed: Any, current: Any, inputs: Any) -> Any:
         return jax.lax.cond(needed, function, _keep, current, inputs)
