@@ -47,7 +47,7 @@ ODD = [
     *[
         np.float64("nan"),
         np.timedelta64(3, "s"),
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "s"),
         np.datetime64("12000-01-01"),
     ],
     *[datetime.max, datetime.min, datetime(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), "now"],

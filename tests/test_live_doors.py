@@ -26,7 +26,7 @@ DIGITS = 10**5000  # more than Python writes out
         np.datetime64("10000-01-01"),
         np.datetime64("-0044-03-15"),
         np.datetime64(10**18, "s"),
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "s"),
         1e308,
         -1e308,
         2e100,

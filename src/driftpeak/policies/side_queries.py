@@ -184,7 +184,7 @@ class SideQueryPlayer(Player[SideQueryState]):
 
         due = self.timing.due(state.timing, step, time) & (size > 0)
         arms, wanted = on_demand(
-            due, choose, none, (key, self.gram, times_sampled, size), together=True
+            due, choose, none, (key, jnp.asarray(self.gram), times_sampled, size), together=True
         )
         return state, arms, wanted
 
