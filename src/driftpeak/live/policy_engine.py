@@ -17,6 +17,7 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import AtMost
 from driftpeak.live.coding import FiniteCoding
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
+from driftpeak.live.ledger import PENDING
 from driftpeak.numerics.precision import check_digits
 from driftpeak.policies import Policy
 from driftpeak.policies.player import REFRESH
@@ -87,11 +88,13 @@ class PolicyEngine(Engine):
                 "a larger horizon"
             )
         state, time = self.head, max(time, self.latest)
-        for one in sorted(pending, key=lambda one: one.time):
+        if pending:
             # as if each had brought what is expected of it: the next goes elsewhere
-            then = max(one.time, self.latest)
-            point = self.coding.number(one.parameters)
-            state = _imagine(self.player, state, point, then)
+            points, times = np.zeros(PENDING, int), np.zeros(PENDING)
+            for place, one in enumerate(sorted(pending, key=lambda one: one.time)):
+                points[place] = self.coding.number(one.parameters)
+                times[place] = max(one.time, self.latest)
+            state = _imagine(self.player, state, points, times, len(pending))
         return self.coding.at(int(_ask(self.player, state, time)[1]))
 
     def asked(self, time: float) -> None:
@@ -294,9 +297,15 @@ def _tell(player: Any, state: Any, point: Any, reward: Any, time: Any) -> Any:
 
 
 @jax.jit
-def _imagine(player: Any, state: Any, point: Any, time: Any) -> Any:
-    expected = player.predict(state, time)
-    return state if expected is None else player.tell(state, point, expected.mean[point], time)
+def _imagine(player: Any, state: Any, points: Any, times: Any, count: Any) -> Any:
+    """The first `count` points, one after another, bring what is expected of them."""
+
+    def step(number: Any, state: Any) -> Any:
+        point, time = points[number], times[number]
+        expected = player.predict(state, time)
+        return state if expected is None else player.tell(state, point, expected.mean[point], time)
+
+    return jax.lax.fori_loop(0, count, step, state)
 
 
 @jax.jit
