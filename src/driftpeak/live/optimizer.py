@@ -1,19 +1,9 @@
 """An optimiser for a real system that keeps moving: ask where to sample, tell what it brought."""
 
-import io
-import json
-import os
 import warnings
-import weakref
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import wraps
-from threading import RLock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import jax
 import numpy as np
 
 from driftpeak.errors import (
@@ -30,54 +20,23 @@ from driftpeak.live.coding import FiniteCoding, Space, make_coding
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.diagnostics import Calibration, Diagnostics, calibration, diagnostics
 from driftpeak.live.engine import Engine
+from driftpeak.live.event_sourced import EventSourced, computing
 from driftpeak.live.events import Event
 from driftpeak.live.gp_engine import DriftingGP, GPEngine
-from driftpeak.live.ledger import Ledger
 from driftpeak.live.policy_data import policy_from_data, policy_to_data
 from driftpeak.live.policy_engine import PolicyEngine
+from driftpeak.live.sharing import Shared, changing, looking
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.storage.study import Progress, missing
 from driftpeak.live.suggestion import Estimate, Observation, Suggestion
-from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Policy
 from driftpeak.policies.belief_policy import BeliefPolicy
 
 LARGEST_SEED = 2**63 - 1  # that JAX takes
 SURPRISE = 1_000.0  # deviations from what a policy with stated noise expects, worth a warning
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-Method = Callable[Concatenate["Optimizer", Arguments], Result]
-_OPTIMISERS: "weakref.WeakSet[Optimizer]" = weakref.WeakSet()
 
 
-def _changing(method: Method[Arguments, Result]) -> Method[Arguments, Result]:
-    """The method changes a stored study: it holds the study, and is durable when it returns."""
-
-    @wraps(method)
-    def durable(self: "Optimizer", /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
-        with self._lock:
-            self._lesson = None
-            if self._study is None:
-                return method(self, *args, **named)
-            return self._study.change(lambda: method(self, *args, **named), self.on_event)
-
-    return durable
-
-
-def _looking(method: Method[Arguments, Result]) -> Method[Arguments, Result]:
-    """The method looks at what is known, with what other processes have added to the study."""
-
-    @wraps(method)
-    def fresh(self: "Optimizer", /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
-        with self._lock:
-            if self._study is not None:
-                self._study.refresh()
-            return method(self, *args, **named)
-
-    return fresh
-
-
-class Optimizer:
+class Optimizer(Shared, EventSourced):
     """Keeps a system at the moving peak of something that can only be sampled, with noise.
 
     Nothing is read from the computer's clock unless `time="now"` is given. Times may be irregular,
@@ -122,22 +81,17 @@ class Optimizer:
     ) -> None:
         if not isinstance(maximize, bool):
             raise DriftpeakError(f"maximize must be True or False; got {shown(maximize)}")
-        self._lock = RLock()  # one call at a time; a call may make others
+        super().__init__()
         self._lesson: tuple[int, dict[str, Any] | None] | None = None  # found in this call
         self.space, self.maximize = space, maximize
         self.seed = at_least_integer("seed", seed, 0)
         if self.seed > LARGEST_SEED:
             raise DriftpeakError(f"seed must be at most 2**63 - 1; got {shown(seed)}")
         self.coding = make_coding(space)
-        self.on_event: Callable[[Event], None] = _ignore
-        """Called with every event that happens here: before it takes effect, or, with a storage,
-        once it is durable."""
         self._sign = 1.0 if maximize else -1.0
-        _OPTIMISERS.add(self)
         self.policy = DriftingGP() if policy is None else policy
         self.horizon = at_least_integer("horizon", horizon, 1)
         self._engine = self._make_engine(self.policy, self.horizon)
-        self._study: Study | None = None
         self.begin()
         if storage is not None:
             self._study = Study(open_store(storage, name), self, self.describe(), progress)
@@ -196,7 +150,7 @@ class Optimizer:
         }
 
     def _make_engine(self, policy: Any, horizon: int) -> Engine:
-        with _computing():
+        with computing():
             if isinstance(policy, DriftingGP):
                 return GPEngine(policy, self.coding, seed=self.seed)
             if not isinstance(policy, Policy):
@@ -212,7 +166,7 @@ class Optimizer:
 
     # asking and telling
 
-    @_changing
+    @changing
     def ask(self, time: Time | None = None, count: int | None = None) -> Any:
         """Where to sample next.
 
@@ -236,12 +190,12 @@ class Optimizer:
 
     def _suggest(self, when: float, kind: Kind) -> Suggestion:
         number = self._ledger.asked + 1
-        with _computing():
+        with computing():
             parameters = self._engine.propose(number, when, list(self._ledger.pending.values()))
         self._commit(happened.Asked(number, when, kind, parameters))
         return Suggestion(number, show_time(when, kind), parameters, self.coding)
 
-    @_changing
+    @changing
     def tell(
         self,
         suggestion: "Suggestion | int | Mapping[str, Any]",
@@ -277,7 +231,7 @@ class Optimizer:
                 DriftpeakWarning,
                 stacklevel=3,  # above the decorator
             )
-        with _computing():
+        with computing():
             expected = self._engine.expected(parameters, when)
         if expected is not None:
             expected = (self._sign * expected[0], expected[1])
@@ -285,10 +239,13 @@ class Optimizer:
         self._commit(happened.Told(number, when, kind, parameters, reward, expected))
         self._learn()
 
+    def _begin_change(self) -> None:
+        self._lesson = None
+
     def _learn(self) -> None:
         """Learn hyperparameters if it is time to; once, however often this call is repeated."""
         if self._lesson is None or self._lesson[0] != self._lessons:
-            with _computing():
+            with computing():
                 self._lesson = self._lessons, self._engine.lesson()
         if self._lesson[1] is not None:
             self._commit(happened.Learned(self._lesson[1]))
@@ -318,7 +275,7 @@ class Optimizer:
             raise DriftpeakError(f"suggestion {number} is not of this optimiser")
         return number, parameters
 
-    @_changing
+    @changing
     def cancel(self, suggestion: "Suggestion | int") -> None:
         """A suggestion will never be told: it no longer counts as pending.
 
@@ -331,7 +288,7 @@ class Optimizer:
         assert number is not None
         self._commit(happened.Cancelled(number))
 
-    @_changing
+    @changing
     def forget(self, before: Time | None = None) -> None:
         """The system has changed: believe no longer what was observed `before`, or anything.
 
@@ -341,14 +298,14 @@ class Optimizer:
         when = None if before is None else self._ledger.time_to_look(before)
         self._commit(happened.Forgot(when))
 
-    @_changing
+    @changing
     def reset(self) -> None:
         """Start again from nothing; only the numbers of suggestions go on."""
         self._commit(happened.Reset())
 
     # looking
 
-    @_looking
+    @looking
     def best(self, time: Time | None = None) -> Estimate:
         """The estimated peak at `time`: by default at the latest time seen; it may be to come.
 
@@ -356,11 +313,11 @@ class Optimizer:
             DriftpeakError: nothing told yet of which anything could be expected.
         """
         when = self._ledger.time_to_look(time)
-        with _computing():
+        with computing():
             peak = self._engine.peak(when)
         return self._estimate(peak, when)
 
-    @_looking
+    @looking
     def belief(
         self, points: Sequence[Mapping[str, Any]] | None = None, time: Time | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -379,16 +336,16 @@ class Optimizer:
         else:
             settings = self._settings("points", points)
         when = self._ledger.time_to_look(time)
-        with _computing():
+        with computing():
             mean, deviation = self._engine.belief(settings, when)
         return self._sign * mean, deviation
 
-    @_looking
+    @looking
     def history(self) -> list[Observation]:
         """The rewards told, in the order of telling; the newest 10,000."""
         return list(self._ledger.history)
 
-    @_looking
+    @looking
     def pending(self) -> list[Suggestion]:
         """The suggestions that are out and not yet told."""
         return [
@@ -396,7 +353,7 @@ class Optimizer:
             for number, one in self._ledger.pending.items()
         ]
 
-    @_looking
+    @looking
     def peaks(self, times: Sequence[Time]) -> list[Estimate]:
         """The estimated peak at past times, in hindsight where the policy can look back.
 
@@ -404,26 +361,26 @@ class Optimizer:
         """
         times = _listed("times", times, "times")
         numbers = np.array([self._ledger.time_to_look(time) for time in times], float)
-        with _computing():
+        with computing():
             known, found = self._engine.peaks(np.sort(numbers))
         return [self._estimate(peak, when) for when, peak in zip(known, found, strict=True)]
 
-    @_looking
+    @looking
     def diagnostics(self, time: Time | None = None) -> Diagnostics:
         """What the belief thinks: memory, drift, noise, age of the data."""
         when = self._ledger.time_to_look(time)
-        with _computing():
+        with computing():
             report = self._engine.report(when)
         return diagnostics(report, len(self._ledger.pending))
 
-    @_looking
+    @looking
     def calibration(self) -> Calibration:
         """How well rewards were foretold, one step ahead, over the history."""
         return calibration(self.history())
 
     # side queries
 
-    @_looking
+    @looking
     def side_queries(self, time: Time | None = None) -> list[dict[str, Any]]:
         """What the policy wants an expert to re-evaluate at `time`, before the next `ask` then.
 
@@ -431,10 +388,10 @@ class Optimizer:
             DriftpeakError: the policy makes no side queries.
         """
         when, _ = self._ledger.time_of_ask(time)
-        with _computing():
+        with computing():
             return self._engine.consult(when)
 
-    @_changing
+    @changing
     def answer(
         self,
         queries: Sequence[Mapping[str, Any]],
@@ -453,7 +410,7 @@ class Optimizer:
             raise DriftpeakError(f"{len(asked)} side queries need as many answers or None")
         values = [None if one is None else finite("an answer", one) for one in answers]
         when, kind = self._ledger.time_of_ask(time)
-        with _computing():
+        with computing():
             self._engine.consult(when)  # refused by a policy that makes none
         self._commit(happened.Answered(when, kind, asked, values))
 
@@ -462,100 +419,12 @@ class Optimizer:
         kind = f"mappings of {', '.join(self.coding.names)}"
         return [self.coding.clean(one) for one in _listed(what, given, kind)]
 
-    # the state, for whoever keeps it
-
-    def begin(self) -> None:
-        """Be as new: no event has happened."""
-        with _computing():
-            self._engine.reset()
-        self._ledger = Ledger()
-        self._lessons = 0  # learned since
-
-    def mark(self) -> Any:
-        """What is needed to come `back` to this state, quickly."""
-        return self._ledger.copy(), self._engine.mark(), self._lessons
-
-    def back(self, mark: Any) -> None:
-        """Undo all events since a mark."""
-        self._ledger, engine, self._lessons = mark
-        self._engine.back(engine)
-
-    def apply(self, event: Event) -> None:
-        """Let an event take effect that happened here or elsewhere, in this very study."""
-        if not isinstance(event, Event):
-            raise DriftpeakError(f"this is no event of an optimiser: {shown(event)}")
-        with _computing():
-            self._apply(event)
-
-    def replay(self, events: Iterable[Event]) -> None:
-        """Let all events of a study take effect, in order."""
-        with _computing():
-            for event in events:
-                self._apply(event)
-
-    def snapshot(self) -> bytes:
-        """The whole state, for `restore`; instead of replaying what happened so far."""
-        arrays, rest = self._engine.save()
-        shell = {"of": self._code(), "ledger": self._ledger.save(), "engine": rest}
-        target = io.BytesIO()
-        written = np.frombuffer(json.dumps(shell).encode(), np.uint8)
-        np.savez(target, allow_pickle=False, shell=written, **arrays)
-        return target.getvalue()
-
-    def restore(self, snapshot: bytes) -> None:
-        """Take over the state of an optimiser that was made with equal arguments.
-
-        Raises:
-            DriftpeakError: no snapshot, or that of an optimiser with other arguments. Nothing has
-                changed then.
-        """
-        if not isinstance(snapshot, bytes | bytearray | memoryview):
-            raise DriftpeakError(f"a snapshot is made of bytes; got {shown(snapshot)}")
-        arrays, shell = _read_snapshot(bytes(snapshot))
-        if shell.get("of") != self._code():
-            raise DriftpeakError(
-                "the snapshot is of an optimiser with another space, direction, policy, seed or "
-                "horizon: make this one with equal arguments"
-            )
-        before = self._engine.save()
-        with _computing():
-            try:
-                ledger = Ledger.load(shell["ledger"])
-                self._engine.load(arrays, shell["engine"])
-            except (LookupError, TypeError, ValueError, AttributeError) as error:
-                self._engine.load(*before)
-                raise DriftpeakError(f"the snapshot is damaged: {shown(error)}") from None
-        self._ledger = ledger
-
-    def _code(self) -> int:
-        """Equal for equal arguments."""
-        return zlib.crc32(json.dumps(self.describe(), sort_keys=True).encode())
-
     def _commit(self, event: Event) -> None:
         if self._study is None:
             self.on_event(event)
         else:
             self._study.add(event)
         self.apply(event)
-
-    def _apply(self, event: Event) -> None:
-        self._ledger.enter(event)
-        match event:
-            case happened.Asked():
-                self._engine.asked(event.time)
-            case happened.Told():
-                self._engine.told(event.parameters, self._sign * event.reward, event.time)
-            case happened.Learned():
-                self._engine.learned(event.values)
-                self._lessons += 1
-            case happened.Answered():
-                signed = [None if one is None else self._sign * one for one in event.answers]
-                self._engine.answered(event.queries, signed, event.time)
-            case happened.Forgot():
-                self._engine.forgot(event.before)
-            case happened.Reset():
-                self._engine.reset()
-                self._ledger = Ledger(self._ledger.asked)
 
     def _estimate(self, peak: Any, when: float) -> Estimate:
         return Estimate(
@@ -567,16 +436,6 @@ class Optimizer:
         )
 
 
-@contextmanager
-def _computing() -> Iterator[None]:
-    with jax.enable_x64(True), single_threaded_lapack():
-        yield
-
-
-def _ignore(event: Event) -> None:
-    """Without a store, events are not kept."""
-
-
 def _listed(what: str, given: Any, kind: str) -> list[Any]:
     try:
         if not isinstance(given, str | bytes | Mapping):
@@ -584,22 +443,6 @@ def _listed(what: str, given: Any, kind: str) -> list[Any]:
     except TypeError:
         pass
     raise DriftpeakError(f"{what} must be a sequence of {kind}; got {shown(given)}")
-
-
-def _read_snapshot(snapshot: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Arrays, and what JSON held."""
-    try:
-        with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        shell = json.loads(arrays.pop("shell").tobytes())
-        if isinstance(shell, dict):
-            return arrays, shell
-    # whatever a damaged archive leads to
-    except (OSError, ValueError, LookupError, AttributeError, TypeError, EOFError) as error:
-        raise DriftpeakError(f"this is no snapshot of an optimiser: {shown(error)}") from None
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
-        raise DriftpeakError(f"the snapshot is damaged: {shown(error)}") from None
-    raise DriftpeakError("this is no snapshot of an optimiser")
 
 
 def _stored_policy(found: dict[str, Any]) -> Any:
@@ -610,15 +453,3 @@ def _stored_policy(found: dict[str, Any]) -> Any:
             f"study {found['name']!r} cannot make its policy again: {error}. Give the whole policy "
             "again, Optimizer.load(..., policy=...)"
         ) from None
-
-
-def _after_fork() -> None:
-    """In a child process: another thread of the parent may have held what it does not hold here."""
-    for optimizer in _OPTIMISERS:
-        optimizer._lock = RLock()
-        if optimizer._study is not None:
-            optimizer._study.after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,140 @@
+"""An optimiser's state: a function of its arguments and of the events so far, in order."""
+
+import io
+import json
+import zipfile
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+
+from driftpeak.errors import DriftpeakError, shown
+from driftpeak.live import events as happened
+from driftpeak.live.engine import Arrays, Engine
+from driftpeak.live.events import Event
+from driftpeak.live.ledger import Ledger
+from driftpeak.numerics.threads import single_threaded_lapack
+
+
+class EventSourced(ABC):
+    """Books and an engine that events alone change: what of an `Optimizer` is kept and restored."""
+
+    _engine: Engine
+    _sign: float  # of what the engine maximises
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The arguments, as data that JSON can hold."""
+
+    def begin(self) -> None:
+        """Be as new: no event has happened."""
+        with computing():
+            self._engine.reset()
+        self._ledger = Ledger()
+        self._lessons = 0  # learned since
+
+    def mark(self) -> Any:
+        """What is needed to come `back` to this state, quickly."""
+        return self._ledger.copy(), self._engine.mark(), self._lessons
+
+    def back(self, mark: Any) -> None:
+        """Undo all events since a mark."""
+        self._ledger, engine, self._lessons = mark
+        self._engine.back(engine)
+
+    def apply(self, event: Event) -> None:
+        """Let an event take effect that happened here or elsewhere, in this very study."""
+        if not isinstance(event, Event):
+            raise DriftpeakError(f"this is no event of an optimiser: {shown(event)}")
+        with computing():
+            self._apply(event)
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Let all events of a study take effect, in order."""
+        with computing():
+            for event in events:
+                self._apply(event)
+
+    def snapshot(self) -> bytes:
+        """The whole state, for `restore`; instead of replaying what happened so far."""
+        arrays, rest = self._engine.save()
+        shell = {"of": self._code(), "ledger": self._ledger.save(), "engine": rest}
+        target = io.BytesIO()
+        written = np.frombuffer(json.dumps(shell).encode(), np.uint8)
+        np.savez(target, allow_pickle=False, shell=written, **arrays)
+        return target.getvalue()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Take over the state of an optimiser that was made with equal arguments.
+
+        Raises:
+            DriftpeakError: no snapshot, or that of an optimiser with other arguments. Nothing has
+                changed then.
+        """
+        if not isinstance(snapshot, bytes | bytearray | memoryview):
+            raise DriftpeakError(f"a snapshot is made of bytes; got {shown(snapshot)}")
+        arrays, shell = _read_snapshot(bytes(snapshot))
+        if shell.get("of") != self._code():
+            raise DriftpeakError(
+                "the snapshot is of an optimiser with another space, direction, policy, seed or "
+                "horizon: make this one with equal arguments"
+            )
+        before = self._engine.save()
+        with computing():
+            try:
+                ledger = Ledger.load(shell["ledger"])
+                self._engine.load(arrays, shell["engine"])
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                self._engine.load(*before)
+                raise DriftpeakError(f"the snapshot is damaged: {shown(error)}") from None
+        self._ledger = ledger
+
+    def _code(self) -> int:
+        """Equal for equal arguments."""
+        return zlib.crc32(json.dumps(self.describe(), sort_keys=True).encode())
+
+    def _apply(self, event: Event) -> None:
+        self._ledger.enter(event)
+        match event:
+            case happened.Asked():
+                self._engine.asked(event.time)
+            case happened.Told():
+                self._engine.told(event.parameters, self._sign * event.reward, event.time)
+            case happened.Learned():
+                self._engine.learned(event.values)
+                self._lessons += 1
+            case happened.Answered():
+                signed = [None if one is None else self._sign * one for one in event.answers]
+                self._engine.answered(event.queries, signed, event.time)
+            case happened.Forgot():
+                self._engine.forgot(event.before)
+            case happened.Reset():
+                self._engine.reset()
+                self._ledger = Ledger(self._ledger.asked)
+
+
+@contextmanager
+def computing() -> Iterator[None]:
+    """In double precision, and in one thread: many small matrices."""
+    with jax.enable_x64(True), single_threaded_lapack():
+        yield
+
+
+def _read_snapshot(snapshot: bytes) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays, and what JSON held."""
+    try:
+        with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        shell = json.loads(arrays.pop("shell").tobytes())
+        if isinstance(shell, dict):
+            return arrays, shell
+    # whatever a damaged archive leads to
+    except (OSError, ValueError, LookupError, AttributeError, TypeError, EOFError) as error:
+        raise DriftpeakError(f"this is no snapshot of an optimiser: {shown(error)}") from None
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
+        raise DriftpeakError(f"the snapshot is damaged: {shown(error)}") from None
+    raise DriftpeakError("this is no snapshot of an optimiser")
