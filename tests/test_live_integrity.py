@@ -545,9 +545,21 @@ def test_hostile_descriptions(tmp_path, run, change, without_type_checks):  # no
         {"event": "Cancelled", "id": 1},
         {"event": "Forgot", "before": "x"},
         {"event": "Reset", "now": 1},
+        {"event": {}, "id": 1},
+        {"event": "Asked", "id": 2, "time": 1.0, "kind": "steps", "parameters": {"arm": "1"}},
+        {"event": "Asked", "id": 1, "time": 1e10, "kind": "steps", "parameters": {"arm": []}},
+        {"event": "Asked", "id": 1, "time": 1e20, "kind": "dates", "parameters": {"arm": "1"}},
+        {"event": "Told", "id": None, "time": 1.0, "kind": "steps", "parameters": {"arm": "1"},
+         "reward": float("nan")},
+        {"event": "Told", "id": None, "time": 1.0, "kind": "steps", "parameters": {"arm": "1"},
+         "reward": 1.0, "expected": [1, {}]},
+        {"event": "Told", "id": None, "time": 1.0, "kind": "steps", "parameters": {"arm": "1"},
+         "reward": 1e200},
+        {"event": "Forgot", "before": float("inf")},
     ],
 )  # fmt: skip
-def test_hostile_events(tmp_path, event):
+def test_hostile_events(tmp_path, event, without_type_checks):
+    """More of them: `live_stored_fuzzer`."""
     path = tmp_path / "study"
     live_worker.make(path)
     good = json.loads(path.read_bytes().splitlines()[0])["study"]

@@ -15,7 +15,7 @@ from driftpeak.live.ahead import Ahead
 from driftpeak.live.coding import Coding
 from driftpeak.live.doubt import doubtful
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
-from driftpeak.live.lessons import default_model, most_probable, pace_of
+from driftpeak.live.lessons import check_lesson, default_model, most_probable, pace_of
 from driftpeak.live.memory import Memory, pad, places, size_for
 from driftpeak.live.standardise import LINEAR, Standard
 from driftpeak.widths import ScaledLog, Width
@@ -94,6 +94,8 @@ class GPEngine(Engine):
         self._understand(None)
 
     def _understand(self, values: dict[str, Any] | None) -> None:
+        if values is not None:
+            check_lesson(values, self.motions, self.coding.dimension)
         self.lessons = values
         if values is None:
             self.standard = Standard()
@@ -289,9 +291,9 @@ class GPEngine(Engine):
         }
 
     def learned(self, values: dict[str, Any]) -> None:
+        self._understand(values)
         self.since_lesson = values.get("since", 0)
         self.memory.doubt(values.get("doubted", []))
-        self._understand(values)
 
     def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
@@ -374,11 +376,12 @@ class GPEngine(Engine):
 
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         self.reset()
-        self.memory.rows, self.memory.rewards = arrays["rows"], arrays["rewards"]
-        self.memory.times, self.memory.doubted = arrays["times"], arrays["doubted"]
-        self.tells, self.since_lesson = rest["tells"], rest["since"]
+        self.memory.load(arrays["rows"], arrays["rewards"], arrays["times"], arrays["doubted"])
+        self.tells, self.since_lesson = int(rest["tells"]), int(rest["since"])
         self._understand(rest["lessons"])
-        self.base = rest["base"]
+        self.base = int(rest["base"])
+        if not 0 <= self.base <= len(self.memory):
+            raise DriftpeakError(f"{self.base} of {len(self.memory)} observations are the first")
 
 
 _learn = jax.jit(gp.learn)

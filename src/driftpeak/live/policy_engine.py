@@ -343,6 +343,9 @@ def _plain(leaf: Any) -> Any:
 
 
 def _like(found: np.ndarray, leaf: Any) -> Any:
+    expected = np.asarray(_plain(leaf))
+    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+        raise DriftpeakError(f"an array of shape {found.shape} where {expected.shape} is kept")
     return jax.random.wrap_key_data(jnp.asarray(found)) if _is_key(leaf) else jnp.asarray(found)
 
 
