@@ -77,7 +77,7 @@ def _table(prior: dp.Prior) -> Any:
 def _driftpeak(prior: dp.Prior, rewards: Any) -> dict[str, Any]:
     started = time.perf_counter()
     policies = {"TV": dp.TVGPUCB(prior, drift=DRIFT, form="feature-space")}
-    world = dp.environments.Table(rewards)
+    world = dp.environments.RecordedRewards(rewards)
     played = dp.simulate(policies, world, steps=STEPS, progress=False).sel(policy="TV")
     total = time.perf_counter() - started
     seconds = {name: float(played[name]) for name in ("seconds", "compile_seconds")}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.environments import Table
+from driftpeak.environments import RecordedRewards
 
 # the bounds given here suit what is tested, not always the world
 pytestmark = pytest.mark.filterwarnings("ignore::driftpeak.errors.DriftpeakWarning")
@@ -168,7 +168,7 @@ BEFORE = bump(0.25, 1.0)
 )
 def test_what_it_notices(after, settings, noticed):
     """A recorded function that changes after step 1,000 of 3,000."""
-    table = Table(np.concatenate([np.tile(BEFORE, (1000, 1)), np.tile(after, (2000, 1))]))
+    table = RecordedRewards(np.concatenate([np.tile(BEFORE, (1000, 1)), np.tile(after, (2000, 1))]))
     policy = dp.AdaptiveRPERP(
         LINE, horizon=3000, norm_bound=3.0, noise_scale=0.1, constant=0.0, **settings
     )

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import driftpeak as dp
-from driftpeak.environments import Environment, Table
+from driftpeak.environments import Environment, RecordedRewards
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=50), dp.SE(0.2), noise_variance=0.01)
 STEPS = 500
@@ -160,7 +160,7 @@ def test_constant_rewards_and_then_sense():
     values = dp.true_functions(dp.MarkovDrift(PRIOR, drift=0.01), steps=STEPS, seed=5)[0].copy()
     values[:200] = 3.0
     policies = {"auto": dp.Auto(PRIOR), "random": dp.UniformRandom(PRIOR)}
-    runs = dp.simulate(policies, Table(values), steps=STEPS, readings=True)
+    runs = dp.simulate(policies, RecordedRewards(values), steps=STEPS, readings=True)
     check_sane(runs)
     amplitude = runs["believed_amplitude"].sel(policy="auto").isel(trial=0).values
     assert amplitude[199] < 0.05
@@ -226,7 +226,7 @@ def test_the_unit_of_time_does_not_matter():
     values = dp.true_functions(world, steps=100, seed=2)[0]
     steps = np.arange(1.0, 101.0)
     runs = [
-        dp.simulate({"auto": dp.Auto(PRIOR)}, Table(values), times=times)
+        dp.simulate({"auto": dp.Auto(PRIOR)}, RecordedRewards(values), times=times)
         for times in (steps, 1.7e9 + 3600 * steps)
     ]
     np.testing.assert_array_equal(runs[0]["action"], runs[1]["action"])

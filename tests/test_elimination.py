@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import driftpeak as dp
-from driftpeak.environments import Table
+from driftpeak.environments import RecordedRewards
 from driftpeak.policies.elimination import batch_sizes
 from driftpeak.theory.schedules import elimination_period
 
@@ -247,7 +247,7 @@ def test_rewards_outside_the_bound_are_counted_and_used():
     rewards[5] = 100.0
     policy = dp.RPERP(PRIOR, horizon=60, period=30, norm_bound=1.0)
     with pytest.warns(dp.DriftpeakWarning, match="1 of 60 rewards lie outside its bound") as seen:
-        runs = run(policy, Table(rewards), 60)
+        runs = run(policy, RecordedRewards(rewards), 60)
     assert len(seen) == 1
     assert runs["reward"].values.max() == 100
 

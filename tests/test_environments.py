@@ -60,7 +60,7 @@ def test_slow_change_moves_in_straight_lines(segments):
 def test_a_table_is_read_row_by_row_without_noise():
     rewards = np.arange(12.0).reshape(4, 3)
     prior = dp.Prior(dp.Arms(3), dp.kernels.Table(np.eye(3)), 0.1)
-    world = dp.environments.Table(rewards)
+    world = dp.environments.RecordedRewards(rewards)
     runs = dp.simulate({"random": dp.UniformRandom(prior)}, world, steps=4, trials=2)
     chosen = runs["action"].values[0]
     np.testing.assert_array_equal(runs["reward"].values[0], rewards[np.arange(4), chosen])
@@ -130,9 +130,12 @@ def test_injected_drift_is_a_straight_line_at_the_limit():
         (lambda: dp.MovingCoefficients(PRIOR, centres=0), "centres must be .*at least 1; got 0"),
         (lambda: dp.MovingCoefficients(PRIOR, centres=[1, 6]), r"point numbers in 0\.\.5"),
         (lambda: dp.MovingCoefficients(PRIOR, norm=0.0), "norm must be .*above 0; got 0.0"),
-        (lambda: dp.environments.Table(np.ones((3, 1))), "at least 1 step and 2 arms"),
-        (lambda: dp.environments.Table([[1.0, np.nan]]), "rewards must be .*nan at index"),
-        (lambda: dp.environments.Table(np.eye(2), noise_variance=-1), "noise_variance"),
+        (lambda: dp.environments.RecordedRewards(np.ones((3, 1))), "at least 1 step and 2 arms"),
+        (
+            lambda: dp.environments.RecordedRewards([[1.0, np.nan]]),
+            "rewards must be .*nan at index",
+        ),
+        (lambda: dp.environments.RecordedRewards(np.eye(2), noise_variance=-1), "noise_variance"),
     ],
 )
 def test_bad_parameters_are_named(make, message):

@@ -16,7 +16,7 @@ from tiny_experiment import RECORDED, TINY, tiny_setup
 import driftpeak as dp
 from driftpeak.cli import app
 from driftpeak.data import DATA_SETS, data_path, read_monthly
-from driftpeak.environments import Table
+from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.experiment import recorded as recorded_extra
 from driftpeak.experiments.figures import regret_and_order, regret_panels
@@ -26,7 +26,7 @@ from driftpeak.experiments.papers.mauduit2025_maps import iberia
 from driftpeak.experiments.recorded_figures import error_map, tracks
 from driftpeak.experiments.running import registry, runner
 from driftpeak.experiments.running.reproduce import MARKER, redraw, reproduce
-from driftpeak.experiments.running.runner import Plan
+from driftpeak.experiments.running.runner import RunSize
 from driftpeak.experiments.running.workers import versions
 
 
@@ -35,9 +35,9 @@ def tiny(monkeypatch):
     monkeypatch.setitem(registry.EXPERIMENTS, "tiny", TINY)
 
 
-def collected(plan: Plan, **options) -> dict[str, xr.Dataset]:
+def collected(size: RunSize, **options) -> dict[str, xr.Dataset]:
     found = {}
-    runner.run([TINY], plan, lambda _e, results, _s: found.update(results), **options)
+    runner.run([TINY], size, lambda _e, results, _s: found.update(results), **options)
     return found
 
 
@@ -52,7 +52,7 @@ def assert_same(one: dict[str, xr.Dataset], other: dict[str, xr.Dataset]) -> Non
 @pytest.mark.slow
 def test_the_parts_of_a_run_are_the_run():
     """Chunks of 3 trials give what `simulate` gives at once, but for rounding."""
-    found = collected(Plan(trials=7))
+    found = collected(RunSize(trials=7))
     setup = tiny_setup(0.01)
     whole = dp.simulate(setup.policies, setup.environment, steps=12, trials=7)
     for name in ("action", "reward", "regret", "trial"):
@@ -61,7 +61,7 @@ def test_the_parts_of_a_run_are_the_run():
 
 def test_an_executor_changes_nothing():
     with ThreadPoolExecutor(2) as pool:
-        assert_same(collected(Plan(trials=7)), collected(Plan(trials=7), executor=pool))
+        assert_same(collected(RunSize(trials=7)), collected(RunSize(trials=7), executor=pool))
 
 
 @pytest.mark.slow
@@ -92,31 +92,31 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     timed = runner.timed_play
     monkeypatch.setattr(runner, "timed_play", play)
     with pytest.raises(KeyboardInterrupt):
-        reproduce([TINY], Plan(trials=6), output=tmp_path)
+        reproduce([TINY], RunSize(trials=6), output=tmp_path)
     assert not (tmp_path / "summary.json").exists()
     assert len(list((tmp_path / "unfinished").iterdir())) == 3
     assert (tmp_path / "tiny.nc").exists() is False
     played.clear()
     resumed = []
     monkeypatch.setattr(runner, "timed_play", lambda job: resumed.append(job) or timed(job))
-    reproduce([TINY], Plan(trials=6), output=tmp_path)
+    reproduce([TINY], RunSize(trials=6), output=tmp_path)
     assert len(resumed) == 1
     results, _ = runner.read_results(tmp_path / "tiny.nc")
-    whole = collected(Plan(trials=6))
+    whole = collected(RunSize(trials=6))
     for case in whole:
         np.testing.assert_array_equal(results[case]["regret"], whole[case]["regret"])
     assert not (tmp_path / "unfinished").exists()
 
 
 def test_a_broken_part_is_played_again(tmp_path):
-    plan = Plan(trials=3)
-    job = plan.jobs(TINY)[0]
+    size = RunSize(trials=3)
+    job = size.jobs(TINY)[0]
     (tmp_path / job.key).write_bytes(b"not a NetCDF file")
-    assert_same(collected(plan), collected(plan, chunks=tmp_path))
+    assert_same(collected(size), collected(size, chunks=tmp_path))
 
 
 def test_output_and_redrawing(tmp_path):
-    summary = reproduce([TINY], Plan(quick=True, seed=4), output=tmp_path)
+    summary = reproduce([TINY], RunSize(quick=True, seed=4), output=tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"tiny.nc", "tiny.png", "summary.json", "report.html", MARKER}
     results, attributes = runner.read_results(tmp_path / "tiny.nc")
@@ -206,13 +206,13 @@ def test_m25_policies_take_one_width_and_claims_name_what_is_played(monkeypatch)
 
 
 def test_another_runs_folder_is_refused(tmp_path):
-    reproduce([TINY], Plan(trials=2), output=tmp_path)
+    reproduce([TINY], RunSize(trials=2), output=tmp_path)
     with pytest.raises(dp.DriftpeakError, match="overwrite"):
-        reproduce([TINY], Plan(trials=3), output=tmp_path)
+        reproduce([TINY], RunSize(trials=3), output=tmp_path)
     (tmp_path / MARKER).unlink()
     with pytest.raises(dp.DriftpeakError, match="overwrite"):
-        reproduce([TINY], Plan(trials=2), output=tmp_path)
-    reproduce([TINY], Plan(trials=3), output=tmp_path, overwrite=True)
+        reproduce([TINY], RunSize(trials=2), output=tmp_path)
+    reproduce([TINY], RunSize(trials=3), output=tmp_path, overwrite=True)
     assert runner.read_results(tmp_path / "tiny.nc")[0]["slow"].sizes["trial"] == 3
 
 
@@ -223,7 +223,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr(xr.Dataset, "to_netcdf", full)
     with pytest.raises(dp.DriftpeakError, match="No space left"):
-        reproduce([TINY], Plan(trials=2), output=tmp_path)
+        reproduce([TINY], RunSize(trials=2), output=tmp_path)
     assert {path.name for path in tmp_path.rglob("*")} == {MARKER, "unfinished"}
 
 
@@ -241,7 +241,7 @@ def test_data_are_found_by_name(tmp_path, recorded):
         (tmp_path / name).mkdir()
         (tmp_path / name / "stocks_dow.csv.gz").write_text(f"date,{name},b\n1,2,3\n2,3,4\n")
         output = tmp_path / f"output-{name}"
-        reproduce([recorded], Plan(data=data), output=output)
+        reproduce([recorded], RunSize(data=data), output=output)
         runs = runner.read_results(output / "recorded.nc")[0]["days"]
         assert json.loads(runs.attrs["settings"]) == {"arms": [name, "b"]}
 
@@ -251,12 +251,12 @@ def test_a_worker_without_the_same_data_says_so(tmp_path, recorded):
     (tmp_path / "folder").mkdir()
     path = tmp_path / "folder" / "stocks_dow.csv.gz"
     path.write_text("date,a,b\n1,2,3\n2,3,4\n")
-    job = Plan().jobs(recorded)[0]
+    job = RunSize().jobs(recorded)[0]
     runner.play(job)
     path.write_text("date,a,b\n1,2,3\n2,3,5\n")
     with pytest.raises(dp.DriftpeakError, match="holds something else than where the run was"):
         runner.play(job)
-    assert Plan().jobs(recorded)[0].key != job.key
+    assert RunSize().jobs(recorded)[0].key != job.key
     path.unlink()
     with pytest.raises(dp.DriftpeakError, match=rf"{path} on .* is missing.*at the same path"):
         runner.play(job)
@@ -271,7 +271,7 @@ def test_results_of_other_versions_are_refused(monkeypatch):
 
     monkeypatch.setattr(runner, "timed_play", play)
     with pytest.raises(dp.DriftpeakError, match=r"has jax 0\.1\.2 \(here"):
-        collected(Plan(trials=3))
+        collected(RunSize(trials=3))
 
 
 def test_missing_data_says_what_to_do(tmp_path, recorded):
@@ -282,7 +282,7 @@ def test_missing_data_says_what_to_do(tmp_path, recorded):
             match=rf"recorded needs the data set stocks\. {where}/stocks_dow\.csv\.gz: there is no "
             r"such file\..*`driftpeak data fetch stocks --from FILE`",
         ):
-            reproduce([recorded], Plan(data=data))
+            reproduce([recorded], RunSize(data=data))
 
 
 def test_the_registry_is_sound():
@@ -324,7 +324,7 @@ def map_setup(path: Path) -> Setup:
     table = read_monthly(path)
     prior = dp.Prior(dp.Arms(4), dp.kernels.Table(np.eye(4)), noise_variance=0.1)
     policies = {"TV": dp.TVGPUCB(prior, drift=0.1), "random": dp.UniformRandom(prior)}
-    return Setup(Table(table.values), policies, 60, {}, recorded_extra(table))
+    return Setup(RecordedRewards(table.values), policies, 60, {}, recorded_extra(table))
 
 
 def test_maps_and_tracks(tmp_path, monkeypatch):
@@ -337,7 +337,7 @@ def test_maps_and_tracks(tmp_path, monkeypatch):
     monkeypatch.setitem(registry.EXPERIMENTS, "maps", experiment)
     (tmp_path / "europe_berkeley_anomalies.csv.gz").write_text(MAP)
     output = tmp_path / "out"
-    reproduce([experiment], Plan(data=tmp_path), output=output)
+    reproduce([experiment], RunSize(data=tmp_path), output=output)
     for name in ("maps", "maps-error-map", "maps-tracks"):
         assert (output / f"{name}.png").stat().st_size > 10_000
     assert (output / "report.html").read_text().count("data:image/png") == 3

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 import driftpeak as dp
 from driftpeak.learning.likelihood import FORMS
 from driftpeak.learning.maximum_likelihood import _Problem, _stretches
-from driftpeak.learning.parameters import parameters_of
+from driftpeak.learning.parameters import free_parameters
 from driftpeak.theory.variation import estimate_drift
 
 INTEL = Path(__file__).parents[2] / "shared" / "data" / "intel_lab_temperature.csv.gz"
@@ -76,7 +76,7 @@ KERNELS = [
 @pytest.mark.parametrize("data", [TABLES, HOLES])
 def test_gradients_against_finite_differences(kernel, data):
     prior = dp.Prior(DOMAIN, kernel, 0.3)
-    parameters = parameters_of(prior, 0.1, ("kernel", "noise_variance", "drift"))
+    parameters = free_parameters(prior, 0.1, ("kernel", "noise_variance", "drift"))
     problem = _Problem(_stretches(data, prior), prior, parameters)
     gradient = problem.cost(parameters.start)[1]
     assert len(gradient) == len(parameters.names) >= 3

@@ -5,7 +5,7 @@ import pytest
 from sklearn.covariance import ledoit_wolf as their_shrinkage
 
 import driftpeak as dp
-from driftpeak.environments import Table
+from driftpeak.environments import RecordedRewards
 from driftpeak.history import calendar_periods
 from driftpeak.history.correlation import Law, autocorrelation, fitted_law
 from driftpeak.history.learned import ledoit_wolf
@@ -152,7 +152,7 @@ def test_what_is_learned_pays():
         "timetable": learned.timetable(),
         "prior": dp.Auto(dp.learn(rows[: 8 * DAY], rhythm=False).prior),
     }
-    world = Table(rows[8 * DAY :])
+    world = RecordedRewards(rows[8 * DAY :])
     regret = dp.simulate(policies, world, steps=4 * DAY)["regret"].mean(["trial", "step"])
     assert regret.sel(policy="learned") < regret.sel(policy="timetable")
     assert regret.sel(policy="learned") < 0.8 * regret.sel(policy="prior")

@@ -10,7 +10,7 @@ from scipy import optimize
 
 import driftpeak as dp
 from driftpeak.policies import opkb
-from driftpeak.policies.opkb import History
+from driftpeak.policies.opkb import StepLog
 from driftpeak.policies.opkb_constants import PUBLISHED, THEORY, Constants
 
 POINTS = np.random.default_rng(6).normal(size=(12, 3))
@@ -203,7 +203,7 @@ def test_inverse_propensity_estimates_are_unbiased_up_to_the_regulariser():
         log = jnp.log(jnp.asarray(strategies))[indices]
         actions = jax.vmap(jax.random.categorical)(each, log).astype(jnp.int32)
         rewards = jnp.asarray(values)[actions] + 0.1 * jax.random.normal(noise, (40,))
-        history = History(actions, rewards, jnp.asarray(indices))
+        history = StepLog(actions, rewards, jnp.asarray(indices))
         return policy.estimate(jnp.asarray(strategies), history, 0, 40)
 
     keys = jax.random.split(jax.random.key(1), 20_000)
@@ -217,7 +217,7 @@ def test_an_estimate_looks_at_its_interval_only():
     generator = np.random.default_rng(1)
     actions = jnp.asarray(generator.integers(0, 12, 30).astype(np.int32))
     rewards = jnp.asarray(generator.normal(size=30))
-    history = History(actions, rewards, jnp.zeros(30, jnp.int32))
+    history = StepLog(actions, rewards, jnp.zeros(30, jnp.int32))
     strategies = jnp.zeros((policy.blocks, 12)).at[0].set(policy.design)
     found = policy.estimate(strategies, history, 10, 18)
     s = float(policy.regulariser)
@@ -387,7 +387,7 @@ def test_kernel_and_rewards_are_scaled():
     larger = dp.Prior(PRIOR.domain, 9 * PRIOR.kernel, noise_variance=0.09, mean=3 * 0.4)
     shifted = dp.Prior(PRIOR.domain, PRIOR.kernel, noise_variance=0.01, mean=0.4)
     functions = dp.true_functions(world, steps=200)[0]
-    tables = [dp.environments.Table(factor * (functions + 0.4)) for factor in (1.0, 3.0)]
+    tables = [dp.environments.RecordedRewards(factor * (functions + 0.4)) for factor in (1.0, 3.0)]
     actions = [
         dp.simulate({"it": dp.ADAOPKB(p, horizon=200, reward_bound=b, c3=0.02)}, t, steps=200)[
             "action"

@@ -5,7 +5,7 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.domains import unit_sphere
-from driftpeak.environments import MovingCosine, SignSwitches, Table
+from driftpeak.environments import MovingCosine, RecordedRewards, SignSwitches
 from driftpeak.theory.schedules import rexp3_batch_length
 
 PRIOR = dp.Prior(dp.Arms(np.linspace(0, 1, 8)[:, None]), dp.SE(0.3), noise_variance=0.01)
@@ -17,12 +17,14 @@ def test_doubling_is_one_policy_after_another():
     policy = dp.Doubling(lambda horizon: dp.PE(PRIOR, horizon=horizon, norm_bound=3.0), first=5)
     assert policy.deterministic
     rewards = np.random.default_rng(0).normal(size=(60, 8)) / 3
-    actions = dp.simulate({"it": policy}, Table(rewards), steps=60)["action"].values[0, 0]
+    actions = dp.simulate({"it": policy}, RecordedRewards(rewards), steps=60)["action"].values[0, 0]
     begin, horizon = 0, 5
     while begin < 60:
         part = rewards[begin : begin + horizon]
         alone = dp.PE(PRIOR, horizon=horizon, norm_bound=3.0)
-        expected = dp.simulate({"it": alone}, Table(part), steps=len(part))["action"].values[0, 0]
+        expected = dp.simulate({"it": alone}, RecordedRewards(part), steps=len(part))[
+            "action"
+        ].values[0, 0]
         np.testing.assert_array_equal(actions[begin : begin + horizon], expected)
         begin, horizon = begin + horizon, 2 * horizon
 
@@ -80,7 +82,7 @@ def test_rexp3_finds_a_good_arm_and_beats_random():
         "rexp3": dp.RExp3(PRIOR, horizon=4000, variation=1.6, reward_bound=1.0),
         "random": dp.UniformRandom(PRIOR),
     }
-    runs = dp.simulate(policies, Table(rewards), steps=4000, trials=5)
+    runs = dp.simulate(policies, RecordedRewards(rewards), steps=4000, trials=5)
     total = runs["regret"].sum("step").mean("trial")
     assert total.sel(policy="rexp3") < 0.6 * total.sel(policy="random")
 

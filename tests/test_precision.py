@@ -18,7 +18,7 @@ import driftpeak as dp
 from driftpeak import forgetting as fg
 from driftpeak.bank import Bank, MarkovMotion, SmoothMotion
 from driftpeak.beliefs import Sliding
-from driftpeak.beliefs.weights import condense, learn, quadratic_forms, squared_sums
+from driftpeak.beliefs.weights import condense, quadratic_forms, squared_sums, weight_posterior
 from driftpeak.errors import DriftpeakError
 from driftpeak.numerics.precision import check_digits
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
@@ -283,7 +283,7 @@ def test_condensed_rows_say_the_same():
     assert few[0].shape == (6, 6)
     np.testing.assert_allclose(few[0].T @ few[0], rows.T @ rows, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(few[0].T @ few[1], rows.T @ targets, rtol=1e-12, atol=1e-12)
-    learned = learn(*few)
+    learned = weight_posterior(*few)
     precision = np.eye(6) + rows.T @ rows
     np.testing.assert_allclose(learned.covariance, np.linalg.inv(precision), atol=1e-14)
     np.testing.assert_allclose(learned.mean, np.linalg.solve(precision, rows.T @ targets))

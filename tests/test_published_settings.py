@@ -137,7 +137,7 @@ def test_gp_ucb_is_below_r_gp_ucb_in_the_world_of_figure_2a():
     0.19 +- 0.12 between trials; its mean over twelve is below 0.02 with probability 1e-6."""
     job = next(
         job
-        for job in runner.Plan(trials=12).jobs(registry.EXPERIMENTS["b16-fig2a"])
+        for job in runner.RunSize(trials=12).jobs(registry.EXPERIMENTS["b16-fig2a"])
         if job.case == "eps = 0.01"
     )
     regret = runner.play(job)["regret"].mean(("trial", "step"))

@@ -10,7 +10,7 @@ from scipy.linalg import expm, toeplitz
 
 from driftpeak.learning.recorded_drift import recorded_drift
 from driftpeak.learning.restricted import (
-    Model,
+    RowModel,
     _Columns,
     _slopes,
     correlate,
@@ -31,7 +31,7 @@ def rows_of(table, leading):
 
 def model_of(covariance, drift):
     variances, axes = np.linalg.eigh(covariance)
-    return Model(variances, axes, 0.4, 0.2, drift)
+    return RowModel(variances, axes, 0.4, 0.2, drift)
 
 
 def dense(covariance, drift):

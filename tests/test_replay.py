@@ -10,7 +10,7 @@ from driftpeak.data import RewardTable, read_table
 from driftpeak.named.policies import make_policies, make_policy, make_width
 from driftpeak.plots import regret_figure, track_figure
 from driftpeak.replay import prior_from_history, replay
-from driftpeak.simulation.results import judge, summarise
+from driftpeak.simulation.results import leader, summarise
 from driftpeak.simulation.samples import standard_error
 
 INTEL = Path(__file__).parents[2] / "shared" / "data" / "intel_lab_temperature.csv.gz"
@@ -109,10 +109,10 @@ def test_figures_and_verdict():
     np.testing.assert_allclose(best.cumulative_regret, 20 * best.mean_regret)
     assert results["clairvoyant"].on_best == 1.0
     assert 0 <= results["random"].on_best <= 1
-    verdict = judge(runs, ["random", "best-fixed-arm"], independent_trials=False)
+    verdict = leader(runs, ["random", "best-fixed-arm"], independent_trials=False)
     assert verdict.difference >= 0
     assert {verdict.best, verdict.runner_up} == {"random", "best-fixed-arm"}
-    assert judge(runs, ["random"], independent_trials=False).clear
+    assert leader(runs, ["random"], independent_trials=False).clear
 
 
 def test_names_are_short_where_they_can_be():

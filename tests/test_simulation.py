@@ -145,9 +145,9 @@ def test_double_precision_survives_jit_and_solve():
         ({"trials": 0}, "trials must be an integer of at least 1; got 0"),
         ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
         ({"memory_budget": 1000}, "memory_budget must be at least"),
-        ({"environment": dp.environments.Table(np.eye(30))}, "has 30 steps, the run 40"),
+        ({"environment": dp.environments.RecordedRewards(np.eye(30))}, "has 30 steps, the run 40"),
         (
-            {"environment": dp.environments.Table(np.ones((40, 4)))},
+            {"environment": dp.environments.RecordedRewards(np.ones((40, 4)))},
             "'TV' chooses among 30 points, the environment has 4",
         ),
     ],

@@ -8,19 +8,19 @@ import pytest
 import xarray as xr
 
 import driftpeak as dp
-from driftpeak.environments import Table
+from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.bootstrap import interval
 from driftpeak.experiments.claims import judge
 from driftpeak.experiments.experiment import Case, Setup
 from driftpeak.experiments.running import registry
 from driftpeak.experiments.running.reproduce import reproduce
-from driftpeak.experiments.running.runner import Plan
+from driftpeak.experiments.running.runner import RunSize
 from driftpeak.experiments.tournament import experiment as tournament
 from driftpeak.experiments.tournament.players import (
     AUTO,
     PUBLISHED,
     RANDOM,
-    Known,
+    WorldKnowledge,
     players,
 )
 from driftpeak.experiments.tournament.scores import (
@@ -149,11 +149,11 @@ def test_mean_rank_claims():
         assert {one.samples for one in judgement.measured} == {len(tournament.CASES)}
 
 
-def known(**given) -> Known:
+def known(**given) -> WorldKnowledge:
     prior = dp.Prior(dp.Grid([0, 1], size=12), dp.SE(0.3), noise_variance=0.01)
     usual = {"prior": prior, "horizon": 40, "variation": 5.0, "drift": 0.02, "markov": True,
              "norm_bound": 4.0, "gain": 8.0}  # fmt: skip
-    return Known(**(usual | given))
+    return WorldKnowledge(**(usual | given))
 
 
 def test_everybody_plays_and_auto_is_told_nothing():
@@ -188,7 +188,7 @@ def small(rows: int = 30) -> Setup:
     """Everybody, on a table that drifts."""
     what = known(horizon=rows)
     values = dp.true_functions(dp.MarkovDrift(what.prior, drift=0.02), steps=rows)[0]
-    return Setup(Table(values), players(what, random_start=True), rows, {})
+    return Setup(RecordedRewards(values), players(what, random_start=True), rows, {})
 
 
 @pytest.mark.slow
@@ -202,7 +202,7 @@ def test_a_small_tournament(tmp_path, monkeypatch):
     claims = tuple(claim for claim in whole.claims if claim.text.startswith("Markov 0.1:"))
     tiny = replace(whole, cases=cases, claims=claims)
     monkeypatch.setitem(registry.EXPERIMENTS, "tournament", tiny)
-    summary = reproduce([tiny], Plan(trials=3), output=tmp_path)
+    summary = reproduce([tiny], RunSize(trials=3), output=tmp_path)
     tables = summary["experiments"]["tournament"]["tables"]
     assert [len(table["rows"]) for table in tables] == [len(CONTENDERS), 2, 2, 2]
     assert {len(row) for table in tables for row in table["rows"]} == {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import driftpeak as dp
 from driftpeak.data import read_table
-from driftpeak.environments import Table
+from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.claims import Claim, lower
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import regret_panels
@@ -29,7 +29,7 @@ def recorded_setup(path: Path) -> Setup:
     table = read_table(path)
     prior = dp.Prior(dp.Grid([0, 1], size=2), dp.SE(0.3), noise_variance=0.01)
     policies = {"random": dp.UniformRandom(prior)}
-    return Setup(Table(table.values), policies, len(table.values), {"arms": table.arms})
+    return Setup(RecordedRewards(table.values), policies, len(table.values), {"arms": table.arms})
 
 
 TINY = Experiment(

@@ -29,6 +29,7 @@ class Recorded:
         self = super().__new__(cls)
         # the caller may change an array afterwards
         args = tuple(map(_kept, args))
+        # no field, which a changed copy would take over; Equinox lets nothing else be set
         object.__setattr__(self, "_given", (args, {k: _kept(one) for k, one in named.items()}))
         return self
 

@@ -62,6 +62,11 @@ class Forgetting(eqx.Module):
     """Whether `correlation` is a power of the elapsed time: the present then says all of the past
     that matters to the future, and a belief need not keep its observations."""
 
+    @property
+    def window(self) -> Scalar | None:
+        """How many of the newest observations count, whatever their age; None: age decides."""
+        return None
+
     def memory(self, times: Times) -> int:
         """The most observations worth anything at once, if they are made at `times`."""
         return len(times)
@@ -142,6 +147,10 @@ class Window(Forgetting):
 
     def __init__(self, length: int) -> None:
         self.length = np.int64(at_least_integer("window", length, 1))
+
+    @property
+    def window(self) -> Scalar:
+        return self.length
 
     def memory(self, times: Times) -> int:
         return min(int(self.length), len(times))

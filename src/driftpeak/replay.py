@@ -12,7 +12,7 @@ import xarray as xr
 from driftpeak import kernels
 from driftpeak.data import RewardTable
 from driftpeak.domains import Arms
-from driftpeak.environments import Table
+from driftpeak.environments import RecordedRewards
 from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
 from driftpeak.history import Learned, calendar_periods, learn
 from driftpeak.named.fitted import Finding, complete, tune
@@ -138,7 +138,7 @@ def replay(
     played = [
         simulate(
             part,
-            Table(rewards),
+            RecordedRewards(rewards),
             steps=len(rewards),
             trials=count,
             seed=seed,

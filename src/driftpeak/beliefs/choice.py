@@ -27,7 +27,7 @@ from driftpeak.beliefs.reweighted import Remembering, Scaling
 from driftpeak.beliefs.sliding import Sliding, step_cost
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
-from driftpeak.forgetting import AtMost, Forgetting, Times, TimesLike, Window
+from driftpeak.forgetting import AtMost, Forgetting, Times, TimesLike
 from driftpeak.priors import Prior
 
 Form = Literal["auto", "feature-space", "function-space"]
@@ -85,14 +85,14 @@ def make_belief(
     elif form == "auto":
         features = prior.features_within(_break_even_rank(forgetting, len(prior), capacity))
     if features is None:
-        if forgetting.reweighting == "never" and not isinstance(forgetting, Window):
+        if forgetting.reweighting == "never" and forgetting.window is None:
             return Triangular(prior, forgetting, capacity)
         return Dense(prior, forgetting, capacity)
     if forgetting.reweighting == "scaling":
         return Scaling(prior, forgetting, features)
     if forgetting.reweighting == "general":
         return Remembering(prior, forgetting, features, capacity)
-    if isinstance(forgetting, Window):
+    if forgetting.window is not None:
         return Sliding(prior, forgetting, features, capacity)
     return Kalman(prior, forgetting, features)
 
@@ -133,7 +133,7 @@ def _break_even_rank(forgetting: Forgetting, points: int, capacity: int) -> int:
     dense = n * (180 * c + 2 * c**2)
     if forgetting.reweighting != "never":
         feature_space, function_space = (4 * n * r**2 + r**3) / 3, dense
-    elif isinstance(forgetting, Window):
+    elif forgetting.window is not None:
         feature_space, function_space = step_cost(points, r, capacity), dense
     else:
         feature_space, function_space = 2 * n * r + 6 * r**2, 8 * n * c

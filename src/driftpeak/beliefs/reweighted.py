@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._types import Scalar, Values
 from driftpeak.beliefs.history import History
 from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior
-from driftpeak.beliefs.weights import condense, draw, learn, squared_sums
+from driftpeak.beliefs.weights import condense, draw, squared_sums, weight_posterior
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting
 from driftpeak.numerics.conditionals import on_demand
@@ -50,7 +50,7 @@ class Reweighted(Belief[State]):
     def posterior(self, state: State, time: Scalar) -> Posterior:
         gathered = self.gathered(state, time)
         features = jnp.asarray(self.prior.features)
-        learned = learn(gathered.rows, gathered.targets)
+        learned = weight_posterior(gathered.rows, gathered.targets)
         return Posterior(
             mean=self.prior.mean + features @ learned.mean,
             variance=self.prior.variance - squared_sums(features, learned.known),
@@ -60,7 +60,7 @@ class Reweighted(Belief[State]):
 
     def sample(self, state: State, time: Scalar, key: PRNGKeyArray) -> Values:
         gathered = self.gathered(state, time)
-        learned = learn(gathered.rows, gathered.targets)
+        learned = weight_posterior(gathered.rows, gathered.targets)
         weights = draw(learned.mean, learned.covariance, key)
         return self.prior.mean + self.prior.features @ weights
 

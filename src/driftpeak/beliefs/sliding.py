@@ -21,9 +21,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar, Values
 from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior
-from driftpeak.beliefs.weights import draw, learn, squared_sums
+from driftpeak.beliefs.weights import draw, squared_sums, weight_posterior
 from driftpeak.features import Features
-from driftpeak.forgetting import Window
+from driftpeak.forgetting import Forgetting
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
@@ -73,11 +73,13 @@ class Sliding(Belief[SlidingState]):
     """
 
     prior: FeaturePrior
-    forgetting: Window
+    forgetting: Forgetting
     ring: int = eqx.field(static=True)
     span: int = eqx.field(static=True)
 
-    def __init__(self, prior: Prior, forgetting: Window, features: Features, capacity: int) -> None:
+    def __init__(
+        self, prior: Prior, forgetting: Forgetting, features: Features, capacity: int
+    ) -> None:
         self.prior = FeaturePrior(prior, features)
         self.forgetting = forgetting
         self.ring = ring_size(capacity)
@@ -86,6 +88,11 @@ class Sliding(Belief[SlidingState]):
     @property
     def points(self) -> int:
         return len(self.prior.variance)
+
+    @property
+    def window(self) -> Scalar:
+        """How many observations count, the newest ones."""
+        return self.forgetting.window
 
     def init(self) -> SlidingState:
         require_double_precision()
@@ -115,13 +122,13 @@ class Sliding(Belief[SlidingState]):
             mean=self.prior.mean + state.mean,
             variance=state.variance,
             information=state.information,
-            observations=jnp.minimum(state.observations, self.forgetting.length),
+            observations=jnp.minimum(state.observations, self.window),
         )
 
     def update(
         self, state: SlidingState, arm: Scalar, reward: Scalar, time: Scalar
     ) -> SlidingState:
-        features, window = jnp.asarray(self.prior.features), self.forgetting.length
+        features, window = jnp.asarray(self.prior.features), self.window
         residual = reward - jnp.asarray(self.prior.mean)[arm]
         place = state.observations % self.ring
         arms = state.arms.at[place].set(arm)
@@ -205,12 +212,12 @@ def step_cost(points: int, rank: Any, capacity: int) -> Any:
 def _begin_anew(_: Any, told: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edge]:
     """Base and edge for the next b steps."""
     belief, arms, residuals, count = told
-    features, window = jnp.asarray(belief.prior.features), belief.forgetting.length
+    features, window = jnp.asarray(belief.prior.features), belief.window
     age = (count - 1 - jnp.arange(belief.ring)) % belief.ring
     middle = (age < window - belief.span) & (age < count)
     root = jnp.sqrt(1 / belief.prior.noise_variance)
     rows, scaled = root * features[arms] * middle[:, None], root * residuals * middle
-    found = learn(rows, scaled)
+    found = weight_posterior(rows, scaled)
     base = Base(
         found.mean,
         found.covariance,

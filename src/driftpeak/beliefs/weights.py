@@ -21,7 +21,7 @@ JITTER = 1e-13
 """Of the prior variance: a covariance, a difference, has no more digits than that."""
 
 
-class Learned(NamedTuple):
+class WeightPosterior(NamedTuple):
     """The posterior of the weights: what is known, \\(V\\), their mean, nats of information."""
 
     known: Float[Array, "k r"]
@@ -34,7 +34,7 @@ class Learned(NamedTuple):
         return jnp.eye(len(self.mean)) - self.known.T @ self.known
 
 
-def learn(rows: Float[Array, "c r"], targets: Float[Array, " c"]) -> Learned:
+def weight_posterior(rows: Float[Array, "c r"], targets: Float[Array, " c"]) -> WeightPosterior:
     """The posterior given observations of unit noise; a row of zeros is none."""
     if len(rows) > 2 * rows.shape[1] + 16:  # fewer are factored sooner than they are condensed
         rows, targets = condense(rows, targets)
@@ -42,7 +42,7 @@ def learn(rows: Float[Array, "c r"], targets: Float[Array, " c"]) -> Learned:
     joined = jnp.concatenate([rows, targets[:, None]], axis=1)
     solved = jax.scipy.linalg.solve_triangular(lower, joined, lower=True)
     known, surprises = solved[:, :-1], solved[:, -1]
-    return Learned(known, surprises @ known, jnp.log(lower.diagonal()).sum())
+    return WeightPosterior(known, surprises @ known, jnp.log(lower.diagonal()).sum())
 
 
 def condense(

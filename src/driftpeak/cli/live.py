@@ -19,7 +19,7 @@ from driftpeak.errors import DriftpeakError, shown
 from driftpeak.files import check_regular, json_number
 
 if TYPE_CHECKING:
-    from driftpeak.live import Estimate, Optimizer, Suggestion
+    from driftpeak.live import EstimatedPeak, Optimizer, Suggestion
 
 live_app = typer.Typer(
     no_args_is_help=True,
@@ -300,7 +300,7 @@ def _suggestion(one: "Suggestion") -> dict[str, Any]:
     return {"id": one.id, **_setting(one)}
 
 
-def _setting(one: "Suggestion | Estimate") -> dict[str, Any]:
+def _setting(one: "Suggestion | EstimatedPeak") -> dict[str, Any]:
     return {"time": one.time, "parameters": dict(one)}
 
 

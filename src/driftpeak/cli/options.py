@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,19 @@ MOST_TRIALS, MOST_STEPS, MOST_WORKERS = 1_000_000, 10_000_000, 1_024
 Trials = Annotated[int, typer.Option(help="Independent repetitions.", max=MOST_TRIALS)]
 Steps = Annotated[int, typer.Option(help="Length of a trial.", max=MOST_STEPS)]
 Seed = Annotated[int, typer.Option(help="Of everything random.", max=2**63 - 1)]
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where results go."""
+
+    output: Output = None
+    overwrite: Overwrite = False
+    as_json: Json = False
+
+    def prepare(self, command: str) -> None:
+        """Refuse, before any work is done, an output directory that must not be written."""
+        prepare_output(self.output, command, self.overwrite)
 
 
 def prepare_output(output: Path | None, command: str, overwrite: bool) -> None:

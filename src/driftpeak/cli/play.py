@@ -1,16 +1,17 @@
 """`demo`, `replay` and `compare`: policies play, and a table, a summary and pictures say how."""
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from driftpeak.cli.bundles import bundled
 from driftpeak.cli.options import (
     MOST_TRIALS,
-    Json,
-    Output,
     Overwrite,
+    Results,
     Seed,
     Steps,
     Trials,
@@ -55,23 +56,31 @@ def demo(
         seed=seed,
     )
     title = f"A function that drifts: SE kernel, drift {drift:g}, {trials} trials"
-    report("demo", runs, {"drift": drift}, output, as_json=False, title=title, table_data=False)
+    report("demo", runs, {"drift": drift}, Results(output), title=title, table_data=False)
 
 
-def replay(
-    data: Annotated[Path, typer.Argument(help="CSV, plain or .gz: time x arms, with a header.")],
+@dataclass(frozen=True)
+class TableOptions:
+    """How a file of recorded rewards is read."""
+
     time_column: Annotated[
         str | None, typer.Option(help="Column that holds the times; by default found by its name.")
-    ] = None,
-    train: Annotated[
-        float, typer.Option(help="Share of the rows that the prior comes from.")
-    ] = 0.6,
-    policy: Policies = None,
+    ] = None
+    missing: Annotated[
+        str, typer.Option(help="What to do about blanks: error, drop-arm or interpolate.")
+    ] = "error"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What the first rows are used for."""
+
+    train: Annotated[float, typer.Option(help="Share of the rows that the prior comes from.")] = 0.6
     noise_variance: Annotated[
         float | None,
         typer.Option(help="In squared units of the data; default 5 % of the arms' variance."),
-    ] = None,
-    mean: Annotated[str, typer.Option(help="Prior mean: per-arm, common or zero.")] = "per-arm",
+    ] = None
+    mean: Annotated[str, typer.Option(help="Prior mean: per-arm, common or zero.")] = "per-arm"
     fit: Annotated[
         bool,
         typer.Option(
@@ -79,18 +88,22 @@ def replay(
             help="Learn from the training rows what is not given: noise variance, and the drift, "
             "window, period, discount or exponent of the policies.",
         ),
-    ] = False,
+    ] = False
+
+
+@bundled
+def replay(
+    data: Annotated[Path, typer.Argument(help="CSV, plain or .gz: time x arms, with a header.")],
+    reading: TableOptions,
+    training: Training,
+    policy: Policies = None,
     width: Width = "scaled-log:c1=0.8,c2=0.4",
-    missing: Annotated[
-        str, typer.Option(help="What to do about blanks: error, drop-arm or interpolate.")
-    ] = "error",
     trials: Annotated[
         int, typer.Option(help="Repetitions, for policies that act at random.", max=MOST_TRIALS)
     ] = 20,
     seed: Seed = 0,
-    output: Output = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    *,
+    kept: Results,
 ) -> None:
     """Which policy would have followed the peak of recorded data best?
 
@@ -100,19 +113,10 @@ def replay(
     from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
     from driftpeak.replay import replay as play
 
-    prepare_output(output, "replay", overwrite)
-    table = read_table(data, time_column=time_column, missing=missing)  # type: ignore[arg-type]
-    runs = play(
-        table,
-        policy or (*DEFAULT_POLICIES, *HISTORIC),
-        train=train,
-        noise_variance=noise_variance,
-        mean=mean,  # type: ignore[arg-type]
-        fit=fit,
-        width=width,
-        trials=trials,
-        seed=seed,
-    )
+    kept.prepare("replay")
+    table = read_table(data, **asdict(reading))
+    texts = policy or (*DEFAULT_POLICIES, *HISTORIC)
+    runs = play(table, texts, **asdict(training), width=width, trials=trials, seed=seed)
     for text in table.notes:
         note(text)
     rows = runs.attrs["train_rows"]
@@ -130,39 +134,53 @@ def replay(
         "policies": runs.attrs["policies"].split(" "),
         "data": str(data),
         "arms": len(table.arms),
-        "train": train,
+        "train": training.train,
         "train_rows": rows,
         "played_rows": runs.sizes["step"],
         "time_column": table.time_name,
         "noise_variance": runs.attrs["noise_variance"],
-        "mean": mean,
+        "mean": training.mean,
         "width": width,
-        "missing": missing,
+        "missing": reading.missing,
         "notes": list(table.notes),
     }
     title = f"{data.name}, rows {rows + 1} to {rows + runs.sizes['step']}"
-    report("replay", runs, settings, output, as_json=as_json, title=title, table_data=True)
+    report("replay", runs, settings, kept, title=title, table_data=True)
 
 
-def compare(
+@dataclass(frozen=True)
+class World:
+    """A synthetic environment on a grid over the unit cube."""
+
     environment: Annotated[
         str, typer.Option(help="How the function moves: markov, abrupt, slow, sign or cosine.")
-    ] = "markov",
-    kernel: Annotated[str, typer.Option(help="se or matern.")] = "se",
-    nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5,
-    lengthscale: Annotated[float, typer.Option(help="In units of the unit cube.")] = 0.2,
-    dimension: Annotated[int, typer.Option(help="Of the unit cube.")] = 1,
-    size: Annotated[int, typer.Option(help="Grid points per dimension.")] = 100,
-    noise_variance: Annotated[float, typer.Option(help="Of one observation.")] = 0.01,
-    drift: Annotated[float, typer.Option(help="Of the markov environment.")] = 0.01,
+    ] = "markov"
+    kernel: Annotated[str, typer.Option(help="se or matern.")] = "se"
+    nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5
+    lengthscale: Annotated[float, typer.Option(help="In units of the unit cube.")] = 0.2
+    dimension: Annotated[int, typer.Option(help="Of the unit cube.")] = 1
+    size: Annotated[int, typer.Option(help="Grid points per dimension.")] = 100
+    noise_variance: Annotated[float, typer.Option(help="Of one observation.")] = 0.01
+    drift: Annotated[float, typer.Option(help="Of the markov environment.")] = 0.01
+
+    def summary(self) -> dict[str, Any]:
+        """For the record: what counted."""
+        kernel = self.kernel if self.kernel == "se" else f"{self.kernel}, nu={self.nu:g}"
+        drift = self.drift if self.environment == "markov" else None
+        given = asdict(self) | {"kernel": kernel, "drift": drift}
+        return {name: value for name, value in given.items() if name != "nu"}
+
+
+@bundled
+def compare(
+    world: World,
     steps: Steps = 500,
     policy: Policies = None,
     width: Width = "scaled-log:c1=0.8,c2=4",
     trials: Trials = 50,
     seed: Seed = 0,
-    output: Output = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    *,
+    kept: Results,
 ) -> None:
     """Play policies on a synthetic environment, all on the same worlds and noise.
 
@@ -170,25 +188,16 @@ def compare(
     """
     import driftpeak as dp
     from driftpeak.named.policies import make_policies
-    from driftpeak.named.settings import default_policies, make_environment, make_prior
+    from driftpeak.named.settings import default_policies, make_environment, make_kernel, make_prior
 
-    prepare_output(output, "compare", overwrite)
-    prior = make_prior(kernel, nu, lengthscale, dimension, size, noise_variance)
-    world = make_environment(environment, prior, drift, steps)
-    texts = policy or default_policies(prior, drift, steps)
+    kept.prepare("compare")
+    kernel = make_kernel(world.kernel, world.nu, world.lengthscale)
+    prior = make_prior(kernel, world.dimension, world.size, world.noise_variance)
+    environment = make_environment(world.environment, prior, world.drift, steps)
+    texts = policy or default_policies(prior, world.drift, steps)
     policies = make_policies(texts, prior, steps, width=width)
-    runs = dp.simulate(policies, world, steps=steps, trials=trials, seed=seed, readings=True)
-    settings: dict[str, Any] = {
-        "environment": environment,
-        "kernel": kernel if kernel == "se" else f"{kernel}, nu={nu:g}",
-        "lengthscale": lengthscale,
-        "dimension": dimension,
-        "size": size,
-        "noise_variance": noise_variance,
-        "drift": drift if environment == "markov" else None,
-        "width": width,
-        "policies": list(texts),
-    }
+    runs = dp.simulate(policies, environment, steps=steps, trials=trials, seed=seed, readings=True)
+    settings = world.summary() | {"width": width, "policies": list(texts)}
     runs = runs.assign_attrs({key: str(value) for key, value in settings.items()})
-    title = f"Environment {environment}, kernel {settings['kernel']}, {trials} trials"
-    report("compare", runs, settings, output, as_json=as_json, title=title, table_data=False)
+    title = f"Environment {world.environment}, kernel {settings['kernel']}, {trials} trials"
+    report("compare", runs, settings, kept, title=title, table_data=False)

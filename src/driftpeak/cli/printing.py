@@ -6,17 +6,17 @@ import math
 import sys
 from collections.abc import Iterable
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from driftpeak.cli.options import Results
 from driftpeak.files import json_number
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from driftpeak.experiments.experiment import Experiment
-    from driftpeak.experiments.running.report import Outcome
-    from driftpeak.simulation.results import PolicyResult, Verdict
+    from driftpeak.experiments.running.report import JudgedExperiment
+    from driftpeak.simulation.results import Lead, PolicyResult
 
 
 def note(text: str) -> None:
@@ -28,20 +28,19 @@ def report(
     command: str,
     runs: "xr.Dataset",
     settings: dict[str, Any],
-    output: Path | None,
+    kept: Results,
     *,
-    as_json: bool,
     title: str,
     table_data: bool,
 ) -> None:
     """Print the results, and write them if there is somewhere to."""
     from driftpeak.files import write_results
-    from driftpeak.simulation.results import judge, summarise
+    from driftpeak.simulation.results import leader, summarise
 
     independent = not table_data
     results = summarise(runs, independent_trials=independent)
     real = [str(n) for n in runs["policy"].values[runs["foresight"].values == "none"]]
-    verdict = judge(runs, real, independent_trials=independent) if real else None
+    lead = leader(runs, real, independent_trials=independent) if real else None
     summary = {
         "command": command,
         "driftpeak_version": version("driftpeak"),
@@ -49,16 +48,16 @@ def report(
         "steps": runs.sizes["step"],
         "trials": runs.sizes["trial"],
         "seed": runs.attrs["seed"],
-        "best": verdict.best if verdict else None,
+        "best": lead.best if lead else None,
         "policies": {name: _plain(dataclasses.asdict(row)) for name, row in results.items()},
     }
-    if as_json:
+    if kept.as_json:
         print(json.dumps(summary, indent=2, allow_nan=False))
     else:
         _print_table(results, table_data)
-        if verdict:
-            print(_in_words(verdict))
-    if output is not None:
+        if lead:
+            print(_in_words(lead))
+    if kept.output is not None:
         from driftpeak.plots import belief_figure, regret_figure, track_figure
 
         pictures: dict[str, Any] = {
@@ -68,9 +67,9 @@ def report(
             pictures["track.png"] = lambda: track_figure(runs, title=title)
         if "believed_drift" in runs:
             pictures["beliefs.png"] = lambda: belief_figure(runs, title=title)
-        write_results(output, runs, summary, pictures)
-        note(f"Written to {output}/: results.nc, summary.json, {', '.join(pictures)}.")
-    elif not as_json:
+        write_results(kept.output, runs, summary, pictures)
+        note(f"Written to {kept.output}/: results.nc, summary.json, {', '.join(pictures)}.")
+    elif not kept.as_json:
         note("Nothing written: --output DIR keeps results.nc, summary.json and pictures.")
 
 
@@ -79,17 +78,16 @@ def _plain(row: dict[str, float]) -> dict[str, float | None]:
     return {key: json_number(value) for key, value in row.items()}
 
 
-def _in_words(verdict: "Verdict") -> str:
-    if verdict.runner_up is None:
-        return f"{verdict.best} was the only policy."
-    gap = f"{verdict.difference:.3g} +- {verdict.difference_stderr:.2g}"
-    if verdict.clear:
+def _in_words(lead: "Lead") -> str:
+    if lead.runner_up is None:
+        return f"{lead.best} was the only policy."
+    gap = f"{lead.difference:.3g} +- {lead.difference_stderr:.2g}"
+    if lead.clear:
         return (
-            f"{verdict.best} followed the peak best: {gap} less regret per step than "
-            f"{verdict.runner_up}."
+            f"{lead.best} followed the peak best: {gap} less regret per step than {lead.runner_up}."
         )
     return (
-        f"{verdict.best} followed the peak best, but hardly better than {verdict.runner_up}: "
+        f"{lead.best} followed the peak best, but hardly better than {lead.runner_up}: "
         f"{gap} less regret per step is within two standard errors."
     )
 
@@ -138,10 +136,10 @@ def print_experiments(experiments: "Iterable[Experiment]") -> None:
     Console().print(table)
 
 
-def print_claims(outcome: "Outcome") -> None:
+def print_claims(judged: "JudgedExperiment") -> None:
     """What became of an experiment's claims."""
-    print(f"{outcome.experiment.id}: {outcome.experiment.title}")
-    for judgement in outcome.judgements:
+    print(f"{judged.experiment.id}: {judged.experiment.title}")
+    for judgement in judged.judgements:
         kind = "" if judgement.claim.whose == "paper" else "  (a check of our own)"
         print(f"  {judgement.verdict.upper()}: {judgement.claim.text}{kind}")
         for ruling in judgement.rulings:

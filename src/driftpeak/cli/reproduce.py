@@ -1,18 +1,68 @@
 """`reproduce`: the papers' experiments and the tournament."""
 
 import json
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpeak.cli.options import MOST_TRIALS, MOST_WORKERS, Json, Output, Overwrite, Seed
+from driftpeak.cli.bundles import bundled
+from driftpeak.cli.options import MOST_TRIALS, MOST_WORKERS, Results, Seed
 from driftpeak.cli.printing import note, print_claims, print_experiments
 from driftpeak.errors import DriftpeakError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from driftpeak.experiments.running.reproduce import Told
 
 DEFAULT_WORKERS = 2
 
 
+@dataclass(frozen=True)
+class Size:
+    """How large a run is, and on what data."""
+
+    trials: Annotated[
+        int | None,
+        typer.Option(help="Of every case; by default as many as in the paper.", max=MOST_TRIALS),
+    ] = None
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials.")] = False
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the data files, by default that of `driftpeak data`."),
+    ] = None
+    seed: Seed = 0
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who shares the work."""
+
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes that share the work; 2 by default.", max=MOST_WORKERS),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tcp://HOST:PORT",
+            help="Scheduler of a dask cluster whose workers share the work instead.",
+        ),
+    ] = None
+
+    def start(self) -> "AbstractContextManager[Executor | None]":
+        """The processes, or the cluster's; gone with the context."""
+        from driftpeak.experiments.running.workers import cluster_workers, local_workers
+
+        if self.cluster is not None:
+            return cluster_workers(self.cluster)
+        return local_workers(DEFAULT_WORKERS if self.workers is None else self.workers)
+
+
+@bundled
 def reproduce(
     ids: Annotated[
         list[str] | None,
@@ -22,82 +72,66 @@ def reproduce(
         ),
     ] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
-    trials: Annotated[
-        int | None,
-        typer.Option(help="Of every case; by default as many as in the paper.", max=MOST_TRIALS),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials.")] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(help="Processes that share the work; 2 by default.", max=MOST_WORKERS),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="tcp://HOST:PORT",
-            help="Scheduler of a dask cluster whose workers share the work instead.",
-        ),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the data files, by default that of `driftpeak data`."),
-    ] = None,
     source: Annotated[
         Path | None,
         typer.Option("--from", help="Judge and draw again the results kept in this folder."),
     ] = None,
-    seed: Seed = 0,
-    output: Output = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    *,
+    size: Size,
+    workers: Workers,
+    kept: Results,
 ) -> None:
     """The papers' experiments at full size, and whether their claims hold.
 
     A run that was interrupted is taken up again by the same command with the same --output.
     """
-    from driftpeak.experiments.running import registry, reproduce, runner
-    from driftpeak.experiments.running.workers import cluster_workers, local_workers
+    from driftpeak.experiments.running import registry
+    from driftpeak.experiments.running.reproduce import redraw
 
     if show_list:
         print_experiments(registry.EXPERIMENTS.values())
         return
-    tell = (lambda _: None) if as_json else print_claims
-    if source is not None:
-        if ids or trials or quick or output or overwrite or workers or cluster:
-            raise DriftpeakError("--from DIR draws what DIR holds, there: give nothing else")
-        result = reproduce.redraw(source, tell=tell)
+    tell: Told = (lambda _: None) if kept.as_json else print_claims
+    if source is None:
+        result = _run(ids, size, workers, kept, tell)
+    elif ids or kept.output or kept.overwrite or (size, workers) != (Size(), Workers()):
+        raise DriftpeakError("--from DIR draws what DIR holds, there: give nothing else")
     else:
-        if not ids:
-            raise DriftpeakError(
-                "name an experiment, or all, or simulated (all that need no data); see "
-                "driftpeak reproduce --list"
-            )
-        if quick and trials is not None:
-            raise DriftpeakError("give either --trials or --quick")
-        if overwrite and output is None:
-            raise DriftpeakError("--overwrite needs --output DIR")
-        if workers is not None and cluster is not None:
-            raise DriftpeakError(
-                "give either --workers N (processes here) or --cluster; a cluster has as many "
-                "workers as were started with `dask worker`"
-            )
-        chosen = registry.find(ids)
-        plan = runner.Plan(trials=trials, quick=quick, seed=seed, data=data)
-        try:
-            with (
-                local_workers(DEFAULT_WORKERS if workers is None else workers)
-                if cluster is None
-                else cluster_workers(cluster)
-            ) as executor:
-                result = reproduce.reproduce(
-                    chosen, plan, output=output, overwrite=overwrite, executor=executor, tell=tell
-                )
-        except KeyboardInterrupt:
-            kept = f"; the same command goes on where it stopped ({output})" if output else ""
-            raise DriftpeakError(f"interrupted{kept}") from None
-    if as_json:
+        result = redraw(source, tell=tell)
+    if kept.as_json:
         print(json.dumps(result, indent=2, allow_nan=False))
-    if output or source:
-        note(f"Written to {output or source}/: ID.nc, ID.png, summary.json, report.html.")
-    elif not as_json:
+    if kept.output or source:
+        note(f"Written to {kept.output or source}/: ID.nc, ID.png, summary.json, report.html.")
+    elif not kept.as_json:
         note("Nothing written: --output DIR keeps results, pictures and report.html.")
+
+
+def _run(
+    ids: list[str] | None, size: Size, workers: Workers, kept: Results, tell: "Told"
+) -> dict[str, Any]:
+    from driftpeak.experiments.running import registry, reproduce, runner
+
+    if not ids:
+        raise DriftpeakError(
+            "name an experiment, or all, or simulated (all that need no data); see "
+            "driftpeak reproduce --list"
+        )
+    if size.quick and size.trials is not None:
+        raise DriftpeakError("give either --trials or --quick")
+    if kept.overwrite and kept.output is None:
+        raise DriftpeakError("--overwrite needs --output DIR")
+    if workers.workers is not None and workers.cluster is not None:
+        raise DriftpeakError(
+            "give either --workers N (processes here) or --cluster; a cluster has as many "
+            "workers as were started with `dask worker`"
+        )
+    chosen, run_size = registry.find(ids), runner.RunSize(**asdict(size))
+    output, overwrite = kept.output, kept.overwrite
+    try:
+        with workers.start() as executor:
+            return reproduce.reproduce(
+                chosen, run_size, output=output, overwrite=overwrite, executor=executor, tell=tell
+            )
+    except KeyboardInterrupt:
+        resumed = f"; the same command goes on where it stopped ({output})" if output else ""
+        raise DriftpeakError(f"interrupted{resumed}") from None

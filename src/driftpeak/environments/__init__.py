@@ -6,8 +6,8 @@ from driftpeak.environments.coefficients import MovingCoefficients
 from driftpeak.environments.injection import InjectedDrift
 from driftpeak.environments.markov import MarkovDrift
 from driftpeak.environments.protocol import Environment
+from driftpeak.environments.recorded import RecordedRewards
 from driftpeak.environments.rkhs import AbruptSwitches, SlowChange
-from driftpeak.environments.table import Table
 
 __all__ = [
     "AbruptSwitches",
@@ -17,7 +17,7 @@ __all__ = [
     "MovingBump",
     "MovingCoefficients",
     "MovingCosine",
+    "RecordedRewards",
     "SignSwitches",
     "SlowChange",
-    "Table",
 ]

@@ -120,7 +120,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Statistic:
     """The statistic, and its interval of confidence `LEVEL`.
 
     Attributes:
@@ -145,7 +145,7 @@ class Ruling:
     """What was measured in one setting of a claim."""
 
     setting: str
-    measured: tuple[Measured, ...]
+    measured: tuple[Statistic, ...]
     verdict: Verdict
 
 
@@ -158,7 +158,7 @@ class Judgement:
     verdict: Verdict
 
     @property
-    def measured(self) -> tuple[Measured, ...]:
+    def measured(self) -> tuple[Statistic, ...]:
         """What was measured, in the order of the settings."""
         return tuple(one for ruling in self.rulings for one in ruling.measured)
 
@@ -227,7 +227,7 @@ def _resampled(
 
 def _measured(
     comparison: Comparison, estimate: float, bootstrap: Bootstrap, refuted_at: float
-) -> Measured:
+) -> Statistic:
     low, high = bootstrap.interval()
     verdict: Verdict = "undecided"
     if bootstrap.count < FEWEST:
@@ -237,4 +237,4 @@ def _measured(
     elif refuted_at <= (1 - LEVEL) / 2:
         verdict = "does not hold"
     label, count = comparison.label, bootstrap.count
-    return Measured(label, estimate, low, high, count, refuted_at, verdict)
+    return Statistic(label, estimate, low, high, count, refuted_at, verdict)

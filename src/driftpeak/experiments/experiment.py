@@ -20,7 +20,7 @@ Picture = Callable[[Results, str], Figure]
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """Numbers worked out from results, as text.
 
     Attributes:
@@ -118,7 +118,7 @@ class Experiment:
     choices: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     further: Mapping[str, Picture] = field(default_factory=dict)
-    tables: Callable[[Results], tuple[Table, ...]] = lambda results: ()
+    tables: Callable[[Results], tuple[ResultTable, ...]] = lambda results: ()
 
     @property
     def pictures(self) -> dict[str, Picture]:

@@ -25,19 +25,21 @@ SMALL = 64  # arms up to which feature space is quick, whatever the memory, and 
 
 
 @dataclass(frozen=True)
-class Family:
+class Candidates:
     """Rules that differ in one number, and the numbers to try."""
 
     rule: Callable[[Any], Forgetting]
     values: tuple[float, ...]
 
 
-FAMILIES = {
-    "window": Family(Window, LENGTHS),
-    "period": Family(Restart, LENGTHS),
-    "discount": Family(Discount, (0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 1.0)),
-    "exponent": Family(Injection, (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)),
-    "drift": Family(
+CANDIDATES = {
+    "window": Candidates(Window, LENGTHS),
+    "period": Candidates(Restart, LENGTHS),
+    "discount": Candidates(
+        Discount, (0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99, 1.0)
+    ),
+    "exponent": Candidates(Injection, (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)),
+    "drift": Candidates(
         Drift, (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5)
     ),
 }
@@ -84,17 +86,17 @@ def cross_validate(
         DriftpeakError: an unknown name, fewer than 2 folds, or too few rows for so many.
     """
     table = finite_array("values", values, 2)
-    if name not in FAMILIES:
+    if name not in CANDIDATES:
         raise DriftpeakError(
-            f"cross-validation can choose {', '.join(FAMILIES)}; got {name!r}."
-            + nearest(name, FAMILIES)
+            f"cross-validation can choose {', '.join(CANDIDATES)}; got {name!r}."
+            + nearest(name, CANDIDATES)
         )
     folds = at_least_integer("folds", folds, 2)
     if len(table) < 4 * folds:
         raise DriftpeakError(
             f"{folds} folds need at least {4 * folds} rows to learn from; got {len(table)}"
         )
-    family = FAMILIES[name]
+    family = CANDIDATES[name]
     blocks = np.array_split(np.arange(len(table)), folds)
     shortest = min(map(len, blocks))
     # beyond the length of a block all lengths are the same

@@ -13,7 +13,7 @@ from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError, unit_interval
 from driftpeak.learning.likelihood import FORMS
 from driftpeak.learning.observations import Observations, Stretches, lay_end_to_end
-from driftpeak.learning.parameters import Parameters, parameters_of, traceable_gram
+from driftpeak.learning.parameters import FreeParameters, free_parameters, traceable_gram
 from driftpeak.numerics.precision import double_precision
 from driftpeak.priors import Prior
 
@@ -98,7 +98,7 @@ def fit(
             finite at the start.
     """
     drift = unit_interval("drift", drift)
-    parameters = parameters_of(prior, drift, learn)
+    parameters = free_parameters(prior, drift, learn)
     problem = _Problem(_stretches(data, prior), prior, parameters)
     start = _best_start(problem, parameters)
     found = minimize(
@@ -144,7 +144,7 @@ def log_marginal_likelihood(data: Data, prior: Prior, *, drift: float) -> float:
 class _Problem:
     """Minus the log-likelihood of an unconstrained vector, and its gradient."""
 
-    def __init__(self, data: Stretches, prior: Prior, parameters: Parameters) -> None:
+    def __init__(self, data: Stretches, prior: Prior, parameters: FreeParameters) -> None:
         self.data = data
         self.form, self.arrays = _arrays(data)
         gram_given = None if "kernel" in parameters.learn else prior.gram
@@ -211,7 +211,7 @@ def _arrays(data: Stretches) -> tuple[str, tuple[Any, ...]]:
     return "filtered", (data.elapsed, data.begins, data.arms, data.rewards)
 
 
-def _best_start(problem: _Problem, parameters: Parameters) -> Vector:
+def _best_start(problem: _Problem, parameters: FreeParameters) -> Vector:
     """The likelihood may have several peaks along the drift: start near the highest of a few."""
     starts = [parameters.start]
     if "drift" in parameters.learn:
@@ -228,7 +228,7 @@ def _best_start(problem: _Problem, parameters: Parameters) -> Vector:
 
 
 def _estimates(
-    problem: _Problem, parameters: Parameters, best: Vector
+    problem: _Problem, parameters: FreeParameters, best: Vector
 ) -> tuple[dict[str, Estimate], list[str]]:
     """Estimates with their intervals, and what is wrong with them."""
     remarks = []

@@ -19,7 +19,7 @@ DRIFTS = (-np.log(1e9), np.log(1e6))  # log-odds of the drift: about 1e-9 to 1 -
 
 
 @dataclass(frozen=True)
-class Parameters:
+class FreeParameters:
     """Where the numbers being learned are, and how they are transformed.
 
     The unconstrained vector holds the logarithms of kernel numbers and noise variance and the
@@ -69,7 +69,7 @@ class Parameters:
         return slopes
 
 
-def parameters_of(prior: Prior, drift: float, learn: Any) -> Parameters:
+def free_parameters(prior: Prior, drift: float, learn: Any) -> FreeParameters:
     """What `learn` names of the prior and the drift.
 
     Raises:
@@ -113,7 +113,7 @@ def parameters_of(prior: Prior, drift: float, learn: Any) -> Parameters:
         start.append(float(np.log(inside / (1 - inside))))
         bounds.append(DRIFTS)
     ordered = tuple(group for group in GROUPS if group in groups)
-    return Parameters(
+    return FreeParameters(
         tuple(names),
         np.array(start),
         bounds,

@@ -14,7 +14,7 @@ import numpy as np
 from driftpeak._types import Matrix
 from driftpeak.learning.restricted import (
     Fitted,
-    Model,
+    RowModel,
     Rows,
     inverse_spectrum,
     maximise,
@@ -61,7 +61,7 @@ def recorded_drift(table: Matrix, noise_variance: float | None = None) -> Record
     return RecordedDrift(best.model.drift, low, high, best.model.noise * scale)
 
 
-def _start(rows: Rows, known: float | None) -> tuple[Rows, Model]:
+def _start(rows: Rows, known: float | None) -> tuple[Rows, RowModel]:
     """The rows with all directions leading, and where to begin.
 
     As if all arms were alike and independent, the drift is roughly right; with it the frequencies
@@ -69,7 +69,9 @@ def _start(rows: Rows, known: float | None) -> tuple[Rows, Model]:
     """
     nothing = np.zeros(0), np.zeros((0, 0))
     found = [
-        maximise(Model(*nothing, 0.8, known or 0.2, drift), rows, noise=known is None, drift=True)
+        maximise(
+            RowModel(*nothing, 0.8, known or 0.2, drift), rows, noise=known is None, drift=True
+        )
         for drift in STARTS
     ]
     model = min(found, key=lambda one: one.cost).model
@@ -81,7 +83,7 @@ def _start(rows: Rows, known: float | None) -> tuple[Rows, Model]:
     variances = variances - model.noise * weights.sum() / (weights @ spectrum)
     variances = np.maximum(variances, max(variances[-1], 1e-3) / 100)
     rows = rows._replace(leading=rows.rest, rest=rows.rest[:, :0])
-    return rows, Model(variances, axes, 1.0, model.noise, model.drift)
+    return rows, RowModel(variances, axes, 1.0, model.noise, model.drift)
 
 
 def _summed(table: Matrix) -> Matrix:
@@ -98,7 +100,7 @@ def _summed(table: Matrix) -> Matrix:
 def _interval(best: Fitted, rows: Rows, noise: bool) -> tuple[float, float, Fitted]:
     """The ends, and the best model that was met on the way to them."""
 
-    def at(log_odds: float, near: Model) -> Fitted:
+    def at(log_odds: float, near: RowModel) -> Fitted:
         """The best model of this drift, begun at one of another with innovations as large."""
         drift = 1 / (1 + math.exp(-log_odds))
         here, there = (one / inverse_spectrum(one, 1.0) for one in (near.drift, drift))

@@ -43,7 +43,7 @@ class Rows(NamedTuple):
     ends: Vector
 
 
-class Model(NamedTuple):
+class RowModel(NamedTuple):
     """What the rows come from.
 
     Attributes:
@@ -61,7 +61,7 @@ class Model(NamedTuple):
 class Fitted(NamedTuple):
     """A model, and minus twice its log-likelihood, constants left out."""
 
-    model: Model
+    model: RowModel
     cost: float
 
 
@@ -135,7 +135,7 @@ def correlate(columns: Vector, drift: float, rows: Rows) -> Vector:
     return np.asarray(eased - ends.T @ moved)
 
 
-def costs(model: Model, rows: Rows) -> Vector:
+def costs(model: RowModel, rows: Rows) -> Vector:
     """Minus twice the log-likelihood along every leading axis, and of all the rest together."""
     series = rows.leading @ model.axes
     own = _Columns(model.variances, model.noise, model.drift, rows)
@@ -151,12 +151,12 @@ def costs(model: Model, rows: Rows) -> Vector:
     return np.append(each, rest)
 
 
-def cost(model: Model, rows: Rows) -> float:
+def cost(model: RowModel, rows: Rows) -> float:
     """Minus twice the log-likelihood, constants left out."""
     return float(costs(model, rows).sum())
 
 
-def maximise(start: Model, rows: Rows, *, noise: bool, drift: bool) -> Fitted:
+def maximise(start: RowModel, rows: Rows, *, noise: bool, drift: bool) -> Fitted:
     r"""The model of largest likelihood, over the covariance and, where wanted, noise and drift.
 
     Fisher scoring in the metric of the covariance, \(K^{1/2} e^{M} K^{1/2}\), damped as Levenberg
@@ -196,13 +196,13 @@ class _Slopes(NamedTuple):
     curvature: Vector
 
 
-def _slopes(model: Model, rows: Rows, learn: Vector) -> _Slopes:
+def _slopes(model: RowModel, rows: Rows, learn: Vector) -> _Slopes:
     size = len(model.variances)
 
     def difference(change: Any) -> Vector:
         return (costs(change(NUDGE), rows) - costs(change(-NUDGE), rows)) / (2 * NUDGE)
 
-    def scaled(h: float) -> Model:
+    def scaled(h: float) -> RowModel:
         return model._replace(variances=model.variances * np.exp(h), tail=model.tail * np.exp(h))
 
     by_variance = difference(scaled)  # the axes do not meddle with each other
@@ -236,7 +236,7 @@ def _slopes(model: Model, rows: Rows, learn: Vector) -> _Slopes:
     return _Slopes(turns, pairs, gradient, curvature)
 
 
-def _moved(model: Model, slopes: _Slopes, damping: float) -> tuple[Model, float]:
+def _moved(model: RowModel, slopes: _Slopes, damping: float) -> tuple[RowModel, float]:
     """One damped step, and by how much the cost would fall if it were quadratic."""
     size = len(model.variances)
     ridge = damping * slopes.curvature.diagonal() + RIDGE
@@ -251,7 +251,7 @@ def _moved(model: Model, slopes: _Slopes, damping: float) -> tuple[Model, float]
     root = (model.axes * np.sqrt(model.variances)) @ (ways * np.exp(growth / 2))
     variances, axes = np.linalg.eigh(root @ root.T)
     tail, noise, drift = shrink * move[size:]
-    return Model(
+    return RowModel(
         np.maximum(variances, LEAST),
         axes,
         max(model.tail * float(np.exp(tail)), LEAST),

@@ -4,7 +4,7 @@ from driftpeak.live.diagnostics import Calibration, Diagnostics
 from driftpeak.live.gp_engine import DriftingGP
 from driftpeak.live.optimizer import Optimizer
 from driftpeak.live.space import Box, Categorical, Float, Integer
-from driftpeak.live.suggestion import Estimate, Observation, Suggestion
+from driftpeak.live.suggestion import EstimatedPeak, Observation, Suggestion
 
 __all__ = [
     "Box",
@@ -12,7 +12,7 @@ __all__ = [
     "Categorical",
     "Diagnostics",
     "DriftingGP",
-    "Estimate",
+    "EstimatedPeak",
     "Float",
     "Integer",
     "Observation",

@@ -11,7 +11,7 @@ from driftpeak.errors import DriftpeakError, nearest, shown
 from driftpeak.forgetting import Discount, Forgetting, Injection, Keep, Restart, Window
 from driftpeak.live.gp import MARKOV, MOMENTUM, STILL
 
-Learned = Literal["auto", "markov", "momentum"]
+LearnedMotion = Literal["auto", "markov", "momentum"]
 MOTIONS = {"markov": MARKOV, "momentum": MOMENTUM, "none": STILL}
 PRIOR = {"markov": 0.95, "momentum": 0.05, "none": 1.0}
 """Probability of each motion before anything is known."""
@@ -24,24 +24,24 @@ def check_forgetting(forgetting: Any, capacity: int) -> Any:
     Raises:
         DriftpeakError: no such word, no such rule, or a window for which the memory is too small.
     """
-    if isinstance(forgetting, str) and forgetting in get_args(Learned):
+    if isinstance(forgetting, str) and forgetting in get_args(LearnedMotion):
         return forgetting
     if not isinstance(forgetting, RULES):
-        hint = nearest(forgetting, get_args(Learned)) if isinstance(forgetting, str) else ""
+        hint = nearest(forgetting, get_args(LearnedMotion)) if isinstance(forgetting, str) else ""
         raise DriftpeakError(
             "forgetting must be 'auto', 'markov' or 'momentum', whose speeds are learned, or a "
             "Keep, Restart, Window, Discount or Injection of driftpeak.forgetting; got "
             f"{shown(forgetting)}.{hint}"
         )
-    if isinstance(forgetting, Window) and forgetting.length > capacity // 2:
+    if forgetting.window is not None and forgetting.window > capacity // 2:
         raise DriftpeakError(
-            f"a window of {forgetting.length} needs a capacity of at least twice as many; got "
+            f"a window of {forgetting.window} needs a capacity of at least twice as many; got "
             f"{capacity}"
         )
     return forgetting
 
 
-def motions(forgetting: Learned | Forgetting) -> tuple[str, ...]:
+def motions(forgetting: LearnedMotion | Forgetting) -> tuple[str, ...]:
     """Names of the motions to choose among."""
     if isinstance(forgetting, Forgetting):
         return ("none",)
@@ -62,7 +62,7 @@ def worths(rule: Forgetting, times: Vector, now: float, size: int) -> Vector:
         origin = 0.0 if isinstance(rule, Restart) else times[seen - 1]  # blocks are absolute
         padded = np.pad(times - origin, (0, size - len(times)))
         weight = _weight(rule, padded, times[seen - 1] - origin, now - origin)
-        begin = max(seen - rule.memory(times[:seen]), 0) if isinstance(rule, Window) else 0
+        begin = 0 if rule.window is None else max(seen - int(rule.window), 0)
         found[begin:seen] = np.asarray(weight)[begin:seen]
     return found
 

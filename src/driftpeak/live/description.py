@@ -13,6 +13,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import attrs
+
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.live.coding import Space
@@ -61,10 +63,10 @@ def space_from_data(data: Any) -> Space:
 
 
 def _parameter_to_data(parameter: Parameter) -> dict[str, Any]:
-    kind = type(parameter).__name__.lower()
+    kind = next(name for name, make in TYPES.items() if isinstance(parameter, make))
+    given = attrs.asdict(parameter, recurse=False)
     return {"type": kind} | {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in vars(parameter).items()
+        name: list(value) if isinstance(value, tuple) else value for name, value in given.items()
     }
 
 

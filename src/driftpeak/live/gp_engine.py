@@ -10,7 +10,7 @@ from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError, at_least_integer, shown
 from driftpeak.forgetting import Forgetting
 from driftpeak.live import gp, search
-from driftpeak.live.aging import MOTIONS, PRIOR, Learned, check_forgetting, motions, worths
+from driftpeak.live.aging import MOTIONS, PRIOR, LearnedMotion, check_forgetting, motions, worths
 from driftpeak.live.ahead import Ahead
 from driftpeak.live.coding import Coding
 from driftpeak.live.doubt import doubtful
@@ -56,7 +56,7 @@ class DriftingGP:
     def __init__(
         self,
         *,
-        forgetting: Learned | Forgetting = "auto",
+        forgetting: LearnedMotion | Forgetting = "auto",
         capacity: int = 512,
         width: Width | None = None,
         learn: bool = True,

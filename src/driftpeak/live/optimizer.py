@@ -28,7 +28,7 @@ from driftpeak.live.policy_engine import PolicyEngine
 from driftpeak.live.sharing import Shared, changing, looking
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.storage.study import Progress, missing
-from driftpeak.live.suggestion import Estimate, Observation, Suggestion
+from driftpeak.live.suggestion import EstimatedPeak, Observation, Suggestion
 from driftpeak.policies import Policy
 from driftpeak.policies.belief_policy import BeliefPolicy
 
@@ -306,7 +306,7 @@ class Optimizer(Shared, EventSourced):
     # looking
 
     @looking
-    def best(self, time: Time | None = None) -> Estimate:
+    def best(self, time: Time | None = None) -> EstimatedPeak:
         """The estimated peak at `time`: by default at the latest time seen; it may be to come.
 
         Raises:
@@ -354,7 +354,7 @@ class Optimizer(Shared, EventSourced):
         ]
 
     @looking
-    def peaks(self, times: Sequence[Time]) -> list[Estimate]:
+    def peaks(self, times: Sequence[Time]) -> list[EstimatedPeak]:
         """The estimated peak at past times, in hindsight where the policy can look back.
 
         Times that are too long ago to be known are left out.
@@ -426,8 +426,8 @@ class Optimizer(Shared, EventSourced):
             self._study.add(event)
         self.apply(event)
 
-    def _estimate(self, peak: Any, when: float) -> Estimate:
-        return Estimate(
+    def _estimate(self, peak: Any, when: float) -> EstimatedPeak:
+        return EstimatedPeak(
             self._ledger.show(float(when)),
             self._sign * peak.mean,
             peak.deviation,

@@ -5,8 +5,9 @@ dp.Box(rate=dp.Float(1e-4, 1, log=True), layers=dp.Integer(1, 9), kind=dp.Catego
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from attrs import field, frozen
 
 from driftpeak.errors import DriftpeakError, finite, nearest, shown, whole
 
@@ -15,7 +16,7 @@ LARGEST = 1e150  # of the ends of a range: no difference, ratio or square of the
 MOST = 2**53  # whole numbers beyond are no floats
 
 
-@dataclass(frozen=True)
+@frozen(init=False)
 class Float:
     """A real parameter from `low` to `high`, both included.
 
@@ -30,22 +31,21 @@ class Float:
 
     low: float
     high: float
-    log: bool = False
+    log: bool
 
-    def __post_init__(self) -> None:
-        low, high = finite("low", self.low), finite("high", self.high)
+    def __init__(self, low: float, high: float, log: bool = False) -> None:
+        low, high = finite("low", low), finite("high", high)
         if low >= high:
             raise DriftpeakError(f"low must be below high; got {low:g} and {high:g}")
-        if self.log and low <= 0:
+        if log and low <= 0:
             raise DriftpeakError(f"with log=True low must be above 0; got {low:g}")
-        narrowest = low if self.log else (high / 2 - low / 2) * 2
+        narrowest = low if log else (high / 2 - low / 2) * 2
         if max(-low, high) > LARGEST or narrowest < 1 / LARGEST:
             raise DriftpeakError(
                 "a range must lie in [-1e150, 1e150] and be at least 1e-150 wide, with log=True in "
                 f"[1e-150, 1e150]; got {low:g} to {high:g}. Choose a larger or smaller unit"
             )
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        self.__attrs_init__(low, high, log)
 
     levels = 0  # how many values there are; 0 for a continuum
     categorical = False
@@ -89,7 +89,7 @@ class Float:
         return float(min(max(value, self.low), self.high))
 
 
-@dataclass(frozen=True)
+@frozen(init=False)
 class Integer:
     """A whole parameter from `low` to `high`, both included; neighbours are alike.
 
@@ -100,15 +100,14 @@ class Integer:
     low: int
     high: int
 
-    def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            value = getattr(self, name)
+    def __init__(self, low: int, high: int) -> None:
+        for name, value in {"low": low, "high": high}.items():
             if not whole(value) or abs(int(value)) > MOST:
                 raise DriftpeakError(
                     f"{name} must be an integer from -2**53 to 2**53; got {shown(value)}. Count in "
                     "a larger unit, or take a Float"
                 )
-            object.__setattr__(self, name, int(value))
+        self.__attrs_init__(int(low), int(high))
         if self.low >= self.high:
             raise DriftpeakError(f"low must be below high; got {self.low} and {self.high}")
         if self.levels > MOST:
@@ -146,7 +145,7 @@ class Integer:
         return self.low + round(place * (self.high - self.low))
 
 
-@dataclass(frozen=True, init=False)
+@frozen(init=False)
 class Categorical:
     """One of several values without an order: strings, finite numbers or booleans.
 
@@ -173,7 +172,7 @@ class Categorical:
                 finite("a choice", choice + 0)  # a truth value as a number
         if len({_key(choice) for choice in choices}) < len(choices):
             raise DriftpeakError(f"choices must be distinct; got {choices}")
-        object.__setattr__(self, "choices", choices)
+        self.__attrs_init__(choices)
 
     categorical = True
 
@@ -212,7 +211,7 @@ class Categorical:
 Parameter = Float | Integer | Categorical
 
 
-@dataclass(frozen=True, init=False)
+@frozen(init=False)
 class Box:
     """Named parameters: `Float`, `Integer` or `Categorical`, at most 10 in practice.
 
@@ -248,7 +247,7 @@ class Box:
                     f"parameter {name!r} must be a Float, Integer or Categorical; got "
                     f"{shown(parameter)}"
                 )
-        object.__setattr__(self, "parameters", given)
+        self.__attrs_init__(given)
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())

@@ -9,7 +9,7 @@ from driftpeak.live.coding import Coding, FiniteCoding
 from driftpeak.live.events import Told
 
 
-class Setting(Mapping[str, Any]):
+class NamedValues(Mapping[str, Any]):
     """Parameters by name. Base class."""
 
     def __init__(self, parameters: Mapping[str, Any], coding: Coding) -> None:
@@ -32,7 +32,7 @@ class Setting(Mapping[str, Any]):
         return len(self._parameters)
 
 
-class Suggestion(Setting):
+class Suggestion(NamedValues):
     """Where to sample next: a mapping of parameters.
 
     Attributes:
@@ -50,7 +50,7 @@ class Suggestion(Setting):
         return f"Suggestion({self.id}, {self._parameters}, time={self.time!r})"
 
 
-class Estimate(Setting):
+class EstimatedPeak(NamedValues):
     """An estimated peak: a mapping of parameters.
 
     Attributes:
@@ -71,7 +71,7 @@ class Estimate(Setting):
 
     def __repr__(self) -> str:
         return (
-            f"Estimate({self._parameters}, mean={self.mean:.4g}, "
+            f"EstimatedPeak({self._parameters}, mean={self.mean:.4g}, "
             f"deviation={self.deviation:.3g}, time={self.time!r})"
         )
 

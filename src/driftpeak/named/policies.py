@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_type_hints
 from driftpeak import widths
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.history import Learned
-from driftpeak.learning.cross_validation import FAMILIES
+from driftpeak.learning.cross_validation import CANDIDATES
 from driftpeak.named.parameters import Parameter, parameters, split, summary
 from driftpeak.policies import (
     ABO,
@@ -127,7 +127,7 @@ def memory_parameter(name: str) -> str | None:
     """The argument of a GP-UCB policy that says how fast it forgets, if it can be learned."""
     if name not in POLICIES or not _is_belief(POLICIES[name]):
         return None
-    return next((key for key in policy_parameters(name) if key in FAMILIES), None)
+    return next((key for key in policy_parameters(name) if key in CANDIDATES), None)
 
 
 class Line(NamedTuple):

@@ -22,15 +22,12 @@ KERNELS = ("se", "matern")
 MOST_POINTS = 10_000
 
 
-def make_prior(
-    kernel: str, nu: float, lengthscale: float, dimension: int, size: int, noise_variance: float
-) -> Prior:
+def make_prior(kernel: Kernel, dimension: int, size: int, noise_variance: float) -> Prior:
     """A prior on a grid over the unit cube.
 
     Raises:
-        DriftpeakError: an unknown kernel, a number out of range, more than 10,000 points.
+        DriftpeakError: a number out of range, more than 10,000 points.
     """
-    made = make_kernel(kernel, nu, lengthscale)
     dimension = at_least_integer("dimension", dimension, 1)
     size = at_least_integer("size", size, 2)
     if dimension * math.log(size) > math.log(MOST_POINTS) + 1e-9:  # the power may be huge
@@ -38,7 +35,7 @@ def make_prior(
             f"size {shown(size)} in {shown(dimension)} dimensions makes too many points; at most "
             f"{MOST_POINTS:,}"
         )
-    return Prior(Grid(*[[0, 1]] * dimension, size=size), made, noise_variance)
+    return Prior(Grid(*[[0, 1]] * dimension, size=size), kernel, noise_variance)
 
 
 def make_kernel(kernel: str, nu: float, lengthscale: float) -> Kernel:

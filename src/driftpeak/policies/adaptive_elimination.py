@@ -54,7 +54,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, unit_interval
 from driftpeak.numerics.conditionals import on_demand
-from driftpeak.policies.batch_elimination import BatchElimination, Options
+from driftpeak.policies.batch_elimination import BatchElimination, BatchOptions
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.priors import Prior
 
@@ -122,7 +122,7 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
         false_alarms: float = 0.1,
         exploration: float = 0.1,
         evidence: Evidence = "harm",
-        **options: Unpack[Options],
+        **options: Unpack[BatchOptions],
     ) -> None:
         horizon = at_least_integer("horizon", horizon, 2)
         false_alarms = unit_interval("false_alarms", false_alarms, low_open=True, high_open=True)

@@ -29,7 +29,7 @@ PLAUSIBLE_NOISE = 5.0
 """A reward further than this many noise scales outside +-B contradicts the bound B."""
 
 
-class Options(TypedDict, total=False):
+class BatchOptions(TypedDict, total=False):
     """What all take besides prior, horizon and when to restart; explained in `RPERP`."""
 
     norm_bound: float

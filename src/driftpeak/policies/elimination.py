@@ -18,7 +18,7 @@ from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.numerics.precision import double_precision
-from driftpeak.policies.batch_elimination import BatchElimination, Options
+from driftpeak.policies.batch_elimination import BatchElimination, BatchOptions
 from driftpeak.policies.planned import check_horizon, check_period, default_period
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.priors import Prior
@@ -64,7 +64,13 @@ class PhasedElimination(BatchElimination[EliminationState]):
     permute: bool = eqx.field(static=True)
 
     def __init__(
-        self, prior: Prior, *, horizon: int, period: int, permute: bool, **options: Unpack[Options]
+        self,
+        prior: Prior,
+        *,
+        horizon: int,
+        period: int,
+        permute: bool,
+        **options: Unpack[BatchOptions],
     ) -> None:
         self.period, self.permute = period, permute
         starts = range(0, horizon, period)
@@ -180,7 +186,7 @@ def _open_batch(batch: Any, own: Any) -> Any:
     return jax.lax.cond(batch >= 0, renew, lambda: (survivors, plan, counts, sums))
 
 
-def PE(prior: Prior, *, horizon: int, **options: Unpack[Options]) -> PhasedElimination:
+def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> PhasedElimination:
     """Phased elimination (Li and Scarlett 2022): for a function that stays; the order is as picked.
 
     Arguments: as for `RPERP`, but for the width: by default that of Li and Scarlett,
@@ -200,7 +206,7 @@ def RPERP(
     horizon: int,
     period: int | None = None,
     variation: float | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[BatchOptions],
 ) -> PhasedElimination:
     """R-PERP: phased elimination, restarted, in random order (IT25 Algorithm 1, Theorem 5).
 

@@ -55,7 +55,7 @@ class Knowledge(NamedTuple):
     restarts: Int[Array, ""]
 
 
-class History(NamedTuple):
+class StepLog(NamedTuple):
     """What happened at every step: the point, the scaled reward, the index of the strategy."""
 
     actions: Int[Array, " T"]
@@ -68,7 +68,7 @@ class OptimizationState(NamedTuple):
 
     step: Int[Array, ""]
     knowledge: Knowledge
-    history: History
+    history: StepLog
     key: PRNGKeyArray
 
 
@@ -151,7 +151,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         strategies = table.at[0].set(self.design)
         knowledge = Knowledge(zero, zero, strategies, table, slots, zero)
         steps = jnp.zeros(self.horizon, jnp.int32)
-        history = History(steps, jnp.zeros(self.horizon), steps)
+        history = StepLog(steps, jnp.zeros(self.horizon), steps)
         return OptimizationState(zero, knowledge, history, key)
 
     def ask(self, state: OptimizationState, time: Scalar) -> tuple[OptimizationState, Query]:
@@ -163,7 +163,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         self, state: OptimizationState, query: Query, reward: Scalar, time: Scalar
     ) -> OptimizationState:
         scaled = checked_reward(reward) / self.reward_bound - jnp.asarray(self.mean)[query]
-        history = History(
+        history = StepLog(
             state.history.actions.at[state.step].set(jnp.asarray(query, jnp.int32)),
             state.history.rewards.at[state.step].set(scaled),
             state.history.indices.at[state.step].set(self._index(state).astype(jnp.int32)),
@@ -222,7 +222,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         return tested & self.adaptive, block_ends, epoch_ends
 
     def estimate(
-        self, strategies: Float[Array, "blocks n"], history: History, begin: Any, end: Any
+        self, strategies: Float[Array, "blocks n"], history: StepLog, begin: Any, end: Any
     ) -> Float[Array, " n"]:
         """Scaled rewards of all points over steps `begin` to `end - 1`, by inverse propensity."""
         features = jnp.asarray(self.features)

@@ -28,7 +28,7 @@ class PolicyResult:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Lead:
     """The policy of lowest mean regret, the next best, and how much lies between them."""
 
     best: str
@@ -62,14 +62,14 @@ def summarise(runs: xr.Dataset, *, independent_trials: bool) -> dict[str, Policy
     return dict(sorted(results.items(), key=lambda item: item[1].mean_regret))
 
 
-def judge(runs: xr.Dataset, candidates: list[str], *, independent_trials: bool) -> Verdict:
+def leader(runs: xr.Dataset, candidates: list[str], *, independent_trials: bool) -> Lead:
     """Who followed the peak best among `candidates`, by a paired comparison."""
     regrets = {name: runs["regret"].sel(policy=name).values for name in candidates}
     ranked = sorted(regrets, key=lambda name: regrets[name].mean())
     if len(ranked) < 2:
-        return Verdict(ranked[0], None, float("nan"), float("nan"))
+        return Lead(ranked[0], None, float("nan"), float("nan"))
     difference = regrets[ranked[1]] - regrets[ranked[0]]
-    return Verdict(
+    return Lead(
         ranked[0],
         ranked[1],
         float(difference.mean()),

@@ -29,7 +29,7 @@ MEASURES: tuple[Measure, ...] = ("drift", "variation", "exponent")
 """With a lower bound of their own."""
 SYMBOLS = {"variation": "V_T", "rkhs_variation": "P_T", "drift": "epsilon"}
 MOST_DIMENSIONS, MOST_STEPS = 100, 10**18
-Form = Mapping[str, float]
+LinearForm = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ class Setting:
 class Exponent:
     """A ratio of two linear forms in named quantities; the key "1" is a constant."""
 
-    numerator: Form
-    denominator: Form = field(default_factory=lambda: {"1": 1})
+    numerator: LinearForm
+    denominator: LinearForm = field(default_factory=lambda: {"1": 1})
 
     def at(self, setting: Setting) -> float:
         """Its value in `setting`; for SE the limit of infinite nu."""
@@ -243,14 +243,14 @@ class Rate:
         return 1.0 if self.measure == "exponent" else value
 
 
-def _written(form: Form) -> str:
+def _written(form: LinearForm) -> str:
     def part(name: str, factor: float) -> str:
         return f"{factor:g}" if name == "1" else name if factor == 1 else f"{factor:g} {name}"
 
     return " + ".join(part(name, factor) for name, factor in form.items())
 
 
-def _of(above: Form, below: Form | None = None) -> Exponent:
+def _of(above: LinearForm, below: LinearForm | None = None) -> Exponent:
     return Exponent(above, below or {"1": 1})
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from driftpeak.data import RewardTable, read_speeds, read_table, split_days
-from driftpeak.environments import Table
+from driftpeak.environments import RecordedRewards
 from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.bootstrap import Array, Combine
 from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons, lower, majority
@@ -69,7 +69,7 @@ def sensors(path: Path) -> Setup:
         "its scores": period.scores,
         "V_T as on the training days": moved,
     }
-    return Setup(Table(rest.values), policies, steps, settings, recorded(rest))
+    return Setup(RecordedRewards(rest.values), policies, steps, settings, recorded(rest))
 
 
 def _lab_prior(rows: Array, arms: Sequence[str]) -> Prior:
@@ -120,7 +120,7 @@ def traffic(day: int, variant: str, path: Path) -> Setup:
         "sensors": list(days[0].arms),
     }
     rewards = days[day]
-    world = Table(rewards.values)
+    world = RecordedRewards(rewards.values)
     return Setup(world, policies | {RANDOM: UniformRandom(prior)}, len(rewards.values), settings,
                  recorded(rewards))  # fmt: skip
 

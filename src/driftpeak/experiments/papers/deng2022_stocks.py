@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from driftpeak.data import read_table
-from driftpeak.environments import Table
+from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.claims import Claim, lowest
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import regret_panels
@@ -93,7 +93,7 @@ def stocks(
         **({"width": "0.8, 4"} if practical else
            {"norm_bound": bound, "R / sqrt(lambda)": noise, "delta": delta}),
     }  # fmt: skip
-    return Setup(Table(values), policies, steps, settings)
+    return Setup(RecordedRewards(values), policies, steps, settings)
 
 
 CASES = {setting: f"stocks, {setting}" for setting in OPEN}

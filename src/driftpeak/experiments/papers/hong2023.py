@@ -19,7 +19,7 @@ import numpy as np
 from driftpeak.domains import unit_sphere
 from driftpeak.environments import Environment, MovingCosine, SignSwitches
 from driftpeak.experiments.claims import Claim, Column, Comparison, lower, lowest
-from driftpeak.experiments.experiment import Case, Experiment, Results, Setup, Table
+from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.papers.hong2023_program import SlippedWindow
 from driftpeak.information import TabulatedGain, fractional_gain
@@ -272,10 +272,10 @@ def _claims(id: str) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def regret_tables(results: Results) -> tuple[Table, ...]:
+def regret_tables(results: Results) -> tuple[ResultTable, ...]:
     """Regret of the published field, and apart from it of today's best."""
     return tuple(
-        Table(title, ("policy", "regret", "standard error", "restarts"),
+        ResultTable(title, ("policy", "regret", "standard error", "restarts"),
               tuple(_row(results[case], str(name)) for name in results[case]["policy"].values))
         for case, title in (
             (PUBLISHED, "As published"),

@@ -11,7 +11,7 @@ from driftpeak.domains import Grid
 from driftpeak.environments import MovingCoefficients
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison, lower
-from driftpeak.experiments.experiment import Case, Experiment, Results, Setup, Table
+from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
 from driftpeak.experiments.figures import regret_and_order, regret_panels
 from driftpeak.experiments.papers.mauduit2025_tuning import SEED, least_regret, most_likely
 from driftpeak.information import greedy_gain
@@ -49,7 +49,7 @@ WIDTHS: dict[str, Width] = {"width (12)": Heteroscedastic(NORM, DELTA), "log wid
 
 
 @dataclass(frozen=True)
-class Choice:
+class Variant:
     """One way to choose what M25 leaves open."""
 
     width: str
@@ -62,11 +62,11 @@ class Choice:
         return f"{self.width}, {self.centres} {self.placing} centres{noise}"
 
 
-MAIN = tuple(Choice(width, placing) for width in WIDTHS for placing in PLACINGS)
+MAIN = tuple(Variant(width, placing) for width in WIDTHS for placing in PLACINGS)
 CHOICES = (
     *MAIN,
-    *(Choice(width, "even", centres=50) for width in WIDTHS),
-    *(Choice(width, "random", noise=0.3) for width in WIDTHS),
+    *(Variant(width, "even", centres=50) for width in WIDTHS),
+    *(Variant(width, "random", noise=0.3) for width in WIDTHS),
 )
 
 
@@ -93,7 +93,7 @@ def expected_variation(prior: Prior, centres: Any) -> float:
     return float(np.mean([variation(prior, drawn) for drawn in draws]))
 
 
-def setup(choice: Choice, width: Width | None = None) -> Setup:
+def setup(choice: Variant, width: Width | None = None) -> Setup:
     """The case of a choice; or the same with another width for all."""
     width = WIDTHS[choice.width] if width is None else width
     prior = Prior(Grid([-50, 50], size=400), KERNEL, choice.noise**2)
@@ -192,14 +192,14 @@ def _claims() -> tuple[Claim, ...]:
     )
 
 
-def _table(results: Results) -> tuple[Table, ...]:
+def _table(results: Results) -> tuple[ResultTable, ...]:
     """Mean regret per step of every policy in every case."""
     names: Sequence[str] = [str(name) for name in next(iter(results.values()))["policy"].values]
     rows = tuple(
         (case, *(f"{float(runs['regret'].sel(policy=name).mean()):.3f}" for name in names))
         for case, runs in results.items()
     )
-    return (Table("Regret per step, by what M25 leaves open", ("choice", *names), rows),)
+    return (ResultTable("Regret per step, by what M25 leaves open", ("choice", *names), rows),)
 
 
 def _seven(results: Results) -> Results:

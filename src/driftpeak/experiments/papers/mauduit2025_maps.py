@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from driftpeak.data import RewardTable, cell_positions, read_monthly, read_table
-from driftpeak.environments import Table
+from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.claims import Claim, lower, lowest
 from driftpeak.experiments.experiment import Case, Experiment, Setup, recorded
 from driftpeak.experiments.figures import regret_panels
@@ -76,7 +76,7 @@ def _anomalies(path: Path) -> RewardTable:
 
 def error(prior: Prior, values: Any, policy: Policy) -> float:
     """Squared prediction error of a policy that plays recorded months."""
-    world = Table(values, noise_variance=prior.noise_variance)
+    world = RecordedRewards(values, noise_variance=prior.noise_variance)
     options: dict[str, Any] = {"trials": TRAINING_TRIALS, "seed": TRAINING_SEED}
     runs = simulate({"it": policy}, world, steps=len(values), predictions=True, progress=False,
                     **options)  # fmt: skip
@@ -115,7 +115,7 @@ def setup(read: Reader, path: Path) -> Setup:
         "exponent": exponent, "period": period, "window": window, "discount": discount,
         "noise_variance": prior.noise_variance, "width": "0.8, 4", "a": 1 / 4,
     }  # fmt: skip
-    world = Table(rest.values, noise_variance=prior.noise_variance)
+    world = RecordedRewards(rest.values, noise_variance=prior.noise_variance)
     return Setup(world, policies, steps, settings, recorded(rest))
 
 

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.bootstrap import FEWEST, LEVEL
-from driftpeak.experiments.claims import Judgement, Measured, Verdict, judge
+from driftpeak.experiments.claims import Judgement, Statistic, Verdict, judge
 from driftpeak.experiments.experiment import Experiment, Results
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.experiments.running.runner import mean_regret, read_results
@@ -24,7 +24,7 @@ from driftpeak.simulation.samples import standard_error
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JudgedExperiment:
     """An experiment with its results, their provenance, and the claims judged."""
 
     experiment: Experiment
@@ -33,13 +33,15 @@ class Outcome:
     judgements: tuple[Judgement, ...]
 
 
-def outcome(experiment: Experiment, results: Results, provenance: Mapping[str, Any]) -> Outcome:
+def judged(
+    experiment: Experiment, results: Results, provenance: Mapping[str, Any]
+) -> JudgedExperiment:
     """Judge an experiment's claims."""
-    judged = tuple(judge(claim, results) for claim in experiment.claims)
-    return Outcome(experiment, results, provenance, judged)
+    judgements = tuple(judge(claim, results) for claim in experiment.claims)
+    return JudgedExperiment(experiment, results, provenance, judgements)
 
 
-def read_outcomes(directory: Path) -> Iterator[Outcome]:
+def read_judged(directory: Path) -> Iterator[JudgedExperiment]:
     """The outcomes kept in a folder, one after another, in the registry's order.
 
     Raises:
@@ -60,10 +62,10 @@ def read_outcomes(directory: Path) -> Iterator[Outcome]:
                     f"{paths[id]} lacks {', '.join(sorted(lacking))}: it was written by another "
                     "version of driftpeak; run the experiment again"
                 )
-            yield outcome(experiment, results, provenance)
+            yield judged(experiment, results, provenance)
 
 
-def as_json(one: Outcome) -> dict[str, Any]:
+def as_json(one: JudgedExperiment) -> dict[str, Any]:
     """Everything but the curves: what summary.json holds of an experiment."""
     return {
         "title": one.experiment.title,
@@ -101,7 +103,7 @@ def as_json(one: Outcome) -> dict[str, Any]:
     }
 
 
-def _measured(one: Measured) -> dict[str, Any]:
+def _measured(one: Statistic) -> dict[str, Any]:
     return {
         "quantity": one.label,
         "estimate": json_number(one.estimate),
@@ -148,7 +150,7 @@ def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def draw(one: Outcome, directory: Path) -> list[bytes]:
+def draw(one: JudgedExperiment, directory: Path) -> list[bytes]:
     """Write an experiment's pictures into a folder, and return them."""
     title = f"{one.experiment.source}: {one.experiment.title}"
     drawn = []

@@ -13,26 +13,26 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.experiment import Experiment
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.experiments.running.report import (
-    Outcome,
+    JudgedExperiment,
     as_json,
     draw,
-    outcome,
+    judged,
     page,
-    read_outcomes,
+    read_judged,
     summary,
     write_bytes,
 )
-from driftpeak.experiments.running.runner import Plan, check_data, provenance, run, write_results
+from driftpeak.experiments.running.runner import RunSize, check_data, provenance, run, write_results
 from driftpeak.files import SUMMARY
 
 MARKER = "run.json"  # what the folder's results are of; there from the start of a run
 CHUNKS = "unfinished"
-Told = Callable[[Outcome], None]
+Told = Callable[[JudgedExperiment], None]
 
 
 def reproduce(
     experiments: Sequence[Experiment],
-    plan: Plan,
+    size: RunSize,
     *,
     output: Path | None = None,
     overwrite: bool = False,
@@ -45,7 +45,7 @@ def reproduce(
     arguments and output.
 
     Arguments:
-        tell: called with each outcome, as soon as there is one.
+        tell: called with each experiment, as soon as it is judged.
 
     Returns:
         What `summary.json` holds.
@@ -54,25 +54,25 @@ def reproduce(
         DriftpeakError: missing data, an output folder that holds something else or cannot be
             written, a worker process that died.
     """
-    check_data(experiments, plan.data)
+    check_data(experiments, size.data)
     chunks = None
     if output is not None:
-        _claim_folder(output, _marker(experiments, plan), overwrite=overwrite)
+        _claim_folder(output, _marker(experiments, size), overwrite=overwrite)
         chunks = output / CHUNKS
         _make(chunks)
     found: dict[str, dict[str, Any]] = {}
     pictures: dict[str, list[bytes]] = {}
 
     def done(experiment: Experiment, results: dict[str, xr.Dataset], seconds: float) -> None:
-        attributes = provenance(experiment, plan, seconds)
-        one = outcome(experiment, results, attributes)
+        attributes = provenance(experiment, size, seconds)
+        one = judged(experiment, results, attributes)
         found[experiment.id] = as_json(one)
         if output is not None:
             write_results(results, attributes, output / f"{experiment.id}.nc")
             pictures[experiment.id] = draw(one, output)
         tell(one)
 
-    run(experiments, plan, done, chunks=chunks, executor=executor)
+    run(experiments, size, done, chunks=chunks, executor=executor)
     result = summary({id: found[id] for id in EXPERIMENTS if id in found})
     if output is not None:
         _write_report(output, result, pictures)
@@ -87,7 +87,7 @@ def redraw(directory: Path, *, tell: Told = lambda _: None) -> dict[str, Any]:
         DriftpeakError: no results there, or it cannot be written.
     """
     found, pictures = {}, {}
-    for one in read_outcomes(directory):
+    for one in read_judged(directory):
         found[one.experiment.id] = as_json(one)
         pictures[one.experiment.id] = draw(one, directory)
         tell(one)
@@ -104,13 +104,13 @@ def _write_report(
     write_bytes(directory / SUMMARY, text.encode())
 
 
-def _marker(experiments: Sequence[Experiment], plan: Plan) -> dict[str, Any]:
+def _marker(experiments: Sequence[Experiment], size: RunSize) -> dict[str, Any]:
     return {
         "command": "reproduce",
         "experiments": [experiment.id for experiment in experiments],
-        "trials": plan.trials,
-        "quick": plan.quick,
-        "seed": plan.seed,
+        "trials": size.trials,
+        "quick": size.quick,
+        "seed": size.seed,
     }
 
 

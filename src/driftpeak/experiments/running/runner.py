@@ -50,7 +50,7 @@ class Job(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunSize:
     """How large a run is.
 
     Attributes:
@@ -162,7 +162,7 @@ Done = Callable[[Experiment, dict[str, xr.Dataset], float], None]
 
 def run(
     experiments: Sequence[Experiment],
-    plan: Plan,
+    size: RunSize,
     done: Done,
     *,
     chunks: Path | None = None,
@@ -182,8 +182,8 @@ def run(
         DriftpeakError: a data file is missing, here or where a job is played; a worker has other
             versions than this process; the folder is not writable.
     """
-    check_data(experiments, plan.data)
-    todo = {experiment.id: plan.jobs(experiment) for experiment in experiments}
+    check_data(experiments, size.data)
+    todo = {experiment.id: size.jobs(experiment) for experiment in experiments}
     results: dict[Job, xr.Dataset] = {}
     total = sum(len(jobs) for jobs in todo.values())
     with progress_bar("reproducing", total) as advance:
@@ -254,16 +254,18 @@ def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]
     return results
 
 
-def provenance(experiment: Experiment, plan: Plan, seconds: float) -> dict[str, str | int | float]:
+def provenance(
+    experiment: Experiment, size: RunSize, seconds: float
+) -> dict[str, str | int | float]:
     """What an experiment's results came from, for their attributes."""
     return {
         "experiment": experiment.id,
         "title": experiment.title,
         "source": experiment.source,
         "choices": json.dumps(experiment.choices),
-        "seed": plan.seed,
-        "quick": int(plan.quick),
-        "trials_asked": "paper" if plan.trials is None else str(plan.trials),
+        "seed": size.seed,
+        "quick": int(size.quick),
+        "trials_asked": "paper" if size.trials is None else str(size.trials),
         "job_seconds": seconds,
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",

@@ -17,13 +17,13 @@ from driftpeak.environments import (
     MarkovDrift,
     MovingCoefficients,
     MovingCosine,
+    RecordedRewards,
     SignSwitches,
     SlowChange,
-    Table,
 )
 from driftpeak.experiments.experiment import Setup
 from driftpeak.experiments.papers.mauduit2025_maps import europe, iberia
-from driftpeak.experiments.tournament.players import Known, players
+from driftpeak.experiments.tournament.players import WorldKnowledge, players
 from driftpeak.history import calendar_periods, learn
 from driftpeak.information import greedy_gain
 from driftpeak.kernels import SE, Kernel, Matern
@@ -160,7 +160,7 @@ def simulated(name: str) -> Setup:
     environment = world.environment(prior)
     others = true_functions(environment, steps=STEPS, trials=OTHERS, seed=OTHERS_SEED)
     variation = float(np.mean([supremum_variation(functions) for functions in others]))
-    known = Known(
+    known = WorldKnowledge(
         prior,
         STEPS,
         variation,
@@ -261,7 +261,7 @@ def recorded(name: str, path: Path) -> Setup:
     history, rest = values[:first], values[first:]
     prior = prior_from_history(history, table.arms)
     farthest = np.abs(history - prior.mean).max(axis=0) / np.sqrt(prior.variance)
-    known = Known(
+    known = WorldKnowledge(
         prior,
         len(rest),
         variation=None,
@@ -273,10 +273,10 @@ def recorded(name: str, path: Path) -> Setup:
         period=recording.period,
     )
     settings = {"one deviation": f"{deviation:.4g} {recording.unit}"} | _settings(known)
-    return Setup(Table(rest), players(known, random_start=True), len(rest), settings)
+    return Setup(RecordedRewards(rest), players(known, random_start=True), len(rest), settings)
 
 
-def _settings(known: Known) -> dict[str, Any]:
+def _settings(known: WorldKnowledge) -> dict[str, Any]:
     return {
         "variation": known.variation, "drift": known.drift, "norm_bound": known.norm_bound,
         "gain": known.gain, "period and window": known.memory, "discount": known.discount,

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpeak.experiments.bootstrap import in_words, interval
 from driftpeak.experiments.claims import Claim, Comparison, difference
-from driftpeak.experiments.experiment import Case, Experiment, Results, Table
+from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable
 from driftpeak.experiments.tournament.cases import (
     CHOSEN_ON,
     DRAWN,
@@ -73,7 +73,7 @@ def _ranked_first(how: str, against: tuple[str, ...]) -> Claim:
     )  # fmt: skip
 
 
-def tables(results: Results) -> tuple[Table, ...]:
+def tables(results: Results) -> tuple[ResultTable, ...]:
     """The standings, and every case."""
     standings = Standings(results)
     yardsticks = _yardsticks(standings)
@@ -86,7 +86,7 @@ def tables(results: Results) -> tuple[Table, ...]:
     )
 
 
-def _overall(standings: Standings) -> Table:
+def _overall(standings: Standings) -> ResultTable:
     """One line per contender, best mean rank first."""
     names, ratios, ranks = list(CONTENDERS), standings.overall(), standings.ranks
     rows = []
@@ -101,7 +101,7 @@ def _overall(standings: Standings) -> Table:
             )
         )
     columns = ("contender", "mean rank", "relative regret, geometric mean", "worst case")
-    return Table(f"Standings over {len(standings.results)} cases", columns, tuple(rows))
+    return ResultTable(f"Standings over {len(standings.results)} cases", columns, tuple(rows))
 
 
 def _told(estimate: float, ends: Any) -> str:
@@ -109,7 +109,7 @@ def _told(estimate: float, ends: Any) -> str:
     return in_words(float(estimate), low, high, ".2f")
 
 
-def _parts(standings: Standings) -> Table:
+def _parts(standings: Standings) -> ResultTable:
     """Relative regret where auto's defaults were chosen, and where they were not."""
     names, rows = list(CONTENDERS), []
     compared = (AUTO, f"TV-GP-UCB, {HINDSIGHT}", "TV-GP-UCB, theory")
@@ -126,10 +126,12 @@ def _parts(standings: Standings) -> Table:
         ]
         rows.append((part, str(len(cases)), *cells))
     columns = ("part", "cases", *compared)
-    return Table("Relative regret where defaults were chosen, and elsewhere", columns, tuple(rows))
+    return ResultTable(
+        "Relative regret where defaults were chosen, and elsewhere", columns, tuple(rows)
+    )
 
 
-def _by_case(standings: Standings) -> Table:
+def _by_case(standings: Standings) -> ResultTable:
     """Regret per step: theory's parameter / hindsight's, of every family."""
     names = list(CONTENDERS)
     rows = []
@@ -143,10 +145,10 @@ def _by_case(standings: Standings) -> Table:
             cells.append(cell)
         rows.append((case, *cells))
     columns = ("case", AUTO, RANDOM, *(family.name for family in FAMILIES))
-    return Table("Regret per step: theory's parameter / hindsight's", columns, tuple(rows))
+    return ResultTable("Regret per step: theory's parameter / hindsight's", columns, tuple(rows))
 
 
-def _favourites(standings: Standings) -> Table:
+def _favourites(standings: Standings) -> ResultTable:
     """In every case, the setting that hindsight takes, and `auto` beside it."""
     rows = []
     for place, case in enumerate(standings.results):
@@ -166,10 +168,10 @@ def _favourites(standings: Standings) -> Table:
             )
         )
     columns = ("case", "best published setting", "its regret", "auto's", "auto's / its")
-    return Table("auto against the best setting of each case", columns, tuple(rows))
+    return ResultTable("auto against the best setting of each case", columns, tuple(rows))
 
 
-def _yardsticks(standings: Standings) -> Table:
+def _yardsticks(standings: Standings) -> ResultTable:
     """Recordings: auto beside what needs no bandit, the best arms of the training rows."""
     rows = []
     for place, case in enumerate(standings.results):
@@ -184,7 +186,7 @@ def _yardsticks(standings: Standings) -> Table:
         rows.append((case, *cells, f"{standings.best[place]:.3f}", *told))
     columns = ("case", AUTO, *YARDSTICKS, "best published setting",
                *(f"auto's / {name}" for name in YARDSTICKS))  # fmt: skip
-    return Table("Regret per step beside what the training rows say", columns, tuple(rows))
+    return ResultTable("Regret per step beside what the training rows say", columns, tuple(rows))
 
 
 def _with_interval(samples: Any) -> tuple[float, float, float, str]:

@@ -52,7 +52,7 @@ MOST_HELD = 40
 
 
 @dataclass(frozen=True)
-class Known:
+class WorldKnowledge:
     """What is told of a world to policies that ask for it; `auto` gets the prior and nothing else.
 
     Attributes:
@@ -143,10 +143,10 @@ class Family:
     """
 
     name: str
-    theory: Callable[[Known], Policy]
+    theory: Callable[[WorldKnowledge], Policy]
     parameter: str = ""
     values: tuple[float, ...] = ()
-    make: Callable[[Known, Any, Width], Policy] | None = None
+    make: Callable[[WorldKnowledge, Any, Width], Policy] | None = None
     wide_only: bool = False
 
     @property
@@ -170,7 +170,7 @@ class Family:
         return (self.at_theory, *self.grid)
 
 
-def _perp(known: Known, period: int, constant: float) -> Policy:
+def _perp(known: WorldKnowledge, period: int, constant: float) -> Policy:
     return RPERP(
         known.prior,
         horizon=known.horizon,
@@ -180,7 +180,7 @@ def _perp(known: Known, period: int, constant: float) -> Policy:
     )
 
 
-def _opkb(known: Known, period: int) -> Policy:
+def _opkb(known: WorldKnowledge, period: int) -> Policy:
     return OPKB(
         known.prior,
         horizon=known.horizon,
@@ -189,7 +189,7 @@ def _opkb(known: Known, period: int) -> Policy:
     )
 
 
-def _rexp3(known: Known, variation: float | None) -> Policy:
+def _rexp3(known: WorldKnowledge, variation: float | None) -> Policy:
     told = None if variation is None else max(variation, 1e-6)  # theory divides by it
     return RExp3(
         known.prior, horizon=known.horizon, variation=told, reward_bound=known.reward_bound
@@ -304,7 +304,7 @@ PUBLISHED = (RANDOM, *(name for family in FAMILIES for name in family.settings))
 """Every published policy in every setting."""
 
 
-def players(known: Known, *, random_start: bool = False) -> dict[str, Policy]:
+def players(known: WorldKnowledge, *, random_start: bool = False) -> dict[str, Policy]:
     """All who play, by name: `auto`, `PUBLISHED` and, where there is a history, `YARDSTICKS`.
 
     Arguments:

@@ -12,7 +12,7 @@ from driftpeak.errors import DriftpeakError, at_least, finite_array
 from driftpeak.forgetting import Times
 
 
-class Table(Environment[Int[Array, ""]]):
+class RecordedRewards(Environment[Int[Array, ""]]):
     """Row s of `rewards`, shape `(steps, arms)`, is the function at the s-th step.
 
     Arguments:
@@ -35,7 +35,7 @@ class Table(Environment[Int[Array, ""]]):
             )
         self.noise_variance = np.float64(at_least("noise_variance", noise_variance, 0))
 
-    def prepare(self, times: Times) -> "Table":
+    def prepare(self, times: Times) -> "RecordedRewards":
         if len(times) > len(self.rewards):
             raise DriftpeakError(
                 f"the table has {len(self.rewards)} steps, the run {len(times)}; shorten the run"
