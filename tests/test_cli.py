@@ -158,6 +158,9 @@ def test_output_of_another_kind_is_not_touched(run, data, tmp_path):
     assert run(*words, "--overwrite")[0] == 0
     assert not (precious / "thesis.tex").exists()
     assert run(*words)[0] == 0  # results of the same command may be replaced
+    (precious / "notes.txt").write_text("on these results")
+    assert refused(run(*words), "something other .* 'notes.txt'", "overwrite")
+    assert (precious / "notes.txt").read_text() == "on these results"
     assert refused(
         run("compare", "--output", precious), "other than results of `driftpeak compare`"
     )

@@ -57,10 +57,10 @@ def check(storage, name, acknowledged):
 
 @pytest.mark.slow
 def test_killed_at_random_moments(storage, tmp_path):
-    """Ten times, over 1,000 asks and tells: as if it had never been killed."""
+    """Six times, over 500 asks and tells: as if it had never been killed."""
     generator, acknowledged = np.random.default_rng(7), tmp_path / "acknowledged"
     before = 0
-    for _ in range(10):
+    for _ in range(6):
         process, errors = live_worker.start(storage, "killed", acknowledged, PATIENCE, "alone")
         wait_for(before + int(generator.integers(60, 160)), acknowledged, process, errors)
         time.sleep(float(generator.uniform(0, 0.02)))  # anywhere within a call
@@ -69,15 +69,15 @@ def test_killed_at_random_moments(storage, tmp_path):
         before = calls(acknowledged).total()
         check(storage, "killed", acknowledged)
     stored, confirmed = check(storage, "killed", acknowledged)
-    assert confirmed.total() >= 600
+    assert confirmed.total() >= 360
     resumed = dp.Optimizer.load(storage, "killed")
     for one in resumed.pending():
         resumed.tell(one, live_worker.reward(one))
-    for _ in range(1000 - len(resumed.history())):
+    for _ in range(520 - len(resumed.history())):
         one = resumed.ask()
         resumed.tell(one, live_worker.reward(one))
     stored = events(storage, "killed")
-    assert len(stored) >= 2000
+    assert len(stored) >= 1000
     # one that was never killed, nor stored
     whole, log = live_worker.make(), []
     whole.on_event = log.append

@@ -155,6 +155,8 @@ def shown(value: object) -> str:
         text = str(value) if isinstance(value, Real) else repr(value)
     except Exception:  # integers of thousands of digits, and whatever has a broken repr
         text = f"a {type(value).__name__} that cannot be shown"
+    if len(text.split(" ")[0]) > 57:  # one long word, of which nothing would be left
+        return ascii(text)[1:-1][:57] + "..."
     return textwrap.shorten(text, 60, placeholder="...") or ascii(text)[:60]
 
 

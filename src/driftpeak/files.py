@@ -10,12 +10,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, shown
 
 if TYPE_CHECKING:
     import xarray as xr  # slow to load, and only for the type
 
 SUMMARY = "summary.json"
+RESULTS = {"results.nc", SUMMARY, "regret.png", "track.png", "beliefs.png"}
 
 
 def json_number(value: float) -> float | None:
@@ -44,18 +45,20 @@ def new_file(path: Path) -> Iterator[Path]:
 def check_output(directory: Path, kind: str, *, overwrite: bool = False) -> None:
     """Refuse, before any work is done, a directory that must not be written.
 
-    Earlier results of the same kind may be replaced; anything else only with `overwrite`.
+    Earlier results of the same kind may be replaced; anything else, also a single file beside them,
+    only with `overwrite`.
 
     Raises:
         DriftpeakError: the directory is a file or holds something else, or cannot be written.
     """
     if directory.exists() and not directory.is_dir():
         raise DriftpeakError(f"{directory} is a file; name a directory")
-    occupied = directory.is_dir() and any(directory.iterdir())
-    if occupied and not overwrite and _kind(directory) != kind:
+    there = {path.name for path in directory.iterdir()} if directory.is_dir() else set()
+    others = sorted(there - (RESULTS if _kind(directory) == kind else set()))
+    if others and not overwrite:
         raise DriftpeakError(
-            f"{directory} holds something other than results of `driftpeak {kind}`; "
-            "name another directory, or allow replacing it (overwrite)"
+            f"{directory} holds something other than results of `driftpeak {kind}`, "
+            f"{shown(others[0])}; name another directory, or allow replacing it (overwrite)"
         )
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +97,7 @@ def write_results(
     summary: dict[str, Any],
     pictures: dict[str, Callable[[], Any]],
 ) -> None:
-    """Write `results.nc`, `summary.json` and the pictures (by file name, drawn here).
+    """Write `results.nc`, `summary.json` and pictures (by names out of `RESULTS`, drawn here).
 
     Raises:
         DriftpeakError: the directory cannot be written.
