@@ -2,8 +2,8 @@
 
 Four parameters, a drifting function with noise, 500 places in memory, all full. Medians over 200
 rounds of ask and tell, apart for rounds that learn the hyperparameters anew; then the tell of an
-old optimiser against that of a young one; and, each in a fresh process, the import and the first
-suggestions, compilation included.
+old optimiser against that of a young one; an ask while 450 to 500 suggestions are out; and, each in
+a fresh process, the import and the first suggestions, compilation included.
 """
 
 import resource
@@ -18,10 +18,13 @@ import driftpeak as dp
 
 DIMENSION, CAPACITY, ROUNDS = 4, 500, 200
 YOUNG, OLD, TELLS = 1_000, 100_000, 500
+OUT = 500  # suggestions
 TARGETS = {
     "ask + tell (ms)": "<= 20",
     "ask + tell + learning (ms)": "<= 200",
     "tell: late / early": "<= 1.1",
+    "ask, 500 out, 60 held (ms)": "<= 20",
+    "ask, 500 out, memory full (ms)": "<= 20",
     "memory grown from early to late (MiB)": "<= 50",
     "fresh process: import (s)": "<= 1.5",
     "fresh process: first ask (s)": "<= 5",
@@ -46,6 +49,7 @@ def run() -> dict[str, Any]:
     import_seconds, first, ninth = np.median([fresh() for _ in range(3)], axis=0)
     plain, learning = rounds()
     early, ratio, grown = ages()
+    few, full = many(60), many(CAPACITY)
     return {
         "ask + tell (ms)": 1e3 * float(np.median(plain)),
         "  95 % of them below (ms)": 1e3 * float(np.quantile(plain, 0.95)),
@@ -53,11 +57,25 @@ def run() -> dict[str, Any]:
         "  slowest (ms)": 1e3 * float(np.max(learning)),
         "tell (ms)": 1e3 * early,
         "tell: late / early": ratio,
+        "ask, 500 out, 60 held (ms)": few,
+        "ask, 500 out, memory full (ms)": full,
         "memory grown from early to late (MiB)": grown,
         "fresh process: import (s)": float(import_seconds),
         "fresh process: first ask (s)": float(first),
         "fresh process: nine asks, eight tells, all compiled (s)": float(ninth),
     }
+
+
+def many(held: int) -> float:
+    """Median milliseconds of the last 50 of 500 asks with nothing told in between."""
+    generator, optimizer, spent = np.random.default_rng(0), make(), []
+    for t in range(held):
+        tell(optimizer, generator, t)
+    for _ in range(OUT):
+        started = time.perf_counter()
+        optimizer.ask(float(held))
+        spent.append(time.perf_counter() - started)
+    return 1e3 * float(np.median(spent[-OUT // 10 :]))
 
 
 def make() -> dp.Optimizer:
