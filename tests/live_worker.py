@@ -47,9 +47,14 @@ def start(*words):
 
 
 def wait(started, seconds):
-    """Until all that `start` began have ended, without an error."""
-    for process, errors in started:
-        assert process.wait(timeout=seconds) == 0, errors.read_text()
+    """Until all that `start` began have ended, without an error; in the end none is left."""
+    try:
+        for process, errors in started:
+            assert process.wait(timeout=seconds) == 0, errors.read_text()
+    finally:
+        for process, _ in started:
+            process.kill()
+            process.wait()
 
 
 def policy():

@@ -14,7 +14,7 @@ import driftpeak as dp
 from driftpeak.live.events import Asked, Told, from_dict
 from driftpeak.live.storage import open_store
 
-PATIENCE = 120  # seconds for anything to happen on a busy machine
+PATIENCE = 400  # seconds for anything to happen on a busy machine
 
 
 def calls(path: Path):

@@ -111,6 +111,37 @@ def test_snapshots_replace_replaying(storage, name, monkeypatch):
     assert dict(resumed.ask()) == dict(plain.ask())
 
 
+def test_looking_keeps_no_snapshot_and_the_first_change_does(storage, name, monkeypatch):
+    play(live_worker.make(storage, name), 8)
+    monkeypatch.setattr(study, "EVERY", 10)
+    resumed = dp.Optimizer.load(storage, name)  # 16 events
+    resumed.best()
+    assert resumed._study.store.snapshot() is None
+    resumed.ask()
+    assert resumed._study.store.snapshot() is not None
+
+
+def test_opening_holds_nothing(storage, name, monkeypatch):
+    """While one replays, others ask and tell: in this study, and in others of the database."""
+    play(live_worker.make(storage, name), 3)
+    others = [dp.Optimizer.load(storage, name)]
+    if not storage.startswith("journal"):
+        others.append(live_worker.make(storage, name + " too"))
+    apply, held_up = dp.Optimizer._apply, []
+
+    def interrupted(self, event):
+        if not held_up:
+            held_up.append(event)
+            for other in others:
+                play(other, 2)
+        apply(self, event)
+
+    monkeypatch.setattr(dp.Optimizer, "_apply", interrupted)
+    resumed = dp.Optimizer.load(f"{storage}{'&' if '?' in storage else '?'}timeout=2", name)
+    assert len(resumed.history()) == 5
+    assert [len(other.history()) for other in others] == [5, 2][: len(others)]
+
+
 def test_what_fails_halfway_is_undone(storage, name, monkeypatch):
     optimizer = live_worker.make(storage, name)
     play(optimizer, 4)
