@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from driftpeak.errors import DriftpeakError, finite, shown, whole
-from driftpeak.live.clock import Kind, check_number
+from driftpeak.errors import DriftpeakError, shown, whole
+from driftpeak.live.clock import Kind, check_number, plain_number
 
 
 class Checked:
@@ -100,7 +100,7 @@ def _number(name: str, value: object) -> None:
 
 def _optional(name: str, value: object) -> None:
     if value is not None:
-        finite(name, value)
+        plain_number(name, value)
 
 
 def _mapping(name: str, value: object) -> None:
@@ -122,7 +122,7 @@ def _expectation(name: str, value: object) -> None:
     if value is not None and not (isinstance(value, tuple) and len(value) == 2):
         raise DriftpeakError(f"{name} must be a mean and a deviation; got {shown(value)}")
     for one in value or ():
-        finite(name, one)
+        plain_number(name, one)
 
 
 CHECKS: dict[str, Any] = {
@@ -130,7 +130,7 @@ CHECKS: dict[str, Any] = {
     "time": _any,  # with its kind
     "kind": _any,
     "parameters": _mapping,
-    "reward": finite,
+    "reward": plain_number,
     "expected": _expectation,
     "values": _mapping,
     "queries": _list_of(_mapping),

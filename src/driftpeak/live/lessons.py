@@ -35,7 +35,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive, shown
+from driftpeak.errors import DriftpeakError, at_least_integer, shown
+from driftpeak.live.clock import plain_number
 from driftpeak.live.gp import Model, Places, factor, whitened
 
 EVALUATIONS = 12
@@ -215,22 +216,23 @@ def check_lesson(values: dict[str, Any], motions: Sequence[str], dimension: int)
         DriftpeakError: a number that is missing, of another kind, or cannot be one of a process.
     """
     try:
-        finite("centre", values["centre"])
-        for name in ("scale", "pace"):
-            positive(name, values[name])
+        scales = [values["scale"], values["pace"]]
+        levels = [values["centre"]]
         for motion in motions:
             found = values["motions"][motion]
-            finite("level", found["level"])
-            for name in ("variance", "noise_variance", "timescale"):
-                positive(name, found[name])
+            scales += [found["variance"], found["noise_variance"], found["timescale"]]
+            scales += found["lengthscale"]
+            levels.append(found["level"])
             if len(found["lengthscale"]) != dimension:
                 raise DriftpeakError(f"{dimension} columns have as many lengthscales")
-            for one in found["lengthscale"]:
-                positive("lengthscale", one)
             float(found["log_density"])
+        for one in scales + levels:
+            plain_number("a number learned", one)
+        if min(scales) <= 0:
+            raise DriftpeakError("scales are above 0")
         at_least_integer("since", values.get("since", 0), 0)
         for time, reward in values.get("doubted", []):
-            finite("the time of a doubted reward", time)
-            finite("a doubted reward", reward)
+            plain_number("the time of a doubted reward", time)
+            plain_number("a doubted reward", reward)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DriftpeakError(f"this is nothing that could be learned: {shown(error)}") from None

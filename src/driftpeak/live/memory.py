@@ -64,6 +64,7 @@ class Memory:
             or any(one.shape != shape for one, shape in zip(found, shapes, strict=True))
             or any(one.dtype.kind != kind for one, kind in zip(found, kinds, strict=True))
             or not all(np.isfinite(one).all() for one in found)
+            or (np.abs(rows - 0.5) > 0.5 + 1e-9).any()
             or (np.diff(times) < 0).any()
         ):
             raise DriftpeakError("these arrays are no observations")
