@@ -177,8 +177,8 @@ def _plan(
 ) -> _Plan:
     parts: list[Any] = [world, *players.values()]
     states = [start.eval_shape(part, _one_key()) for part in parts]
-    # three times: the state, the next one, and what is computed on the way
-    per_trial = 3 * sum(_bytes(state) for state in states)
+    # the states, the next ones, and what is computed on the way: of auto about as much again twice
+    per_trial = 4 * sum(_bytes(state) for state in states)
     per_step = 2 * 8 * points
     least = min(steps, 16)
     needed = per_trial + least * per_step
