@@ -4,11 +4,16 @@ The blocks of one page share their names, from top to bottom. To leave a block o
 comment `<!-- skip: next -->` in front of it.
 """
 
+import gc
 import os
+import sys
+from pathlib import Path
 
 # before anything loads it: more threads than one only slow OpenBLAS down on matrices this small
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import jax
+import pytest
 from sybil import Sybil
 from sybil.parsers.myst import PythonCodeBlockParser, SkipParser
 
@@ -16,3 +21,17 @@ pytest_collect_file = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
     patterns=["README.md", "CONTRIBUTING.md", "docs/*.md"],
 ).pytest()
+
+MAPPINGS = Path("/proc/self/maps")
+MOST_MAPPINGS = 25_000  # a process may have 65,530, and a compiled program takes a dozen
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Between files, forget compiled programs once there are many: at the limit, XLA crashes."""
+    if nextitem is not None and nextitem.path == item.path:
+        return
+    if MAPPINGS.exists() and MAPPINGS.read_bytes().count(b"\n") > MOST_MAPPINGS:
+        if (programs := sys.modules.get("driftpeak.simulation.programs")) is not None:
+            programs.forget_programs()
+        jax.clear_caches()
+        gc.collect()

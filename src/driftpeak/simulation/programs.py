@@ -193,6 +193,7 @@ def refresh(state: Any, player: Player[Any]) -> Any:
     return jax.vmap(player.refresh)(state)
 
 
+MOST_PROGRAMS = 256
 _programs: dict[Any, Any] = {}
 
 
@@ -207,7 +208,12 @@ def compiled(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[
         return _programs[key], 0.0
     started = clock.perf_counter()
     program = jax.jit(function, donate_argnums=0).lower(*arguments).compile()
-    if len(_programs) >= 256:
+    if len(_programs) >= MOST_PROGRAMS:
         _programs.pop(next(iter(_programs)))
     _programs[key] = program
     return program, clock.perf_counter() - started
+
+
+def forget_programs() -> None:
+    """Let go of the compiled programs; those that are wanted again are compiled again."""
+    _programs.clear()
