@@ -10,6 +10,7 @@ from typing import Any
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.live.clock import Kind
+from driftpeak.live.space import ParameterValues
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Asked:
     id: int
     time: float
     kind: Kind
-    parameters: dict[str, Any]
+    parameters: ParameterValues
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Told:
     id: int | None
     time: float
     kind: Kind
-    parameters: dict[str, Any]
+    parameters: ParameterValues
     reward: float
     expected: tuple[float, float] | None = None
 
@@ -51,7 +52,7 @@ class Answered:
 
     time: float
     kind: Kind
-    queries: list[dict[str, Any]]
+    queries: list[ParameterValues]
     answers: list[float | None]
 
 

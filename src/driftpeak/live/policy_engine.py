@@ -17,6 +17,7 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import AtMost
 from driftpeak.live.coding import FiniteCoding
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
+from driftpeak.live.space import ParameterValues
 from driftpeak.numerics.precision import check_digits
 from driftpeak.policies import Policy
 from driftpeak.policies.player import REFRESH
@@ -80,7 +81,7 @@ class PolicyEngine(Engine):
         """The time of the newest step."""
         return self.steps[-1].time if self.steps else -np.inf
 
-    def propose(self, number: int, time: float, pending: list[Outstanding]) -> dict[str, Any]:
+    def propose(self, number: int, time: float, pending: list[Outstanding]) -> ParameterValues:
         if self.asks >= self.horizon:
             raise DriftpeakError(
                 f"the policy was prepared for {self.horizon:,} decisions and has made them; give "
@@ -105,18 +106,18 @@ class PolicyEngine(Engine):
                 f"{reward:g}: leave it out, or take a DriftingGP, which doubts what is absurd"
             )
 
-    def told(self, parameters: dict[str, Any], reward: float, time: float) -> None:
+    def told(self, parameters: ParameterValues, reward: float, time: float) -> None:
         self.tells += 1
         self._take(Step("tell", time, (self.coding.number(parameters),), (reward,)))
 
-    def consult(self, time: float) -> list[dict[str, Any]]:
+    def consult(self, time: float) -> list[ParameterValues]:
         if self.player.side_capacity == 0:
             raise DriftpeakError("this policy makes no side queries")
         _, arms, wanted = _consult(self.player, self.head, max(time, self.latest))
         return [self.coding.at(int(arm)) for arm in np.asarray(arms)[np.asarray(wanted)]]
 
     def answered(
-        self, queries: list[dict[str, Any]], answers: list[float | None], time: float
+        self, queries: list[ParameterValues], answers: list[float | None], time: float
     ) -> None:
         capacity = self.player.side_capacity
         if len(queries) > capacity:
@@ -126,7 +127,7 @@ class PolicyEngine(Engine):
         points = tuple(self.coding.number(query) for query in queries)
         self._take(Step("hear", max(time, self.latest), points, tuple(answers)))
 
-    def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
+    def expected(self, parameters: ParameterValues, time: float) -> tuple[float, float] | None:
         expected = None if time < self.latest else _predict(self.player, self.head, time)
         if expected is None:
             return None
@@ -141,7 +142,7 @@ class PolicyEngine(Engine):
         number = int(np.argmax(mean))
         return Peak(self.coding.at(number), float(mean[number]), float(deviation[number]))
 
-    def belief(self, settings: list[dict[str, Any]], time: float) -> tuple[Vector, Vector]:
+    def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
         numbers = [self.coding.number(one) for one in settings]
         mean, deviation = self._whole(time)
         return mean[numbers], deviation[numbers]

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.bank import (
     Bank,
@@ -111,14 +111,14 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     banks: tuple[Bank, ...]
     level: Level
     scale: Scale
-    mean: Any
+    mean: AnyArray
     profile: Profile | None
-    noise_variance: Any
-    start: Any  # (k,), weights at the beginning
-    switching: Any
-    leak: Any
-    outlier: Any
-    unit: Any  # of time: one step
+    noise_variance: Scalar
+    start: AnyArray  # (k,), weights at the beginning
+    switching: Scalar
+    leak: Scalar
+    outlier: Scalar
+    unit: Scalar  # of time: one step
     mix_every: int = eqx.field(static=True)
     acquisition: AutoAcquisition = eqx.field(static=True)
     labels: tuple[str, ...] = eqx.field(static=True)
@@ -265,7 +265,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         banks, changed = lockstep(_mix, state.step % self.mix_every == 0, own)
         return AutoState(
             banks,
-            (1 - self.leak) * weights + self.leak * self.start,
+            weights * (1 - self.leak) + self.leak * self.start,
             changed,
             level,
             scale,
@@ -286,7 +286,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         grid = jnp.exp(self.scale.amplitudes)
         pooled = jax.tree.map(lambda each: jnp.full_like(grid, state.weights @ each), state.level)
         chance = self.level.given(pooled, grid).chance
-        surprise, variance = residual - expected, state.weights @ variances + spread
+        surprise, variance = jnp.asarray(residual) - expected, state.weights @ variances + spread
         return self.scale.update(state.scale, surprise, variance, chance, self.noise_variance)
 
     def predictive(self, state: AutoState, query: Query, time: Scalar) -> Predictive:

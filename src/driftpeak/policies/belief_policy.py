@@ -67,7 +67,7 @@ class Influence(Acquisition):
     """
 
     width: Width
-    unit: Any  # of time: one step
+    unit: Scalar  # of time: one step
 
     def __call__(
         self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray

@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.design import Design, greedy_start, maximise, optimal_design
 from driftpeak.errors import at_least_integer, positive
@@ -75,18 +75,18 @@ class OptimizationState(NamedTuple):
 class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
     """What `OPKB` and `ADAOPKB` make."""
 
-    features: Any  # (n, p), scaled
-    mean: Any  # (n,), prior mean in scaled rewards
-    design: Any  # pi(X)
-    regulariser: Any
-    gain: Any
-    alpha: Any
-    beta: Any  # per block
-    mu: Any  # per block
-    limits: Any  # of the test: per replay's index, then per block
-    threshold: Any  # of gaps in A, per block
-    mixture: Any
-    reward_bound: Any
+    features: AnyArray  # (n, p), scaled
+    mean: AnyArray  # (n,), prior mean in scaled rewards
+    design: AnyArray  # pi(X)
+    regulariser: Scalar
+    gain: Scalar
+    alpha: Scalar
+    beta: AnyArray  # per block
+    mu: AnyArray  # per block
+    limits: AnyArray  # of the test: per replay's index, then per block
+    threshold: AnyArray  # of gaps in A, per block
+    mixture: Scalar
+    reward_bound: Scalar
     horizon: int = eqx.field(static=True)
     period: int | None = eqx.field(static=True)
     block_length: int = eqx.field(static=True)  # E
