@@ -91,7 +91,7 @@ def new_directory(directory: Path) -> Iterator[Path]:
 def write_results(
     directory: Path,
     runs: "xr.Dataset",
-    summary: dict[str, Any],
+    summary: dict[str, object],
     pictures: dict[str, Callable[[], Any]],
 ) -> None:
     """Write `results.nc`, `summary.json` and the pictures (by file name, drawn here).

@@ -353,7 +353,7 @@ class GPEngine(Engine):
         kept = self._worths(time) * np.asarray(model.correlation(ages)) ** 2
         if self.rule is None:
             found["drift"] = float(-np.expm1(-2 / model.timescale))
-            found["half_life"] = float(model.timescale * gp.HALF_LIFE[model.motion])
+            found["half_life"] = float(model.timescale * gp.HALF_LIFE[int(model.motion)])
             found["motion"] = self.motion
             found["motion_probability"] = float(self.probabilities.max())
         return found | {

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from driftpeak._types import Vector
+from driftpeak._types import Scalar, Vector
 from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import AtMost
 from driftpeak.live.coding import FiniteCoding
@@ -20,7 +21,7 @@ from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
 from driftpeak.live.space import ParameterValues
 from driftpeak.numerics.precision import check_digits
 from driftpeak.policies import Policy
-from driftpeak.policies.player import REFRESH
+from driftpeak.policies.player import REFRESH, Player, Prediction, Query, State
 from driftpeak.simulation.programs import random_keys
 
 LARGEST = 1e100  # of a reward: no sum of squares of them overflows
@@ -285,58 +286,60 @@ class PolicyEngine(Engine):
 
 
 @jax.jit
-def _ask(player: Any, state: Any, time: Any) -> Any:
+def _ask(player: Player[State], state: State, time: Scalar) -> tuple[State, Query]:
     return player.ask(state, time)
 
 
 @jax.jit
-def _tell(player: Any, state: Any, point: Any, reward: Any, time: Any) -> Any:
+def _tell(player: Player[State], state: State, point: Query, reward: Scalar, time: Scalar) -> State:
     return player.tell(state, point, reward, time)
 
 
 @jax.jit
-def _imagine(player: Any, state: Any, point: Any, time: Any) -> Any:
+def _imagine(player: Player[State], state: State, point: Query, time: Scalar) -> State:
     expected = player.predict(state, time)
     return state if expected is None else player.tell(state, point, expected.mean[point], time)
 
 
 @jax.jit
-def _consult(player: Any, state: Any, time: Any) -> Any:
+def _consult(player: Player[State], state: State, time: Scalar) -> tuple[State, Array, Array]:
     return player.consult(state, time)
 
 
 @jax.jit
-def _hear(player: Any, state: Any, arms: Any, answers: Any, answered: Any, time: Any) -> Any:
+def _hear(
+    player: Player[State], state: State, arms: Array, answers: Array, answered: Array, time: Scalar
+) -> State:
     return player.hear(state, arms, answers, answered, time)
 
 
 @jax.jit
-def _refresh(player: Any, state: Any) -> Any:
+def _refresh(player: Player[State], state: State) -> State:
     return player.refresh(state)
 
 
 @jax.jit
-def _predict(player: Any, state: Any, time: Any) -> Any:
+def _predict(player: Player[State], state: State, time: Scalar) -> Prediction | None:
     return player.predict(state, time)
 
 
 @jax.jit
-def _held(player: Any, state: Any, time: Any) -> Any:
+def _held(player: Player[State], state: State, time: Scalar) -> Array | None:
     return player.held(state, time)
 
 
 @jax.jit
-def _read(player: Any, state: Any) -> Any:
+def _read(player: Player[State], state: State) -> dict[str, Any]:
     return player.read(state)
 
 
-def _plain(leaf: Any) -> Any:
+def _plain(leaf: Array) -> Array:
     return jax.random.key_data(leaf) if _is_key(leaf) else leaf
 
 
-def _like(found: np.ndarray, leaf: Any) -> Any:
+def _like(found: np.ndarray, leaf: Array) -> Array:
     return jax.random.wrap_key_data(jnp.asarray(found)) if _is_key(leaf) else jnp.asarray(found)
 
 
-def _is_key(leaf: Any) -> bool:
+def _is_key(leaf: Array) -> bool:
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

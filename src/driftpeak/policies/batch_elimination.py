@@ -95,7 +95,7 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
     def points(self) -> int:
         return len(self.prior.variance)
 
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         excess = abs(rewards - self.prior.mean[actions]) - PLAUSIBLE_NOISE * self.noise_scale
         return excess > self.norm_bound * np.sqrt(self.prior.variance[actions])
 

@@ -69,7 +69,7 @@ class Doubling(Policy):
     def assumed(self) -> Mapping[str, float]:
         return self.example.assumed
 
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         return self.example.out_of_bounds(actions, rewards)
 
     @property

@@ -51,7 +51,7 @@ class Policy(eqx.Module):
             DriftpeakError: the configuration does not fit the run.
         """
 
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         """Which of the rewards contradict the bound that the policy was given. NumPy arrays."""
         return np.zeros(np.shape(rewards), bool)
 

@@ -1,11 +1,12 @@
 """A random first query, or several, in front of any policy."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
@@ -56,7 +57,7 @@ class RandomStart(Policy):
     def assumed(self) -> Mapping[str, float]:
         return self.policy.assumed
 
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         return self.policy.out_of_bounds(actions, rewards)
 
     @property
