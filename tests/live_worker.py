@@ -6,9 +6,15 @@ Every call that returned is written down in the file ACKNOWLEDGED. Alone, it fir
 pending when the program before it was killed.
 """
 
+import atexit
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +22,34 @@ import driftpeak as dp
 
 ARMS = 6
 ROUNDS = 12  # at least, however slowly a loaded machine starts and stops the program
+
+
+@cache
+def environment():
+    """Of the programs started here: what one has compiled, the next one finds."""
+    folder = tempfile.mkdtemp(prefix="driftpeak-compiled-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    settings = {
+        "JAX_COMPILATION_CACHE_DIR": folder,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "TF_CPP_MIN_LOG_LEVEL": "3",  # it would say for which processor it was compiled
+        "PYTHONPATH": str(Path(__file__).parent),
+    }
+    return os.environ | settings
+
+
+def start(*words):
+    """Begin this program; its errors go into a file, since a pipe that is full would stop it."""
+    errors = Path(f"{words[2]}.errors")
+    command = [sys.executable, __file__, *map(str, words)]
+    with errors.open("w") as target:
+        return subprocess.Popen(command, env=environment(), stderr=target), errors
+
+
+def wait(started, seconds):
+    """Until all that `start` began have ended, without an error."""
+    for process, errors in started:
+        assert process.wait(timeout=seconds) == 0, errors.read_text()
 
 
 def policy():

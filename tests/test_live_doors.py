@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import live_worker
 import numpy as np
 import pytest
 
@@ -152,18 +153,25 @@ def test_a_snapshot_of_something_else_is_refused():
 # any argument anywhere: in a process of its own, since here types are checked before we can
 
 
-def fuzz(cases, seed):
-    script = Path(__file__).with_name("live_fuzzer.py")
+def fuzz(cases, seed, script="live_fuzzer"):
+    script = Path(__file__).with_name(f"{script}.py")
     command = [sys.executable, str(script), str(cases), str(seed)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=500)
+    ran = subprocess.run(
+        command, capture_output=True, text=True, timeout=500, env=live_worker.environment()
+    )
     assert ran.returncode == 0, (ran.stdout + ran.stderr)[-3000:]
     return int(ran.stdout)
 
 
 def test_no_argument_raises_anything_else():
-    assert fuzz(300, seed=0) > 150
+    assert fuzz(120, seed=0) > 50
 
 
 @pytest.mark.slow
 def test_no_argument_raises_anything_else_at_length():
     assert fuzz(3000, seed=1) > 1500
+
+
+@pytest.mark.slow
+def test_no_stored_event_or_snapshot_brings_a_traceback_at_length():
+    assert fuzz(150, seed=1, script="live_stored_fuzzer") > 50

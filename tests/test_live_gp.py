@@ -25,6 +25,7 @@ from driftpeak.live.standardise import Standard
 from driftpeak.widths import Constant
 
 learn, append, imagine = jax.jit(gp.learn), jax.jit(gp.append), jax.jit(gp.imagine)
+nothing_imagined = gp.nothing_imagined
 posterior, worths = jax.jit(gp.posterior), jax.jit(gp.worth)
 CATEGORICAL = np.array([False, False, True])
 MODEL = gp.Model(0.4, np.array([0.3, 0.7, 1.1]), 1.7, 0.05, 12.0, CATEGORICAL)
@@ -107,7 +108,10 @@ def test_what_is_out_counts_as_if_it_had_brought_what_was_expected():
     out, at = data(3, seed=2)[0], data(6, seed=1)[0]
     then = np.array([41.0, 42.0, 42.0])
     known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
-    imagined = imagine(MODEL, known, places(out, then, 8))
+    nothing = nothing_imagined(known, 32)
+    # in two blocks, the first of which is not full: its free places count for nothing
+    imagined = imagine(MODEL, known, nothing, 0, places(out[:2], then[:2], 8))
+    imagined = imagine(MODEL, known, imagined, 8, places(out[2:], then[2:], 8))
     believed = np.concatenate(
         [[dense(MODEL, rows, times, rewards, out[i : i + 1], then[i])[0][0]] for i in range(3)]
     )

@@ -15,7 +15,6 @@ import sys
 import traceback
 import warnings
 import zlib
-from pathlib import Path
 
 import live_worker
 import numpy as np
@@ -303,44 +302,6 @@ def test_a_link_is_the_same_journal(tmp_path):
     assert {one.name for one in tmp_path.iterdir()} == {"study", "soft", "hard"}
 
 
-def test_four_processes_by_two_names(tmp_path):
-    """Two by the journal's own name and two by a link: nothing is lost, nothing doubled."""
-    path = tmp_path / "study"
-    live_worker.make(path, "shared")
-    os.link(path, tmp_path / "link")
-    command = [sys.executable, live_worker.__file__]
-    files = [tmp_path / f"acknowledged-{number}" for number in range(4)]
-    processes = [
-        subprocess.Popen([*command, tmp_path / name, "shared", file, "1"], stderr=subprocess.PIPE)
-        for name, file in zip(("study", "link") * 2, files, strict=True)
-    ]
-    for process in processes:
-        said = process.communicate(timeout=400)[1]
-        assert process.returncode == 0, said
-    calls = [line for file in files for line in file.read_text().splitlines()]
-    assert len(set(calls)) == len(calls)
-    stored = [f"{one['event'].lower()} {one['id']}" for one in events(path)]
-    assert sorted(stored) == sorted(calls)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [3, 8])
-def test_processes_that_start_together(storage, tmp_path, count):
-    """Each of them begins or opens the study, replays it and plays: without an error."""
-    command = [sys.executable, live_worker.__file__, storage, f"together {count}"]
-    files = [tmp_path / f"acknowledged-{number}" for number in range(count)]
-    errors = [file.with_suffix(".errors") for file in files]  # a pipe that is full would stop them
-    processes = []
-    for file, error in zip(files, errors, strict=True):
-        with error.open("w") as target:
-            processes.append(subprocess.Popen([*command, file, "1"], stderr=target))
-    for process, error in zip(processes, errors, strict=True):
-        assert process.wait(timeout=240) == 0, error.read_text()
-    calls = [line for file in files for line in file.read_text().splitlines()]
-    assert len(set(calls)) == len(calls)
-    assert len(dp.Optimizer.load(storage, f"together {count}").history()) == len(calls) / 2
-
-
 # replaced
 
 
@@ -412,30 +373,37 @@ FORKED = """
 import os, sys, warnings
 warnings.simplefilter("ignore")
 import live_worker
-optimizer = live_worker.make(sys.argv[1], "forked")
-optimizer.ask(count=15)
-children = []
-for first in (1, 6):
-    child = os.fork()
-    if child == 0:
-        for number in range(first, first + 5):
-            optimizer.cancel(number)
-        assert len(optimizer.pending()) <= 10
-        os._exit(0)
-    children.append(child)
-for number in range(11, 16):
-    optimizer.cancel(number)
-for child in children:
-    assert os.waitpid(child, 0)[1] == 0
-assert optimizer.pending() == []
+for address in sys.argv[1:]:
+    optimizer = live_worker.make(address, "forked")
+    optimizer.ask(count=15)
+    children = []
+    for first in (1, 6):
+        child = os.fork()
+        if child == 0:
+            for number in range(first, first + 5):
+                optimizer.cancel(number)
+            assert len(optimizer.pending()) <= 10
+            os._exit(0)
+        children.append(child)
+    for number in range(11, 16):
+        optimizer.cancel(number)
+    for child in children:
+        assert os.waitpid(child, 0)[1] == 0
+    assert optimizer.pending() == []
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_children_share_nothing_with_their_parent(storage):
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+@pytest.mark.parametrize("kind", ["files", pytest.param("postgresql", marks=pytest.mark.slow)])
+def test_children_share_nothing_with_their_parent(request, tmp_path, kind):
+    addresses = [f"journal:///{tmp_path}/journal", f"sqlite:///{tmp_path}/sqlite"]
+    if kind == "postgresql":
+        addresses = [request.getfixturevalue("postgresql")]
     done = subprocess.run(
-        [sys.executable, "-c", FORKED, storage], env=environment, capture_output=True, timeout=400
+        [sys.executable, "-c", FORKED, *addresses],
+        env=live_worker.environment(),
+        capture_output=True,
+        timeout=400,
     )
     assert done.returncode == 0, done.stderr.decode()[-2000:]
 
@@ -577,9 +545,21 @@ def test_hostile_descriptions(tmp_path, run, change, without_type_checks):  # no
         {"event": "Cancelled", "id": 1},
         {"event": "Forgot", "before": "x"},
         {"event": "Reset", "now": 1},
+        {"event": {}, "id": 1},
+        {"event": "Asked", "id": 2, "time": 1.0, "kind": "steps", "parameters": {"arm": "1"}},
+        {"event": "Asked", "id": 1, "time": 1e10, "kind": "steps", "parameters": {"arm": []}},
+        {"event": "Asked", "id": 1, "time": 1e20, "kind": "dates", "parameters": {"arm": "1"}},
+        {"event": "Told", "id": None, "time": 1.0, "kind": "steps", "parameters": {"arm": "1"},
+         "reward": float("nan")},
+        {"event": "Told", "id": None, "time": 1.0, "kind": "steps", "parameters": {"arm": "1"},
+         "reward": 1.0, "expected": [1, {}]},
+        {"event": "Told", "id": None, "time": 1.0, "kind": "steps", "parameters": {"arm": "1"},
+         "reward": 1e200},
+        {"event": "Forgot", "before": float("inf")},
     ],
 )  # fmt: skip
-def test_hostile_events(tmp_path, event):
+def test_hostile_events(tmp_path, event, without_type_checks):
+    """More of them: `live_stored_fuzzer`."""
     path = tmp_path / "study"
     live_worker.make(path)
     good = json.loads(path.read_bytes().splitlines()[0])["study"]

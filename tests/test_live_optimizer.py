@@ -10,6 +10,7 @@ import pytest
 import driftpeak as dp
 from driftpeak.forgetting import Window
 from driftpeak.live import events, gp
+from driftpeak.live.ahead import Ahead
 from driftpeak.live.ledger import HISTORY, PENDING
 
 BOX = dp.Box(x=dp.Float(0, 1), n=dp.Integer(1, 5), kind=dp.Categorical("a", "b"))
@@ -35,7 +36,7 @@ def play(optimizer, steps, noise=0.05, seed=0):
 def test_it_finds_and_holds_the_peak(maximize):
     optimizer, sign = make(maximize=maximize), 1 if maximize else -1
     generator = np.random.default_rng(0)
-    for _ in range(40):
+    for _ in range(30):
         suggestion = optimizer.ask()
         optimizer.tell(suggestion, sign * reward(suggestion) + 0.05 * float(generator.normal()))
     best = optimizer.best()
@@ -70,7 +71,7 @@ def test_events_and_snapshots_carry_the_whole_state():
     log = []
     optimizer = make()
     optimizer.on_event = log.append
-    play(optimizer, 45)
+    play(optimizer, 18)
     optimizer.ask(count=2)
     optimizer.tell({"x": 0.9, "n": 1, "kind": "a"}, -1.0)
     optimizer.cancel(optimizer.ask())
@@ -82,7 +83,7 @@ def test_events_and_snapshots_carry_the_whole_state():
         assert other.history() == optimizer.history()
         assert list(map(dict, other.pending())) == list(map(dict, optimizer.pending()))
         assert other.diagnostics() == optimizer.diagnostics()
-    for _ in range(14):  # past the next lesson
+    for _ in range(6):  # past the next lesson
         suggestions = [one.ask() for one in (optimizer, replayed, restored)]
         assert dict(suggestions[0]) == dict(suggestions[1]) == dict(suggestions[2])
         for one, suggestion in zip((optimizer, replayed, restored), suggestions, strict=True):
@@ -150,7 +151,7 @@ def test_any_history_can_be_repeated(another):
     generator, log, optimizer = np.random.default_rng(4), [], another()
     optimizer.on_event = log.append
     saved = []
-    for number in range(160):
+    for number in range(120):
         now, out = 0.5 * number, optimizer.pending()
         match generator.choice(["ask", "batch", "tell", "tell", "late", "cancel", "new", "rare"]):
             case "ask":
@@ -168,7 +169,7 @@ def test_any_history_can_be_repeated(another):
                 optimizer.tell(setting, float(generator.normal()), now - generator.uniform(0, 5))
             case "rare" if generator.uniform() < 0.1:
                 optimizer.forget(before=now - 20)
-        if number == 100:
+        if number == 70:
             saved = [optimizer.snapshot(), len(log)]
     replayed, restored = another(), another()
     replayed.replay(log)
@@ -246,10 +247,36 @@ def test_pending_suggestions_keep_workers_apart():
     engine = optimizer._engine
     now, known = batch[0].time - engine.origin, engine.known(batch[0].time)
     alone = gp.posterior(engine.model, known, None, points, now)
-    imagined = engine._imagine(known, list(optimizer._ledger.pending.values()))
+    pending = list(optimizer._ledger.pending.values())
+    imagined = engine.ahead.imagined(engine.model, known, pending, engine.origin)
     narrowed = gp.posterior(engine.model, known, imagined, points, now)
     assert (narrowed[1] < 0.95 * alone[1]).all()
     np.testing.assert_array_equal(narrowed[0], alone[0])
+
+
+def test_all_that_is_out_counts():
+    """Not the newest alone: the deviation is that of observations at all places, by a dense one."""
+    optimizer = make(space=dp.Box(x=dp.Float(0, 1), y=dp.Float(0, 1)), learn=False)
+    for step in range(6):
+        optimizer.tell({"x": step / 5, "y": 0.3}, float(np.sin(step)))
+    optimizer.ask(count=150)
+    engine, now = optimizer._engine, optimizer.pending()[0].time
+    known, model = engine.known(now), engine.model
+    out = np.array([list(one.values()) for one in optimizer.pending()])
+    at = np.random.default_rng(0).uniform(size=(5, 2))
+    every = np.concatenate([engine.memory.rows, out])
+    times = np.concatenate([engine.memory.times, np.full(150, now)])
+    elapsed = model.correlation(times[:, None] - times[None, :])
+    observed = model.covariance(every, every) * elapsed + model.noise_variance * np.eye(156)
+    across = model.covariance(every, at) * model.correlation(now - times)[:, None]
+    expected = model.variance - (across * np.linalg.solve(observed, across)).sum(axis=0)
+    pending = list(optimizer._ledger.pending.values())
+    found = []
+    for ahead in (engine.ahead, Ahead(optimizer.coding)):
+        imagined = ahead.imagined(model, known, pending, engine.origin)
+        found.append(gp.posterior(model, known, imagined, at, now - engine.origin)[1])
+    np.testing.assert_allclose(found[0] ** 2, expected, rtol=1e-7)
+    np.testing.assert_array_equal(*found)  # what was kept is what is computed anew
 
 
 def test_dates():

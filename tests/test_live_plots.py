@@ -17,7 +17,7 @@ def optimizer():
         stages=dp.Integer(1, 4),
         coolant=dp.Categorical("water", "oil"),
     )
-    optimizer = dp.Optimizer(box, maximize=True)
+    optimizer = dp.Optimizer(box, maximize=True, policy=dp.DriftingGP(learn=False))
     generator, start = np.random.default_rng(0), dt.datetime(2026, 3, 1)
     for step in range(20):
         suggestion = optimizer.ask(start + dt.timedelta(hours=step))

@@ -29,10 +29,13 @@ def make(policy, *, maximize=True, seed=0, horizon=200):
     return dp.Optimizer(LINE, maximize=maximize, policy=policy, seed=seed, horizon=horizon)
 
 
+SLOW = ("auto", "thompson", "discount", "injection")  # each is compiled afresh
+
+
 @pytest.mark.filterwarnings("ignore:policy .* outside its bound")
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "auto")) for name in POLICIES],
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in POLICIES],
 )
 def test_decisions_of_simulate(name):
     policy = POLICIES[name]
@@ -179,6 +182,7 @@ def test_belief_and_peak_are_the_posterior():
         optimizer.best(3)
 
 
+@pytest.mark.slow
 def test_auto_says_what_it_thinks():
     """Predictions are the moments of its mixture; its readings are in the diagnostics."""
     auto = dp.Auto(PRIOR)

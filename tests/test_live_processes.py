@@ -1,8 +1,7 @@
 """Stored studies under kill -9 and under several processes: nothing is lost, nothing doubled."""
 
+import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -18,20 +17,15 @@ from driftpeak.live.storage import open_store
 PATIENCE = 120  # seconds for anything to happen on a busy machine
 
 
-def start(storage, name, acknowledged, seconds, *words):
-    command = [sys.executable, live_worker.__file__, storage, name, acknowledged, seconds, *words]
-    return subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True)
-
-
 def calls(path: Path):
     """What was acknowledged: all the calls that returned."""
     return Counter(path.read_text().splitlines()) if path.exists() else Counter()
 
 
-def wait_for(count, path, process):
+def wait_for(count, path, process, errors):
     deadline = time.monotonic() + PATIENCE
     while calls(path).total() < count:
-        assert process.poll() is None, process.stderr.read()
+        assert process.poll() is None, errors.read_text()
         assert time.monotonic() < deadline
         time.sleep(0.005)
 
@@ -67,11 +61,11 @@ def test_killed_at_random_moments(storage, tmp_path):
     generator, acknowledged = np.random.default_rng(7), tmp_path / "acknowledged"
     before = 0
     for _ in range(10):
-        process = start(storage, "killed", acknowledged, PATIENCE, "alone")
-        wait_for(before + int(generator.integers(60, 160)), acknowledged, process)
+        process, errors = live_worker.start(storage, "killed", acknowledged, PATIENCE, "alone")
+        wait_for(before + int(generator.integers(60, 160)), acknowledged, process, errors)
         time.sleep(float(generator.uniform(0, 0.02)))  # anywhere within a call
         process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.wait()
         before = calls(acknowledged).total()
         check(storage, "killed", acknowledged)
     stored, confirmed = check(storage, "killed", acknowledged)
@@ -95,29 +89,50 @@ def test_killed_at_random_moments(storage, tmp_path):
     assert [dict(one) for one in resumed.ask(count=3)] == [dict(one) for one in whole.ask(count=3)]
 
 
-def share(storage, tmp_path, seconds):
-    files = [tmp_path / "first", tmp_path / "second"]
-    processes = [start(storage, "shared", file, seconds) for file in files]
-    for process in processes:
-        _, said = process.communicate(timeout=seconds + PATIENCE)
-        assert process.returncode == 0, said
-    first, second = map(calls, files)
-    assert not first & second  # no suggestion went to both
-    assert min(first.total(), second.total()) > 20
-    both = tmp_path / "both"
-    both.write_text("".join(file.read_text() for file in files))
-    stored, confirmed = check(storage, "shared", both)
+def share(storages, name, tmp_path, seconds):
+    """Processes that ask and tell one study together, each by an address of its own."""
+    files = [tmp_path / f"acknowledged-{number}" for number in range(len(storages))]
+    pairs = zip(storages, files, strict=True)
+    started = [live_worker.start(storage, name, file, seconds) for storage, file in pairs]
+    live_worker.wait(started, seconds + PATIENCE)
+    together = sum(map(calls, files), Counter())
+    assert max(together.values()) == 1  # no suggestion went to two
+    assert min(calls(file).total() for file in files) > 20
+    every = tmp_path / "every"
+    every.write_text("".join(file.read_text() for file in files))
+    stored, confirmed = check(storages[0], name, every)
     assert confirmed.total() == len(stored)
     return stored
 
 
+def by_two_names(tmp_path):
+    """Addresses of one new journal: its own, and that of a link to it."""
+    live_worker.make(tmp_path / "study", "shared")
+    os.link(tmp_path / "study", tmp_path / "link")
+    return [f"journal:///{tmp_path}/{name}" for name in ("study", "link")]
+
+
 def test_two_processes_share_a_study(tmp_path):
-    share(f"journal:///{tmp_path}/study", tmp_path, 2)
+    """One by the journal's own name and one by a link: nothing is lost, nothing doubled."""
+    share(by_two_names(tmp_path), "shared", tmp_path, 1)
+
+
+@pytest.mark.slow
+def test_four_processes_by_two_names(tmp_path):
+    share(by_two_names(tmp_path) * 2, "shared", tmp_path, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [3, 8])
+def test_processes_that_start_together(storage, tmp_path, count):
+    """Each of them begins or opens the study, replays it and plays: without an error."""
+    stored = share([storage] * count, f"together {count}", tmp_path, 1)
+    assert len(dp.Optimizer.load(storage, f"together {count}").history()) == len(stored) / 2
 
 
 @pytest.mark.slow
 def test_two_processes_share_a_study_for_long(storage, tmp_path):
-    stored = share(storage, tmp_path, 60)
+    stored = share([storage] * 2, "shared", tmp_path, 15)
     assert len(stored) > 500
     replayed = live_worker.make()
     replayed.replay(stored)

@@ -14,9 +14,9 @@ from jaxtyping import Array, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.errors import DriftpeakError
-from driftpeak.forgetting import AtMost, Times
 from driftpeak.numerics.precision import double_precision
 from driftpeak.policies import Doubling, Player, Policy, RandomStart
+from driftpeak.times import AtMost, Times
 
 STEPS = 24
 TRIALS = 3

@@ -12,8 +12,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, finite
-from driftpeak.forgetting import Times
 from driftpeak.priors import Prior
+from driftpeak.times import Times
 
 
 class Paths(NamedTuple):

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from driftpeak._types import Scalar
 from driftpeak.environments.noise import Noise
-from driftpeak.forgetting import Times
+from driftpeak.times import Times
 
 State = TypeVar("State")
 

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, finite_array
-from driftpeak.forgetting import Times
+from driftpeak.times import Times
 
 
 class RecordedRewards(Environment[Int[Array, ""]]):

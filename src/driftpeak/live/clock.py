@@ -7,13 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, shown
+from driftpeak.errors import DriftpeakError, finite, shown
 
 Kind = Literal["steps", "numbers", "dates", "zoned dates"]
 Time = Any  # a real number, a datetime, a numpy.datetime64, or "now"
 EPOCH = datetime(1970, 1, 1)
 LARGEST = 1e100  # of a number: far beyond any clock, and no sum or product of times overflows
 FIRST, LAST = datetime(1, 1, 2), datetime(9999, 12, 31)  # a day from what a date can be, anywhere
+EARLIEST, LATEST = ((date - EPOCH).total_seconds() for date in (FIRST, LAST))
 WORDS: dict[str, str] = {
     "steps": "steps counted by the optimiser",
     "numbers": "numbers",
@@ -56,6 +57,21 @@ def show_time(number: float, kind: Kind | None) -> Any:
     return number
 
 
+def check_number(number: object, kind: object) -> None:
+    """Refuse what no time of a study can be, as a number of that kind.
+
+    Raises:
+        DriftpeakError: no such kind, or a number that is out of range.
+    """
+    if not isinstance(kind, str) or kind not in WORDS:
+        raise DriftpeakError(f"the kind of a time is one of {', '.join(WORDS)}; got {shown(kind)}")
+    value = finite("a time", number)
+    if kind in ("dates", "zoned dates") and not EARLIEST <= value <= LATEST:
+        raise _out_of_range(value)
+    if abs(value) > LARGEST:
+        raise _too_large(value)
+
+
 def _number(time: Time) -> tuple[float, Kind]:
     if isinstance(time, np.datetime64) and not np.isnat(time):
         # years first: microseconds of a far year overflow without a word
@@ -66,7 +82,7 @@ def _number(time: Time) -> tuple[float, Kind]:
     if isinstance(time, datetime) and time == time:  # pandas' not-a-time is unlike itself
         zoned = time.utcoffset() is not None
         number = (time - (EPOCH.replace(tzinfo=UTC) if zoned else EPOCH)).total_seconds()
-        if not (FIRST - EPOCH).total_seconds() <= number <= (LAST - EPOCH).total_seconds():
+        if not EARLIEST <= number <= LATEST:
             raise _out_of_range(time)
         return number, "zoned dates" if zoned else "dates"
     if isinstance(time, Real) and not isinstance(time, bool | np.timedelta64):
@@ -75,15 +91,19 @@ def _number(time: Time) -> tuple[float, Kind]:
         except OverflowError:
             number = math.inf
         if abs(number) > LARGEST:
-            raise DriftpeakError(
-                f"a time must be a number within 1e100 of 0; got {shown(time)}. Count from a "
-                "later origin, or in a larger unit"
-            )
+            raise _too_large(time)
         if not math.isnan(number):
             return number, "numbers"
     raise DriftpeakError(
         f'a time must be a finite number, a datetime, a numpy.datetime64 or "now"; got '
         f"{shown(time)}"
+    )
+
+
+def _too_large(time: Time) -> DriftpeakError:
+    return DriftpeakError(
+        f"a time must be a number within 1e100 of 0; got {shown(time)}. Count from a later origin, "
+        "or in a larger unit"
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from driftpeak.errors import DriftpeakError, shown
 from driftpeak.live import events as happened
+from driftpeak.live.coding import Coding
 from driftpeak.live.engine import Arrays, Engine
 from driftpeak.live.events import Event
 from driftpeak.live.ledger import Ledger
@@ -23,6 +24,7 @@ from driftpeak.numerics.threads import single_threaded_lapack
 class EventSourced(ABC):
     """Books and an engine that events alone change: what of an `Optimizer` is kept and restored."""
 
+    coding: Coding
     _engine: Engine
     _sign: float  # of what the engine maximises
 
@@ -87,6 +89,9 @@ class EventSourced(ABC):
         with computing():
             try:
                 ledger = Ledger.load(shell["ledger"])
+                settings = [one.parameters for one in ledger.pending.values()]
+                for setting in settings + [one.parameters for one in ledger.history]:
+                    self.coding.clean(setting)
                 self._engine.load(arrays, shell["engine"])
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 self._engine.load(*before)
@@ -98,11 +103,14 @@ class EventSourced(ABC):
         return zlib.crc32(json.dumps(self.describe(), sort_keys=True).encode())
 
     def _apply(self, event: Event) -> None:
+        if isinstance(event, happened.Asked | happened.Told):
+            self.coding.clean(event.parameters)  # refuses what is outside the space
         self._ledger.enter(event)
         match event:
             case happened.Asked():
                 self._engine.asked(event.time)
             case happened.Told():
+                self._engine.check(event.reward)
                 self._engine.told(event.parameters, self._sign * event.reward, event.time)
             case happened.Learned():
                 self._engine.learned(event.values)

@@ -3,18 +3,33 @@
 Events hold numbers, text and lists only, so that they can be written as JSON and read back equal.
 A computation whose outcome must not depend on the machine that repeats it, a search or a fit, is
 an event by its outcome: replaying a study repeats none.
+
+Whatever wrote them, events that exist have fields of the right kinds. Whether they fit a study, its
+space and what came before, is seen when they take effect.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from driftpeak.errors import DriftpeakError
-from driftpeak.live.clock import Kind
+from driftpeak.errors import DriftpeakError, finite, shown, whole
+from driftpeak.live.clock import Kind, check_number
 from driftpeak.live.space import ParameterValues
 
 
+class Checked:
+    """Base class of events: an error instead of one with a field of another kind."""
+
+    def __post_init__(self) -> None:
+        fields = vars(self)
+        for name, value in fields.items():
+            CHECKS[name](name, value)
+        if "kind" in fields:
+            check_number(fields["time"], fields["kind"])
+
+
 @dataclass(frozen=True)
-class Asked:
+class Asked(Checked):
     """A suggestion went out."""
 
     id: int
@@ -24,7 +39,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Told:
+class Told(Checked):
     """A reward came in; `id` is None if nobody had asked.
 
     `expected` is the mean and the standard deviation, noise included, of what had been expected of
@@ -40,14 +55,14 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Learned:
+class Learned(Checked):
     """Hyperparameters were learned."""
 
     values: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Answered:
+class Answered(Checked):
     """An expert answered side queries; None where it did not."""
 
     time: float
@@ -57,24 +72,72 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Cancelled:
+class Cancelled(Checked):
     """A suggestion will never be told."""
 
     id: int
 
 
 @dataclass(frozen=True)
-class Forgot:
+class Forgot(Checked):
     """Observations made before a time, or all, are no longer believed."""
 
     before: float | None = None
 
 
 @dataclass(frozen=True)
-class Reset:
+class Reset(Checked):
     """Everything starts again, but for the numbers of suggestions."""
 
 
+def _any(name: str, value: object) -> None:
+    """Checked elsewhere."""
+
+
+def _number(name: str, value: object) -> None:
+    if value is not None and not (whole(value) and value >= 1):
+        raise DriftpeakError(f"{name} must be a whole number from 1 on; got {shown(value)}")
+
+
+def _optional(name: str, value: object) -> None:
+    if value is not None:
+        finite(name, value)
+
+
+def _mapping(name: str, value: object) -> None:
+    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+        raise DriftpeakError(f"{name} must be an object with names; got {shown(value)}")
+
+
+def _list_of(check: Any) -> Any:
+    def check_list(name: str, value: object) -> None:
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise DriftpeakError(f"{name} must be a list; got {shown(value)}")
+        for one in value:
+            check(name, one)
+
+    return check_list
+
+
+def _expectation(name: str, value: object) -> None:
+    if value is not None and not (isinstance(value, tuple) and len(value) == 2):
+        raise DriftpeakError(f"{name} must be a mean and a deviation; got {shown(value)}")
+    for one in value or ():
+        finite(name, one)
+
+
+CHECKS: dict[str, Any] = {
+    "id": _number,
+    "time": _any,  # with its kind
+    "kind": _any,
+    "parameters": _mapping,
+    "reward": finite,
+    "expected": _expectation,
+    "values": _mapping,
+    "queries": _list_of(_mapping),
+    "answers": _list_of(_optional),
+    "before": _optional,
+}
 Event = Asked | Told | Learned | Answered | Cancelled | Forgot | Reset
 KINDS = {kind.__name__: kind for kind in (Asked, Told, Learned, Answered, Cancelled, Forgot, Reset)}
 
@@ -91,10 +154,11 @@ def from_dict(written: dict[str, Any]) -> Event:
         DriftpeakError: no such event, or one with other fields.
     """
     fields = dict(written)
-    kind = KINDS.get(fields.pop("event", None))
+    name = fields.pop("event", None)
+    kind = KINDS.get(name) if isinstance(name, str) else None
     if isinstance(fields.get("expected"), list):
         fields["expected"] = tuple(fields["expected"])
     try:
         return kind(**fields)  # type: ignore[misc]
     except TypeError:
-        raise DriftpeakError(f"this is no event of an optimiser: {written}") from None
+        raise DriftpeakError(f"this is no event of an optimiser: {shown(written)}") from None

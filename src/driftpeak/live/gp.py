@@ -129,8 +129,7 @@ def append(
 def whitened(model: Model, places: Places) -> tuple[Array, Array]:
     """1 / noise deviation of every place, and I + K / noise."""
     root = jnp.sqrt(places.worth) / jnp.sqrt(model.noise_variance)
-    among = model.covariance(places.rows, places.rows)
-    among = among * model.correlation(places.times[:, None] - places.times[None, :])
+    among = _between(model, places, places)
     return root, jnp.eye(len(root)) + root[:, None] * among * root[None, :]
 
 
@@ -141,19 +140,40 @@ def factor(model: Model, places: Places) -> tuple[Array, Array, Array]:
     return root, lower, jnp.log(lower.diagonal()).sum()
 
 
-def imagine(model: Model, known: Known, places: Places) -> Imagined:
-    """Add suggestions that are out."""
-    root = jnp.sqrt(places.worth) / jnp.sqrt(model.noise_variance)
-    across = model.covariance(known.places.rows, places.rows)
-    across = across * model.correlation(known.places.times[:, None] - places.times[None, :])
-    cross = known.whiten @ across
-    among = model.covariance(places.rows, places.rows)
-    among = among * model.correlation(places.times[:, None] - places.times[None, :])
-    among = root[:, None] * (among - cross.T @ cross) * root[None, :]
+def nothing_imagined(known: Known, size: int) -> Imagined:
+    """No suggestion in any of `size` places."""
+    count, dimension = known.places.rows.shape
+    free = Places(jnp.zeros((size, dimension)), jnp.zeros(size), jnp.zeros(size))
+    return Imagined(free, jnp.zeros((count, size)), jnp.zeros((size, size)))
+
+
+def imagine(
+    model: Model, known: Known, imagined: Imagined, start: Scalar, block: Places
+) -> Imagined:
+    """Add a block of b suggestions that are out, in the free places from `start` on.
+
+    New rows of the inverse factor W of what the observations leave of the suggestions' covariance:
+    with V = W K(imagined, block) and L the factor of what is left of the block's own,
+    \\(L^{-1}(-V^\\top W, 1)\\). Takes O(b (c + p)^2).
+    """
+    root = jnp.sqrt(block.worth) / jnp.sqrt(model.noise_variance)
+    cross = known.whiten @ _between(model, known.places, block)
+    left = _between(model, imagined.places, block) - imagined.cross.T @ cross
+    white = imagined.whiten @ left
+    among = _between(model, block, block) - cross.T @ cross - white.T @ white
     identity = jnp.eye(len(root))
-    lower = jnp.linalg.cholesky(identity + among)
-    inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True)
-    return Imagined(places, cross, inverse * root[None, :])
+    lower = jnp.linalg.cholesky(identity + root[:, None] * among * root[None, :])
+    inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True) * root[None, :]
+    rows = jax.lax.dynamic_update_slice(-inverse @ (white.T @ imagined.whiten), inverse, (0, start))
+
+    def put(into: AnyArray, what: AnyArray) -> Array:
+        return jax.lax.dynamic_update_slice_in_dim(into, what, start, axis=0)
+
+    return Imagined(
+        jax.tree.map(put, imagined.places, block),
+        jax.lax.dynamic_update_slice_in_dim(imagined.cross, cross, start, axis=1),
+        put(imagined.whiten, rows),
+    )
 
 
 def mean(model: Model, known: Known, rows: AnyArray, time: Scalar) -> Array:
@@ -192,3 +212,9 @@ def worth(model: Model, known: Known, time: Scalar) -> Array:
 def _across(model: Model, places: Places, rows: AnyArray, time: Scalar) -> Array:
     faded = model.correlation(time - places.times)
     return model.covariance(places.rows, rows) * faded[:, None]
+
+
+def _between(model: Model, some: Places, others: Places) -> Array:
+    """The covariance of the function at some places and at others."""
+    elapsed = some.times[:, None] - others.times[None, :]
+    return model.covariance(some.rows, others.rows) * model.correlation(elapsed)

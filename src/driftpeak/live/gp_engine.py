@@ -11,17 +11,17 @@ from driftpeak.errors import DriftpeakError, at_least_integer, shown
 from driftpeak.forgetting import Forgetting
 from driftpeak.live import gp, search
 from driftpeak.live.aging import MOTIONS, PRIOR, LearnedMotion, check_forgetting, motions, worths
+from driftpeak.live.ahead import Ahead
 from driftpeak.live.coding import Coding
 from driftpeak.live.doubt import doubtful
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
-from driftpeak.live.lessons import default_model, most_probable, pace_of
+from driftpeak.live.lessons import check_lesson, default_model, most_probable, pace_of
 from driftpeak.live.memory import Memory, pad, places, size_for
 from driftpeak.live.space import ParameterValues
 from driftpeak.live.standardise import LINEAR, Standard
 from driftpeak.widths import ScaledLog, Width
 
 NEWEST = 256  # observations to learn hyperparameters from
-IMAGINED = 32  # suggestions that are out and influence the next
 LESSONS = 10  # learn again after a tenth as many rewards as are in memory
 DROPPED = 8  # of a full memory, one in so many falls out at once
 ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
@@ -81,6 +81,7 @@ class GPEngine(Engine):
         default = ScaledLog(0.2 * coding.dimension, 2.0)
         self.width = default if policy.width is None else policy.width
         self.searcher = search.Searcher(coding, seed)
+        self.ahead = Ahead(coding)
         self.initial = coding.dimension + 2
         self.motions = motions(policy.forgetting)
         self.rule = policy.forgetting if isinstance(policy.forgetting, Forgetting) else None
@@ -94,6 +95,8 @@ class GPEngine(Engine):
         self._understand(None)
 
     def _understand(self, values: dict[str, Any] | None) -> None:
+        if values is not None:
+            check_lesson(values, self.motions, self.coding.dimension)
         self.lessons = values
         if values is None:
             self.standard = Standard()
@@ -196,20 +199,12 @@ class GPEngine(Engine):
         self, number: int, time: float, pending: list[Outstanding], *, explore: float
     ) -> Vector:
         known, elapsed = self.known(time), time - self.origin
-        imagined = self._imagine(known, pending)
+        imagined = self.ahead.imagined(self.model, known, pending, self.origin)
         beliefs = search.Beliefs(self.model, known, imagined, elapsed, self.width, explore)
         if self.coding.pool is not None:
             return self.coding.pool[int(search.highest_of(beliefs, self.coding.pool))]
         trials = self.searcher.trials(number)
         return np.asarray(search.highest(beliefs, trials, self.coding.levels))
-
-    def _imagine(self, known: gp.Known, pending: list[Outstanding]) -> gp.Imagined | None:
-        if not pending:
-            return None
-        newest = pending[-IMAGINED:]
-        rows = np.array([self.coding.row(one.parameters) for one in newest])
-        times = np.array([one.time for one in newest]) - self.origin
-        return _imagine(self.model, known, places(rows, times, IMAGINED))
 
     def asked(self, time: float) -> None:
         pass  # what is out is the optimiser's to know
@@ -297,9 +292,9 @@ class GPEngine(Engine):
         }
 
     def learned(self, values: dict[str, Any]) -> None:
+        self._understand(values)
         self.since_lesson = values.get("since", 0)
         self.memory.doubt(values.get("doubted", []))
-        self._understand(values)
 
     def expected(self, parameters: ParameterValues, time: float) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
@@ -382,15 +377,15 @@ class GPEngine(Engine):
 
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         self.reset()
-        self.memory.rows, self.memory.rewards = arrays["rows"], arrays["rewards"]
-        self.memory.times, self.memory.doubted = arrays["times"], arrays["doubted"]
-        self.tells, self.since_lesson = rest["tells"], rest["since"]
+        self.memory.load(arrays["rows"], arrays["rewards"], arrays["times"], arrays["doubted"])
+        self.tells, self.since_lesson = int(rest["tells"]), int(rest["since"])
         self._understand(rest["lessons"])
-        self.base = rest["base"]
+        self.base = int(rest["base"])
+        if not 0 <= self.base <= len(self.memory):
+            raise DriftpeakError(f"{self.base} of {len(self.memory)} observations are the first")
 
 
 _learn = jax.jit(gp.learn)
 _append = jax.jit(gp.append)
-_imagine = jax.jit(gp.imagine)
 _posterior = jax.jit(gp.posterior)
 _worth = jax.jit(gp.worth)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, shown
+from driftpeak.errors import DriftpeakError, shown, whole
 from driftpeak.live import events as happened
-from driftpeak.live.clock import Kind, Time, read_time, show_time
+from driftpeak.live.clock import Kind, Time, check_number, read_time, show_time
 from driftpeak.live.engine import Outstanding
 from driftpeak.live.events import Event
 from driftpeak.live.space import ParameterValues
@@ -16,6 +16,7 @@ from driftpeak.live.suggestion import Observation
 
 HISTORY = 10_000
 PENDING = 1_000
+TIMED = happened.Asked | happened.Told | happened.Answered
 MOST_STEPS = 2.0**53  # from here on, the next whole number is no float
 
 
@@ -41,10 +42,19 @@ class Ledger:
         """Write an event down. After a reset, a new ledger begins instead.
 
         Raises:
-            DriftpeakError: it answers a suggestion that is not out.
+            DriftpeakError: it answers a suggestion that is not out, asks with another number than
+                the next or for more than may be out, or its time cannot be compared.
         """
+        if isinstance(event, TIMED) and self.kind not in (None, event.kind):
+            raise DriftpeakError(f"an event counts time in {event.kind}, the study in {self.kind}")
         match event:
             case happened.Asked():
+                self.check_room(1)
+                if event.id != self.asked + 1:
+                    raise DriftpeakError(
+                        f"an event is suggestion {event.id}, after {self.asked}: events must be "
+                        "applied once each, in order"
+                    )
                 self.asked = event.id
                 self.pending[event.id] = Outstanding(event.parameters, event.time)
             case happened.Told():
@@ -53,7 +63,7 @@ class Ledger:
                 self.history.append(Observation.of(event))
             case happened.Cancelled():
                 self._settle(event.id)
-        if isinstance(event, happened.Asked | happened.Told | happened.Answered):
+        if isinstance(event, TIMED):
             self.kind = event.kind
         # answers come before the decision at their time, which is still to be made
         if isinstance(event, happened.Asked | happened.Told):
@@ -148,9 +158,22 @@ class Ledger:
 
     @classmethod
     def load(cls, written: dict[str, Any]) -> "Ledger":
-        """What `save` wrote."""
+        """What `save` wrote.
+
+        Raises:
+            DriftpeakError, LookupError, TypeError, ValueError, AttributeError: something else.
+        """
         self = cls(written["asked"])
         self.kind, self.latest = written["kind"], written["latest"]
-        self.pending = {int(n): Outstanding(*one) for n, one in written["pending"].items()}
+        if self.latest is not None:
+            check_number(self.latest, self.kind)
+        for number, (parameters, time) in written["pending"].items():
+            # as events they are checked
+            asked = happened.Asked(int(number), time, self.kind or "steps", parameters)
+            if not (last := max(self.pending, default=0)) < asked.id <= self.asked:
+                raise DriftpeakError(f"suggestion {asked.id} is out after {last}")
+            self.pending[asked.id] = Outstanding(asked.parameters, asked.time)
+        if not (whole(self.asked) and self.asked >= 0 and len(self.pending) <= PENDING):
+            raise DriftpeakError(f"{len(self.pending)} suggestions of {self.asked} are out")
         self.history.extend(map(Observation.from_list, written["history"]))
         return self

@@ -24,6 +24,7 @@ present, so that the memory cannot collapse to the newest two points, which nois
 best.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -35,6 +36,7 @@ from jaxtyping import Array
 from scipy.optimize import minimize
 
 from driftpeak._types import AnyArray, Scalar, Vector
+from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive, shown
 from driftpeak.live.gp import Model, Places, factor, whitened
 
 EVALUATIONS = 12
@@ -220,3 +222,31 @@ def _with_timescale(vector: Vector, timescale: float) -> Vector:
 def _evaluate(problem: Any, vector: Vector) -> tuple[float, Vector]:
     value, slope = cost_and_slope(jnp.asarray(vector), *problem)
     return float(value), np.asarray(slope)
+
+
+def check_lesson(values: dict[str, Any], motions: Sequence[str], dimension: int) -> None:
+    """Refuse what no lesson can have been.
+
+    Raises:
+        DriftpeakError: a number that is missing, of another kind, or cannot be one of a process.
+    """
+    try:
+        finite("centre", values["centre"])
+        for name in ("scale", "pace"):
+            positive(name, values[name])
+        for motion in motions:
+            found = values["motions"][motion]
+            finite("level", found["level"])
+            for name in ("variance", "noise_variance", "timescale"):
+                positive(name, found[name])
+            if len(found["lengthscale"]) != dimension:
+                raise DriftpeakError(f"{dimension} columns have as many lengthscales")
+            for one in found["lengthscale"]:
+                positive("lengthscale", one)
+            float(found["log_density"])
+        at_least_integer("since", values.get("since", 0), 0)
+        for time, reward in values.get("doubted", []):
+            finite("the time of a doubted reward", time)
+            finite("a doubted reward", reward)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise DriftpeakError(f"this is nothing that could be learned: {shown(error)}") from None

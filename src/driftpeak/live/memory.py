@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from driftpeak._types import Vector
+from driftpeak.errors import DriftpeakError
 from driftpeak.live.gp import Places
 
 SIZES = (32, 128, 512, 2048)  # numbers of places for which programs are compiled
@@ -47,6 +48,26 @@ class Memory:
     def size(self) -> int:
         """How many places to compute with."""
         return size_for(len(self), self.capacity)
+
+    def load(self, rows: Any, rewards: Any, times: Any, doubted: Any) -> None:
+        """Hold these instead.
+
+        Raises:
+            DriftpeakError: arrays that cannot be those of a memory.
+        """
+        count = len(times)
+        shapes = ((count, self.rows.shape[1]), (count,), (count,), (count,))
+        found = (rows, rewards, times, doubted)
+        kinds = (*["f"] * 3, "b")
+        if (
+            count > self.capacity
+            or any(one.shape != shape for one, shape in zip(found, shapes, strict=True))
+            or any(one.dtype.kind != kind for one, kind in zip(found, kinds, strict=True))
+            or not all(np.isfinite(one).all() for one in found)
+            or (np.diff(times) < 0).any()
+        ):
+            raise DriftpeakError("these arrays are no observations")
+        self.rows, self.rewards, self.times, self.doubted = rows, rewards, times, doubted
 
     def insert(self, row: Vector, reward: float, time: float) -> int:
         """One more observation, believed, after those of the same time; its place."""

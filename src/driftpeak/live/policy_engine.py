@@ -15,14 +15,15 @@ from jaxtyping import Array
 
 from driftpeak._types import Scalar, Vector
 from driftpeak.errors import DriftpeakError
-from driftpeak.forgetting import AtMost
 from driftpeak.live.coding import FiniteCoding
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
+from driftpeak.live.ledger import PENDING
 from driftpeak.live.space import ParameterValues
 from driftpeak.numerics.precision import check_digits
 from driftpeak.policies import Policy
 from driftpeak.policies.player import REFRESH, Player, Prediction, Query, State
 from driftpeak.simulation.programs import random_keys
+from driftpeak.times import AtMost
 
 LARGEST = 1e100  # of a reward: no sum of squares of them overflows
 KEPT = 256  # steps that something late can still be put between
@@ -89,11 +90,13 @@ class PolicyEngine(Engine):
                 "a larger horizon"
             )
         state, time = self.head, max(time, self.latest)
-        for one in sorted(pending, key=lambda one: one.time):
+        if pending:
             # as if each had brought what is expected of it: the next goes elsewhere
-            then = max(one.time, self.latest)
-            point = self.coding.number(one.parameters)
-            state = _imagine(self.player, state, point, then)
+            points, times = np.zeros(PENDING, int), np.zeros(PENDING)
+            for place, one in enumerate(sorted(pending, key=lambda one: one.time)):
+                points[place] = self.coding.number(one.parameters)
+                times[place] = max(one.time, self.latest)
+            state = _imagine(self.player, state, points, times, len(pending))
         return self.coding.at(int(_ask(self.player, state, time)[1]))
 
     def asked(self, time: float) -> None:
@@ -296,9 +299,17 @@ def _tell(player: Player[State], state: State, point: Query, reward: Scalar, tim
 
 
 @jax.jit
-def _imagine(player: Player[State], state: State, point: Query, time: Scalar) -> State:
-    expected = player.predict(state, time)
-    return state if expected is None else player.tell(state, point, expected.mean[point], time)
+def _imagine(
+    player: Player[State], state: State, points: Array, times: Array, count: Array
+) -> State:
+    """The first `count` points, one after another, bring what is expected of them."""
+
+    def step(number: Array, state: State) -> State:
+        point, time = points[number], times[number]
+        expected = player.predict(state, time)
+        return state if expected is None else player.tell(state, point, expected.mean[point], time)
+
+    return jax.lax.fori_loop(0, count, step, state)
 
 
 @jax.jit
@@ -338,6 +349,9 @@ def _plain(leaf: Array) -> Array:
 
 
 def _like(found: np.ndarray, leaf: Array) -> Array:
+    expected = np.asarray(_plain(leaf))
+    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+        raise DriftpeakError(f"an array of shape {found.shape} where {expected.shape} is kept")
     return jax.random.wrap_key_data(jnp.asarray(found)) if _is_key(leaf) else jnp.asarray(found)
 
 

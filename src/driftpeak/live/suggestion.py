@@ -114,7 +114,7 @@ class Observation:
 
     @staticmethod
     def from_list(written: list[Any]) -> "Observation":
-        """What `to_list` wrote."""
-        *fields, expected = written
-        values = dict(zip(Observation.__dataclass_fields__, fields, strict=False))
-        return Observation(**values, expected=None if expected is None else tuple(expected))
+        """What `to_list` wrote; what an event cannot say is refused."""
+        number, parameters, reward, time, kind, expected = written
+        expected = None if expected is None else tuple(expected)
+        return Observation.of(Told(number, time, kind, parameters, reward, expected))

@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from driftpeak._types import AnyArray, Scalar
-from driftpeak.forgetting import Times
 from driftpeak.theory.side_queries import checked_share, side_query_windows
+from driftpeak.times import Times
 
 
 class Timing(eqx.Module):

@@ -40,16 +40,15 @@ from driftpeak.bank import (
     ScaleState,
     SmoothMotion,
 )
-from driftpeak.beliefs import median_step
 from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
 from driftpeak.features import Features, pivoted_cholesky
-from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.priors import Prior
 from driftpeak.profiles import Profile
+from driftpeak.times import AtMost, TimesLike, median_step
 
 AutoAcquisition = Literal["ucb", "influence"]
 DRIFTS = (0.0, 0.001, 0.004, 0.016, 0.064, 0.25)

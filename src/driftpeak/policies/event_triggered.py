@@ -12,13 +12,13 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import unit_interval
-from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import GPUCB, Options
 from driftpeak.policies.wrapping import WrappedState, Wrapping
 from driftpeak.priors import Prior
+from driftpeak.times import AtMost, TimesLike
 
 
 class ETGPUCB(Recorded, Policy):

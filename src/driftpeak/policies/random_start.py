@@ -11,10 +11,10 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, at_least_integer
-from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.policies.player import Query
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrapping import WrappedState, Wrapping
+from driftpeak.times import AtMost, TimesLike
 
 
 class RandomStart(Policy):

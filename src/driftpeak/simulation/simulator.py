@@ -11,10 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from driftpeak.beliefs import check_times
 from driftpeak.environments import Environment
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
-from driftpeak.forgetting import Times, TimesLike
 from driftpeak.numerics.precision import check_digits, double_precision
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Player, Policy
@@ -33,6 +31,7 @@ from driftpeak.simulation.programs import (
 )
 from driftpeak.simulation.progress import Advance, progress_bar
 from driftpeak.simulation.record import Record
+from driftpeak.times import Times, TimesLike, check_times
 
 MEMORY_BUDGET = 2**30
 BLOCK = 1024  # steps in one compiled call, at most

@@ -1,0 +1,74 @@
+"""Suggestions that are out and not yet told, as a Gaussian process imagines them.
+
+All of them count, in the order in which they went out. They are added in blocks; a block depends on
+the observations and on the blocks before it alone. So the blocks that were added for the last
+suggestion are there for the next one, and what was kept equals what is computed anew to the last
+digit, in whatever process.
+"""
+
+import jax
+import numpy as np
+
+from driftpeak.live import gp
+from driftpeak.live.coding import Coding
+from driftpeak.live.engine import Outstanding
+from driftpeak.live.ledger import PENDING
+from driftpeak.live.memory import places
+
+BLOCK = 32  # suggestions that are added at once
+SIZES = (BLOCK, 128, 512, 1024)  # numbers of places for which programs are compiled
+assert SIZES[-1] >= PENDING
+
+
+class Ahead:
+    """The suggestions that are out, for as long as nothing is told."""
+
+    def __init__(self, coding: Coding) -> None:
+        self.coding = coding
+        self._known: gp.Known | None = None  # what the kept blocks go on from
+        self._added: list[Outstanding] = []  # in these blocks
+        self._imagined: gp.Imagined | None = None
+
+    def imagined(
+        self, model: gp.Model, known: gp.Known, pending: list[Outstanding], origin: float
+    ) -> gp.Imagined | None:
+        """What is out, imagined after what is known; None if nothing is out.
+
+        Arguments:
+            pending: oldest first.
+            origin: the time from which `known` counts.
+        """
+        if not pending:
+            return None
+        size = next(size for size in SIZES if size >= len(pending))
+        whole = len(pending) // BLOCK * BLOCK
+        if not self._goes_on(known, pending[:whole], size):
+            self._known, self._added = known, []
+            self._imagined = gp.nothing_imagined(known, size)
+        for start in range(len(self._added), whole, BLOCK):
+            block = pending[start : start + BLOCK]
+            self._imagined = self._with(model, block, origin)
+            self._added = [*self._added, *block]
+        # the last block may still grow
+        return (
+            self._with(model, pending[whole:], origin) if whole < len(pending) else self._imagined
+        )
+
+    def _goes_on(self, known: gp.Known, whole: list[Outstanding], size: int) -> bool:
+        kept = self._imagined is not None and len(self._imagined.places.times) == size
+        same = zip(self._added, whole, strict=False)
+        return (
+            kept
+            and self._known is known
+            and len(self._added) <= len(whole)
+            and all(one is other for one, other in same)
+        )
+
+    def _with(self, model: gp.Model, block: list[Outstanding], origin: float) -> gp.Imagined:
+        rows = np.array([self.coding.row(one.parameters) for one in block])
+        times = np.array([one.time for one in block]) - origin
+        added = places(rows, times, BLOCK)
+        return _imagine(model, self._known, self._imagined, len(self._added), added)
+
+
+_imagine = jax.jit(gp.imagine)
