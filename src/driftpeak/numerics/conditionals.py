@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array
 
@@ -48,7 +49,7 @@ def lockstep(function: Callable[[Given, State], Result], shared: Given, own: Sta
 
 
 def on_demand(
-    needed: Scalar,
+    needed: Scalar | np.bool,
     function: Callable[[State, Given], State],
     current: State,
     inputs: Given,
