@@ -17,8 +17,8 @@ from driftpeak.cli import app
 from driftpeak.cli.plan_report import shown, summary
 from driftpeak.theory.measured import measured
 from driftpeak.theory.planner import fill_in, plan
-from driftpeak.theory.rates import Setting
 from driftpeak.theory.schedules import elimination_period, markov_restart_period, window_length
+from driftpeak.theory.setting import Setting
 
 NAMES = {
     "auto", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb", "ui-gp-ucb", "r-perp",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import driftpeak as dp
 from driftpeak.theory.gains import gain_rate
-from driftpeak.theory.rates import RATES, Setting, applicable, rates
+from driftpeak.theory.rates import RATES, applicable, rates
 from driftpeak.theory.regimes import (
     regime,
     side_queries_needed,
@@ -17,6 +17,7 @@ from driftpeak.theory.regimes import (
     w_sparq_queries,
 )
 from driftpeak.theory.schedules import elimination_period
+from driftpeak.theory.setting import Setting
 from driftpeak.theory.side_queries import side_query_windows
 
 smooth = st.floats(0.51, 30.0)

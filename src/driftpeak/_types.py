@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float
 
-Scalar = Any
+AnyArray = Array | np.ndarray[Any, np.dtype[Any]]
+"""Numbers in a field of a module: NumPy's on the host, JAX's inside a program."""
+
+Scalar = AnyArray | np.number[Any] | int | float
 """A real number; inside JAX an array of one, or what stands for it while a program is traced."""
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.features import Features
 from driftpeak.numerics.precision import double_precision
@@ -38,25 +39,25 @@ class Design(NamedTuple):
 
 
 class _Iterate(NamedTuple):
-    weights: Any
-    inverse: Any  # S^-1
-    leverage: Any  # h
+    weights: Array
+    inverse: Array  # S^-1
+    leverage: Array  # h
 
 
 class _Search(NamedTuple):
     iterate: _Iterate
-    gap: Any
-    round: Any
-    stalled: Any
+    gap: Array
+    round: Array
+    stalled: Array
 
 
 def maximise(
     features: Float[Array, "n p"],
-    regulariser: Any,
+    regulariser: Scalar,
     cost: Float[Array, " n"],
     allowed: Bool[Array, " n"],
     start: Float[Array, " n"],
-    tolerance: Any,
+    tolerance: Scalar,
 ) -> Design:
     """The best distribution on the `allowed` points, to a duality gap of `tolerance` nats.
 
@@ -69,12 +70,12 @@ def maximise(
         inverse = jnp.linalg.inv(information)
         return _Iterate(weights, inverse, ((features @ inverse) * features).sum(axis=1))
 
-    def gap_of(iterate: _Iterate) -> Any:
+    def gap_of(iterate: _Iterate) -> Array:
         gradient = iterate.leverage - cost
         best = jnp.where(allowed, gradient, -jnp.inf).max()
         return best - iterate.weights @ gradient
 
-    def unfinished(search: _Search) -> Any:
+    def unfinished(search: _Search) -> Array:
         return (search.gap > tolerance) & (search.round < ROUNDS) & ~search.stalled
 
     def improve(search: _Search) -> _Search:
@@ -102,7 +103,7 @@ def maximise(
 
 
 def greedy_start(
-    features: Float[Array, "n p"], regulariser: Any, allowed: Bool[Array, " n"]
+    features: Float[Array, "n p"], regulariser: Scalar, allowed: Bool[Array, " n"]
 ) -> Float[Array, " n"]:
     """As many points as features, one by one the allowed point of largest leverage, equal weights.
 
@@ -124,12 +125,14 @@ def greedy_start(
     return jax.lax.fori_loop(0, rank, pick, begin)[0] / rank
 
 
-def _information_matrix(features: Any, regulariser: Any, weights: Any) -> Any:
+def _information_matrix(features: Array, regulariser: Scalar, weights: Array) -> Array:
     scaled = features.T * weights[None, :]
     return scaled @ features + regulariser * jnp.eye(features.shape[1])
 
 
-def _move(features: Any, cost: Any, allowed: Any, iterate: _Iterate) -> tuple[_Iterate, Any]:
+def _move(
+    features: Array, cost: Array, allowed: Array, iterate: _Iterate
+) -> tuple[_Iterate, Array]:
     r"""Move mass between the best pair of points; also returns the gain in the objective.
 
     Moving \(\eta\) from a to b changes the objective by
@@ -231,7 +234,7 @@ def balance(
 
 
 @jax.jit
-def _solve(features: Any, regulariser: Any, cost: Any, allowed: Any, tolerance: Any) -> Design:
+def _solve(features: Any, regulariser: Scalar, cost: Any, allowed: Any, tolerance: Any) -> Design:
     start = greedy_start(features, regulariser, allowed)
     return maximise(features, regulariser, cost, allowed, start, tolerance)
 

@@ -7,6 +7,7 @@ import math
 import textwrap
 from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -94,9 +95,9 @@ def at_least_integer(name: str, value: object, minimum: int) -> int:
     Raises:
         DriftpeakError: if it is not an integer of at least `minimum`.
     """
-    if not whole(value) or value < minimum:  # type: ignore[operator]
+    if not whole(value) or value < minimum:
         raise _rejected(name, value, f"be an integer of at least {minimum}")
-    return int(value)  # type: ignore[call-overload]
+    return int(value)
 
 
 def finite_array(name: str, value: object, ndim: int) -> npt.NDArray[np.float64]:
@@ -143,7 +144,7 @@ def _finite(name: str, value: object, accepted: str) -> float:
     return number
 
 
-def whole(value: object) -> bool:
+def whole(value: object) -> TypeGuard[int]:
     """Whether `value` is an integer, of Python or NumPy; a truth value and a duration are none."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
 

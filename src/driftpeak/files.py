@@ -94,7 +94,7 @@ def new_directory(directory: Path) -> Iterator[Path]:
 def write_results(
     directory: Path,
     runs: "xr.Dataset",
-    summary: dict[str, Any],
+    summary: dict[str, object],
     pictures: dict[str, Callable[[], Any]],
 ) -> None:
     """Write `results.nc`, `summary.json` and pictures (by names out of `RESULTS`, drawn here).

@@ -16,8 +16,8 @@ take `reference="now"`: the age is then counted from the moment of the decision.
 always count to now.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -36,17 +36,7 @@ from driftpeak.errors import (
     positive,
     unit_interval,
 )
-
-Times = np.ndarray[Any, np.dtype[np.float64]]
-TimesLike = int | Sequence[float] | np.ndarray[Any, np.dtype[Any]]
-"""Non-decreasing times, or an integer T for 1, 2, ..., T."""
-
-
-class AtMost(NamedTuple):
-    """So many decisions at the most, at times that nobody knows yet, with rewards in any order."""
-
-    decisions: int
-
+from driftpeak.times import Times
 
 Reference = Literal["newest", "now"]
 Reweighting = Literal["never", "scaling", "general"]

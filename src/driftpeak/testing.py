@@ -10,11 +10,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, PRNGKeyArray
 
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.errors import DriftpeakError
-from driftpeak.forgetting import AtMost, Times
 from driftpeak.numerics.precision import double_precision
 from driftpeak.policies import Doubling, Player, Policy, RandomStart
+from driftpeak.times import AtMost, Times
 
 STEPS = 24
 TRIALS = 3
@@ -100,12 +102,19 @@ def _check(policy: Policy, times: Times) -> None:
     _check_bad_reward(player, keys[0], values[0], times[0])
 
 
-def _smooth(points: int, times: Times) -> Any:
+def _smooth(points: int, times: Times) -> Array:
     """A function that moves smoothly, at every time."""
     return jnp.asarray(np.sin(3.0 * np.arange(points)[None, :] + 0.1 * times[:, None]))
 
 
-def _play(player: Player[Any], key: Any, values: Any, times: Any, answers: Any, taken: Any) -> Any:
+def _play(
+    player: Player[Any],
+    key: PRNGKeyArray,
+    values: Array,
+    times: Array,
+    answers: Array,
+    taken: Array,
+) -> Any:
     """One run in a compiled loop: it fails if the state changes its type.
 
     Arguments:
@@ -125,14 +134,19 @@ _trials = jax.jit(jax.vmap(_play, in_axes=(None, 0, None, None, None, 0)))
 
 
 def _together(
-    player: Player[Any], keys: Any, values: Any, times: Times, answers: bool, taken: Any = None
+    player: Player[Any],
+    keys: PRNGKeyArray,
+    values: Array,
+    times: Times,
+    answers: bool,
+    taken: AnyArray | None = None,
 ) -> Any:
     own = np.full((len(keys), len(times)), -1)
     given = jnp.asarray(own if taken is None else taken, int)
     return _trials(player, keys, values, jnp.asarray(times), answers, given)
 
 
-def _begin(player: Player[Any], key: Any, values: Any) -> Any:
+def _begin(player: Player[Any], key: PRNGKeyArray, values: Array) -> Any:
     state = player.init(key)
     if player.foresight == "all":
         state, _ = jax.lax.scan(lambda s, v: (player.inform(s, v), None), state, values)
@@ -141,7 +155,12 @@ def _begin(player: Player[Any], key: Any, values: Any) -> Any:
 
 @jax.jit
 def _one_step(
-    player: Player[Any], state: Any, value: Any, time: Any, answers: Any, instead: Any = -1
+    player: Player[Any],
+    state: Any,
+    value: Array,
+    time: Scalar,
+    answers: Scalar,
+    instead: Scalar = -1,
 ) -> Any:
     """The next state, the query, and the side queries before or after it."""
     if player.foresight == "present":
@@ -160,7 +179,7 @@ def _one_step(
     return state, (query, arms, wanted)
 
 
-def _look(player: Player[Any], state: Any, time: Any) -> Any:
+def _look(player: Player[Any], state: Any, time: Scalar) -> Any:
     """All that the player can show of what it thinks."""
     read = player.read(state)
     if read.keys() != player.readings.keys():
@@ -173,7 +192,9 @@ def _look(player: Player[Any], state: Any, time: Any) -> Any:
     return *shown, player.held(state, time), read
 
 
-def _check_side_queries(player: Player[Any], queries: Any, arms: Any, wanted: Any) -> None:
+def _check_side_queries(
+    player: Player[Any], queries: np.ndarray, arms: np.ndarray, wanted: np.ndarray
+) -> None:
     places = (*queries.shape, player.side_capacity)
     if arms.shape != places or wanted.shape != places or wanted.dtype != bool:
         raise AssertionError(
@@ -188,7 +209,9 @@ def _check_side_queries(player: Player[Any], queries: Any, arms: Any, wanted: An
             )
 
 
-def _play_by_hand(player: Player[Any], key: Any, values: Any, times: Times, answers: bool) -> Any:
+def _play_by_hand(
+    player: Player[Any], key: PRNGKeyArray, values: Array, times: Times, answers: bool
+) -> Any:
     """The queries of the same, step by step, with a refresh now and then."""
     state, queries = _begin(player, key, values), []
     for number, (value, time) in enumerate(zip(values, times, strict=True)):
@@ -204,7 +227,7 @@ def _refresh(player: Player[Any], state: Any) -> Any:
     return player.refresh(state)
 
 
-def _check_live(policy: Policy, keys: Any, steps: int) -> None:
+def _check_live(policy: Policy, keys: PRNGKeyArray, steps: int) -> None:
     """Prepared for any order, it must be the player that it is for known times."""
     regular = np.arange(1.0, steps + 1)
     # all at one time, as fast as a live system may go: nothing may fall out of memory unnoticed
@@ -231,7 +254,7 @@ def _check_live(policy: Policy, keys: Any, steps: int) -> None:
                 )
 
 
-def _check_draws(policy: Policy, keys: Any, steps: int) -> None:
+def _check_draws(policy: Policy, keys: PRNGKeyArray, steps: int) -> None:
     """A stretch of draws must not come again after the player has started afresh."""
     if policy.deterministic:
         return
@@ -272,7 +295,7 @@ def _shows(player: Player[Any], look: Callable[[Any, Any], Any]) -> bool:
     return jax.eval_shape(lambda key: look(player, player.init(key)), jax.random.key(0)) is not None
 
 
-def _check_bad_reward(player: Player[Any], key: Any, value: Any, time: float) -> None:
+def _check_bad_reward(player: Player[Any], key: PRNGKeyArray, value: Array, time: float) -> None:
     state = player.init(key)
     if player.foresight != "none":
         state = player.inform(state, value)
@@ -287,12 +310,12 @@ def _check_bad_reward(player: Player[Any], key: Any, value: Any, time: float) ->
             raise AssertionError(f"a reward of {bad} must be refused, or change nothing")
 
 
-def _equal(first: Any, second: Any) -> bool:
+def _equal(first: Array, second: Array) -> bool:
     if jnp.issubdtype(first.dtype, jax.dtypes.prng_key):
         first, second = jax.random.key_data(first), jax.random.key_data(second)
     return bool(jnp.array_equal(first, second))
 
 
-def _same(what: str, first: Any, second: Any) -> None:
+def _same(what: str, first: AnyArray, second: AnyArray) -> None:
     if not np.array_equal(first, second):
         raise AssertionError(f"{what} must make the same queries; got {first} and {second}")

@@ -220,7 +220,7 @@ class IGP(FrequentistWidth):
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         inside = self.gain(posterior) + 1 - jnp.log(self.delta)
-        return self.norm_bound + self.noise_scale * jnp.sqrt(2 * inside)
+        return jnp.asarray(self.norm_bound + self.noise_scale * jnp.sqrt(2 * inside))
 
 
 class Confidence(FrequentistWidth):
@@ -253,7 +253,8 @@ class Confidence(FrequentistWidth):
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         inside = 2 * self.gain(posterior) - 2 * jnp.log(self.delta)
-        return self.norm_bound + self.noise_scale * jnp.sqrt(inside / self.noise_variance)
+        root = jnp.sqrt(inside / self.noise_variance)
+        return jnp.asarray(self.norm_bound + self.noise_scale * root)
 
 
 class SlidingConfidence(Confidence):
@@ -283,7 +284,8 @@ class SlidingConfidence(Confidence):
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         inside = 2 * self.gain(posterior) + 2 * jnp.log(self.horizon / self.delta)
-        return self.norm_bound + self.noise_scale * jnp.sqrt(inside / self.noise_variance)
+        root = jnp.sqrt(inside / self.noise_variance)
+        return jnp.asarray(self.norm_bound + self.noise_scale * root)
 
 
 class Heteroscedastic(Width):
@@ -305,7 +307,7 @@ class Heteroscedastic(Width):
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         inside = jnp.log(2 / self.delta) + posterior.information
-        return self.norm_bound + jnp.sqrt(2 * inside)
+        return jnp.asarray(self.norm_bound + jnp.sqrt(2 * inside))
 
 
 class FixedDesign(Recorded, Width):

@@ -254,7 +254,8 @@ class Bank(eqx.Module):
         each = [_function(*kind) for kind in zip(self.motions, state, strict=True)]
         function = jax.tree.map(lambda *parts: jnp.concatenate(parts), *each)
         other = ~jnp.eye(k, dtype=bool)
-        joint = jnp.where(other, switching / (k - 1), 1 - switching) * weights[:, None]
+        change = jnp.asarray(switching)
+        joint = jnp.where(other, change / (k - 1), 1 - change) * weights[:, None]
         source = (joint / joint.sum(axis=0)[None]).T  # [j, i]: member j was member i
         kept, came = source.diagonal(), jnp.where(other, source, 0.0)
         came = came / jnp.maximum(came.sum(axis=1), TINY)[:, None]

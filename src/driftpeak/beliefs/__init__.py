@@ -1,6 +1,6 @@
 """GP regression under a forgetting rule: one posterior, computed in the cheapest of four ways."""
 
-from driftpeak.beliefs.choice import FORMS, Form, check_form, check_times, make_belief, median_step
+from driftpeak.beliefs.choice import FORMS, Form, check_form, make_belief
 from driftpeak.beliefs.function_space import Dense, Triangular
 from driftpeak.beliefs.kalman import Kalman
 from driftpeak.beliefs.posterior import Belief, Posterior
@@ -19,7 +19,5 @@ __all__ = [
     "Sliding",
     "Triangular",
     "check_form",
-    "check_times",
     "make_belief",
-    "median_step",
 ]

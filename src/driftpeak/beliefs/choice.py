@@ -27,8 +27,9 @@ from driftpeak.beliefs.reweighted import Remembering, Scaling
 from driftpeak.beliefs.sliding import Sliding, step_cost
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
-from driftpeak.forgetting import AtMost, Forgetting, Times, TimesLike
+from driftpeak.forgetting import Forgetting
 from driftpeak.priors import Prior
+from driftpeak.times import AtMost, TimesLike, check_times
 
 Form = Literal["auto", "feature-space", "function-space"]
 MOST_DENSE = 10_000
@@ -95,34 +96,6 @@ def make_belief(
     if forgetting.window is not None:
         return Sliding(prior, forgetting, features, capacity)
     return Kalman(prior, forgetting, features)
-
-
-def check_times(times: TimesLike | AtMost) -> Times:
-    """Times as a float64 array; an integer T, and times not known yet, mean 1, 2, ..., T.
-
-    Raises:
-        DriftpeakError: none at all, not finite, or decreasing.
-    """
-    times = times.decisions if isinstance(times, AtMost) else times
-    steps = np.arange(1.0, times + 1) if isinstance(times, int | np.integer) else times
-    array = np.asarray(steps)
-    numbers = array.ndim == 1 and len(array) > 0 and array.dtype.kind in "iuf"
-    if not numbers or not np.isfinite(array).all():
-        raise DriftpeakError("times must be a non-empty list of finite numbers, or how many")
-    array = array.astype(np.float64)
-    if (np.diff(array) < 0).any():
-        place = int(np.flatnonzero(np.diff(array) < 0)[0])
-        raise DriftpeakError(
-            f"times must not decrease; {array[place]:g} is followed by {array[place + 1]:g}"
-        )
-    return array
-
-
-def median_step(times: TimesLike | AtMost) -> float:
-    """The median distance of times that differ; 1 if there is none: what a step is."""
-    steps = np.diff(check_times(times))
-    steps = steps[steps > 0]
-    return float(np.median(steps)) if len(steps) else 1.0
 
 
 def _break_even_rank(forgetting: Forgetting, points: int, capacity: int) -> int:

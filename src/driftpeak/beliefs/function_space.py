@@ -99,7 +99,7 @@ class Triangular(Belief[TriangularState]):
         self, state: TriangularState, arm: Scalar, reward: Scalar, time: Scalar
     ) -> TriangularState:
         c, kept = self._elapse(state, time)
-        mean, variance = c * state.mean, fade(c, state.variance, self.prior.variance)
+        mean, variance = state.mean * c, fade(c, state.variance, self.prior.variance)
         count = jnp.where(kept, state.observations, 0)
         noise, prior_mean = self.prior.noise_variance, jnp.asarray(self.prior.mean)
         correlation = self._correlation(state, time)

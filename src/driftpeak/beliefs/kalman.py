@@ -103,7 +103,7 @@ class Kalman(Belief[KalmanState]):
     def sample(self, state: KalmanState, time: Scalar, key: PRNGKeyArray) -> Values:
         c, _ = self._elapse(state, time)
         covariance = fade(c, state.weight_covariance, jnp.eye(len(state.weight_mean)))
-        weights = draw(c * state.weight_mean, covariance, key)
+        weights = draw(state.weight_mean * c, covariance, key)
         return self.prior.mean + self.prior.features @ weights
 
     def refresh(self, state: KalmanState) -> KalmanState:

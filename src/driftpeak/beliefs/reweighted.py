@@ -106,15 +106,15 @@ class Scaling(Reweighted[ScalingState]):
         features = jnp.asarray(self.prior.features)
         number = state.observations % RECENT
         place = features.shape[1] + number
-        rows = (factor * state.rows).at[place].set(root * features[arm])
-        targets = (factor * state.targets).at[place].set(root * residual)
+        rows = (state.rows * factor).at[place].set(root * features[arm])
+        targets = (state.targets * factor).at[place].set(root * residual)
         full = number == RECENT - 1
         rows, targets = on_demand(full, _condensed, (rows, targets), None, together=True)
         return ScalingState(rows, targets, stamp, state.observations + 1)
 
     def gathered(self, state: ScalingState, time: Scalar) -> Gathered:
         factor = self._fade(state, self.forgetting.present(state.newest, time))
-        return Gathered(factor * state.rows, factor * state.targets, state.observations)
+        return Gathered(state.rows * factor, state.targets * factor, state.observations)
 
     def _fade(self, state: ScalingState, present: Scalar) -> Scalar:
         """The square root of the weight of what was newest."""

@@ -92,7 +92,9 @@ class Sliding(Belief[SlidingState]):
     @property
     def window(self) -> Scalar:
         """How many observations count, the newest ones."""
-        return self.forgetting.window
+        length = self.forgetting.window
+        assert length is not None
+        return length
 
     def init(self) -> SlidingState:
         require_double_precision()

@@ -79,8 +79,11 @@ def ask(
     ] = None,
 ) -> None:
     """Where to sample next: id, time and parameters."""
-    found = _load(store, name).ask(_time(time), count)
-    _print(_suggestion(found) if count is None else [_suggestion(one) for one in found])
+    optimizer, when = _load(store, name), _time(time)
+    if count is None:
+        _print(_suggestion(optimizer.ask(when)))
+    else:
+        _print([_suggestion(one) for one in optimizer.ask(when, count)])
 
 
 @live_app.command()

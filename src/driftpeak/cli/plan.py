@@ -65,7 +65,7 @@ def plan(
     from driftpeak.named.settings import make_kernel
     from driftpeak.theory.planner import fill_in
     from driftpeak.theory.planner import plan as make_plan
-    from driftpeak.theory.rates import Setting
+    from driftpeak.theory.setting import Setting
 
     kernel = make_kernel(problem.kernel, problem.nu, lengthscale=1.0)
     horizon, variation, drift = problem.horizon, problem.variation, problem.drift

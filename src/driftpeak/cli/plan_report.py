@@ -4,7 +4,6 @@ import dataclasses
 import math
 import os
 import sys
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -15,7 +14,7 @@ from driftpeak.theory.measured import HORIZON, SOURCE
 from driftpeak.theory.planner import Advice, Plan
 
 
-def summary(plan: Plan) -> dict[str, Any]:
+def summary(plan: Plan) -> dict[str, object]:
     """The plan as what JSON can hold; what does not exist or is infinite is None."""
     setting = plan.setting
     return {
@@ -77,7 +76,7 @@ def _width() -> int | None:
     return None if sys.stdout.isatty() or "COLUMNS" in os.environ else 80
 
 
-def _row(advice: Advice) -> dict[str, Any]:
+def _row(advice: Advice) -> dict[str, object]:
     return {
         "policy": advice.policy,
         "measure": advice.measure,
@@ -97,7 +96,7 @@ def _row(advice: Advice) -> dict[str, Any]:
     }
 
 
-def _bound(bound: Bound) -> dict[str, Any]:
+def _bound(bound: Bound) -> dict[str, object]:
     failed = [str(condition) for condition in bound.failed]
     order = None if bound.value is None else json_number(bound.value)
     return {"order": order, "source": bound.source, "failed": failed}

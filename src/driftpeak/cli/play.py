@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -163,7 +163,7 @@ class World:
     noise_variance: Annotated[float, typer.Option(help="Of one observation.")] = 0.01
     drift: Annotated[float, typer.Option(help="Of the markov environment.")] = 0.01
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """For the record: what counted."""
         kernel = self.kernel if self.kernel == "se" else f"{self.kernel}, nu={self.nu:g}"
         drift = self.drift if self.environment == "markov" else None

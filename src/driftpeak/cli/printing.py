@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ def note(text: str) -> None:
 def report(
     command: str,
     runs: "xr.Dataset",
-    settings: dict[str, Any],
+    settings: dict[str, object],
     kept: Results,
     *,
     title: str,
@@ -60,7 +60,7 @@ def report(
     if kept.output is not None:
         from driftpeak.plots import belief_figure, regret_figure, track_figure
 
-        pictures: dict[str, Any] = {
+        pictures: dict[str, Callable[[], Any]] = {
             "regret.png": lambda: regret_figure(runs, title=title, independent_trials=independent)
         }
         if table_data:

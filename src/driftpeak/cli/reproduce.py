@@ -4,7 +4,7 @@ import json
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -108,7 +108,7 @@ def reproduce(
 
 def _run(
     ids: list[str] | None, size: Size, workers: Workers, kept: Results, tell: "Told"
-) -> dict[str, Any]:
+) -> dict[str, object]:
     from driftpeak.experiments.running import registry, reproduce, runner
 
     if not ids:

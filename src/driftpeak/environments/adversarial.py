@@ -62,7 +62,7 @@ class MovingBump(Environment[BumpState]):
     """
 
     bumps: Any
-    noise_variance: Any
+    noise_variance: Scalar
     period: int = eqx.field(static=True)
     height: float = eqx.field(static=True)
     norm: float = eqx.field(static=True)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from driftpeak._types import Scalar, Values
+from driftpeak._types import AnyArray, Scalar, Values
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment, State
 from driftpeak.errors import DriftpeakError, finite_array, positive
@@ -18,9 +18,9 @@ from driftpeak.priors import Prior
 class Bounded(Environment[State]):
     """A function within +-`peak`; with a `reward_limit`, rewards within that. Base class."""
 
-    noise_variance: Any
-    peak: Any
-    reward_limit: Any
+    noise_variance: Scalar
+    peak: Scalar
+    reward_limit: Scalar | None
 
     def _bound(self, prior: Prior, peak: float, reward_limit: float | None) -> None:
         self.noise_variance = np.float64(prior.noise_variance)
@@ -52,8 +52,8 @@ class SignSwitches(Bounded[Values]):
         DriftpeakError: changes that do not increase, peak not positive, a limit not above it.
     """
 
-    features: Any
-    changes: Any
+    features: AnyArray
+    changes: AnyArray
 
     def __init__(
         self, prior: Prior, *, changes: Any, peak: float = 0.8, reward_limit: float | None = None
@@ -67,7 +67,7 @@ class SignSwitches(Bounded[Values]):
     def init(self, key: PRNGKeyArray) -> Values:
         weights = jax.random.normal(key, (self.features.shape[1],), dtype=float)
         values = jnp.asarray(self.features) @ weights
-        return self.peak * values / jnp.abs(values).max()
+        return values * self.peak / jnp.abs(values).max()
 
     def step(self, state: Values, time: Scalar) -> tuple[Values, Values]:
         odd = jnp.sum(time > self.changes) % 2 == 1
@@ -90,10 +90,10 @@ class MovingCosine(Bounded[Values]):
             times missing, a number out of range.
     """
 
-    points: Any  # (n, d)
-    times: Any
-    phases: Any
-    frequency: Any
+    points: AnyArray  # (n, d)
+    times: AnyArray
+    phases: AnyArray
+    frequency: Scalar
     random_phase: bool = eqx.field(static=True)
 
     def __init__(
@@ -120,7 +120,7 @@ class MovingCosine(Bounded[Values]):
     def init(self, key: PRNGKeyArray) -> Values:
         direction = jax.random.normal(key, (self.points.shape[1],), dtype=float)
         direction = direction / jnp.sqrt((direction**2).sum())
-        values = self.frequency * jnp.asarray(self.points) @ direction
+        values = jnp.asarray(self.points) * self.frequency @ direction
         if not self.random_phase:
             return values
         turn = jax.random.uniform(jax.random.fold_in(key, 1), dtype=float)
@@ -128,4 +128,4 @@ class MovingCosine(Bounded[Values]):
 
     def step(self, state: Values, time: Scalar) -> tuple[Values, Values]:
         phase = jnp.interp(time, jnp.asarray(self.times), jnp.asarray(self.phases))
-        return state, self.peak * jnp.cos(state + phase)
+        return state, jnp.cos(state + phase) * self.peak

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive
 from driftpeak.priors import Prior
@@ -40,12 +40,12 @@ class MovingCoefficients(Environment[Centred]):
         DriftpeakError: no centre, more than points, one outside the domain, norm not positive.
     """
 
-    gram: Any
-    mean: Any
-    noise_variance: Any
-    fixed: Any
-    norm: Any
-    speed: Any
+    gram: AnyArray
+    mean: AnyArray
+    noise_variance: Scalar
+    fixed: AnyArray | None
+    norm: Scalar
+    speed: Scalar
     count: int = eqx.field(static=True)
 
     def __init__(

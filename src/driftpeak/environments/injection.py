@@ -1,7 +1,7 @@
 r"""The drift that uncertainty injection assumes: past values differ from present ones by
 \(\lambda\,c\,(t_2 - t_1)^\alpha\) in variance (M25 Assumption 2)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, finite
-from driftpeak.forgetting import Times
 from driftpeak.priors import Prior
+from driftpeak.times import Times
 
 
 class Paths(NamedTuple):
@@ -48,13 +48,13 @@ class InjectedDrift(Environment[Paths]):
         DriftpeakError: exponent outside (0, 2], slope negative, a point of variance 0.
     """
 
-    features: Any
-    scaled: Any  # features of the correlation
-    mean: Any
-    noise_variance: Any
-    exponent: Any
-    slope: Any
-    factor: Any  # (t, t) of the covariance of the drift at the times of the run
+    features: AnyArray
+    scaled: AnyArray  # features of the correlation
+    mean: AnyArray
+    noise_variance: Scalar
+    exponent: Scalar
+    slope: Scalar
+    factor: AnyArray  # (t, t) of the covariance of the drift at the times of the run
 
     def __init__(self, prior: Prior, *, exponent: float = 1.0, slope: float = 1.0) -> None:
         alpha = finite("exponent", exponent)
@@ -93,5 +93,6 @@ class InjectedDrift(Environment[Paths]):
 
     def step(self, state: Paths, time: Scalar) -> tuple[Paths, Float[Array, " n"]]:
         first, drifted = state.weights[0], state.weights[state.step + 1]
-        values = self.mean + self.features @ first + self.scaled @ drifted
+        mean, features, scaled = map(jnp.asarray, (self.mean, self.features, self.scaled))
+        values = mean + features @ first + scaled @ drifted
         return Paths(state.weights, state.step + 1), values

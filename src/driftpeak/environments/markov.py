@@ -1,13 +1,13 @@
 """B16's model of drift: a Gaussian process that forgets itself a little at every step."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.forgetting import Drift
 from driftpeak.priors import Prior
@@ -39,9 +39,9 @@ class MarkovDrift(Environment[MarkovState]):
         DriftpeakError: drift outside [0, 1].
     """
 
-    features: Any
-    mean: Any
-    noise_variance: Any
+    features: AnyArray
+    mean: AnyArray
+    noise_variance: Scalar
     rule: Drift
 
     def __init__(self, prior: Prior, *, drift: float) -> None:
@@ -59,5 +59,5 @@ class MarkovDrift(Environment[MarkovState]):
         key = jax.random.fold_in(state.key, state.step)
         fresh = jax.random.normal(key, state.weights.shape, dtype=float)
         weights = c * state.weights + jnp.sqrt(1 - c**2) * fresh
-        values = self.mean + self.features @ weights
+        values = jnp.asarray(self.mean) + jnp.asarray(self.features) @ weights
         return MarkovState(weights, jnp.asarray(time, float), state.step + 1, state.key), values

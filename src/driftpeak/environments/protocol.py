@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from driftpeak._types import Scalar
 from driftpeak.environments.noise import Noise
-from driftpeak.forgetting import Times
+from driftpeak.times import Times
 
 State = TypeVar("State")
 
@@ -22,7 +22,7 @@ State = TypeVar("State")
 class Environment(eqx.Module, Generic[State]):
     """A moving function, and the noise through which it is seen."""
 
-    noise_variance: eqx.AbstractVar[Any]
+    noise_variance: eqx.AbstractVar[Scalar]
     """Variance of the Gaussian noise that `simulate` adds to every reward."""
 
     @property

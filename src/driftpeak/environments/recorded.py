@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, finite_array
-from driftpeak.forgetting import Times
+from driftpeak.times import Times
 
 
 class RecordedRewards(Environment[Int[Array, ""]]):
@@ -24,8 +24,8 @@ class RecordedRewards(Environment[Int[Array, ""]]):
             a run longer than the table.
     """
 
-    rewards: Any
-    noise_variance: Any
+    rewards: AnyArray
+    noise_variance: Scalar
 
     def __init__(self, rewards: Any, *, noise_variance: float = 0.0) -> None:
         self.rewards = finite_array("rewards", rewards, 2).copy()

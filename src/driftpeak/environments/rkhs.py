@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array
 from driftpeak.priors import Prior
@@ -27,9 +27,9 @@ class Pieces(NamedTuple):
 class Piecewise(Environment[Pieces]):
     """Random RKHS functions, one per piece. Base class: subclasses say which holds when."""
 
-    gram: Any
-    mean: Any
-    noise_variance: Any
+    gram: AnyArray
+    mean: AnyArray
+    noise_variance: Scalar
     supports: int = eqx.field(static=True)
     pieces: int = eqx.field(static=True)
 
@@ -61,7 +61,7 @@ class AbruptSwitches(Piecewise):
         DriftpeakError: changes that do not increase, supports below 1.
     """
 
-    changes: Any
+    changes: AnyArray
 
     def __init__(self, prior: Prior, *, changes: Any, supports: int = 20) -> None:
         self.changes = finite_array("changes", changes, 1)
@@ -88,7 +88,7 @@ class SlowChange(Piecewise):
         DriftpeakError: horizon, segments or supports below 1.
     """
 
-    horizon: Any
+    horizon: Scalar
 
     def __init__(
         self, prior: Prior, *, horizon: float, segments: int = 1, supports: int = 20

@@ -2,14 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from driftpeak._types import Vector
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError, finite, nearest, shown, whole
-from driftpeak.live.space import ROUNDING, Box, check_names
+from driftpeak.live.space import ROUNDING, Box, ParameterValues, check_names
 
 Space = Box | Arms | Grid
 
@@ -37,7 +36,7 @@ class Coding(ABC):
         return len(self.levels)
 
     @abstractmethod
-    def row(self, parameters: Any) -> Vector:
+    def row(self, parameters: object) -> Vector:
         """The row of a setting, shape `(d,)`.
 
         Raises:
@@ -45,7 +44,7 @@ class Coding(ABC):
         """
 
     @abstractmethod
-    def clean(self, parameters: Any) -> dict[str, Any]:
+    def clean(self, parameters: object) -> ParameterValues:
         """A setting as it would be suggested: an int given for a float is a float.
 
         Raises:
@@ -53,7 +52,7 @@ class Coding(ABC):
         """
 
     @abstractmethod
-    def parameters(self, row: Vector) -> dict[str, Any]:
+    def parameters(self, row: Vector) -> ParameterValues:
         """The setting that belongs to a row, or the nearest."""
 
     def snap(self, rows: Vector) -> Vector:
@@ -77,15 +76,15 @@ class BoxCoding(Coding):
         self.levels = np.array([one.levels for one in each], float)
         self.categorical = np.array([one.categorical for one in each])
 
-    def row(self, parameters: Any) -> Vector:
+    def row(self, parameters: object) -> Vector:
         given = check_names(parameters, self.names)
         return np.array([one.encode(k, given[k]) for k, one in self.box.parameters.items()])
 
-    def clean(self, parameters: Any) -> dict[str, Any]:
+    def clean(self, parameters: object) -> ParameterValues:
         given = check_names(parameters, self.names)
         return {name: one.clean(name, given[name]) for name, one in self.box.parameters.items()}
 
-    def parameters(self, row: Vector) -> dict[str, Any]:
+    def parameters(self, row: Vector) -> ParameterValues:
         each = self.box.parameters.items()
         return {name: one.decode(float(u)) for (name, one), u in zip(each, row, strict=True)}
 
@@ -112,22 +111,22 @@ class FiniteCoding(Coding):
     def __len__(self) -> int:
         return len(self.pool)
 
-    def row(self, parameters: Any) -> Vector:
+    def row(self, parameters: object) -> Vector:
         return self.pool[self.number(parameters)]
 
-    def clean(self, parameters: Any) -> dict[str, Any]:
+    def clean(self, parameters: object) -> ParameterValues:
         return self.at(self.number(parameters))
 
-    def parameters(self, row: Vector) -> dict[str, Any]:
+    def parameters(self, row: Vector) -> ParameterValues:
         return self.at(int(np.argmin(((self.pool - row) ** 2).sum(axis=1))))
 
-    def at(self, number: int) -> dict[str, Any]:
+    def at(self, number: int) -> ParameterValues:
         """The setting with this number."""
         if self.named:
             return {"arm": self.domain.names[number]}
         return dict(zip(self.names, map(float, self.domain.points[number]), strict=True))
 
-    def number(self, parameters: Any) -> int:
+    def number(self, parameters: object) -> int:
         """The number of a setting: an arm by its name or number, a grid point by its coordinates.
 
         Raises:
@@ -136,7 +135,7 @@ class FiniteCoding(Coding):
         given = check_names(parameters, self.names)
         return self._arm(given["arm"]) if self.named else self._point(given)
 
-    def _arm(self, arm: Any) -> int:
+    def _arm(self, arm: object) -> int:
         if whole(arm):
             if not 0 <= int(arm) < len(self.pool):
                 raise DriftpeakError(
@@ -150,7 +149,7 @@ class FiniteCoding(Coding):
             )
         return self.numbers[arm]
 
-    def _point(self, given: Mapping[str, Any]) -> int:
+    def _point(self, given: Mapping[str, object]) -> int:
         wanted = np.array([finite(f"parameter {name!r}", given[name]) for name in self.names])
         points = self.domain.points
         with np.errstate(over="ignore"):

@@ -27,7 +27,7 @@ EXAMPLE = (
 )
 
 
-def space_to_data(space: Space) -> dict[str, Any]:
+def space_to_data(space: Space) -> dict[str, object]:
     """The space as a dictionary fit for JSON."""
     if isinstance(space, Box):
         each = space.parameters.items()
@@ -38,7 +38,7 @@ def space_to_data(space: Space) -> dict[str, Any]:
     return {"arms": arms, "names": list(space.names)}
 
 
-def space_from_data(data: Any) -> Space:
+def space_from_data(data: object) -> Space:
     """The space that a dictionary describes.
 
     Raises:
@@ -62,7 +62,7 @@ def space_from_data(data: Any) -> Space:
     raise DriftpeakError(f"a space is written as {EXAMPLE}; got {json.dumps(data)[:80]}")
 
 
-def _parameter_to_data(parameter: Parameter) -> dict[str, Any]:
+def _parameter_to_data(parameter: Parameter) -> dict[str, object]:
     kind = next(name for name, make in TYPES.items() if isinstance(parameter, make))
     given = attrs.asdict(parameter, recurse=False)
     return {"type": kind} | {

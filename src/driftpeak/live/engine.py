@@ -13,6 +13,7 @@ import numpy as np
 from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError
 from driftpeak.live.memory import Memory
+from driftpeak.live.space import ParameterValues
 
 Arrays = dict[str, np.ndarray]
 
@@ -20,14 +21,14 @@ Arrays = dict[str, np.ndarray]
 class Outstanding(NamedTuple):
     """A suggestion that is out and not yet told."""
 
-    parameters: dict[str, Any]
+    parameters: ParameterValues
     time: float
 
 
 class Peak(NamedTuple):
     """Where the function is expected to be largest, its mean there and its deviation."""
 
-    parameters: dict[str, Any]
+    parameters: ParameterValues
     mean: float
     deviation: float
 
@@ -36,7 +37,7 @@ class Engine(ABC):
     """Base class of engines."""
 
     @abstractmethod
-    def propose(self, number: int, time: float, pending: list[Outstanding]) -> dict[str, Any]:
+    def propose(self, number: int, time: float, pending: list[Outstanding]) -> ParameterValues:
         """Where to sample at `time`, as suggestion `number`."""
 
     @abstractmethod
@@ -51,11 +52,11 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def told(self, parameters: dict[str, Any], reward: float, time: float) -> None:
+    def told(self, parameters: ParameterValues, reward: float, time: float) -> None:
         """A reward came in."""
 
     @abstractmethod
-    def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
+    def expected(self, parameters: ParameterValues, time: float) -> tuple[float, float] | None:
         """Mean and deviation, noise included, of a reward at `time`; None if nothing is."""
 
     @abstractmethod
@@ -67,7 +68,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def belief(self, settings: list[dict[str, Any]], time: float) -> tuple[Vector, Vector]:
+    def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
         """Mean and deviation of the function at some settings."""
 
     @abstractmethod
@@ -116,12 +117,12 @@ class Engine(ABC):
         """Take over what was learned."""
         raise DriftpeakError("this policy learns no hyperparameters")
 
-    def consult(self, time: float) -> list[dict[str, Any]]:
+    def consult(self, time: float) -> list[ParameterValues]:
         """The side queries that the policy would make at `time`."""
         raise DriftpeakError("this policy makes no side queries")
 
     def answered(
-        self, queries: list[dict[str, Any]], answers: list[float | None], time: float
+        self, queries: list[ParameterValues], answers: list[float | None], time: float
     ) -> None:
         """An expert answered side queries; None where it did not."""
         raise DriftpeakError("this policy makes no side queries")

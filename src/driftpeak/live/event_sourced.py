@@ -29,7 +29,7 @@ class EventSourced(ABC):
     _sign: float  # of what the engine maximises
 
     @abstractmethod
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The arguments, as data that JSON can hold."""
 
     def begin(self) -> None:

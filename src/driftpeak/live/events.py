@@ -14,6 +14,7 @@ from typing import Any
 
 from driftpeak.errors import DriftpeakError, shown, whole
 from driftpeak.live.clock import Kind, check_number, plain_number
+from driftpeak.live.space import ParameterValues
 
 
 class Checked:
@@ -34,7 +35,7 @@ class Asked(Checked):
     id: int
     time: float
     kind: Kind
-    parameters: dict[str, Any]
+    parameters: ParameterValues
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Told(Checked):
     id: int | None
     time: float
     kind: Kind
-    parameters: dict[str, Any]
+    parameters: ParameterValues
     reward: float
     expected: tuple[float, float] | None = None
 
@@ -66,7 +67,7 @@ class Answered(Checked):
 
     time: float
     kind: Kind
-    queries: list[dict[str, Any]]
+    queries: list[ParameterValues]
     answers: list[float | None]
 
 
@@ -94,7 +95,7 @@ def _any(name: str, value: object) -> None:
 
 
 def _number(name: str, value: object) -> None:
-    if value is not None and not (whole(value) and value >= 1):  # type: ignore[operator]
+    if value is not None and not (whole(value) and value >= 1):
         raise DriftpeakError(f"{name} must be a whole number from 1 on; got {shown(value)}")
 
 

@@ -14,13 +14,14 @@ All arrays have a fixed number of places. Each place has a worth, by which the v
 is divided: 1, less where a rule forgets, 0 where there is no observation.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.bank.motions import HALF
 from driftpeak.kernels import Matern
 
@@ -36,24 +37,24 @@ HALF_LIFE = {MARKOV: np.log(2) / 2, MOMENTUM: 0.44519116201044684}
 class Model(NamedTuple):
     """The numbers of the process, in units of standardised rewards."""
 
-    level: Any  # the mean where and when nothing is known
-    lengthscale: Any  # (d,)
-    variance: Any
-    noise_variance: Any
-    timescale: Any
-    categorical: Any  # (d,) booleans
-    motion: Any = MARKOV  # STILL, MARKOV or MOMENTUM; an array of it inside JAX
+    level: Scalar  # the mean where and when nothing is known
+    lengthscale: AnyArray  # (d,)
+    variance: Scalar
+    noise_variance: Scalar
+    timescale: Scalar
+    categorical: AnyArray  # (d,) booleans
+    motion: Scalar = MARKOV  # STILL, MARKOV or MOMENTUM; an array of it inside JAX
 
-    def covariance(self, x: Any, y: Any) -> Any:
+    def covariance(self, x: AnyArray, y: AnyArray) -> Array:
         """Between two sets of rows at one time, shape `(m, n)`."""
         squared = jnp.zeros((len(x), len(y)))
         for column in range(x.shape[1]):
             gap = x[:, None, column] - y[None, :, column]
             apart = jnp.where(self.categorical[column], jnp.abs(gap) > 1e-9, gap**2)
             squared = squared + apart / self.lengthscale[column] ** 2
-        return self.variance * SHAPE.of_squared_distance(squared)
+        return SHAPE.of_squared_distance(squared) * self.variance
 
-    def correlation(self, elapsed: Any) -> Any:
+    def correlation(self, elapsed: Scalar) -> Array:
         """Of the function with itself after some time."""
         ages = jnp.abs(elapsed) / self.timescale
         moving = jnp.where(
@@ -65,23 +66,23 @@ class Model(NamedTuple):
 class Places(NamedTuple):
     """Observations, or suggestions that are out."""
 
-    rows: Any  # (c, d)
-    times: Any  # (c,)
-    worth: Any  # (c,)
+    rows: AnyArray  # (c, d)
+    times: AnyArray  # (c,)
+    worth: AnyArray  # (c,)
 
     @property
-    def used(self) -> Any:
+    def used(self) -> Array:
         """Which places count for anything, shape `(c,)`."""
-        return self.worth > 0
+        return jnp.asarray(self.worth) > 0
 
 
 class Known(NamedTuple):
     """What the observations say, ready to be asked."""
 
     places: Places
-    whiten: Any  # (c, c): inverse Cholesky factor of the observations' covariance
-    solved: Any  # (c,): inverse covariance times residuals
-    information: Any  # in nats
+    whiten: Array  # (c, c): inverse Cholesky factor of the observations' covariance
+    solved: Array  # (c,): inverse covariance times residuals
+    information: Array  # in nats
 
 
 class Imagined(NamedTuple):
@@ -92,11 +93,11 @@ class Imagined(NamedTuple):
     """
 
     places: Places
-    cross: Any  # (c, p): their covariance with the observations, whitened
-    whiten: Any  # (p, p)
+    cross: Array  # (c, p): their covariance with the observations, whitened
+    whiten: Array  # (p, p)
 
 
-def learn(model: Model, places: Places, rewards: Any) -> Known:
+def learn(model: Model, places: Places, rewards: AnyArray) -> Known:
     """Factor the covariance of the observations; `rewards` have shape `(c,)`."""
     root, lower, information = factor(model, places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
@@ -104,7 +105,9 @@ def learn(model: Model, places: Places, rewards: Any) -> Known:
     return Known(places, whiten, whiten.T @ (whiten @ (rewards - model.level)), information)
 
 
-def append(model: Model, known: Known, number: Any, row: Any, time: Any, rewards: Any) -> Known:
+def append(
+    model: Model, known: Known, number: Scalar, row: AnyArray, time: Scalar, rewards: AnyArray
+) -> Known:
     """One more observation of worth 1, in the free place `number`: a new row of the factor, O(c^2).
 
     `rewards` are those of all places.
@@ -115,22 +118,22 @@ def append(model: Model, known: Known, number: Any, row: Any, time: Any, rewards
     new = (-white @ known.whiten).at[number].add(1.0) / scale
     whiten = known.whiten.at[number].set(new)
     places = Places(
-        known.places.rows.at[number].set(row),
-        known.places.times.at[number].set(time),
-        known.places.worth.at[number].set(1.0),
+        jnp.asarray(known.places.rows).at[number].set(row),
+        jnp.asarray(known.places.times).at[number].set(time),
+        jnp.asarray(known.places.worth).at[number].set(1.0),
     )
     information = known.information + jnp.log(scale) - 0.5 * jnp.log(model.noise_variance)
     return Known(places, whiten, whiten.T @ (whiten @ (rewards - model.level)), information)
 
 
-def whitened(model: Model, places: Places) -> tuple[Any, Any]:
+def whitened(model: Model, places: Places) -> tuple[Array, Array]:
     """1 / noise deviation of every place, and I + K / noise."""
     root = jnp.sqrt(places.worth) / jnp.sqrt(model.noise_variance)
     among = _between(model, places, places)
     return root, jnp.eye(len(root)) + root[:, None] * among * root[None, :]
 
 
-def factor(model: Model, places: Places) -> tuple[Any, Any, Any]:
+def factor(model: Model, places: Places) -> tuple[Array, Array, Array]:
     """1 / noise deviation of every place, the factor of I + K / noise, half its log-determinant."""
     root, whole = whitened(model, places)
     lower = jnp.linalg.cholesky(whole)
@@ -144,7 +147,9 @@ def nothing_imagined(known: Known, size: int) -> Imagined:
     return Imagined(free, jnp.zeros((count, size)), jnp.zeros((size, size)))
 
 
-def imagine(model: Model, known: Known, imagined: Imagined, start: Any, block: Places) -> Imagined:
+def imagine(
+    model: Model, known: Known, imagined: Imagined, start: Scalar, block: Places
+) -> Imagined:
     """Add a block of b suggestions that are out, in the free places from `start` on.
 
     New rows of the inverse factor W of what the observations leave of the suggestions' covariance:
@@ -161,7 +166,7 @@ def imagine(model: Model, known: Known, imagined: Imagined, start: Any, block: P
     inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True) * root[None, :]
     rows = jax.lax.dynamic_update_slice(-inverse @ (white.T @ imagined.whiten), inverse, (0, start))
 
-    def put(into: Any, what: Any) -> Any:
+    def put(into: AnyArray, what: AnyArray) -> Array:
         return jax.lax.dynamic_update_slice_in_dim(into, what, start, axis=0)
 
     return Imagined(
@@ -171,14 +176,14 @@ def imagine(model: Model, known: Known, imagined: Imagined, start: Any, block: P
     )
 
 
-def mean(model: Model, known: Known, rows: Any, time: Any) -> Any:
+def mean(model: Model, known: Known, rows: AnyArray, time: Scalar) -> Array:
     """The mean at some rows, shape `(m,)`."""
-    return model.level + _across(model, known.places, rows, time).T @ known.solved
+    return _across(model, known.places, rows, time).T @ known.solved + model.level
 
 
 def posterior(
-    model: Model, known: Known, imagined: Imagined | None, rows: Any, time: Any
-) -> tuple[Any, Any]:
+    model: Model, known: Known, imagined: Imagined | None, rows: AnyArray, time: Scalar
+) -> tuple[Array, Array]:
     """Mean and deviation at some rows, both of shape `(m,)`."""
     across = _across(model, known.places, rows, time)
     white = known.whiten @ across
@@ -188,10 +193,10 @@ def posterior(
         variance = variance - jnp.sum((imagined.whiten @ further) ** 2, axis=0)
     # the least variance is that of rounding: a deviation of 0 has no derivative
     least = 1e-12 * model.variance
-    return model.level + across.T @ known.solved, jnp.sqrt(jnp.maximum(variance, least))
+    return across.T @ known.solved + model.level, jnp.sqrt(jnp.maximum(variance, least))
 
 
-def worth(model: Model, known: Known, time: Any) -> Any:
+def worth(model: Model, known: Known, time: Scalar) -> Array:
     """How much each observation alone, given all others, narrows the variance where it was made.
 
     Of the function at `time`: old observations and repeated ones are worth little. Shape `(c,)`;
@@ -204,12 +209,12 @@ def worth(model: Model, known: Known, time: Any) -> Any:
     return jnp.where(known.places.used, numerator / inverse.diagonal(), jnp.inf)
 
 
-def _across(model: Model, places: Places, rows: Any, time: Any) -> Any:
+def _across(model: Model, places: Places, rows: AnyArray, time: Scalar) -> Array:
     faded = model.correlation(time - places.times)
     return model.covariance(places.rows, rows) * faded[:, None]
 
 
-def _between(model: Model, some: Places, others: Places) -> Any:
+def _between(model: Model, some: Places, others: Places) -> Array:
     """The covariance of the function at some places and at others."""
     elapsed = some.times[:, None] - others.times[None, :]
     return model.covariance(some.rows, others.rows) * model.correlation(elapsed)

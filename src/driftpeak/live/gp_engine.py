@@ -17,6 +17,7 @@ from driftpeak.live.doubt import doubtful
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
 from driftpeak.live.lessons import check_lesson, default_model, most_probable, pace_of
 from driftpeak.live.memory import Memory, pad, places, size_for
+from driftpeak.live.space import ParameterValues
 from driftpeak.live.standardise import LINEAR, Standard
 from driftpeak.widths import ScaledLog, Width
 
@@ -189,7 +190,7 @@ class GPEngine(Engine):
         self._known, self._factored = known, len(held)
         return known
 
-    def propose(self, number: int, time: float, pending: list[Outstanding]) -> dict[str, Any]:
+    def propose(self, number: int, time: float, pending: list[Outstanding]) -> ParameterValues:
         if len(self.memory) + len(pending) < self.initial:
             return self.coding.parameters(self.searcher.first(number))
         return self.coding.parameters(self._search(number, time, pending, explore=1.0))
@@ -208,7 +209,7 @@ class GPEngine(Engine):
     def asked(self, time: float) -> None:
         pass  # what is out is the optimiser's to know
 
-    def told(self, parameters: dict[str, Any], reward: float, time: float) -> None:
+    def told(self, parameters: ParameterValues, reward: float, time: float) -> None:
         if len(self.memory) == self.policy.capacity:
             self._drop(max(time, self.origin))
         size = self.memory.size
@@ -295,7 +296,7 @@ class GPEngine(Engine):
         self.since_lesson = values.get("since", 0)
         self.memory.doubt(values.get("doubted", []))
 
-    def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
+    def expected(self, parameters: ParameterValues, time: float) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
             return None  # of so few rewards not even the scale is known
         mean, deviation = self._posterior(self.coding.row(parameters)[None], time)
@@ -310,7 +311,7 @@ class GPEngine(Engine):
         mean, deviation = self.standard.back(*self._posterior(row[None], time))
         return Peak(self.coding.parameters(row), float(mean[0]), float(deviation[0]))
 
-    def belief(self, settings: list[dict[str, Any]], time: float) -> tuple[Vector, Vector]:
+    def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
         rows = np.array([self.coding.row(one) for one in settings])
         rows = rows.reshape(-1, self.coding.dimension)
         return self.standard.back(*self._posterior(rows, time))
@@ -347,7 +348,7 @@ class GPEngine(Engine):
         kept = self._worths(time) * np.asarray(model.correlation(ages)) ** 2
         if self.rule is None:
             found["drift"] = float(-np.expm1(-2 / model.timescale))
-            found["half_life"] = float(model.timescale * gp.HALF_LIFE[model.motion])
+            found["half_life"] = float(model.timescale * gp.HALF_LIFE[int(model.motion)])
             found["motion"] = self.motion
             found["motion_probability"] = float(self.probabilities.max())
         return found | {

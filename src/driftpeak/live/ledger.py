@@ -11,6 +11,7 @@ from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, check_number, read_time, show_time
 from driftpeak.live.engine import Outstanding
 from driftpeak.live.events import Event
+from driftpeak.live.space import ParameterValues
 from driftpeak.live.suggestion import Observation
 
 HISTORY = 10_000
@@ -99,7 +100,7 @@ class Ledger:
             )
         return self.pending[number]
 
-    def oldest(self, parameters: dict[str, Any]) -> int | None:
+    def oldest(self, parameters: ParameterValues) -> int | None:
         """The number of the oldest suggestion of this setting that is out."""
         same = (n for n, one in self.pending.items() if one.parameters == parameters)
         return next(same, None)

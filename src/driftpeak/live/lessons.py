@@ -32,9 +32,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 from scipy.optimize import minimize
 
-from driftpeak._types import Vector
+from driftpeak._types import AnyArray, Scalar, Vector
 from driftpeak.errors import DriftpeakError, at_least_integer, shown
 from driftpeak.live.clock import plain_number
 from driftpeak.live.gp import Model, Places, factor, whitened
@@ -85,7 +86,7 @@ def default_model(dimension: int, categorical: np.ndarray, pace: float, motion: 
     return unpack(np.append(np.log(medians), 0.0), categorical, pace, motion)
 
 
-def unpack(vector: Any, categorical: Any, pace: Any, motion: Any) -> Model:
+def unpack(vector: AnyArray, categorical: AnyArray, pace: Scalar, motion: Scalar) -> Model:
     """The model of a vector: logarithms, and last the level."""
     numbers = (jnp if isinstance(vector, jax.Array) else np).exp(vector[:-1])
     *_, variance, noise, timescale = numbers
@@ -100,8 +101,13 @@ def pack(model: Model, pace: float) -> Vector:
 
 
 def cost(
-    vector: Any, places: Places, rewards: Any, categorical: Any, pace: Any, motion: Any
-) -> Any:
+    vector: AnyArray,
+    places: Places,
+    rewards: AnyArray,
+    categorical: AnyArray,
+    pace: Scalar,
+    motion: Scalar,
+) -> Array:
     """Minus the log posterior density, up to a constant."""
     model = unpack(vector, categorical, pace, motion)
     root, lower, half_logarithm = factor(model, places)
@@ -111,8 +117,13 @@ def cost(
 
 
 def cost_and_slope(
-    vector: Any, places: Places, rewards: Any, categorical: Any, pace: Any, motion: Any
-) -> tuple[Any, Any]:
+    vector: AnyArray,
+    places: Places,
+    rewards: AnyArray,
+    categorical: AnyArray,
+    pace: Scalar,
+    motion: Scalar,
+) -> tuple[Array, Array]:
     r"""The cost and its gradient.
 
     With \(C = I + K/\lambda\), residuals r and \(\beta = C^{-1} r\), that of
@@ -128,8 +139,13 @@ def cost_and_slope(
 # Two programs: one for both takes half as long again.
 @jax.jit
 def _value(
-    vector: Any, places: Places, rewards: Any, categorical: Any, pace: Any, motion: Any
-) -> tuple[Any, Any, Any]:
+    vector: AnyArray,
+    places: Places,
+    rewards: AnyArray,
+    categorical: AnyArray,
+    pace: Scalar,
+    motion: Scalar,
+) -> tuple[Array, Array, Array]:
     model = unpack(vector, categorical, pace, motion)
     root, lower, half_logarithm = factor(model, places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
@@ -143,22 +159,22 @@ def _value(
 @jax.jit
 @jax.grad
 def _slope(
-    vector: Any,
+    vector: AnyArray,
     places: Places,
-    rewards: Any,
-    categorical: Any,
-    pace: Any,
-    motion: Any,
-    fixed: Any,
-    weights: Any,
-) -> Any:
+    rewards: AnyArray,
+    categorical: AnyArray,
+    pace: Scalar,
+    motion: Scalar,
+    fixed: AnyArray,
+    weights: AnyArray,
+) -> Array:
     model = unpack(vector, categorical, pace, motion)
     root, whole = whitened(model, places)
     residuals = root * (rewards - model.level)
     return 0.5 * (fixed * whole).sum() + weights @ residuals + _simple_part(vector, model, places)
 
 
-def _simple_part(vector: Any, model: Model, places: Places) -> Any:
+def _simple_part(vector: AnyArray, model: Model, places: Places) -> Array:
     """Of the cost: the scale of the noise, and the priors."""
     noise = 0.5 * places.used.sum() * jnp.log(model.noise_variance)
     priors = ranges(len(vector) - 4)

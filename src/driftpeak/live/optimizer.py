@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,13 +19,14 @@ from driftpeak.live.clock import Kind, Time, show_time
 from driftpeak.live.coding import FiniteCoding, Space, make_coding
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.diagnostics import Calibration, Diagnostics, calibration, diagnostics
-from driftpeak.live.engine import Engine
+from driftpeak.live.engine import Engine, Peak
 from driftpeak.live.event_sourced import EventSourced, computing
 from driftpeak.live.events import Event
 from driftpeak.live.gp_engine import DriftingGP, GPEngine
 from driftpeak.live.policy_data import policy_from_data, policy_to_data
 from driftpeak.live.policy_engine import PolicyEngine
 from driftpeak.live.sharing import Shared, changing, looking
+from driftpeak.live.space import ParameterValues
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.storage.study import Progress, missing
 from driftpeak.live.suggestion import EstimatedPeak, Observation, Suggestion
@@ -139,7 +140,7 @@ class Optimizer(Shared, EventSourced):
         """The study's name in its storage; None without one."""
         return None if self._study is None else self._study.store.name
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The arguments, as data that JSON can hold."""
         return {
             "space": space_to_data(self.space),
@@ -149,7 +150,7 @@ class Optimizer(Shared, EventSourced):
             "horizon": self.horizon,
         }
 
-    def _make_engine(self, policy: Any, horizon: int) -> Engine:
+    def _make_engine(self, policy: object, horizon: int) -> Engine:
         with computing():
             if isinstance(policy, DriftingGP):
                 return GPEngine(policy, self.coding, seed=self.seed)
@@ -166,8 +167,18 @@ class Optimizer(Shared, EventSourced):
 
     # asking and telling
 
-    @changing
-    def ask(self, time: Time | None = None, count: int | None = None) -> Any:
+    @overload
+    def ask(self, time: Time | None = None, count: None = None) -> Suggestion: ...
+
+    @overload
+    def ask(self, time: Time | None = None, *, count: int) -> list[Suggestion]: ...
+
+    @overload
+    def ask(self, time: Time | None, count: int) -> list[Suggestion]: ...
+
+    def ask(
+        self, time: Time | None = None, count: int | None = None
+    ) -> Suggestion | list[Suggestion]:
         """Where to sample next.
 
         Arguments:
@@ -182,11 +193,14 @@ class Optimizer(Shared, EventSourced):
             DriftpeakError: a time that cannot be compared with earlier ones, more than 1,000
                 suggestions out.
         """
-        number = 1 if count is None else at_least_integer("count", count, 1)
-        self._ledger.check_room(number)
-        when, kind = self._ledger.time_of_ask(time)
-        found = [self._suggest(when, kind) for _ in range(number)]
+        found = self._ask(time, 1 if count is None else at_least_integer("count", count, 1))
         return found[0] if count is None else found
+
+    @changing
+    def _ask(self, time: Time | None, count: int) -> list[Suggestion]:
+        self._ledger.check_room(count)
+        when, kind = self._ledger.time_of_ask(time)
+        return [self._suggest(when, kind) for _ in range(count)]
 
     def _suggest(self, when: float, kind: Kind) -> Suggestion:
         number = self._ledger.asked + 1
@@ -198,7 +212,7 @@ class Optimizer(Shared, EventSourced):
     @changing
     def tell(
         self,
-        suggestion: "Suggestion | int | Mapping[str, Any]",
+        suggestion: "Suggestion | int | Mapping[str, object]",
         reward: float,
         time: Time | None = None,
     ) -> None:
@@ -263,7 +277,7 @@ class Optimizer(Shared, EventSourced):
                 stacklevel=4,  # above tell and its decorator
             )
 
-    def _find(self, suggestion: Any) -> tuple[int | None, dict[str, Any]]:
+    def _find(self, suggestion: object) -> tuple[int | None, ParameterValues]:
         """The number of a pending suggestion and its parameters; or None and a setting."""
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if not whole(number):
@@ -319,7 +333,7 @@ class Optimizer(Shared, EventSourced):
 
     @looking
     def belief(
-        self, points: Sequence[Mapping[str, Any]] | None = None, time: Time | None = None
+        self, points: Sequence[Mapping[str, object]] | None = None, time: Time | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """What is believed of the system at `time`: by default the latest time seen.
 
@@ -381,7 +395,7 @@ class Optimizer(Shared, EventSourced):
     # side queries
 
     @looking
-    def side_queries(self, time: Time | None = None) -> list[dict[str, Any]]:
+    def side_queries(self, time: Time | None = None) -> list[ParameterValues]:
         """What the policy wants an expert to re-evaluate at `time`, before the next `ask` then.
 
         Raises:
@@ -394,7 +408,7 @@ class Optimizer(Shared, EventSourced):
     @changing
     def answer(
         self,
-        queries: Sequence[Mapping[str, Any]],
+        queries: Sequence[Mapping[str, object]],
         answers: Sequence[float | None],
         time: Time | None = None,
     ) -> None:
@@ -414,7 +428,7 @@ class Optimizer(Shared, EventSourced):
             self._engine.consult(when)  # refused by a policy that makes none
         self._commit(happened.Answered(when, kind, asked, values))
 
-    def _settings(self, what: str, given: Any) -> list[dict[str, Any]]:
+    def _settings(self, what: str, given: object) -> list[ParameterValues]:
         """Several settings of the parameters, checked."""
         kind = f"mappings of {', '.join(self.coding.names)}"
         return [self.coding.clean(one) for one in _listed(what, given, kind)]
@@ -426,7 +440,7 @@ class Optimizer(Shared, EventSourced):
             self._study.add(event)
         self.apply(event)
 
-    def _estimate(self, peak: Any, when: float) -> EstimatedPeak:
+    def _estimate(self, peak: Peak, when: float) -> EstimatedPeak:
         return EstimatedPeak(
             self._ledger.show(float(when)),
             self._sign * peak.mean,

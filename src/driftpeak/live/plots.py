@@ -68,7 +68,7 @@ def belief_figure(optimizer: Optimizer, *, time: Any = None, title: str = "") ->
         figure = new_figure(8.0, 4.2)
         axes = figure.subplots()
         mean, deviation = optimizer.belief(time=time)
-        _bars(axes, list(optimizer.coding.domain.names), mean, deviation, best["arm"])
+        _bars(axes, list(optimizer.coding.domain.names), mean, deviation, str(best["arm"]))
         axes.set_xlabel("arm")
         panels = [axes]
     else:

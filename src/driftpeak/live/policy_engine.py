@@ -11,17 +11,19 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from driftpeak._types import Vector
+from driftpeak._types import Scalar, Vector
 from driftpeak.errors import DriftpeakError
-from driftpeak.forgetting import AtMost
 from driftpeak.live.coding import FiniteCoding
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
 from driftpeak.live.ledger import PENDING
+from driftpeak.live.space import ParameterValues
 from driftpeak.numerics.precision import check_digits
 from driftpeak.policies import Policy
-from driftpeak.policies.player import REFRESH
+from driftpeak.policies.player import REFRESH, Player, Prediction, Query, State
 from driftpeak.simulation.programs import random_keys
+from driftpeak.times import AtMost
 
 LARGEST = 1e100  # of a reward: no sum of squares of them overflows
 KEPT = 256  # steps that something late can still be put between
@@ -81,7 +83,7 @@ class PolicyEngine(Engine):
         """The time of the newest step."""
         return self.steps[-1].time if self.steps else -np.inf
 
-    def propose(self, number: int, time: float, pending: list[Outstanding]) -> dict[str, Any]:
+    def propose(self, number: int, time: float, pending: list[Outstanding]) -> ParameterValues:
         if self.asks >= self.horizon:
             raise DriftpeakError(
                 f"the policy was prepared for {self.horizon:,} decisions and has made them; give "
@@ -108,18 +110,18 @@ class PolicyEngine(Engine):
                 f"{reward:g}: leave it out, or take a DriftingGP, which doubts what is absurd"
             )
 
-    def told(self, parameters: dict[str, Any], reward: float, time: float) -> None:
+    def told(self, parameters: ParameterValues, reward: float, time: float) -> None:
         self.tells += 1
         self._take(Step("tell", time, (self.coding.number(parameters),), (reward,)))
 
-    def consult(self, time: float) -> list[dict[str, Any]]:
+    def consult(self, time: float) -> list[ParameterValues]:
         if self.player.side_capacity == 0:
             raise DriftpeakError("this policy makes no side queries")
         _, arms, wanted = _consult(self.player, self.head, max(time, self.latest))
         return [self.coding.at(int(arm)) for arm in np.asarray(arms)[np.asarray(wanted)]]
 
     def answered(
-        self, queries: list[dict[str, Any]], answers: list[float | None], time: float
+        self, queries: list[ParameterValues], answers: list[float | None], time: float
     ) -> None:
         capacity = self.player.side_capacity
         if len(queries) > capacity:
@@ -129,7 +131,7 @@ class PolicyEngine(Engine):
         points = tuple(self.coding.number(query) for query in queries)
         self._take(Step("hear", max(time, self.latest), points, tuple(answers)))
 
-    def expected(self, parameters: dict[str, Any], time: float) -> tuple[float, float] | None:
+    def expected(self, parameters: ParameterValues, time: float) -> tuple[float, float] | None:
         expected = None if time < self.latest else _predict(self.player, self.head, time)
         if expected is None:
             return None
@@ -144,7 +146,7 @@ class PolicyEngine(Engine):
         number = int(np.argmax(mean))
         return Peak(self.coding.at(number), float(mean[number]), float(deviation[number]))
 
-    def belief(self, settings: list[dict[str, Any]], time: float) -> tuple[Vector, Vector]:
+    def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
         numbers = [self.coding.number(one) for one in settings]
         mean, deviation = self._whole(time)
         return mean[numbers], deviation[numbers]
@@ -287,20 +289,22 @@ class PolicyEngine(Engine):
 
 
 @jax.jit
-def _ask(player: Any, state: Any, time: Any) -> Any:
+def _ask(player: Player[State], state: State, time: Scalar) -> tuple[State, Query]:
     return player.ask(state, time)
 
 
 @jax.jit
-def _tell(player: Any, state: Any, point: Any, reward: Any, time: Any) -> Any:
+def _tell(player: Player[State], state: State, point: Query, reward: Scalar, time: Scalar) -> State:
     return player.tell(state, point, reward, time)
 
 
 @jax.jit
-def _imagine(player: Any, state: Any, points: Any, times: Any, count: Any) -> Any:
+def _imagine(
+    player: Player[State], state: State, points: Array, times: Array, count: Array
+) -> State:
     """The first `count` points, one after another, bring what is expected of them."""
 
-    def step(number: Any, state: Any) -> Any:
+    def step(number: Array, state: State) -> State:
         point, time = points[number], times[number]
         expected = player.predict(state, time)
         return state if expected is None else player.tell(state, point, expected.mean[point], time)
@@ -309,45 +313,47 @@ def _imagine(player: Any, state: Any, points: Any, times: Any, count: Any) -> An
 
 
 @jax.jit
-def _consult(player: Any, state: Any, time: Any) -> Any:
+def _consult(player: Player[State], state: State, time: Scalar) -> tuple[State, Array, Array]:
     return player.consult(state, time)
 
 
 @jax.jit
-def _hear(player: Any, state: Any, arms: Any, answers: Any, answered: Any, time: Any) -> Any:
+def _hear(
+    player: Player[State], state: State, arms: Array, answers: Array, answered: Array, time: Scalar
+) -> State:
     return player.hear(state, arms, answers, answered, time)
 
 
 @jax.jit
-def _refresh(player: Any, state: Any) -> Any:
+def _refresh(player: Player[State], state: State) -> State:
     return player.refresh(state)
 
 
 @jax.jit
-def _predict(player: Any, state: Any, time: Any) -> Any:
+def _predict(player: Player[State], state: State, time: Scalar) -> Prediction | None:
     return player.predict(state, time)
 
 
 @jax.jit
-def _held(player: Any, state: Any, time: Any) -> Any:
+def _held(player: Player[State], state: State, time: Scalar) -> Array | None:
     return player.held(state, time)
 
 
 @jax.jit
-def _read(player: Any, state: Any) -> Any:
+def _read(player: Player[State], state: State) -> dict[str, Any]:
     return player.read(state)
 
 
-def _plain(leaf: Any) -> Any:
+def _plain(leaf: Array) -> Array:
     return jax.random.key_data(leaf) if _is_key(leaf) else leaf
 
 
-def _like(found: np.ndarray, leaf: Any) -> Any:
+def _like(found: np.ndarray, leaf: Array) -> Array:
     expected = np.asarray(_plain(leaf))
     if (found.shape, found.dtype) != (expected.shape, expected.dtype):
         raise DriftpeakError(f"an array of shape {found.shape} where {expected.shape} is kept")
     return jax.random.wrap_key_data(jnp.asarray(found)) if _is_key(leaf) else jnp.asarray(found)
 
 
-def _is_key(leaf: Any) -> bool:
+def _is_key(leaf: Array) -> bool:
     return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)

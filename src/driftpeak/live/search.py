@@ -5,13 +5,14 @@ whose mean is highest; the best are improved by gradient ascent, and whatever is
 categorical is moved to the nearest value there is before it is judged.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from driftpeak._types import Vector
+from driftpeak._types import AnyArray, Scalar, Vector
 from driftpeak.beliefs import Posterior
 from driftpeak.live.coding import Coding
 from driftpeak.live.gp import Imagined, Known, Model, mean, posterior
@@ -25,11 +26,14 @@ CLIMB = 15  # steps of gradient ascent
 FIRST, LAST = 0.1, 0.005  # lengths of the first and the last step, in lengthscales
 
 
+Steps = tuple[Array, Array, Array]
+
+
 class Trials(NamedTuple):
     """The random part of a search."""
 
-    everywhere: Any  # (SOBOL, d)
-    steps: Any  # (NEAR, d): how far from an incumbent, in lengthscales
+    everywhere: AnyArray  # (SOBOL, d)
+    steps: AnyArray  # (NEAR, d): how far from an incumbent, in lengthscales
 
 
 class Beliefs(NamedTuple):
@@ -38,9 +42,9 @@ class Beliefs(NamedTuple):
     model: Model
     known: Known
     imagined: Imagined | None
-    time: Any
+    time: Scalar
     width: Width
-    explore: Any  # a factor on the width: 0 for the highest mean
+    explore: Scalar  # a factor on the width: 0 for the highest mean
 
 
 class Searcher:
@@ -71,13 +75,13 @@ class Searcher:
 
 
 @jax.jit
-def highest_of(beliefs: Beliefs, pool: Any) -> Any:
+def highest_of(beliefs: Beliefs, pool: AnyArray) -> Array:
     """The number of the row of `pool` with the highest bound."""
     return jnp.argmax(_bound(beliefs, pool))
 
 
 @jax.jit
-def highest(beliefs: Beliefs, trials: Trials, levels: Any) -> Any:
+def highest(beliefs: Beliefs, trials: Trials, levels: AnyArray) -> Array:
     """The row with the highest bound found, shape `(d,)`."""
     model, known, *_ = beliefs
     means = mean(model, known, known.places.rows, beliefs.time)
@@ -100,7 +104,7 @@ def highest(beliefs: Beliefs, trials: Trials, levels: Any) -> Any:
     return every[jnp.argmax(bounds)]
 
 
-def _bound(beliefs: Beliefs, rows: Any) -> Any:
+def _bound(beliefs: Beliefs, rows: AnyArray) -> Array:
     model, known, imagined, time, width, explore = beliefs
     means, deviations = posterior(model, known, imagined, rows, time)
     count = known.places.used.sum()
@@ -108,17 +112,17 @@ def _bound(beliefs: Beliefs, rows: Any) -> Any:
     return means + explore * width(count + 1, believed) * deviations
 
 
-def _climb(beliefs: Beliefs, rows: Any) -> Any:
+def _climb(beliefs: Beliefs, rows: AnyArray) -> Array:
     """Adam (Kingma and Ba 2015) in units of lengthscales, with shrinking steps, in the cube."""
 
-    def total(rows: Any) -> Any:
+    def total(rows: AnyArray) -> Array:
         return _bound(beliefs, rows).sum()
 
     model = beliefs.model
     unit = jnp.where(model.categorical, 0.0, jnp.minimum(model.lengthscale, 1.0))[None, :]
     shrink = (LAST / FIRST) ** (1 / (CLIMB - 1))
 
-    def step(number: Any, state: Any) -> Any:
+    def step(number: Array, state: Steps) -> Steps:
         rows, first, second = state
         slope = jax.grad(total)(rows) * unit
         first = 0.7 * first + 0.3 * slope
@@ -131,7 +135,7 @@ def _climb(beliefs: Beliefs, rows: Any) -> Any:
     return jax.lax.fori_loop(0, CLIMB, step, (rows, zeros, zeros))[0]
 
 
-def _snap(rows: Any, levels: Any) -> Any:
+def _snap(rows: AnyArray, levels: AnyArray) -> Array:
     levels = levels[None, :]
     steps = jnp.maximum(levels - 1, 1)
     return jnp.where(levels > 0, jnp.round(rows * steps) / steps, rows)

@@ -5,7 +5,7 @@ dp.Box(rate=dp.Float(1e-4, 1, log=True), layers=dp.Integer(1, 9), kind=dp.Catego
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeGuard
 
 from attrs import field, frozen
 
@@ -14,6 +14,9 @@ from driftpeak.errors import DriftpeakError, finite, nearest, shown, whole
 ROUNDING = 1e-9  # of a range: a value this far outside is taken for its end
 LARGEST = 1e150  # of the ends of a range: no difference, ratio or square of them overflows
 MOST = 2**53  # whole numbers beyond are no floats
+Value = str | int | float | bool
+ParameterValues = dict[str, Value]
+"""A setting: the value of every parameter, by name."""
 
 
 @frozen(init=False)
@@ -50,7 +53,7 @@ class Float:
     levels = 0  # how many values there are; 0 for a continuum
     categorical = False
 
-    def clean(self, name: str, value: Any) -> float:
+    def clean(self, name: str, value: object) -> float:
         """`value` as a float within the range.
 
         Raises:
@@ -73,7 +76,7 @@ class Float:
             return False
         return math.log(self.low) - margin <= math.log(number) <= math.log(self.high) + margin
 
-    def encode(self, name: str, value: Any) -> float:
+    def encode(self, name: str, value: object) -> float:
         """Where `value` lies between low (0) and high (1)."""
         number = self.clean(name, value)
         if self.log:
@@ -123,7 +126,7 @@ class Integer:
         """How many values there are."""
         return self.high - self.low + 1
 
-    def clean(self, name: str, value: Any) -> int:
+    def clean(self, name: str, value: object) -> int:
         """`value` as an int within the range.
 
         Raises:
@@ -136,7 +139,7 @@ class Integer:
             )
         return int(value)
 
-    def encode(self, name: str, value: Any) -> float:
+    def encode(self, name: str, value: object) -> float:
         """Where `value` lies between low (0) and high (1)."""
         return (self.clean(name, value) - self.low) / (self.high - self.low)
 
@@ -154,9 +157,9 @@ class Categorical:
             finite, text that is no Unicode, or the same choice twice.
     """
 
-    choices: tuple[Any, ...]
+    choices: tuple[Value, ...]
 
-    def __init__(self, *choices: str | int | float | bool) -> None:
+    def __init__(self, *choices: Value) -> None:
         if len(choices) < 2:
             raise DriftpeakError(
                 f"a categorical parameter needs at least 2 choices; got {len(choices)}"
@@ -181,7 +184,7 @@ class Categorical:
         """How many choices there are."""
         return len(self.choices)
 
-    def clean(self, name: str, value: Any) -> Any:
+    def clean(self, name: str, value: object) -> Value:
         """The choice that equals `value`.
 
         Raises:
@@ -189,11 +192,11 @@ class Categorical:
         """
         return self.choices[self._number(name, value)]
 
-    def encode(self, name: str, value: Any) -> float:
+    def encode(self, name: str, value: object) -> float:
         """The number of the choice, divided by that of the last."""
         return self._number(name, value) / (len(self.choices) - 1)
 
-    def _number(self, name: str, value: Any) -> int:
+    def _number(self, name: str, value: object) -> int:
         keys = [_key(choice) for choice in self.choices]
         if not isinstance(value, str | int | float | bool) or _key(value) not in keys:
             choices = ", ".join(map(repr, self.choices))
@@ -203,7 +206,7 @@ class Categorical:
             )
         return keys.index(_key(value))
 
-    def decode(self, place: float) -> Any:
+    def decode(self, place: float) -> Value:
         """The choice at `place` in [0, 1]."""
         return self.choices[round(place * (len(self.choices) - 1))]
 
@@ -254,7 +257,7 @@ class Box:
         return f"Box({inside})"
 
 
-def check_names(parameters: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
+def check_names(parameters: object, names: tuple[str, ...]) -> Mapping[str, object]:
     """`parameters`, if it is a mapping with exactly these names.
 
     Raises:
@@ -289,9 +292,9 @@ def check_text(what: str, text: str) -> None:
         )
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str)
 
 
-def _key(choice: Any) -> tuple[bool, Any]:
+def _key(choice: Value) -> tuple[bool, Value]:
     return isinstance(choice, bool), choice  # True == 1, but is another choice

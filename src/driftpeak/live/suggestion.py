@@ -7,12 +7,13 @@ from typing import Any
 from driftpeak.live.clock import Kind, show_time
 from driftpeak.live.coding import Coding, FiniteCoding
 from driftpeak.live.events import Told
+from driftpeak.live.space import ParameterValues, Value
 
 
-class NamedValues(Mapping[str, Any]):
+class NamedValues(Mapping[str, Value]):
     """Parameters by name. Base class."""
 
-    def __init__(self, parameters: Mapping[str, Any], coding: Coding) -> None:
+    def __init__(self, parameters: Mapping[str, Value], coding: Coding) -> None:
         self._parameters = dict(parameters)
         self._coding = coding
 
@@ -22,7 +23,7 @@ class NamedValues(Mapping[str, Any]):
         finite = isinstance(self._coding, FiniteCoding)
         return self._coding.number(self._parameters) if finite else None  # type: ignore[attr-defined]
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Value:
         return self._parameters[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -41,7 +42,7 @@ class Suggestion(NamedValues):
     """
 
     def __init__(
-        self, number: int, time: Any, parameters: Mapping[str, Any], coding: Coding
+        self, number: int, time: Any, parameters: Mapping[str, Value], coding: Coding
     ) -> None:
         super().__init__(parameters, coding)
         self.id, self.time = number, time
@@ -63,7 +64,7 @@ class EstimatedPeak(NamedValues):
         time: Any,
         mean: float,
         deviation: float,
-        parameters: Mapping[str, Any],
+        parameters: Mapping[str, Value],
         coding: Coding,
     ) -> None:
         super().__init__(parameters, coding)
@@ -89,7 +90,7 @@ class Observation:
     """
 
     id: int | None
-    parameters: dict[str, Any]
+    parameters: ParameterValues
     reward: float
     number: float
     kind: Kind

@@ -5,14 +5,22 @@ branches are computed at every step, for every trial. The two functions here sta
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.custom_batching import custom_vmap
+from jaxtyping import Array
+
+from driftpeak._types import Scalar
+
+State = TypeVar("State")
+Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 
-def lockstep(function: Callable[[Any, Any], Any], shared: Any, own: Any) -> Any:
+def lockstep(function: Callable[[Given, State], Result], shared: Given, own: State) -> Result:
     """`function(shared, own)`, for a `shared` that is equal in all trials that run together.
 
     Such is the number of the step: every trial carries it in its state, so JAX takes it for
@@ -26,11 +34,11 @@ def lockstep(function: Callable[[Any, Any], Any], shared: Any, own: Any) -> Any:
     """
 
     @custom_vmap
-    def call(shared: Any, own: Any) -> Any:
+    def call(shared: Given, own: State) -> Result:
         return function(shared, own)
 
     @call.def_vmap
-    def rule(size: int, batched: Any, shared: Any, own: Any) -> Any:
+    def rule(size: int, batched: Any, shared: Given, own: State) -> Any:
         first = jax.tree.map(lambda differs, x: x[0] if differs else x, batched[0], shared)
         axes = jax.tree.map(lambda differs: 0 if differs else None, batched[1])
         mapped = jax.vmap(function, in_axes=(None, axes), axis_size=size)
@@ -41,13 +49,13 @@ def lockstep(function: Callable[[Any, Any], Any], shared: Any, own: Any) -> Any:
 
 
 def on_demand(
-    needed: Any,
-    function: Callable[[Any, Any], Any],
-    current: Any,
-    inputs: Any,
+    needed: Scalar | np.bool,
+    function: Callable[[State, Given], State],
+    current: State,
+    inputs: Given,
     *,
     together: bool = False,
-) -> Any:
+) -> State:
     """`function(current, inputs)` if `needed`, else `current`, at the cost of what is needed.
 
     A step at which no trial needs it costs one comparison.
@@ -65,12 +73,12 @@ def on_demand(
         return function(current, inputs) if needed else current
 
     @custom_vmap
-    def call(needed: Any, current: Any, inputs: Any) -> Any:
+    def call(needed: Array, current: State, inputs: Given) -> State:
         return jax.lax.cond(needed, function, _keep, current, inputs)
 
     @call.def_vmap
-    def rule(size: int, batched: Any, needed: Any, current: Any, inputs: Any) -> Any:
-        def spread(differs: bool, x: Any) -> Any:
+    def rule(size: int, batched: Any, needed: Array, current: State, inputs: Given) -> Any:
+        def spread(differs: bool, x: Array) -> Array:
             return x if differs else jnp.broadcast_to(x, (size, *jnp.shape(x)))
 
         everyone = spread(batched[0], needed)
@@ -87,8 +95,14 @@ def on_demand(
     return call(needed, current, inputs)
 
 
-def _in_turn(function: Any, needed: Any, states: Any, inputs: Any, batched: Any) -> Any:
-    def serve(state: Any, trial: Any) -> tuple[Any, None]:
+def _in_turn(
+    function: Callable[[State, Given], State],
+    needed: Array,
+    states: State,
+    inputs: Given,
+    batched: Any,
+) -> State:
+    def serve(state: State, trial: Array) -> tuple[State, None]:
         mine = jax.tree.map(lambda x: x[trial], state)
         read = jax.tree.map(lambda differs, x: x[trial] if differs else x, batched, inputs)
         after = jax.lax.cond(needed[trial], function, _keep, mine, read)
@@ -97,19 +111,25 @@ def _in_turn(function: Any, needed: Any, states: Any, inputs: Any, batched: Any)
     return jax.lax.scan(serve, states, jnp.arange(len(needed)))[0]
 
 
-def _together(function: Any, needed: Any, states: Any, inputs: Any, batched: Any) -> Any:
+def _together(
+    function: Callable[[State, Given], State],
+    needed: Array,
+    states: State,
+    inputs: Given,
+    batched: Any,
+) -> State:
     axes = jax.tree.map(lambda differs: 0 if differs else None, batched)
 
-    def one(needed: Any, state: Any, read: Any) -> Any:
+    def one(needed: Array, state: State, read: Given) -> State:
         after = function(state, read)
         return jax.tree.map(lambda new, old: jnp.where(needed, new, old), after, state)
 
     return jax.vmap(one, in_axes=(0, 0, axes))(needed, states, inputs)
 
 
-def _keep(current: Any, inputs: Any) -> Any:
+def _keep(current: State, inputs: Given) -> State:
     return current
 
 
-def _same(states: Any) -> Any:
+def _same(states: State) -> State:
     return states

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from driftpeak._types import Scalar
-from driftpeak.forgetting import Times
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.theory.side_queries import checked_share, side_query_windows
+from driftpeak.times import Times
 
 
 class Timing(eqx.Module):
@@ -47,7 +47,7 @@ class Report(NamedTuple):
     answered: Bool[Array, " q"]
     mean: Float[Array, " q"]
     variance: Float[Array, " q"]  # without noise
-    noise_variance: Any
+    noise_variance: Scalar
 
 
 class EveryStep(Timing):
@@ -63,9 +63,9 @@ class EveryStep(Timing):
 class Windows(Timing):
     """W-SparQ: at the starts of M25's windows (32): `theory.side_queries.side_query_windows`."""
 
-    exponent: Any
-    a: Any
-    starts: Any
+    exponent: Scalar
+    a: Scalar
+    starts: AnyArray
 
     def __init__(self, exponent: float, a: float, starts: Any = None) -> None:
         side_query_windows(1, exponent=exponent, a=a)  # for its checks
@@ -108,7 +108,7 @@ class Feedback(Timing):
     `environments.InjectedDrift`).
     """
 
-    a: Any
+    a: Scalar
 
     def __init__(self, a: float) -> None:
         self.a = np.float64(checked_share(a))
@@ -120,7 +120,7 @@ class Feedback(Timing):
         return Length(jnp.asarray(-jnp.inf), jnp.zeros(()))
 
     def due(self, state: Length, step: Scalar, time: Scalar) -> Bool[Array, ""]:
-        return time >= state.last + state.length
+        return jnp.asarray(time) >= state.last + state.length
 
     def heard(self, state: Length, step: Scalar, time: Scalar, report: Report) -> Length:
         time = jnp.asarray(time, float)

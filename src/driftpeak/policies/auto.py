@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.bank import (
     Bank,
@@ -40,16 +40,15 @@ from driftpeak.bank import (
     ScaleState,
     SmoothMotion,
 )
-from driftpeak.beliefs import median_step
 from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
 from driftpeak.features import Features, pivoted_cholesky
-from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.priors import Prior
 from driftpeak.profiles import Profile
+from driftpeak.times import AtMost, TimesLike, median_step
 
 AutoAcquisition = Literal["ucb", "influence"]
 DRIFTS = (0.0, 0.001, 0.004, 0.016, 0.064, 0.25)
@@ -111,14 +110,14 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     banks: tuple[Bank, ...]
     level: Level
     scale: Scale
-    mean: Any
+    mean: AnyArray
     profile: Profile | None
-    noise_variance: Any
-    start: Any  # (k,), weights at the beginning
-    switching: Any
-    leak: Any
-    outlier: Any
-    unit: Any  # of time: one step
+    noise_variance: Scalar
+    start: AnyArray  # (k,), weights at the beginning
+    switching: Scalar
+    leak: Scalar
+    outlier: Scalar
+    unit: Scalar  # of time: one step
     mix_every: int = eqx.field(static=True)
     acquisition: AutoAcquisition = eqx.field(static=True)
     labels: tuple[str, ...] = eqx.field(static=True)
@@ -265,7 +264,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         banks, changed = lockstep(_mix, state.step % self.mix_every == 0, own)
         return AutoState(
             banks,
-            (1 - self.leak) * weights + self.leak * self.start,
+            weights * (1 - self.leak) + self.leak * self.start,
             changed,
             level,
             scale,
@@ -286,7 +285,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         grid = jnp.exp(self.scale.amplitudes)
         pooled = jax.tree.map(lambda each: jnp.full_like(grid, state.weights @ each), state.level)
         chance = self.level.given(pooled, grid).chance
-        surprise, variance = residual - expected, state.weights @ variances + spread
+        surprise, variance = jnp.asarray(residual) - expected, state.weights @ variances + spread
         return self.scale.update(state.scale, surprise, variance, chance, self.noise_variance)
 
     def predictive(self, state: AutoState, query: Query, time: Scalar) -> Predictive:

@@ -217,7 +217,7 @@ class RExp3(Recorded, PlannedPolicy[RExp3State]):
         gain = self.exploration / self.size * estimate
         return state._replace(log_weights=state.log_weights.at[query].add(gain))
 
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         return (rewards < self.low) | (rewards > self.low + self.range)
 
     @property

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.errors import DriftpeakError
@@ -43,9 +44,9 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
     """Batches of queries that are planned ahead, and elimination by each of them. Base class."""
 
     prior: FeaturePrior
-    width: Any
-    norm_bound: Any
-    noise_scale: Any
+    width: Scalar
+    norm_bound: Scalar
+    noise_scale: Scalar
     horizon: int = eqx.field(static=True)
     longest: int = eqx.field(static=True)  # batch
 
@@ -94,7 +95,7 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
     def points(self) -> int:
         return len(self.prior.variance)
 
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         excess = abs(rewards - self.prior.mean[actions]) - PLAUSIBLE_NOISE * self.noise_scale
         return excess > self.norm_bound * np.sqrt(self.prior.variance[actions])
 

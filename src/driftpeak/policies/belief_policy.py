@@ -11,20 +11,14 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
-from driftpeak.beliefs import (
-    Belief,
-    Form,
-    check_form,
-    check_times,
-    make_belief,
-    median_step,
-)
+from driftpeak.beliefs import Belief, Form, check_form, make_belief
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
-from driftpeak.forgetting import AtMost, Drift, Forgetting, TimesLike
+from driftpeak.forgetting import Drift, Forgetting
 from driftpeak.policies.player import Player, Prediction, Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.priors import Prior
+from driftpeak.times import AtMost, TimesLike, check_times, median_step
 from driftpeak.widths import ScaledLog, Width
 
 AcquisitionName = Literal["ucb", "influence", "thompson"]
@@ -67,7 +61,7 @@ class Influence(Acquisition):
     """
 
     width: Width
-    unit: Any  # of time: one step
+    unit: Scalar  # of time: one step
 
     def __call__(
         self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray

@@ -11,9 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
-from driftpeak.beliefs import check_times
 from driftpeak.errors import DriftpeakError, at_least_integer
-from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.player import (
     Asks,
@@ -25,6 +23,7 @@ from driftpeak.policies.player import (
     checked_reward,
 )
 from driftpeak.policies.protocol import Policy
+from driftpeak.times import AtMost, TimesLike, check_times
 
 
 class Doubling(Policy):
@@ -69,7 +68,7 @@ class Doubling(Policy):
     def assumed(self) -> Mapping[str, float]:
         return self.example.assumed
 
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         return self.example.out_of_bounds(actions, rewards)
 
     @property

@@ -2,7 +2,7 @@ r"""ET-GP-UCB: forget everything when a reward contradicts the belief (Brunzema 
 
 import math
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Unpack
 
 import jax
 import jax.numpy as jnp
@@ -12,13 +12,13 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import unit_interval
-from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import GPUCB, Options
 from driftpeak.policies.wrapping import WrappedState, Wrapping
 from driftpeak.priors import Prior
+from driftpeak.times import AtMost, TimesLike
 
 
 class ETGPUCB(Recorded, Policy):
@@ -40,7 +40,7 @@ class ETGPUCB(Recorded, Policy):
     """
 
     acting: BeliefPolicy
-    delta: Any
+    delta: Scalar
 
     def __init__(self, prior: Prior, *, delta: float = 0.1, **options: Unpack[Options]) -> None:
         self.acting = GPUCB(prior, **options)
@@ -66,7 +66,7 @@ class ETGPUCBPlayer(Wrapping):
     """GP-UCB's player, made to start afresh; the wrapper counts how often."""
 
     player: BeliefPlayer
-    delta: Any
+    delta: Scalar
 
     def init(self, key: PRNGKeyArray) -> WrappedState:
         return WrappedState(self.player.init(key), jnp.zeros((), int))

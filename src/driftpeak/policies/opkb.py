@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._types import AnyArray, Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.design import Design, greedy_start, maximise, optimal_design
 from driftpeak.errors import at_least_integer, positive
@@ -75,18 +75,18 @@ class OptimizationState(NamedTuple):
 class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
     """What `OPKB` and `ADAOPKB` make."""
 
-    features: Any  # (n, p), scaled
-    mean: Any  # (n,), prior mean in scaled rewards
-    design: Any  # pi(X)
-    regulariser: Any
-    gain: Any
-    alpha: Any
-    beta: Any  # per block
-    mu: Any  # per block
-    limits: Any  # of the test: per replay's index, then per block
-    threshold: Any  # of gaps in A, per block
-    mixture: Any
-    reward_bound: Any
+    features: AnyArray  # (n, p), scaled
+    mean: AnyArray  # (n,), prior mean in scaled rewards
+    design: AnyArray  # pi(X)
+    regulariser: Scalar
+    gain: Scalar
+    alpha: Scalar
+    beta: AnyArray  # per block
+    mu: AnyArray  # per block
+    limits: AnyArray  # of the test: per replay's index, then per block
+    threshold: AnyArray  # of gaps in A, per block
+    mixture: Scalar
+    reward_bound: Scalar
     horizon: int = eqx.field(static=True)
     period: int | None = eqx.field(static=True)
     block_length: int = eqx.field(static=True)  # E
@@ -179,22 +179,22 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
     def restarts(self, state: OptimizationState) -> Int[Array, ""]:
         return state.knowledge.restarts
 
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         return abs(rewards / self.reward_bound - self.mean[actions]) > 1
 
     @property
     def bounds_in_words(self) -> str:
         return f"reward_bound={self.reward_bound:g} around the prior mean"
 
-    def _lengths(self) -> Any:
+    def _lengths(self) -> Array:
         """Steps of a block, or of a replay, of every index."""
         return self.block_length * 2 ** jnp.arange(self.blocks)
 
-    def _start(self, knowledge: Knowledge) -> Any:
+    def _start(self, knowledge: Knowledge) -> Array:
         """First step of the current block."""
         return knowledge.begin + self.block_length * (2**knowledge.block - 1)
 
-    def _running(self, knowledge: Knowledge, step: Any) -> Any:
+    def _running(self, knowledge: Knowledge, step: Array) -> Array:
         """Which indices are scheduled at `step`; the block's own always is."""
         place = (step - self._start(knowledge)) // self._lengths()
         slots = knowledge.replays.shape[1]
@@ -202,11 +202,11 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         index = jnp.arange(self.blocks)
         return (replayed & (index < knowledge.block)) | (index == knowledge.block)
 
-    def _index(self, state: OptimizationState) -> Any:
+    def _index(self, state: OptimizationState) -> Array:
         """The strategy to play: the smallest index scheduled."""
         return jnp.argmax(self._running(state.knowledge, state.step))
 
-    def _endings(self, state: OptimizationState) -> Any:
+    def _endings(self, state: OptimizationState) -> tuple[Array, Array, Array]:
         """Which tested intervals, and whether the block and the epoch, end with this step."""
         knowledge = state.knowledge
         index = jnp.arange(self.blocks)
@@ -222,7 +222,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         return tested & self.adaptive, block_ends, epoch_ends
 
     def estimate(
-        self, strategies: Float[Array, "blocks n"], history: StepLog, begin: Any, end: Any
+        self, strategies: Float[Array, "blocks n"], history: StepLog, begin: Array, end: Array
     ) -> Float[Array, " n"]:
         """Scaled rewards of all points over steps `begin` to `end - 1`, by inverse propensity."""
         features = jnp.asarray(self.features)
@@ -231,7 +231,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         sums = jnp.zeros((self.blocks, self.points))
         sums = sums.at[history.indices, history.actions].add(rewards)
 
-        def add(index: Any, weights: Any) -> Any:
+        def add(index: Array, weights: Array) -> Any:
             def solve() -> Any:
                 scaled = features.T * strategies[index][None, :]
                 matrix = scaled @ features + self.regulariser * jnp.eye(features.shape[1])
@@ -244,7 +244,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         weights = jax.lax.fori_loop(0, self.blocks, add, jnp.zeros(features.shape[1]))
         return jnp.asarray(self.mean) + features @ weights / (end - begin)
 
-    def strategy(self, gaps: Float[Array, " n"], block: Any) -> Float[Array, " n"]:
+    def strategy(self, gaps: Float[Array, " n"], block: Array) -> Float[Array, " n"]:
         """P_j for the block number `block`, given the estimated gaps."""
         features, tolerance = jnp.asarray(self.features), DESIGN_TOLERANCE * self.gain
         design = jnp.asarray(self.design)

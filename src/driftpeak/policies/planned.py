@@ -2,13 +2,12 @@
 
 import equinox as eqx
 
-from driftpeak.beliefs import check_times
 from driftpeak.errors import DriftpeakError, at_least_integer, positive
-from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.policies.player import State
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.priors import Prior
 from driftpeak.theory.schedules import elimination_period
+from driftpeak.times import AtMost, TimesLike, check_times
 
 
 class PlannedPolicy(ActingPolicy[State]):

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import equinox as eqx
 import numpy as np
 
-from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.policies.player import Foresight, Player, State
+from driftpeak.times import AtMost, TimesLike
 
 
 class Policy(eqx.Module):
@@ -51,7 +51,7 @@ class Policy(eqx.Module):
             DriftpeakError: the configuration does not fit the run.
         """
 
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         """Which of the rewards contradict the bound that the policy was given. NumPy arrays."""
         return np.zeros(np.shape(rewards), bool)
 

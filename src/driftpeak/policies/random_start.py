@@ -1,19 +1,20 @@
 """A random first query, or several, in front of any policy."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, at_least_integer
-from driftpeak.forgetting import AtMost, TimesLike
 from driftpeak.policies.player import Query
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrapping import WrappedState, Wrapping
+from driftpeak.times import AtMost, TimesLike
 
 
 class RandomStart(Policy):
@@ -56,7 +57,7 @@ class RandomStart(Policy):
     def assumed(self) -> Mapping[str, float]:
         return self.policy.assumed
 
-    def out_of_bounds(self, actions: Any, rewards: Any) -> Any:
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         return self.policy.out_of_bounds(actions, rewards)
 
     @property

@@ -35,10 +35,10 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
-from driftpeak.beliefs import Belief, check_times
+from driftpeak.beliefs import Belief
 from driftpeak.determinantal import draw, mixing_steps
 from driftpeak.errors import DriftpeakError, at_least_integer, nearest, positive
-from driftpeak.forgetting import AtMost, Forgetting, Injection, Keep, TimesLike
+from driftpeak.forgetting import Forgetting, Injection, Keep
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.asking import EveryStep, Feedback, Report, Timing, Windows
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
@@ -47,6 +47,7 @@ from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import Options
 from driftpeak.priors import Prior
 from driftpeak.theory.side_queries import side_query_budget
+from driftpeak.times import AtMost, TimesLike, check_times
 
 
 class SideQueryPolicy(Recorded, Policy):

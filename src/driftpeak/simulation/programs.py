@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak.environments import Environment
 from driftpeak.environments.noise import Noise
@@ -18,10 +18,10 @@ from driftpeak.policies.player import Prediction
 class Keys(NamedTuple):
     """Each trial's sources of randomness."""
 
-    world: Any
-    noise: Any
-    policy: Any  # the same for all policies
-    expert: Any  # of the noise on answers to side queries
+    world: PRNGKeyArray
+    noise: PRNGKeyArray
+    policy: PRNGKeyArray  # the same for all policies
+    expert: PRNGKeyArray  # of the noise on answers to side queries
 
 
 @jax.jit
@@ -51,13 +51,13 @@ def advance(
     return state, values, best
 
 
-def _maximum(values: Any) -> Any:
+def _maximum(values: Array) -> Array:
     """The largest value of every trial; NaN where any value is NaN or infinite."""
     return jnp.where(jnp.isfinite(values).all(axis=-1), values.max(axis=-1), jnp.nan)
 
 
 @partial(jax.jit, donate_argnums=1)
-def foretell(player: Player[Any], state: Any, values: Any, here: Any) -> Any:
+def foretell(player: Player[Any], state: Any, values: Array, here: Array) -> Any:
     """Show a policy the true functions of a block; `here` is false on padding."""
 
     def step(state: Any, seen: Any) -> tuple[Any, None]:
@@ -80,21 +80,21 @@ class Block(NamedTuple):
 class Chance(NamedTuple):
     """The noise on rewards and, drawn apart, on an expert's answers."""
 
-    reward_keys: Any
-    answer_keys: Any
+    reward_keys: PRNGKeyArray
+    answer_keys: PRNGKeyArray
     noise: Noise
 
 
 class Outcome(NamedTuple):
     """What one policy did in one block, each of shape `(steps, trials)`; None if it never does."""
 
-    action: Any
-    reward: Any
-    regret: Any
-    restarts: Any
-    side_queries: Any = None
-    squared_error: Any = None
-    readings: Any = None  # by name, further axes last
+    action: Array
+    reward: Array
+    regret: Array
+    restarts: Array
+    side_queries: Array | None = None
+    squared_error: Array | None = None
+    readings: dict[str, Array] | None = None  # by name, further axes last
 
 
 class Played(NamedTuple):
@@ -108,8 +108,8 @@ class Played(NamedTuple):
 
     state: Any
     outcome: Outcome
-    error_sums: Any
-    least_variance: Any
+    error_sums: Array | None
+    least_variance: Array | None
 
 
 def play(
@@ -117,7 +117,7 @@ def play(
     player: Player[Any],
     block: Block,
     chance: Chance,
-    steps: Any,
+    steps: Array,
     *,
     predictions: bool = False,
     readings: bool = False,
@@ -125,7 +125,13 @@ def play(
     """One player, one block of a run of `steps` steps, all trials of the group."""
 
     def trial(
-        state: Any, now: Any, top: Any, key: Any, expert_key: Any, time: Any, number: Any
+        state: Any,
+        now: Array,
+        top: Array,
+        key: PRNGKeyArray,
+        expert_key: PRNGKeyArray,
+        time: Array,
+        number: Array,
     ) -> Any:
         if player.foresight == "present":
             state = player.inform(state, now)
@@ -178,7 +184,7 @@ def play(
     return Played(state, outcome, sums, None if expected is None else _least_variance(expected))
 
 
-def _least_variance(expected: Prediction) -> Any:
+def _least_variance(expected: Prediction) -> Array:
     return jnp.min(expected.variance / jnp.reshape(expected.noise_variance, (-1, 1)))
 
 

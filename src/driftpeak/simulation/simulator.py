@@ -11,10 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from driftpeak.beliefs import check_times
 from driftpeak.environments import Environment
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
-from driftpeak.forgetting import Times, TimesLike
 from driftpeak.numerics.precision import check_digits, double_precision
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Player, Policy
@@ -33,6 +31,7 @@ from driftpeak.simulation.programs import (
 )
 from driftpeak.simulation.progress import Advance, progress_bar
 from driftpeak.simulation.record import Record
+from driftpeak.times import Times, TimesLike, check_times
 
 MEMORY_BUDGET = 2**30
 BLOCK = 1024  # steps in one compiled call, at most
@@ -177,8 +176,8 @@ def _plan(
 ) -> _Plan:
     parts: list[Any] = [world, *players.values()]
     states = [start.eval_shape(part, _one_key()) for part in parts]
-    # three times: the state, the next one, and what is computed on the way
-    per_trial = 3 * sum(_bytes(state) for state in states)
+    # the states, the next ones, and what is computed on the way: of auto about as much again twice
+    per_trial = 4 * sum(_bytes(state) for state in states)
     per_step = 2 * 8 * points
     least = min(steps, 16)
     needed = per_trial + least * per_step

@@ -10,7 +10,7 @@ import numpy as np
 from driftpeak.errors import at_least_integer, finite_array
 from driftpeak.theory.bound import Bound
 from driftpeak.theory.measured import Measured, measured
-from driftpeak.theory.rates import MEASURES, Measure, Setting, applicable
+from driftpeak.theory.rates import applicable
 from driftpeak.theory.regimes import sparq_queries, w_sparq_queries
 from driftpeak.theory.schedules import (
     discount_factor,
@@ -19,6 +19,7 @@ from driftpeak.theory.schedules import (
     restart_period,
     window_length,
 )
+from driftpeak.theory.setting import MEASURES, Measure, Setting
 from driftpeak.theory.variation import estimate_drift, supremum_variation
 
 Parameters = dict[str, float]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from driftpeak.theory.bound import Bound
 from driftpeak.theory.measured import HORIZON, measured
-from driftpeak.theory.rates import Measure, Setting
 from driftpeak.theory.regimes import regime, side_queries_needed
+from driftpeak.theory.setting import Measure, Setting
 
 if TYPE_CHECKING:
     from driftpeak.theory.planner import Advice

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from driftpeak._types import Vector
-from driftpeak.beliefs import check_times
 from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive, unit_interval
-from driftpeak.forgetting import TimesLike
+from driftpeak.times import TimesLike, check_times
 
 MOST = 1e15
 

@@ -33,8 +33,9 @@ from driftpeak.policies import (
 )
 from driftpeak.priors import Prior
 from driftpeak.simulation.simulator import true_functions
-from driftpeak.theory.rates import Measure, Setting, applicable
+from driftpeak.theory.rates import applicable
 from driftpeak.theory.schedules import discount_factor, restart_period
+from driftpeak.theory.setting import Measure, Setting
 from driftpeak.theory.variation import supremum_variation
 from driftpeak.widths import ScaledLog
 

@@ -65,7 +65,7 @@ def read_judged(directory: Path) -> Iterator[JudgedExperiment]:
             yield judged(experiment, results, provenance)
 
 
-def as_json(one: JudgedExperiment) -> dict[str, Any]:
+def as_json(one: JudgedExperiment) -> dict[str, object]:
     """Everything but the curves: what summary.json holds of an experiment."""
     return {
         "title": one.experiment.title,
@@ -103,7 +103,7 @@ def as_json(one: JudgedExperiment) -> dict[str, Any]:
     }
 
 
-def _measured(one: Statistic) -> dict[str, Any]:
+def _measured(one: Statistic) -> dict[str, object]:
     return {
         "quantity": one.label,
         "estimate": json_number(one.estimate),
@@ -135,7 +135,7 @@ def _policies(runs: xr.Dataset) -> dict[str, dict[str, float | None]]:
     return rows
 
 
-def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, object]:
     """What `summary.json` holds, from `as_json` of every outcome by id."""
     counts = dict.fromkeys(get_args(Verdict), 0)
     for one in outcomes.values():
@@ -181,7 +181,7 @@ RULE = (
 )
 
 
-def page(found: Mapping[str, Any], pictures: Mapping[str, Sequence[bytes]]) -> str:
+def page(found: Mapping[str, object], pictures: Mapping[str, Sequence[bytes]]) -> str:
     """The report as one HTML page with the pictures inside, from `summary` and PNG files by id."""
     folder = FileSystemLoader(Path(__file__).parent)
     template = Environment(loader=folder, autoescape=True).get_template("report.html.jinja")

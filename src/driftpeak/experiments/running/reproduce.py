@@ -38,7 +38,7 @@ def reproduce(
     overwrite: bool = False,
     executor: Executor | None = None,
     tell: Told = lambda _: None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Run experiments, judge their claims, and write all of it to `output` if there is one.
 
     A run that was interrupted is taken up where it stopped if it is started again with the same
@@ -60,7 +60,7 @@ def reproduce(
         _claim_folder(output, _marker(experiments, size), overwrite=overwrite)
         chunks = output / CHUNKS
         _make(chunks)
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     pictures: dict[str, list[bytes]] = {}
 
     def done(experiment: Experiment, results: dict[str, xr.Dataset], seconds: float) -> None:
@@ -80,7 +80,7 @@ def reproduce(
     return result
 
 
-def redraw(directory: Path, *, tell: Told = lambda _: None) -> dict[str, Any]:
+def redraw(directory: Path, *, tell: Told = lambda _: None) -> dict[str, object]:
     """Judge, draw and report again from the results kept in a folder, without running anything.
 
     Raises:
@@ -97,14 +97,14 @@ def redraw(directory: Path, *, tell: Told = lambda _: None) -> dict[str, Any]:
 
 
 def _write_report(
-    directory: Path, result: dict[str, Any], pictures: dict[str, list[bytes]]
+    directory: Path, result: dict[str, object], pictures: dict[str, list[bytes]]
 ) -> None:
     write_bytes(directory / "report.html", page(result, pictures).encode())
     text = json.dumps(result, indent=2, allow_nan=False) + "\n"
     write_bytes(directory / SUMMARY, text.encode())
 
 
-def _marker(experiments: Sequence[Experiment], size: RunSize) -> dict[str, Any]:
+def _marker(experiments: Sequence[Experiment], size: RunSize) -> dict[str, object]:
     return {
         "command": "reproduce",
         "experiments": [experiment.id for experiment in experiments],
@@ -114,7 +114,7 @@ def _marker(experiments: Sequence[Experiment], size: RunSize) -> dict[str, Any]:
     }
 
 
-def _claim_folder(output: Path, marker: dict[str, Any], *, overwrite: bool) -> None:
+def _claim_folder(output: Path, marker: dict[str, object], *, overwrite: bool) -> None:
     """Make the folder ours: new, empty, or one of a run with the same arguments.
 
     Raises:

@@ -1,0 +1,92 @@
+"""What theory must know of a problem before it can say anything."""
+
+import decimal
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from driftpeak.errors import DriftpeakError, at_least, at_least_integer, unit_interval
+from driftpeak.kernels import Kernel
+from driftpeak.theory.smoothness import smoothness
+
+Measure = Literal["variation", "rkhs_variation", "drift", "exponent"]
+MEASURES: tuple[Measure, ...] = ("drift", "variation", "exponent")
+"""With a lower bound of their own."""
+SYMBOLS = {"variation": "V_T", "rkhs_variation": "P_T", "drift": "epsilon"}
+MOST_DIMENSIONS, MOST_STEPS = 100, 10**18
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A problem, as far as the rates depend on it.
+
+    Arguments:
+        kernel: SE or Matern.
+        dimension: d, at most 100: the rates hold it fixed.
+        horizon: T, from 3, so that log T >= 1, to 10^18.
+        variation: V_T, in the supremum norm, at least 0. drift: epsilon in [0, 1]. exponent: alpha,
+            at least 0. rkhs_variation: P_T, in the RKHS norm, at least V_T. Each may be unknown:
+            None.
+        window: M25's parameter of the windows between side queries, 0 < a < 1/3.
+
+    Raises:
+        DriftpeakError: a number out of range, another kernel.
+    """
+
+    kernel: Kernel
+    dimension: int
+    horizon: int
+    variation: float | None = None
+    drift: float | None = None
+    exponent: float | None = None
+    window: float = 1 / 4
+    rkhs_variation: float | None = None
+
+    def __post_init__(self) -> None:
+        smoothness(self.kernel)
+        if at_least_integer("dimension", self.dimension, 1) > MOST_DIMENSIONS:
+            raise DriftpeakError(
+                f"dimension must be at most {MOST_DIMENSIONS}; got {self.dimension}: the rates "
+                "hold it fixed, and their log^(d+1) T would exceed every horizon"
+            )
+        if at_least_integer("horizon", self.horizon, 3) > MOST_STEPS:
+            raise DriftpeakError(
+                "horizon must be at most 10^18 steps; got about "
+                f"{decimal.Decimal(self.horizon):.3g}"
+            )
+        for name in ("variation", "rkhs_variation"):
+            if getattr(self, name) is not None:
+                at_least(name, getattr(self, name), 0)
+        if self.variation is not None and self.rkhs_variation is not None:
+            at_least("rkhs_variation", self.rkhs_variation, self.variation)
+        if self.drift is not None:
+            unit_interval("drift", self.drift)
+        if self.exponent is not None:
+            at_least("exponent", self.exponent, 0)
+
+    @property
+    def nu(self) -> float:
+        """Of the Matern kernel; infinite for SE."""
+        return smoothness(self.kernel)
+
+    def known(self, measure: Measure) -> float | None:
+        """The number that change is measured by, or a bound of it (P_T of V_T); None if neither."""
+        value: float | None = getattr(self, measure)
+        return self.rkhs_variation if value is None and measure == "variation" else value
+
+    def measured(self, measure: Measure) -> float:
+        """As `known`.
+
+        Raises:
+            DriftpeakError: it is not known.
+        """
+        value = self.known(measure)
+        if value is None:
+            raise DriftpeakError(f"this rate depends on the {measure}: give {measure}=")
+        return value
+
+    def quantities(self) -> dict[str, float]:
+        """What exponents are made of."""
+        d = float(self.dimension)
+        alpha = math.nan if self.exponent is None else self.exponent
+        return {"nu": self.nu, "d": d, "D": d * (d + 1), "alpha": alpha, "window": self.window}
