@@ -23,14 +23,6 @@ pytest_collect_file = Sybil(
     patterns=["README.md", "CONTRIBUTING.md", "docs/*.md"],
 ).pytest()
 
-# Most of the tests' time is compiling: 0.44 of it is left with programs that are optimised less.
-# XLA ends a process that names a flag it does not know: the second has gone in its later ones.
-LESS = ["--xla_backend_optimization_level=0"]
-RELEASE = tuple(int(part) for part in version("jaxlib").split(".")[:2])
-if RELEASE < (0, 10):
-    LESS.append("--xla_cpu_use_fusion_emitters=false")
-os.environ.setdefault("XLA_FLAGS", " ".join(LESS))
-
 MAPPINGS = Path("/proc/self/maps")
 MOST_MAPPINGS = 25_000  # a process may have 65,530, and a compiled program takes a dozen
 
@@ -44,3 +36,16 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
             programs.forget_programs()
         jax.clear_caches()
         gc.collect()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Quick tests mostly compile: programs that are optimised less leave 0.44 of their time.
+
+    Slow tests run programs as users do. Before anything is compiled, and inherited by workers.
+    """
+    flags = ["--xla_backend_optimization_level=0"]
+    release = tuple(int(part) for part in version("jaxlib").split(".")[:2])
+    if release < (0, 10):  # later ones know it no more, and end a process that names such a flag
+        flags.append("--xla_cpu_use_fusion_emitters=false")
+    if config.getoption("markexpr") == "not slow":
+        os.environ.setdefault("XLA_FLAGS", " ".join(flags))

@@ -52,12 +52,15 @@ def test_predictive_intervals_are_calibrated(drift):
 
 @pytest.mark.parametrize("drift", DRIFTS)
 def test_the_believed_drift_is_near_the_truth(drift):
-    """After 500 steps within a factor of three in 21 of 30 trials, and in the geometric mean."""
+    """After 500 steps within a factor of three in 70 % of trials, and in the geometric mean.
+
+    If it is 70 % in truth, fewer than 15 of 30 come up once in 150 times.
+    """
     world = dp.MarkovDrift(PRIOR, drift=drift)
     runs = dp.simulate({"auto": dp.Auto(PRIOR)}, world, steps=STEPS, trials=30, readings=True)
     ratio = runs["believed_drift"].isel(policy=0, step=-1).values / drift
     assert 1 / 3 < np.exp(np.log(ratio).mean()) < 3
-    assert ((ratio > 1 / 3) & (ratio < 3)).sum() >= 21
+    assert ((ratio > 1 / 3) & (ratio < 3)).sum() >= 15
 
 
 def test_a_change_is_noticed():
