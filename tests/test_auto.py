@@ -73,6 +73,19 @@ def test_a_change_is_noticed():
     assert said[352:365].mean() > 0.4
 
 
+def test_rewards_without_noise_do_not_end_the_search():
+    """The corners of a grid about a symmetric peak contradict no level that explains them all."""
+    grid = dp.Grid([0, 1], [0, 1], size=9)
+    optimizer = dp.Optimizer(
+        grid, policy=dp.Auto(dp.Prior(grid, dp.SE(0.3), noise_variance=0.01)), seed=3, maximize=True
+    )
+    for _ in range(30):
+        suggestion = optimizer.ask()
+        distance = float(np.sum((np.array(list(suggestion.values())) - 0.4) ** 2))
+        optimizer.tell(suggestion, -distance)
+    assert distance < 0.06  # the best point: 0.0013, the corner 0.32
+
+
 def test_readings_are_recorded_for_those_who_think():
     world = dp.MarkovDrift(PRIOR, drift=0.01)
     policies = {"auto": dp.Auto(PRIOR), "tv": dp.TVGPUCB(PRIOR, drift=0.01)}

@@ -299,26 +299,29 @@ def test_an_unknown_level_is_a_constant_with_a_wide_prior():
 
 @double_precision
 def test_the_scale_is_bayes_rule_on_a_grid():
-    """Gaussian within three deviations, a power law beyond, a chance of a new scale, and a mixture
-    over two levels."""
+    """Gaussian within three deviations, a power law beyond, no surprise below the least noise, a
+    chance of a new scale, and a mixture over two levels."""
     scale = Scale()
     state, posterior = scale.init(), scale.prior.copy()
     generator = np.random.default_rng(2)
-    for surprise, variance in ((0.3, 0.2), (-0.1, 0.05), (40.0, 0.4)):
+    expected_amplitude = 1.0
+    for surprise, variance in ((0.3, 0.2), (-0.1, 0.05), (0.0, 0.01), (40.0, 0.4)):
         surprises, variances = np.array([surprise, surprise - 1]), np.array([variance, 0.3])
         chance = generator.dirichlet(np.ones(2), len(scale.amplitudes))
         state = scale.update(state, *map(jnp.asarray, (surprises, variances, chance)), 0.1)
         likelihood = 0.0
+        least = expected_amplitude * 0.1 * np.exp(scale.ratios[0])
         for place in range(2):
             spread = variances[place] + 0.1 * np.exp(scale.ratios)
             deviation = np.sqrt(np.exp(scale.amplitudes)[:, None] * spread)
-            away = np.abs(surprises[place]) / deviation
+            away = np.sqrt(surprises[place] ** 2 + least) / deviation
             gaussian = np.exp(-(np.minimum(away, scale_module.GAUSSIAN) ** 2) / 2) / deviation
             tail = np.maximum(away / scale_module.GAUSSIAN, 1) ** -9.0
             likelihood = likelihood + chance[:, place, None] * gaussian * tail
         change = scale_module.CHANGE
         posterior = ((1 - change) * posterior + change * scale.prior) * likelihood
         posterior = posterior / posterior.sum()
+        expected_amplitude = np.exp(posterior.sum(axis=1) @ scale.amplitudes)
     np.testing.assert_allclose(state.posterior, posterior, rtol=1e-9, atol=1e-15)
     amplitudes, ratios = posterior.sum(axis=1), posterior.sum(axis=0)
     np.testing.assert_allclose(state.amplitude, np.exp(amplitudes @ scale.amplitudes), rtol=1e-9)

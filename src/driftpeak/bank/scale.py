@@ -93,7 +93,10 @@ class Scale(eqx.Module):
         spread = variance[:, None] + noise * jnp.exp(self.ratios)[None]
         # products and sums of rows and columns: of all cells only one exponential is taken
         expected = jnp.log(spread)[:, None, :] + jnp.asarray(self.amplitudes)[None, :, None]
-        away = (surprise**2 + TINY)[:, None] / spread
+        # no surprise is smaller than the least noise: of a point seen again without any, each would
+        # make the function smaller still, until nothing elsewhere seemed worth a look
+        least = state.amplitude * noise * jnp.exp(self.ratios[0])
+        away = (surprise**2 + least)[:, None] / spread
         squared = away[:, None, :] * jnp.exp(-self.amplitudes)[None, :, None]
         near = jnp.minimum(squared, GAUSSIAN**2)
         beyond = jnp.log(away / GAUSSIAN**2)[:, None, :] - self.amplitudes[None, :, None]
@@ -115,4 +118,4 @@ class Scale(eqx.Module):
 
 
 TINY = 1e-300
-"""Keeps a surprise of exactly 0, and what is impossible, off the logarithm of 0."""
+"""Keeps what is impossible off the logarithm of 0."""
