@@ -10,6 +10,7 @@ import driftpeak as dp
 from driftpeak.live import gp
 from driftpeak.live.coding import make_coding
 from driftpeak.live.lessons import (
+    Problem,
     _evaluate,
     cost,
     default_model,
@@ -147,7 +148,8 @@ def test_worth_is_what_is_lost_by_leaving_out():
 def test_cost_is_minus_the_log_posterior_density(motion):
     rows, times, rewards = data(20)
     vector, model = pack(MODEL, 2.0), MODEL._replace(motion=motion)
-    found = cost(vector, places(rows, times, 32), pad(rewards, 32), CATEGORICAL, 2.0, motion)
+    problem = Problem(places(rows, times, 32), pad(rewards, 32), CATEGORICAL, 2.0, motion)
+    found = cost(vector, problem)
     among = covariance(model, rows, rows) * faded(model, times[:, None], times)
     whole = among + 0.05 * np.eye(20)
     rest = rewards - MODEL.level
@@ -166,10 +168,10 @@ def test_slope_of_the_cost_by_finite_differences(motion):
     rows, times, rewards = data(20)
     worth = np.random.default_rng(3).uniform(0.05, 1, 20)
     among = places(rows, times, 32, worth)
-    problem = (among, pad(rewards, 32), CATEGORICAL, 2.0, motion)
+    problem = Problem(among, pad(rewards, 32), CATEGORICAL, 2.0, motion)
     for seed in range(3):
         start = pack(MODEL, 2.0) + 0.3 * np.random.default_rng(seed).normal(size=7)
-        np.testing.assert_allclose(_evaluate(problem, start)[0], cost(start, *problem), rtol=1e-12)
+        np.testing.assert_allclose(_evaluate(problem, start)[0], cost(start, problem), rtol=1e-12)
         error = check_grad(
             lambda v: _evaluate(problem, v)[0], lambda v: _evaluate(problem, v)[1], start
         )

@@ -20,6 +20,7 @@ from collections import Counter
 import live_worker
 import numpy as np
 import pytest
+from live_stored_fuzzer import written
 from test_cli import run  # noqa: F401
 
 import driftpeak as dp
@@ -493,17 +494,6 @@ def test_postgresql_hides_passwords_everywhere(postgresql):
 
 
 # hostile content in the right shape
-
-
-def written(description, lines):
-    """A journal of any content, with matching checksums."""
-    first, check = journal._write_line({"study": description}, 0)
-    found = []
-    for line in lines:
-        one, check = journal._write_line(line, journal._through(check))
-        found.append(one)
-    head = journal.Head(description["id"], len(found), check).line()
-    return first + head + b"".join(found)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ __all__ = [
     "whole",
 ]
 
+LARGEST_WHOLE = 2**53  # whole numbers beyond are no floats
+
 
 class DriftpeakError(ValueError):
     """A mistake in the input, told in one line.
@@ -45,6 +47,18 @@ def finite(name: str, value: object) -> float:
         DriftpeakError: if it is not a finite number.
     """
     return _finite(name, value, "be a finite number")
+
+
+def stored_number(name: str, value: object) -> float:
+    """Return `value`, read from a store, as a float.
+
+    Raises:
+        DriftpeakError: if it is not a finite number, or a whole one that no array of floats holds.
+    """
+    number = finite(name, value)
+    if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
+        raise DriftpeakError(f"{name} is stored as a float; got {shown(value)}")
+    return number
 
 
 def positive(name: str, value: object) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, PRNGKeyArray
+from jaxtyping import Array, Key, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.errors import DriftpeakError
@@ -135,7 +135,7 @@ _trials = jax.jit(jax.vmap(_play, in_axes=(None, 0, None, None, None, 0)))
 
 def _together(
     player: Player[Any],
-    keys: PRNGKeyArray,
+    keys: Key[Array, " trials"],
     values: Array,
     times: Times,
     answers: bool,
@@ -227,7 +227,7 @@ def _refresh(player: Player[Any], state: Any) -> Any:
     return player.refresh(state)
 
 
-def _check_live(policy: Policy, keys: PRNGKeyArray, steps: int) -> None:
+def _check_live(policy: Policy, keys: Key[Array, " trials"], steps: int) -> None:
     """Prepared for any order, it must be the player that it is for known times."""
     regular = np.arange(1.0, steps + 1)
     # all at one time, as fast as a live system may go: nothing may fall out of memory unnoticed
@@ -254,7 +254,7 @@ def _check_live(policy: Policy, keys: PRNGKeyArray, steps: int) -> None:
                 )
 
 
-def _check_draws(policy: Policy, keys: PRNGKeyArray, steps: int) -> None:
+def _check_draws(policy: Policy, keys: Key[Array, " trials"], steps: int) -> None:
     """A stretch of draws must not come again after the player has started afresh."""
     if policy.deterministic:
         return

@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, finite, shown
+from driftpeak.errors import DriftpeakError, shown, stored_number
 
 Kind = Literal["steps", "numbers", "dates", "zoned dates"]
 Time = Any  # a real number, a datetime, a numpy.datetime64, or "now"
 EPOCH = datetime(1970, 1, 1)
 LARGEST = 1e100  # of a number: far beyond any clock, and no sum or product of times overflows
-LARGEST_WHOLE = 2**53
 FIRST, LAST = datetime(1, 1, 2), datetime(9999, 12, 31)  # a day from what a date can be, anywhere
 EARLIEST, LATEST = ((date - EPOCH).total_seconds() for date in (FIRST, LAST))
 WORDS: dict[str, str] = {
@@ -58,18 +57,6 @@ def show_time(number: float, kind: Kind | None) -> Any:
     return number
 
 
-def plain_number(name: str, value: object) -> float:
-    """A number as it is stored: a whole one is not too large for an array.
-
-    Raises:
-        DriftpeakError: something else, or a number that is not finite.
-    """
-    number = finite(name, value)
-    if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
-        raise DriftpeakError(f"{name} is stored as a float; got {shown(value)}")
-    return number
-
-
 def check_number(number: object, kind: object) -> None:
     """Refuse what no time of a study can be, as a number of that kind.
 
@@ -78,7 +65,7 @@ def check_number(number: object, kind: object) -> None:
     """
     if not isinstance(kind, str) or kind not in WORDS:
         raise DriftpeakError(f"the kind of a time is one of {', '.join(WORDS)}; got {shown(kind)}")
-    value = plain_number("a time", number)
+    value = stored_number("a time", number)
     if kind in ("dates", "zoned dates") and not EARLIEST <= value <= LATEST:
         raise _out_of_range(value)
     if abs(value) > LARGEST:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from driftpeak.errors import DriftpeakError, shown, whole
-from driftpeak.live.clock import Kind, check_number, plain_number
+from driftpeak.errors import DriftpeakError, shown, stored_number, whole
+from driftpeak.live.clock import Kind, check_number
 from driftpeak.live.space import ParameterValues
 
 
@@ -101,7 +101,7 @@ def _number(name: str, value: object) -> None:
 
 def _optional(name: str, value: object) -> None:
     if value is not None:
-        plain_number(name, value)
+        stored_number(name, value)
 
 
 def _mapping(name: str, value: object) -> None:
@@ -123,7 +123,7 @@ def _expectation(name: str, value: object) -> None:
     if value is not None and not (isinstance(value, tuple) and len(value) == 2):
         raise DriftpeakError(f"{name} must be a mean and a deviation; got {shown(value)}")
     for one in value or ():
-        plain_number(name, one)
+        stored_number(name, one)
 
 
 CHECKS: dict[str, Any] = {
@@ -131,7 +131,7 @@ CHECKS: dict[str, Any] = {
     "time": _any,  # with its kind
     "kind": _any,
     "parameters": _mapping,
-    "reward": plain_number,
+    "reward": stored_number,
     "expected": _expectation,
     "values": _mapping,
     "queries": _list_of(_mapping),

@@ -150,11 +150,11 @@ def nothing_imagined(known: Known, size: int) -> Imagined:
 def imagine(
     model: Model, known: Known, imagined: Imagined, start: Scalar, block: Places
 ) -> Imagined:
-    """Add a block of b suggestions that are out, in the free places from `start` on.
+    r"""Add a block of b suggestions that are out, in the free places from `start` on.
 
     New rows of the inverse factor W of what the observations leave of the suggestions' covariance:
     with V = W K(imagined, block) and L the factor of what is left of the block's own,
-    \\(L^{-1}(-V^\\top W, 1)\\). Takes O(b (c + p)^2).
+    \(L^{-1}(-V^\top W, 1)\). Takes O(b (c + p)^2).
     """
     root = jnp.sqrt(block.worth) / jnp.sqrt(model.noise_variance)
     cross = known.whiten @ _between(model, known.places, block)

@@ -27,7 +27,7 @@ best.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,8 +36,7 @@ from jaxtyping import Array
 from scipy.optimize import minimize
 
 from driftpeak._types import AnyArray, Scalar, Vector
-from driftpeak.errors import DriftpeakError, at_least_integer, shown
-from driftpeak.live.clock import plain_number
+from driftpeak.errors import DriftpeakError, at_least_integer, shown, stored_number
 from driftpeak.live.gp import Model, Places, factor, whitened
 
 EVALUATIONS = 12
@@ -100,30 +99,30 @@ def pack(model: Model, pace: float) -> Vector:
     return np.append(logarithms, model.level)
 
 
-def cost(
-    vector: AnyArray,
-    places: Places,
-    rewards: AnyArray,
-    categorical: AnyArray,
-    pace: Scalar,
-    motion: Scalar,
-) -> Array:
+class Problem(NamedTuple):
+    """What hyperparameters are to explain, and what of the model they leave as it is."""
+
+    places: Places
+    rewards: AnyArray  # (c,)
+    categorical: AnyArray  # (d,)
+    pace: Scalar
+    motion: Scalar
+
+    def model(self, vector: AnyArray) -> Model:
+        """The model of a vector."""
+        return unpack(vector, self.categorical, self.pace, self.motion)
+
+
+def cost(vector: AnyArray, problem: Problem) -> Array:
     """Minus the log posterior density, up to a constant."""
-    model = unpack(vector, categorical, pace, motion)
-    root, lower, half_logarithm = factor(model, places)
-    residuals = root * (rewards - model.level)
+    model = problem.model(vector)
+    root, lower, half_logarithm = factor(model, problem.places)
+    residuals = root * (problem.rewards - model.level)
     white = jax.scipy.linalg.solve_triangular(lower, residuals, lower=True)
-    return 0.5 * white @ white + half_logarithm + _simple_part(vector, model, places)
+    return 0.5 * white @ white + half_logarithm + _simple_part(vector, model, problem.places)
 
 
-def cost_and_slope(
-    vector: AnyArray,
-    places: Places,
-    rewards: AnyArray,
-    categorical: AnyArray,
-    pace: Scalar,
-    motion: Scalar,
-) -> tuple[Array, Array]:
+def cost_and_slope(vector: AnyArray, problem: Problem) -> tuple[Array, Array]:
     r"""The cost and its gradient.
 
     With \(C = I + K/\lambda\), residuals r and \(\beta = C^{-1} r\), that of
@@ -131,47 +130,31 @@ def cost_and_slope(
     \(\frac12 \mathrm{tr}((C^{-1} - \beta\beta^\top)\, C) + \beta^\top r\) with the first factors
     held fixed: less work than differentiating the factorisation.
     """
-    problem = (vector, places, rewards, categorical, pace, motion)
-    value, fixed, weights = _value(*problem)
-    return value, _slope(*problem, fixed, weights)
+    value, fixed, weights = _value(vector, problem)
+    return value, _slope(vector, problem, fixed, weights)
 
 
 # Two programs: one for both takes half as long again.
 @jax.jit
-def _value(
-    vector: AnyArray,
-    places: Places,
-    rewards: AnyArray,
-    categorical: AnyArray,
-    pace: Scalar,
-    motion: Scalar,
-) -> tuple[Array, Array, Array]:
-    model = unpack(vector, categorical, pace, motion)
-    root, lower, half_logarithm = factor(model, places)
+def _value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Array]:
+    model = problem.model(vector)
+    root, lower, half_logarithm = factor(model, problem.places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
-    white = inverse @ (root * (rewards - model.level))
+    white = inverse @ (root * (problem.rewards - model.level))
     weights = inverse.T @ white
     fixed = inverse.T @ inverse - weights[:, None] * weights[None, :]
-    value = 0.5 * white @ white + half_logarithm + _simple_part(vector, model, places)
+    value = 0.5 * white @ white + half_logarithm + _simple_part(vector, model, problem.places)
     return value, fixed, weights
 
 
 @jax.jit
 @jax.grad
-def _slope(
-    vector: AnyArray,
-    places: Places,
-    rewards: AnyArray,
-    categorical: AnyArray,
-    pace: Scalar,
-    motion: Scalar,
-    fixed: AnyArray,
-    weights: AnyArray,
-) -> Array:
-    model = unpack(vector, categorical, pace, motion)
-    root, whole = whitened(model, places)
-    residuals = root * (rewards - model.level)
-    return 0.5 * (fixed * whole).sum() + weights @ residuals + _simple_part(vector, model, places)
+def _slope(vector: AnyArray, problem: Problem, fixed: AnyArray, weights: AnyArray) -> Array:
+    model = problem.model(vector)
+    root, whole = whitened(model, problem.places)
+    residuals = root * (problem.rewards - model.level)
+    fit = 0.5 * (fixed * whole).sum() + weights @ residuals
+    return fit + _simple_part(vector, model, problem.places)
 
 
 def _simple_part(vector: AnyArray, model: Model, places: Places) -> Array:
@@ -195,13 +178,13 @@ def most_probable(
     for all kinds. At most 12 evaluations of the likelihood and its gradient: the next call goes on
     from here.
     """
-    problem = (places, rewards, start.categorical, pace, start.motion)
+    problem = Problem(places, rewards, start.categorical, pace, start.motion)
     bounds = [(np.log(one.low), np.log(one.high)) for one in ranges(len(start.lengthscale))]
     bounds.append((-LEVEL, LEVEL))
     low, high = np.array(bounds).T
     here = np.clip(pack(start, pace), low, high)
     starts = [here, *(_with_timescale(here, timescale) for timescale in STARTS)]
-    costs = [float(_cost(jnp.asarray(one), *problem)) for one in starts]
+    costs = [float(_cost(jnp.asarray(one), problem)) for one in starts]
     found = minimize(
         partial(_evaluate, problem),
         starts[int(np.argmin(costs))],
@@ -210,7 +193,7 @@ def most_probable(
         bounds=bounds,
         options={"maxfun": EVALUATIONS, "maxiter": EVALUATIONS},
     )
-    model = unpack(np.asarray(found.x), start.categorical, pace, start.motion)
+    model = problem.model(np.asarray(found.x))
     return model, -float(found.fun)
 
 
@@ -220,8 +203,8 @@ def _with_timescale(vector: Vector, timescale: float) -> Vector:
     return changed
 
 
-def _evaluate(problem: Any, vector: Vector) -> tuple[float, Vector]:
-    value, slope = cost_and_slope(jnp.asarray(vector), *problem)
+def _evaluate(problem: Problem, vector: Vector) -> tuple[float, Vector]:
+    value, slope = cost_and_slope(jnp.asarray(vector), problem)
     return float(value), np.asarray(slope)
 
 
@@ -243,12 +226,12 @@ def check_lesson(values: dict[str, Any], motions: Sequence[str], dimension: int)
                 raise DriftpeakError(f"{dimension} columns have as many lengthscales")
             float(found["log_density"])
         for one in scales + levels:
-            plain_number("a number learned", one)
+            stored_number("a number learned", one)
         if min(scales) <= 0:
             raise DriftpeakError("scales are above 0")
         at_least_integer("since", values.get("since", 0), 0)
         for time, reward in values.get("doubted", []):
-            plain_number("the time of a doubted reward", time)
-            plain_number("a doubted reward", reward)
+            stored_number("the time of a doubted reward", time)
+            stored_number("a doubted reward", reward)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DriftpeakError(f"this is nothing that could be learned: {shown(error)}") from None

@@ -194,7 +194,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         """First step of the current block."""
         return knowledge.begin + self.block_length * (2**knowledge.block - 1)
 
-    def _running(self, knowledge: Knowledge, step: Array) -> Array:
+    def _running(self, knowledge: Knowledge, step: Scalar) -> Array:
         """Which indices are scheduled at `step`; the block's own always is."""
         place = (step - self._start(knowledge)) // self._lengths()
         slots = knowledge.replays.shape[1]
@@ -222,7 +222,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         return tested & self.adaptive, block_ends, epoch_ends
 
     def estimate(
-        self, strategies: Float[Array, "blocks n"], history: StepLog, begin: Array, end: Array
+        self, strategies: Float[Array, "blocks n"], history: StepLog, begin: Scalar, end: Scalar
     ) -> Float[Array, " n"]:
         """Scaled rewards of all points over steps `begin` to `end - 1`, by inverse propensity."""
         features = jnp.asarray(self.features)
@@ -244,7 +244,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         weights = jax.lax.fori_loop(0, self.blocks, add, jnp.zeros(features.shape[1]))
         return jnp.asarray(self.mean) + features @ weights / (end - begin)
 
-    def strategy(self, gaps: Float[Array, " n"], block: Array) -> Float[Array, " n"]:
+    def strategy(self, gaps: Float[Array, " n"], block: Scalar) -> Float[Array, " n"]:
         """P_j for the block number `block`, given the estimated gaps."""
         features, tolerance = jnp.asarray(self.features), DESIGN_TOLERANCE * self.gain
         design = jnp.asarray(self.design)
