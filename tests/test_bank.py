@@ -10,11 +10,12 @@ import pytest
 from scipy import stats
 
 import driftpeak as dp
-from driftpeak.bank import Bank, Level, MarkovMotion, Oscillation, SmoothMotion, SumMotion
+from driftpeak.bank import Bank, Level
 from driftpeak.bank import level as level_module
 from driftpeak.bank import scale as scale_module
 from driftpeak.bank.scale import Scale
 from driftpeak.errors import DriftpeakError
+from driftpeak.motions import MarkovMotion, Oscillation, SmoothMotion, SumMotion
 from driftpeak.numerics.precision import double_precision
 
 POINTS = np.random.default_rng(1).uniform(0, 1, (12, 2))

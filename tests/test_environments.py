@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
+from driftpeak import motions
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=6), 2.0 * dp.SE(0.3), noise_variance=0.04, mean=1.5)
 
@@ -20,6 +21,72 @@ def test_markov_drift_has_the_stated_covariance_in_space_and_time():
     in_time = (1 - drift) ** (np.abs(times[:, None] - times[None, :]) / 2)
     np.testing.assert_allclose(draws.mean(axis=0), 1.5, atol=0.07)
     np.testing.assert_allclose(np.cov(draws.T), np.kron(in_time, PRIOR.gram), atol=0.1)
+
+
+SUM = motions.SumMotion(
+    [motions.MarkovMotion([0.3]), motions.Oscillation([4.0], [30.0]), motions.SmoothMotion([0.5])],
+    [1.0, 2.0, 1.0],
+)
+
+
+@pytest.mark.parametrize(
+    "motion",
+    [motions.SmoothMotion([0.4]), motions.Oscillation([7.0], [np.inf]), SUM],
+    ids=["momentum", "a lasting rhythm", "a sum"],
+)
+def test_a_moving_world_has_the_correlation_of_its_motion(motion):
+    """cov(f_s(x), f_t(x')) = k(x, x') c(|t-s|), as above, at as many standard errors."""
+    times = np.array([1.0, 2.5, 6.0])
+    world = dp.environments.Moving(PRIOR, motion)
+    draws = dp.true_functions(world, times=times, trials=20_000, seed=1).reshape(20_000, -1)
+    elapsed = np.abs(times[:, None] - times[None, :])
+    in_time = [[float(motion.correlation(v)[0]) for v in row] for row in elapsed]
+    np.testing.assert_allclose(draws.mean(axis=0), 1.5, atol=0.07)
+    np.testing.assert_allclose(np.cov(draws.T), np.kron(in_time, PRIOR.gram), atol=0.1)
+
+
+def test_a_moving_world_is_drawn_anew_after_its_changes():
+    still = motions.Oscillation([1e9], [np.inf])
+    world = dp.environments.Moving(PRIOR, still, changes=[3, 5.5])
+    functions = dp.true_functions(world, steps=8, seed=3)[0]
+    moved = np.flatnonzero(np.abs(np.diff(functions, axis=0)).max(axis=1) > 1e-6) + 1
+    np.testing.assert_array_equal(moved, [3, 5])
+
+
+def test_what_all_points_share_makes_no_difference_between_them():
+    """Differences are those of the world beneath; the mode has variance a^2 E exp(2bv), and, after
+    a time, the correlation exp(-b^2 (1 - c_v)) c_u, c_u and c_v those of Markov drift."""
+    beneath = dp.MarkovDrift(PRIOR, drift=0.2)
+    size, b, times = 2.0, 0.3, np.array([1.0, 3.0])
+    world = dp.environments.Bursts(beneath, size=size, burstiness=b, drift=0.4, burst_drift=0.1)
+    draws = dp.true_functions(world, times=times, trials=20_000, seed=1)
+    own = draws - draws[:, :, :1]
+    shape = np.eye(6) - np.eye(6)[[0] * 6]
+    np.testing.assert_allclose(
+        np.cov(own[:, 0, 1:].T), (shape @ PRIOR.gram @ shape.T)[1:, 1:], atol=0.1
+    )
+    shared = np.cov(draws[:, :, 0].T) - 2.0 * np.array([[1, 0.8], [0.8, 1]])
+    variance = size**2 * np.exp(2 * b**2)
+    across = variance * 0.6 * np.exp(-(b**2) * (1 - 0.9))
+    np.testing.assert_allclose(shared, [[variance, across], [across, variance]], atol=0.35)
+    assert float(world.noise_variance) == 0.04
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: dp.environments.Moving(PRIOR, motions.MarkovMotion([0.1, 0.2])),
+            "one motion; got 2",
+        ),
+        (lambda: dp.environments.Moving(PRIOR, SUM, changes=[3, 3]), "changes must increase"),
+        (lambda: dp.environments.Bursts(dp.MarkovDrift(PRIOR, drift=0), size=-1), "size must be"),
+        (lambda: dp.environments.Bursts(dp.MarkovDrift(PRIOR, drift=0), size=1, drift=2), "drift"),
+    ],
+)
+def test_moving_worlds_refuse(make, message):
+    with pytest.raises(dp.DriftpeakError, match=message):
+        make()
 
 
 @pytest.mark.parametrize(("drift", "same"), [(0.0, True), (1.0, False)])

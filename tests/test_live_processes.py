@@ -133,7 +133,7 @@ def test_processes_that_start_together(storage, tmp_path, count):
 @pytest.mark.slow
 def test_two_processes_share_a_study_for_long(storage, tmp_path):
     stored = share([storage] * 2, "shared", tmp_path, 15)
-    assert len(stored) > 500
+    assert len(stored) > 100  # thousands on idle cores
     replayed = live_worker.make()
     replayed.replay(stored)
     resumed = dp.Optimizer.load(storage, "shared")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak import bank, forgetting, kernels, policies, widths
+from driftpeak import forgetting, kernels, motions, policies, widths
 from driftpeak.arguments import parameters_of
 from driftpeak.live import policy_data
 from driftpeak.live.description import space_from_data, space_to_data
@@ -129,10 +129,12 @@ EXAMPLES = {
     "opkb-constants": opkb_constants.PUBLISHED,
     "rexp3": dp.RExp3(ARMS, horizon=50, variation=2.0),
     "timetable": dp.Timetable([[1.0, 2.0], [3.0, 1.0], [0.0, 1.0]], 2),
-    "markov-motion": bank.MarkovMotion([0.1, 0.2]),
-    "smooth-motion": bank.SmoothMotion([0.1]),
-    "oscillation": bank.Oscillation([12.0], [100.0]),
-    "sum-motion": bank.SumMotion([bank.MarkovMotion([0.1]), bank.SmoothMotion([0.2])], [1.0, 3.0]),
+    "markov-motion": motions.MarkovMotion([0.1, 0.2]),
+    "smooth-motion": motions.SmoothMotion([0.1]),
+    "oscillation": motions.Oscillation([12.0], [100.0]),
+    "sum-motion": motions.SumMotion(
+        [motions.MarkovMotion([0.1]), motions.SmoothMotion([0.2])], [1.0, 3.0]
+    ),
     "profile": dp.Profile([24.0], [[1.0, 0.0]], [[0.0, 1.0]]),
     "random-start": dp.RandomStart(dp.SWGPUCB(ARMS, window=5), steps=3),
 }

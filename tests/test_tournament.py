@@ -196,8 +196,8 @@ def test_a_small_tournament(tmp_path, monkeypatch):
     """All policies, two kinds of case; tables, pictures and claims from what they did."""
     whole = tournament.EXPERIMENTS[0]
     chosen = [case for case in whole.cases if case.name == "Markov 0.1"]
-    monkeypatch.setattr("driftpeak.experiments.tournament.cases.STEPS", 30)
-    monkeypatch.setattr("driftpeak.experiments.tournament.cases.OTHERS", 2)
+    monkeypatch.setattr("driftpeak.experiments.tournament.worlds.STEPS", 30)
+    monkeypatch.setattr("driftpeak.experiments.tournament.worlds.OTHERS", 2)
     cases = (*chosen, Case("table", partial(small), 3))
     claims = tuple(claim for claim in whole.claims if claim.text.startswith("Markov 0.1:"))
     tiny = replace(whole, cases=cases, claims=claims)

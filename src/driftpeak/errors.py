@@ -19,6 +19,7 @@ __all__ = [
     "at_least_integer",
     "finite",
     "finite_array",
+    "increasing",
     "nearest",
     "positive",
     "shown",
@@ -137,6 +138,18 @@ def finite_array(name: str, value: object, ndim: int) -> npt.NDArray[np.float64]
         where = f" at index [{', '.join(map(str, place))}]" if place else ""
         raise DriftpeakError(f"{accepted}; got {array[place]}{where}")
     return array
+
+
+def increasing(name: str, value: object) -> npt.NDArray[np.float64]:
+    """Return `value` as an array of numbers that increase, shape `(n,)`.
+
+    Raises:
+        DriftpeakError: if it is no such list.
+    """
+    numbers = finite_array(name, value, 1)
+    if (np.diff(numbers) <= 0).any():
+        raise DriftpeakError(f"{name} must increase; got {list(map(float, numbers))}")
+    return numbers
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

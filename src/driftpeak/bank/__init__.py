@@ -2,26 +2,6 @@
 
 from driftpeak.bank.level import Level, LevelState
 from driftpeak.bank.members import Bank, BankState, Forecast
-from driftpeak.bank.motions import (
-    MarkovMotion,
-    Motion,
-    Oscillation,
-    SmoothMotion,
-    SumMotion,
-)
 from driftpeak.bank.scale import Scale, ScaleState
 
-__all__ = [
-    "Bank",
-    "BankState",
-    "Forecast",
-    "Level",
-    "LevelState",
-    "MarkovMotion",
-    "Motion",
-    "Oscillation",
-    "Scale",
-    "ScaleState",
-    "SmoothMotion",
-    "SumMotion",
-]
+__all__ = ["Bank", "BankState", "Forecast", "Level", "LevelState", "Scale", "ScaleState"]

@@ -2,7 +2,7 @@ r"""Beliefs side by side, one for each way of moving, and how they learn from on
 
 Every member is a Kalman filter on the r weights of the features in each of the d components of its
 motion; all of them see every observation. In units of the amplitude, with \(A, Q, h\) of the motion
-(`driftpeak.bank.motions`) and an observation of features \(\phi\) and noise \(\lambda\),
+(`driftpeak.motions`) and an observation of features \(\phi\) and noise \(\lambda\),
 
 \[m \leftarrow A m, \quad P \leftarrow A P A^\top + Q, \quad g = P h \phi, \quad
 s = \phi^\top h^\top g + \lambda, \quad m \leftarrow m + g\,(y - \phi^\top h^\top m)/s, \quad
@@ -27,10 +27,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from driftpeak._types import Scalar
-from driftpeak.bank.motions import Motion, Parts, after
 from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.beliefs.weights import quadratic_forms
 from driftpeak.features import Features
+from driftpeak.motions import Motion, Parts, after
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
 

@@ -66,6 +66,17 @@ DATA_SETS: dict[str, DataSet] = {
             read_table,
         ),
         DataSet(
+            "intel-lab-weeks",
+            "the same for three weeks, nothing removed: 52 sensors, from 2004-03-01 to 2004-03-21",
+            "Intel Lab Data, MIT CSAIL; Lee and Shin, ICDE 2021",
+            "as intel-lab",
+            "intel_lab_temperature_all.csv.gz",
+            None,
+            "http://db.csail.mit.edu/labdata/labdata.html",
+            "CSV: time, then one column per sensor, degrees C; blank where there is no reading",
+            read_table,
+        ),
+        DataSet(
             "pems-speed",
             "PeMSD7(M): highway speed at 228 stations near Los Angeles, every 5 minutes, 2012",
             "Caltrans Performance Measurement System; set made by Yu, Yin and Zhu (IJCAI 2018)",

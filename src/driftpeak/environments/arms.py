@@ -11,7 +11,7 @@ from jaxtyping import PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar, Values
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment, State
-from driftpeak.errors import DriftpeakError, finite_array, positive
+from driftpeak.errors import DriftpeakError, finite_array, increasing, positive
 from driftpeak.priors import Prior
 
 
@@ -60,9 +60,7 @@ class SignSwitches(Bounded[Values]):
     ) -> None:
         self._bound(prior, peak, reward_limit)
         self.features = prior.features.matrix
-        self.changes = finite_array("changes", changes, 1)
-        if (np.diff(self.changes) <= 0).any():
-            raise DriftpeakError(f"changes must increase; got {list(self.changes)}")
+        self.changes = increasing("changes", changes)
 
     def init(self, key: PRNGKeyArray) -> Values:
         weights = jax.random.normal(key, (self.features.shape[1],), dtype=float)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
-from driftpeak.errors import DriftpeakError, at_least_integer, finite_array
+from driftpeak.errors import DriftpeakError, at_least_integer, increasing
 from driftpeak.priors import Prior
 
 
@@ -64,9 +64,7 @@ class AbruptSwitches(Piecewise):
     changes: AnyArray
 
     def __init__(self, prior: Prior, *, changes: Any, supports: int = 20) -> None:
-        self.changes = finite_array("changes", changes, 1)
-        if (np.diff(self.changes) <= 0).any():
-            raise DriftpeakError(f"changes must increase; got {list(self.changes)}")
+        self.changes = increasing("changes", changes)
         self._configure(prior, len(self.changes) + 1, supports)
 
     def step(self, state: Pieces, time: Scalar) -> tuple[Pieces, Float[Array, " n"]]:

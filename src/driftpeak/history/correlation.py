@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from driftpeak.bank.motions import MarkovMotion, SumMotion
+from driftpeak.motions import MarkovMotion, SumMotion
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

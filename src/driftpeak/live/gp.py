@@ -5,9 +5,9 @@ values of a categorical column are as far apart as the ends of another. c is one
 
 - Markov drift (B16 section 2) at any real times, \((1-\epsilon)^{v/2} = e^{-v/\tau}\), with the
   timescale \(\tau\) and \(\epsilon = 1 - e^{-2/\tau}\) per unit of time;
-- momentum, Matern 3/2 in time, \((1+av)\,e^{-av}\), as `driftpeak.bank.SmoothMotion`: what moved up
-  goes on moving up for a while. The rate a is such that the correlation falls to 1/2 at the same
-  time \(\tau\log 2\) as that of Markov drift;
+- momentum, Matern 3/2 in time, \((1+av)\,e^{-av}\), as `driftpeak.motions.SmoothMotion`: what
+  moved up goes on moving up for a while. The rate a is such that the correlation falls to 1/2 at
+  the same time \(\tau\log 2\) as that of Markov drift;
 - standing still, 1: old observations lose nothing but what a forgetting rule takes from them.
 
 All arrays have a fixed number of places. Each place has a worth, by which the variance of its noise
@@ -22,8 +22,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from driftpeak._types import AnyArray, Scalar
-from driftpeak.bank.motions import HALF
 from driftpeak.kernels import Matern
+from driftpeak.motions import HALF
 
 Rows = Float[Array, "m d"]
 SHAPE = Matern(2.5)

@@ -9,7 +9,7 @@ takes them is replaced here by a function of the old ones.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from driftpeak import bank, forgetting, information, kernels, policies, widths
+from driftpeak import forgetting, information, kernels, motions, policies, widths
 from driftpeak.arguments import Parameters, parameters_of
 from driftpeak.features import Features
 from driftpeak.live.gp_engine import DriftingGP
@@ -87,10 +87,10 @@ TAGS: dict[str, Entry] = {
     "rexp3": Entry(policies.RExp3),
     "timetable": Entry(policies.Timetable),
     # ways of moving, and a mean that comes round
-    "markov-motion": Entry(bank.MarkovMotion),
-    "smooth-motion": Entry(bank.SmoothMotion),
-    "oscillation": Entry(bank.Oscillation),
-    "sum-motion": Entry(bank.SumMotion),
+    "markov-motion": Entry(motions.MarkovMotion),
+    "smooth-motion": Entry(motions.SmoothMotion),
+    "oscillation": Entry(motions.Oscillation),
+    "sum-motion": Entry(motions.SumMotion),
     "profile": Entry(Profile),
     # around policies
     "random-start": Entry(policies.RandomStart),

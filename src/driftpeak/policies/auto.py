@@ -28,21 +28,11 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.arguments import Recorded
-from driftpeak.bank import (
-    Bank,
-    BankState,
-    Forecast,
-    Level,
-    LevelState,
-    MarkovMotion,
-    Motion,
-    Scale,
-    ScaleState,
-    SmoothMotion,
-)
+from driftpeak.bank import Bank, BankState, Forecast, Level, LevelState, Scale, ScaleState
 from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
 from driftpeak.features import Features, pivoted_cholesky
+from driftpeak.motions import MarkovMotion, Motion, SmoothMotion
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
@@ -89,7 +79,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     Arguments:
         prior: domain, kernel, noise variance and mean, as far as they are known.
         drifts: of the members that take the function for a Markov drift (B16), per step.
-        rates: of the members that give it momentum, per step (`bank.SmoothMotion`).
+        rates: of the members that give it momentum, per step (`motions.SmoothMotion`).
         lengthscales: factors on the kernel's lengthscale; each has its own members.
         learn_scale: whether the scale of function and noise is learned too; if not, it is the
             prior's.

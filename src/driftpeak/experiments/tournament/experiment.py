@@ -8,19 +8,7 @@ import numpy as np
 from driftpeak.experiments.bootstrap import in_words, interval
 from driftpeak.experiments.claims import Claim, Comparison, difference
 from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable
-from driftpeak.experiments.tournament.cases import (
-    CHOSEN_ON,
-    DRAWN,
-    FEWER_TRIALS,
-    OTHERS,
-    RECORDINGS,
-    TRAIN,
-    TRIALS,
-    UNSEEN,
-    WORLDS,
-    recorded,
-    simulated,
-)
+from driftpeak.experiments.tournament.cases import CASES, CHOSEN_ON, UNSEEN
 from driftpeak.experiments.tournament.figures import heat_map, overview
 from driftpeak.experiments.tournament.players import (
     AUTO,
@@ -31,6 +19,7 @@ from driftpeak.experiments.tournament.players import (
     SMALLER,
     YARDSTICKS,
 )
+from driftpeak.experiments.tournament.recordings import RECORDINGS, TRAIN, recorded
 from driftpeak.experiments.tournament.scores import (
     CONTENDERS,
     HINDSIGHT,
@@ -40,10 +29,17 @@ from driftpeak.experiments.tournament.scores import (
     ratio,
     regrets,
 )
+from driftpeak.experiments.tournament.worlds import (
+    DRAWN,
+    FEWER_TRIALS,
+    OTHERS,
+    TRIALS,
+    WORLDS,
+    simulated,
+)
 
 STARTS = 5  # first points on recorded data, drawn at random
 MARGIN = 1.1
-CASES = (*WORLDS, *RECORDINGS)
 
 
 def _near_the_best(case: str) -> Claim:
@@ -215,15 +211,22 @@ EXPERIMENTS = (
         heat_map,
         choices=(
             f"Simulated: T = 500, 100 points, noise sd 0.1, {TRIALS} trials, or {FEWER_TRIALS} "
-            "where features are as many as points. On [0, 1] with SE l = 0.2: Markov drift, "
-            "abrupt and slow change (M = 20). On H23's sphere in R^10 with SE l = 1: sign switches "
-            "and moving cosine (with H23's own l = 0.2 the points are nearly unrelated arms). On "
-            "[-50, 50] with 0.5 SE(3): M25's moving bumps, 20 centres.",
+            "where features are as many as points and in the worlds never looked at. On [0, 1] "
+            "with SE l = 0.2: Markov drift, abrupt and slow change (M = 20). On H23's sphere in "
+            "R^10 with SE l = 1: sign switches and moving cosine (with H23's own l = 0.2 the "
+            "points are nearly unrelated arms). On [-50, 50] with 0.5 SE(3): M25's moving bumps, "
+            "20 centres.",
+            "Gaussian processes that move otherwise than B16's, on [0, 1]: rhythm, half of the "
+            "variance an oscillation of 50 steps; two speeds, drifts 0.001 and 0.2; momentum, "
+            "Matern-3/2 in time; common bursts, 93 % of the variance a mode that all points share, "
+            "of stochastic volatility. Unrelated arms: 30. Other unit: rewards three times as "
+            "large as the prior says, about five of their deviations above it.",
             f"Recorded: the first {TRAIN:.0%} give the prior (per-arm mean, empirical covariance, "
             "noise 5 % of the mean variance), the rest is played. 50 stations of PeMSD7, every "
-            "third detector of US-101, every fourth cell of Iberia. Rewards in deviations of the "
-            f"prior. {STARTS} plays with the first point drawn at random, the same for all who can "
-            "learn from a point that they did not choose.",
+            "third detector of US-101, every fourth cell of Iberia; sensors that fail for a while "
+            "in the three weeks of the Intel lab show their last reading. Rewards in deviations of "
+            f"the prior. {STARTS} plays with the first point drawn at random, the same for all who "
+            "can learn from a point that they did not choose.",
             f"Theory is told V_T, in the supremum norm (mean of {OTHERS} other worlds), the true "
             "drift, B (twice the root mean square norm; M25's 5; where functions are draws from a "
             f"prior {DRAWN:g}; of recordings the farthest training reward, in deviations) and the "

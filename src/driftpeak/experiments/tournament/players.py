@@ -119,6 +119,16 @@ class WorldKnowledge:
         """IT25's restart interval."""
         return self._scheduled(elimination_period)
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What theory is told, and what it makes of it, for the record."""
+        return {
+            "variation": self.variation, "drift": self.drift, "norm_bound": self.norm_bound,
+            "gain": self.gain, "period and window": self.memory, "discount": self.discount,
+            "period under Markov drift": self.markov_memory,
+            "elimination_period": self.elimination_period, "reward_bound": self.reward_bound,
+        }  # fmt: skip
+
     def _scheduled(self, schedule: Callable[..., Any]) -> Any:
         """What a schedule of theory says, with the greedy gain, which a table has too."""
         return schedule(

@@ -1,0 +1,111 @@
+"""Gaussian processes that move by a linear law: fading, with momentum, in a rhythm, or a sum."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from driftpeak._types import AnyArray, Scalar
+from driftpeak.environments.protocol import Environment
+from driftpeak.errors import DriftpeakError, increasing, unit_interval
+from driftpeak.motions import MarkovMotion, Motion
+from driftpeak.priors import Prior
+
+
+class Weights(NamedTuple):
+    """Of the features, in every component of the motion; when, and how many steps were made."""
+
+    components: Float[Array, "r d"]
+    time: Float[Array, ""]
+    step: Int[Array, ""]
+    key: PRNGKeyArray
+
+
+class Moving(Environment[Weights]):
+    r"""A Gaussian process with the prior's covariance in space that moves by a linear law in time.
+
+    \(f_t = m + \Phi Z_t h\) with the features \(\Phi\) of the prior. Over a time v,
+    \(Z \leftarrow Z A^\top + G\), the rows of G from \(N(0, I - A A^\top)\), with A and h of the
+    motion (`driftpeak.motions`). So \(\mathrm{cov}(f_s(x), f_t(x')) = k(x, x')\,c(|t - s|)\) with
+    the motion's correlation c.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance of the world. Its functions are drawn through
+            features exact to 1e-10 of the prior variance.
+        motion: a law of motion, of one motion.
+        changes: increasing times after each of which all is drawn anew.
+
+    Raises:
+        DriftpeakError: several motions; changes that do not increase.
+    """
+
+    features: AnyArray
+    mean: AnyArray
+    noise_variance: Scalar
+    motion: Motion
+    changes: AnyArray
+
+    def __init__(self, prior: Prior, motion: Motion, *, changes: Sequence[float] = ()) -> None:
+        if motion.count != 1:
+            raise DriftpeakError(f"a world moves by one motion; got {motion.count}")
+        self.features = prior.features.matrix
+        self.mean = prior.mean
+        self.noise_variance = np.float64(prior.noise_variance)
+        self.motion = motion
+        self.changes = increasing("changes", np.asarray(changes, dtype=float))
+
+    def init(self, key: PRNGKeyArray) -> Weights:
+        zeros = jnp.zeros((self.features.shape[1], self.motion.order))
+        return Weights(zeros, jnp.zeros(()), jnp.zeros((), int), key)
+
+    def step(self, state: Weights, time: Scalar) -> tuple[Weights, Float[Array, " n"]]:
+        changed = (state.time <= self.changes) & (self.changes < time)
+        anew = (state.step == 0) | changed.any()
+        a = jnp.where(anew, 0.0, self.motion.transition(time - state.time)[0])
+        root = semidefinite_root(jnp.eye(len(a)) - a @ a.T)
+        key = jax.random.fold_in(state.key, state.step)
+        fresh = jax.random.normal(key, state.components.shape, dtype=float)
+        components = state.components @ a.T + fresh @ root.T
+        weights = components @ self.motion.observed[0]
+        values = jnp.asarray(self.mean) + jnp.asarray(self.features) @ weights
+        return Weights(components, jnp.asarray(time, float), state.step + 1, state.key), values
+
+
+class MarkovDrift(Moving):
+    r"""A Gaussian process under Markov drift (B16 (3)-(4)).
+
+    \(f_1 \sim GP(m, k)\) and \(f_{t+1} - m = \sqrt{1-\epsilon}(f_t - m) + \sqrt\epsilon\,g_{t+1}\)
+    with independent \(g_t \sim GP(0, k)\).
+
+    Over a time of length v the correlation falls to \((1-\epsilon)^{v/2}\), for any real v.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance of the world. Its functions are drawn through
+            features exact to 1e-10 of the prior variance.
+        drift: epsilon in [0, 1].
+
+    Raises:
+        DriftpeakError: drift outside [0, 1].
+    """
+
+    def __init__(self, prior: Prior, *, drift: float) -> None:
+        super().__init__(prior, MarkovMotion([unit_interval("drift", drift)]))
+
+
+def semidefinite_root(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
+    """The lower Cholesky factor of a small matrix that may be singular, as where nothing is new."""
+    size = len(matrix)
+    rows: list[list[Array]] = []
+    for i in range(size):
+        row: list[Array] = []
+        for j in range(i):
+            left = matrix[i, j] - sum(row[k] * rows[j][k] for k in range(j))
+            pivot = rows[j][j]
+            row.append(jnp.where(pivot > 0, left / jnp.where(pivot > 0, pivot, 1.0), 0.0))
+        row.append(jnp.sqrt(jnp.maximum(matrix[i, i] - sum(one**2 for one in row), 0.0)))
+        rows.append(row)
+    zero = jnp.zeros(())
+    return jnp.stack([jnp.stack(row + [zero] * (size - len(row))) for row in rows])
