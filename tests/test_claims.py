@@ -14,12 +14,17 @@ from driftpeak.experiments.papers import rates
 from driftpeak.simulation.samples import by_sample, standard_error
 
 
-def results_of(regrets: dict[str, np.ndarray], independent: int = 1) -> dict[str, xr.Dataset]:
+def results_of(
+    regrets: dict[str, np.ndarray], independent: int = 1, *, steps: int | None = None
+) -> dict[str, xr.Dataset]:
     values = np.stack(list(regrets.values()))
     runs = xr.Dataset(
         {"regret": (("policy", "trial", "step"), values)},
         coords={"policy": list(regrets)},
-        attrs={"independent_trials": independent},
+        attrs={
+            "independent_trials": independent,
+            "steps": next(iter(regrets.values())).shape[1] if steps is None else steps,
+        },
     )
     return {"case": runs}
 
@@ -127,10 +132,21 @@ def test_samples_that_cannot_be_paired_are_refused():
         judge(Claim("", (Comparison("x", (Column("case", "a"), Column("other", "a"))),)), results)
 
 
+def test_totals_count_per_step():
+    """Of a case that keeps totals only, columns are per step like all others."""
+    rng = np.random.default_rng(0)
+    regrets = {"a": rng.normal(size=(9, 50)), "b": rng.normal(size=(9, 50))}
+    totals = {name: one.sum(axis=1, keepdims=True) for name, one in regrets.items()}
+    claim = Claim("", (lower(("case", "a"), ("case", "b")),))
+    [every] = judge(claim, results_of(regrets)).measured
+    [total] = judge(claim, results_of(totals, steps=50)).measured
+    np.testing.assert_allclose([total.estimate, total.low], [every.estimate, every.low])
+
+
 def test_slopes_of_power_laws():
     """R_T = T^0.7 in every trial: the fit is exact, and so is what the claims make of it."""
     results = {
-        case: results_of({"ADA-OPKB": np.full((6, 1), horizon**0.7)})["case"]
+        case: results_of({"ADA-OPKB": np.full((6, 1), horizon**0.7)}, steps=horizon)["case"]
         for case, (horizon, _) in rates.BY_HORIZON.items()
     }
     [bounded] = [
@@ -146,8 +162,10 @@ def test_slopes_of_power_laws():
 def test_slopes_against_variation():
     """R_T = V_T^0.5 where V_T is proportional to the number of changes."""
     results = {
-        case: results_of({"WGP-UCB": np.full((6, 1), 3 * (2.8 * changes) ** 0.5)})["case"]
-        for case, (_, changes) in rates.BY_CHANGES.items()
+        case: results_of({"WGP-UCB": np.full((6, 1), 3 * (2.8 * changes) ** 0.5)}, steps=horizon)[
+            "case"
+        ]
+        for case, (horizon, changes) in rates.BY_CHANGES.items()
     }
     [bounded] = [
         c

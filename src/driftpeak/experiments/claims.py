@@ -31,8 +31,6 @@ Whose = Literal["paper", "ours"]
 class Column:
     """One number per sample: what `policy` did in `case`, per step over the steps first..last.
 
-    Of a case that keeps totals only, the total.
-
     Attributes:
         case: its trials are the samples; or several cases, each of them one sample.
         measure: "regret", "squared_error", "side_queries" or "restarts".
@@ -56,9 +54,11 @@ class Column:
         return by_sample(self._values(runs), independent_trials=independent)
 
     def _values(self, runs: xr.Dataset) -> Array:
-        """Shape `(trial, step)`."""
-        run = runs[self.measure].sel(policy=self.policy)
-        return np.asarray(run.values[:, self.first - 1 : self.last], dtype=float)
+        """Shape `(trial, step)`; of a case that keeps totals only, their mean over all steps."""
+        run = np.asarray(runs[self.measure].sel(policy=self.policy).values, dtype=float)
+        if run.shape[1] < runs.attrs["steps"]:
+            return run / runs.attrs["steps"]
+        return run[:, self.first - 1 : self.last]
 
     @property
     def cases(self) -> tuple[str, ...]:

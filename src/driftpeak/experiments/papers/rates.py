@@ -123,10 +123,17 @@ def _columns(policy: str, cases: dict[str, tuple[int, int]]) -> tuple[Column, ..
     return tuple(Column(case, policy) for case in cases)
 
 
+def _exponent(by: str) -> Combine:
+    """The slope of log R_T, of columns that are regret per step."""
+    cases = BY_HORIZON if by == "T" else BY_CHANGES
+    horizons = np.array([horizon for horizon, _ in cases.values()])
+    fit = slope(np.log(HORIZONS if by == "T" else CHANGES))
+    return lambda samples: fit(samples * horizons)
+
+
 def _no_faster(policy: str, by: str) -> Comparison:
     cases = BY_HORIZON if by == "T" else BY_CHANGES
-    exponent = theoretical(policy, by) or 0.0
-    fit = slope(np.log(HORIZONS if by == "T" else CHANGES))
+    exponent, fit = theoretical(policy, by) or 0.0, _exponent(by)
     return Comparison(
         f"{policy}: theory's exponent {exponent:.3g} minus the slope of log R_T against log {by}",
         _columns(policy, cases),
@@ -135,7 +142,7 @@ def _no_faster(policy: str, by: str) -> Comparison:
 
 
 def _sublinear(policy: str) -> Comparison:
-    fit = slope(np.log(HORIZONS))
+    fit = _exponent("T")
     return Comparison(
         f"{policy}: 1 minus the slope of log R_T against log T",
         _columns(policy, BY_HORIZON),
