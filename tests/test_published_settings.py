@@ -96,9 +96,8 @@ def runs_of(regret: dict[str, np.ndarray], **extra) -> xr.Dataset:
     values = np.stack(list(regret.values()))
     data = {"regret": (("policy", "trial", "step"), values), **extra}
     steps = np.arange(1, values.shape[-1] + 1)
-    return xr.Dataset(
-        data, coords={"policy": list(regret), "step": steps}, attrs={"independent_trials": 1}
-    )
+    attrs = {"independent_trials": 1, "steps": len(steps)}
+    return xr.Dataset(data, coords={"policy": list(regret), "step": steps}, attrs=attrs)
 
 
 def test_oscillation_is_the_rise_at_the_resets():

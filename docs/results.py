@@ -1,0 +1,114 @@
+"""Writes docs/verdicts.md: every claim of the kept results in a folder, with its numbers.
+
+driftpeak reproduce all --data DIR --output results
+python docs/verdicts.py results
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+MANY = 4
+"""So many differences of a setting are all shown; of more, the two that decide."""
+HEAD = """# {title}
+
+What `driftpeak reproduce {names} --data DIR --output DIR` found at full size with seed {seed}:
+{found}. Estimates of paired differences, positive where the claim is right, per setting, with 95 %
+intervals; {{doc}}`reproduce` says what the verdicts mean. Written by `python docs/results.py DIR`
+from the `summary.json` of that run.
+"""
+WORDS = {
+    "holds": "hold",
+    "does not hold": "do not hold",
+    "undecided": "are undecided",
+    "depends": "depend on what the paper leaves open",
+    "too few trials": "lack trials",
+}
+
+
+def page(summary: dict[str, Any], title: str) -> str:
+    """The whole page."""
+    experiments = summary["experiments"]
+    every = [claim for one in experiments.values() for claim in one["claims"]]
+    papers = Counter(claim["verdict"] for claim in every if claim["whose"] == "paper")
+    assert +papers == +Counter(summary["papers_claims"])
+    ours = f"{len(every) - papers.total()} checks of our own"
+    verdicts = ", ".join(f"{papers[one]} {words}" for one, words in WORDS.items() if papers[one])
+    claims = f"{papers.total()} claims of the papers, of which {verdicts}; and {ours}"
+    (seed,) = {one["seed"] for one in experiments.values()}
+    text = HEAD.format(
+        title=title,
+        names=" ".join(experiments) if len(experiments) < 3 else "all",
+        seed=seed,
+        found=claims if papers else ours,
+    )
+    return text + "".join(_experiment(name, one) for name, one in experiments.items())
+
+
+def _experiment(name: str, one: dict[str, Any]) -> str:
+    """Its choices, and a table with a row for every setting of every claim."""
+    lines = [f"\n## {name}: {one['title']}\n", f"{one['source']}.\n"]
+    lines += [f"- {choice}" for choice in one["choices"]] + [""] * bool(one["choices"])
+    lines += ["| claim | setting | verdict | differences |", "| --- | --- | --- | --- |"]
+    for claim in one["claims"]:
+        lines += _rows(claim)
+    for table in one["tables"]:
+        lines += ["", f"### {table['title']}", *_table(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: dict[str, Any]) -> Iterator[str]:
+    yield ""
+    for row in (table["columns"], ["---"] * len(table["columns"]), *table["rows"]):
+        yield f"| {' | '.join(_cell(str(cell)) for cell in row)} |"
+
+
+def _rows(claim: dict[str, Any]) -> Iterator[str]:
+    ours = "our own check: " if claim["whose"] == "ours" else ""
+    text, several = f"{ours}{claim['claim']}", len(claim["settings"]) > 1
+    if several:
+        yield f"| {_cell(text)} | all | **{claim['verdict']}** | |"
+    for setting in claim["settings"]:
+        first = "" if several else _cell(text)
+        verdict = setting["verdict"] if several else f"**{setting['verdict']}**"
+        numbers = "; ".join(_number(one) for one in _chosen(setting["comparisons"]))
+        more = len(setting["comparisons"]) - MANY
+        note = f"; the least and the greatest of {more + MANY}" if more > 0 else ""
+        yield f"| {first} | {_cell(setting['setting'])} | {verdict} | {_cell(numbers + note)} |"
+
+
+def _chosen(comparisons: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if len(comparisons) <= MANY:
+        return comparisons
+    ordered = sorted(comparisons, key=lambda one: one["low"])
+    return [ordered[0], ordered[-1]]
+
+
+def _number(one: dict[str, Any]) -> str:
+    low, high = (_round(one[end], one) for end in ("low", "high"))
+    return f"{one['quantity']}: {_round(one['estimate'], one)} [{low}, {high}]"
+
+
+def _round(value: float, one: dict[str, Any]) -> str:
+    """To a fiftieth of the interval's width, or finer."""
+    width = one["high"] - one["low"]
+    digits = 0
+    while digits < 8 and 10.0**-digits > width / 20:
+        digits += 1
+    return f"{value:.{digits}f}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    found = json.loads((Path(sys.argv[1]) / "summary.json").read_text())
+    if "tournament" in found["experiments"]:
+        (HERE / "tournament-cases.md").write_text(page(found, "The tournament, case by case"))
+    else:
+        (HERE / "verdicts.md").write_text(page(found, "Every claim, every number"))
