@@ -122,15 +122,17 @@ def _other_unit(prior: Prior) -> MarkovDrift:
     return MarkovDrift(seen, drift=0.01)
 
 
+def _markov(drift: float, prior: Callable[[], Prior] = _line, trials: int = TRIALS) -> World:
+    """B16's drift, of which theory is told."""
+    return World(prior, lambda own: MarkovDrift(own, drift=drift), drift=drift, trials=trials)
+
+
 WORLDS: dict[str, World] = {
-    "static": World(_line, lambda prior: MarkovDrift(prior, drift=0.0), drift=0.0),
-    "Markov 0.001": World(_line, lambda prior: MarkovDrift(prior, drift=0.001), drift=0.001),
-    "Markov 0.01": World(_line, lambda prior: MarkovDrift(prior, drift=0.01), drift=0.01),
-    "Markov 0.1": World(_line, lambda prior: MarkovDrift(prior, drift=0.1), drift=0.1),
-    "Markov 0.01, Matern": World(
-        lambda: _line(Matern(2.5, 0.2)), lambda prior: MarkovDrift(prior, drift=0.01),
-        drift=0.01, trials=FEWER_TRIALS,
-    ),
+    "static": _markov(0.0),
+    "Markov 0.001": _markov(0.001),
+    "Markov 0.01": _markov(0.01),
+    "Markov 0.1": _markov(0.1),
+    "Markov 0.01, Matern": _markov(0.01, lambda: _line(Matern(2.5, 0.2)), FEWER_TRIALS),
     "abrupt, 2 changes": World(
         _line, lambda prior: AbruptSwitches(prior, changes=[100, 200], supports=SUPPORTS),
         norm_bound=RKHS_BOUND,
@@ -163,20 +165,10 @@ WORLDS: dict[str, World] = {
         _bumps, lambda prior: MovingCoefficients(prior, speed=0.3), norm_bound=5.0,
         trials=FEWER_TRIALS,
     ),
-    "Markov 0.01, square": World(
-        _square, lambda prior: MarkovDrift(prior, drift=0.01), drift=0.01, trials=FEWER_TRIALS
-    ),
-    "Markov 0.003, l = 0.05": World(
-        lambda: _line(SE(0.05)), lambda prior: MarkovDrift(prior, drift=0.003),
-        drift=0.003, trials=FEWER_TRIALS,
-    ),
-    "Markov 0.03, l = 0.5": World(
-        lambda: _line(SE(0.5)), lambda prior: MarkovDrift(prior, drift=0.03),
-        drift=0.03, trials=FEWER_TRIALS,
-    ),
-    "Markov 0.01, noise 0.3": World(
-        _noisy, lambda prior: MarkovDrift(prior, drift=0.01), drift=0.01, trials=FEWER_TRIALS
-    ),
+    "Markov 0.01, square": _markov(0.01, _square, FEWER_TRIALS),
+    "Markov 0.003, l = 0.05": _markov(0.003, lambda: _line(SE(0.05)), FEWER_TRIALS),
+    "Markov 0.03, l = 0.5": _markov(0.03, lambda: _line(SE(0.5)), FEWER_TRIALS),
+    "Markov 0.01, noise 0.3": _markov(0.01, _noisy, FEWER_TRIALS),
     "rhythm": World(_line, _rhythm, trials=FEWER_TRIALS),
     "rhythm, 2 changes": World(
         _line, lambda prior: _rhythm(prior, changes=[150, 300]), trials=FEWER_TRIALS
@@ -186,10 +178,7 @@ WORLDS: dict[str, World] = {
         _line, lambda prior: Moving(prior, SmoothMotion([0.03])), trials=FEWER_TRIALS
     ),
     "common bursts": World(_common, _bursts, trials=FEWER_TRIALS),
-    "unrelated arms": World(
-        _unrelated, lambda prior: MarkovDrift(prior, drift=0.003), drift=0.003,
-        trials=FEWER_TRIALS,
-    ),
+    "unrelated arms": _markov(0.003, _unrelated, FEWER_TRIALS),
     "Markov 0.01, other unit": World(_line, _other_unit, drift=0.01, trials=FEWER_TRIALS),
 }  # fmt: skip
 
