@@ -1,7 +1,9 @@
-"""Writes docs/verdicts.md: every claim of the kept results in a folder, with its numbers.
+"""Writes pages from the kept results of a run: every claim with its numbers, and all tables.
 
-driftpeak reproduce all --data DIR --output results
-python docs/verdicts.py results
+    python docs/results.py results
+
+makes verdicts.md of what `driftpeak reproduce all --output results` kept, or tournament-cases.md
+of what `driftpeak reproduce tournament` did.
 """
 
 import json
@@ -13,7 +15,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 MANY = 4
-"""So many differences of a setting are all shown; of more, the two that decide."""
+"""So many differences of a setting are all shown; of more, the least and the greatest."""
 HEAD = """# {title}
 
 What `driftpeak reproduce {names} --data DIR --output DIR` found at full size with seed {seed}:
@@ -76,8 +78,8 @@ def _rows(claim: dict[str, Any]) -> Iterator[str]:
         first = "" if several else _cell(text)
         verdict = setting["verdict"] if several else f"**{setting['verdict']}**"
         numbers = "; ".join(_number(one) for one in _chosen(setting["comparisons"]))
-        more = len(setting["comparisons"]) - MANY
-        note = f"; the least and the greatest of {more + MANY}" if more > 0 else ""
+        count = len(setting["comparisons"])
+        note = f"; the least and the greatest of {count}" if count > MANY else ""
         yield f"| {first} | {_cell(setting['setting'])} | {verdict} | {_cell(numbers + note)} |"
 
 
@@ -94,7 +96,7 @@ def _number(one: dict[str, Any]) -> str:
 
 
 def _round(value: float, one: dict[str, Any]) -> str:
-    """To a fiftieth of the interval's width, or finer."""
+    """To a twentieth of the interval's width, or finer."""
     width = one["high"] - one["low"]
     digits = 0
     while digits < 8 and 10.0**-digits > width / 20:

@@ -36,7 +36,7 @@ class Bursts(Environment[Shared]):
     Arguments:
         world: g.
         size: a, the typical size of the mode.
-        burstiness: b; at 1 it is three times as large, or as small, a third of the time.
+        burstiness: b; at 1 it is three times as large, or as small, a quarter of the time.
         drift: of u, in [0, 1].
         burst_drift: of v, in [0, 1].
 

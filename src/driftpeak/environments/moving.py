@@ -55,7 +55,7 @@ class Moving(Environment[Weights]):
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
         self.motion = motion
-        self.changes = increasing("changes", np.asarray(changes, dtype=float))
+        self.changes = increasing("changes", changes)
 
     def init(self, key: PRNGKeyArray) -> Weights:
         zeros = jnp.zeros((self.features.shape[1], self.motion.order))
