@@ -1,8 +1,8 @@
-"""Writes src/driftpeak/theory/measured.csv from the table "Every family" of tournament.md.
+"""Writes src/driftpeak/theory/measured.csv from the regrets in tournament-cases.md.
 
     python docs/measured.py
 
-Run it whenever that table has been brought up to date: `driftpeak plan` speaks of these numbers.
+Run it whenever that page has been brought up to date: `driftpeak plan` speaks of these numbers.
 """
 
 import math
@@ -17,12 +17,17 @@ NAMES = {
     "SW-GP-UCB": "sw-gp-ucb", "TV-GP-UCB": "tv-gp-ucb", "WGP-UCB": "w-gp-ucb",
     "UI-GP-UCB": "ui-gp-ucb", "R-PERP": "r-perp", "OPKB with restarts": "opkb",
     "ADA-OPKB": "ada-opkb", "RExp3": "rexp3",
+    "ET-GP-UCB": "et-gp-ucb", "ABO": "abo",
 }  # fmt: skip
 
 
 def table(page: str) -> str:
     """The file, from the page: theory's parameter stands before the slash."""
-    lines = page.split("## Every family")[1].splitlines()
+    lines = (
+        page.split("### Regret per step: theory's parameter / hindsight's")[1]
+        .split("###")[0]
+        .splitlines()
+    )
     rows = [
         [cell.strip() for cell in line.strip("| ").split("|")]
         for line in lines
@@ -44,4 +49,4 @@ def table(page: str) -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(table((HERE / "tournament.md").read_text()))
+    FILE.write_text(table((HERE / "tournament-cases.md").read_text()))

@@ -224,7 +224,7 @@ def test_measured_facts_are_those_of_the_page():
     spec = importlib.util.spec_from_file_location("measured_page", root / "docs" / "measured.py")
     page = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(page)
-    assert page.FILE.read_text() == page.table((root / "docs" / "tournament.md").read_text())
+    assert page.FILE.read_text() == page.table((root / "docs" / "tournament-cases.md").read_text())
     assert measured()["r-perp"].like_random
     assert not measured()["auto"].like_random
 

@@ -25,6 +25,7 @@ from driftpeak.experiments.tournament.players import (
 )
 from driftpeak.experiments.tournament.scores import (
     CONTENDERS,
+    LEAST_RATIO,
     Rank,
     Standings,
     hindsight,
@@ -91,6 +92,8 @@ def test_ranks_and_ratios():
     np.testing.assert_allclose(standings.best, 0.2)
     np.testing.assert_allclose(standings.ratio[rows[AUTO]], [0.5, 4.0])
     np.testing.assert_allclose(standings.overall()[rows[AUTO]], np.sqrt(2.0))
+    perfect = Standings(results | {"c": totals(levels | {AUTO: 0.0})})
+    np.testing.assert_allclose(perfect.overall()[rows[AUTO]], np.cbrt(2.0 * LEAST_RATIO))
     # in hindsight TV-GP-UCB takes theory's setting: the two share the ranks 2 and 3
     np.testing.assert_allclose(standings.ranks[rows[AUTO]], [1, 4])
     np.testing.assert_allclose(standings.ranks[rows["TV-GP-UCB, theory"]], [2.5, 1.5])

@@ -23,6 +23,7 @@ from driftpeak.experiments.tournament.recordings import RECORDINGS, TRAIN, recor
 from driftpeak.experiments.tournament.scores import (
     CONTENDERS,
     HINDSIGHT,
+    LEAST_RATIO,
     Hindsight,
     Rank,
     Standings,
@@ -247,8 +248,9 @@ EXPERIMENTS = (
             "other way round: the best of many settings is partly the luckiest. A sample is a "
             "trial, or of a recording a block of about sqrt(T) steps.",
             "Relative regret: divided by that of the best setting of any published policy, "
-            "chosen likewise. Ranks are among all contenders; their intervals are over the cases, "
-            "several of which are the same kind of world at another rate.",
+            f"chosen likewise, and at least {LEAST_RATIO:g}, since hindsight's may be 0. Ranks are "
+            "among all contenders; their intervals are over the cases, several of which are the "
+            "same kind of world at another rate.",
         ),
         further={"overview": overview},
         tables=tables,

@@ -15,7 +15,7 @@ from driftpeak.plots import COLOURS
 
 RELATIVE = "regret relative to the best published setting of the case, chosen with hindsight"
 LIMIT = 10.0  # of the colours
-TICKS = (0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
+TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
 
 
 def heat_map(results: Results, title: str) -> Figure:

@@ -29,6 +29,8 @@ CONTENDERS: Mapping[str, tuple[str, ...]] = {
     **{f"{family.name}, {HINDSIGHT}": family.settings for family in FAMILIES if family.values},
 }
 """Who is ranked, and the settings that each may choose among with hindsight."""
+LEAST_RATIO = 0.1
+"""A lower relative regret counts as this: one of 0 would make a geometric mean deaf to the rest."""
 
 
 def regrets(runs: xr.Dataset, policies: Sequence[str]) -> Array:
@@ -93,8 +95,8 @@ class Standings:
 
     @cached_property
     def ratio(self) -> Array:
-        """Regret as a multiple of `best`, shape `(contender, case)`."""
-        return self.regret / self.best
+        """Regret as a multiple of `best`, at least LEAST_RATIO, shape `(contender, case)`."""
+        return np.maximum(self.regret / self.best, LEAST_RATIO)
 
     @cached_property
     def ranks(self) -> Array:
