@@ -213,9 +213,12 @@ EXPERIMENTS = (
             for policy in THEORY
             for text, comparison in (
                 (f"{policy} is sublinear in T", _sublinear(policy)),
-                (f"{policy} grows no faster with T than theory's bound", _no_faster(policy, "T")),
                 (
-                    f"{policy} grows no faster with V_T than theory's bound",
+                    f"{policy}'s slope against T at these horizons is at most theory's exponent",
+                    _no_faster(policy, "T"),
+                ),
+                (
+                    f"{policy}'s slope against V_T at this horizon is at most theory's exponent",
                     _no_faster(policy, "V_T"),
                 ),
             )
@@ -230,7 +233,8 @@ EXPERIMENTS = (
         ),
         notes=(
             "Bounds are for the worst case and up to logarithms: a measured slope may lie well "
-            "below. A slope near 1 means that T is still too small for the policy to learn.",
+            "below, and where a bound's constant is large, above. No slope contradicts a theorem; one "
+            "near 1 means that T is still too small for the policy to learn.",
         ),
     ),
 )
