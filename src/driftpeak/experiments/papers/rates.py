@@ -233,8 +233,8 @@ EXPERIMENTS = (
         ),
         notes=(
             "Bounds are for the worst case and up to logarithms: a measured slope may lie well "
-            "below, and where a bound's constant is large, above. No slope contradicts a theorem; one "
-            "near 1 means that T is still too small for the policy to learn.",
+            "below, and where a bound's constant is large, above. No slope contradicts a theorem; "
+            "one near 1 means that T is still too small for the policy to learn.",
         ),
     ),
 )
