@@ -55,7 +55,7 @@ def run() -> dict[str, Any]:
 def sides(setup: Any, width: Any, **options: Any) -> dict[str, Any]:
     """SparQ and W-SparQ, with the alpha of the case."""
     sparq, w_sparq = m25.SIDES
-    prior, exponent = setup.policies[sparq].prior, setup.settings["exponent"]
+    prior, exponent = setup.policies[sparq].acting.prior, setup.settings["exponent"]
     return {
         sparq: dp.SparQ(prior, width=width, **options),
         w_sparq: dp.WSparQ(prior, exponent=exponent, width=width, **options),
