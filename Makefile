@@ -9,7 +9,7 @@ BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-postgres check format docs bench clean
+.PHONY: help demo test test-third test-slow test-long test-postgres check format docs bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
@@ -28,12 +28,19 @@ demo: $(READY)  ## set up if needed, then show the library at work
 
 # A document's blocks share one namespace, so a file must stay with one worker: loadfile.
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+QUICK  = "not slow and not long"
 
 test: $(READY)  ## quick tests, and the examples of the pages
-	@$(PYTEST) -m "not slow" tests README.md CONTRIBUTING.md docs
+	@$(PYTEST) -m $(QUICK) tests README.md CONTRIBUTING.md docs
 
-test-slow: $(READY)  ## the tests that take minutes
+test-third: $(READY)  ## a third of the quick tests: enough for a second interpreter
+	@$(PYTEST) -m $(QUICK) --every-third tests README.md
+
+test-slow: $(READY)  ## the tests that take minutes in all
 	@$(PYTEST) -m slow tests
+
+test-long: $(READY)  ## the tests that take minutes each, before a release
+	@$(PYTEST) -m long tests
 
 test-postgres: $(READY)  ## stored studies against a real PostgreSQL server (installed, if you are root)
 	@.ci/install-postgresql

@@ -7,6 +7,7 @@ comment `<!-- skip: next -->` in front of it.
 import gc
 import os
 import sys
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
@@ -38,14 +39,42 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.collect()
 
 
+# in these files a test stands for a policy, a storage or a command
+WHOLE = ("test_cli", "test_live_storage", "test_policies", "test_registries")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--every-third",
+        action="store_true",
+        help="of every file's tests the first and every third one after it, but for "
+        + ", ".join(WHOLE),
+    )
+
+
+@pytest.hookimpl(trylast=True)  # what the markers leave
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A second interpreter changes no formula: a third of the tests still enter every module."""
+    if not config.getoption("every_third"):
+        return
+    seen: Counter[Path] = Counter()
+    chosen, left_out = [], []
+    for item in items:
+        whole = item.path.stem in WHOLE
+        (chosen if whole or seen[item.path] % 3 == 0 else left_out).append(item)
+        seen[item.path] += 1
+    items[:] = chosen
+    config.hook.pytest_deselected(items=left_out)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Quick tests mostly compile: programs that are optimised less leave 0.44 of their time.
 
-    Slow tests run programs as users do. Before anything is compiled, and inherited by workers.
+    The others run programs as users do. Before anything is compiled, and inherited by workers.
     """
     flags = ["--xla_backend_optimization_level=0"]
     release = tuple(int(part) for part in version("jaxlib").split(".")[:2])
     if release < (0, 10):  # later ones know it no more, and end a process that names such a flag
         flags.append("--xla_cpu_use_fusion_emitters=false")
-    if config.getoption("markexpr") == "not slow":
+    if config.getoption("markexpr") == "not slow and not long":
         os.environ.setdefault("XLA_FLAGS", " ".join(flags))

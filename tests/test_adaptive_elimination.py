@@ -121,8 +121,10 @@ def test_the_band_is_as_narrow_as_the_norm_allows():
         assert (values <= high).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("evidence", KINDS)
+@pytest.mark.parametrize(
+    "evidence",
+    [pytest.param("harm", marks=pytest.mark.slow), pytest.param("change", marks=pytest.mark.long)],
+)
 def test_restarts_are_rare_if_nothing_changes(evidence):
     """At most false_alarms (and delta / 2, for "harm") of the runs restart; here 0.25.
 

@@ -132,6 +132,7 @@ def test_shortest_period(variation):
         assert MovingBump(prior, period=period - 1, cells=3).variation(200) > variation
 
 
+@pytest.mark.slow
 def test_no_policy_can_follow_a_bump_that_moves_at_every_step():
     """Its place is independent of all that was seen: whatever a policy does, its expected regret is
     at least height minus the mean of the bumps at their best place. Four standard errors over 20

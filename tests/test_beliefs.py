@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import jax
 import numpy as np
+import pytest
 from dense import posterior as dense_posterior
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,9 +72,19 @@ def forms(prior, rule, times):
     return [in_features, in_functions] if window else [in_features, in_functions, dense]
 
 
-@settings(max_examples=60)
 @given(kernel=kernels, rule=rules, seed=st.integers(0, 2**32 - 1))
 def test_every_belief_equals_the_dense_formula(kernel, rule, seed):
+    compare_with_the_dense_formula(kernel, rule, seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=100)
+@given(kernel=kernels, rule=rules, seed=st.integers(0, 2**32 - 1))
+def test_every_belief_equals_the_dense_formula_often(kernel, rule, seed):
+    compare_with_the_dense_formula(kernel, rule, seed)
+
+
+def compare_with_the_dense_formula(kernel, rule, seed):
     """After each of 20 observations at irregular times, at an irregular time later."""
     name, parameter, rule = rule
     random = np.random.default_rng(seed)

@@ -88,6 +88,7 @@ def regrets(policies, world, trials=8):
     return runs["regret"].sum("step")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drift", [0.003, 0.1])
 def test_b16_bounds_dominate_simulated_regret(drift):
     """40 points, delta = 0.1, eight trials: (20), (21) corrected and (17)-(18) corrected."""
@@ -116,6 +117,7 @@ def test_b16_bounds_dominate_simulated_regret(drift):
     assert tv < restarting  # B16: the smooth way of forgetting has the better guarantee
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", [0.2, 1.0])
 def test_m25_15_dominates_simulated_regret(exponent):
     """On a function that stays, the easiest that Assumption 2 allows."""

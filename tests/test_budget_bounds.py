@@ -49,6 +49,7 @@ def test_claim_2_bounds_the_operator_norm_which_may_exceed_1(noise_variance):
     assert worst > 1 or noise_variance == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise_variance", [0.05, 1.0])
 def test_the_theorems_dominate_simulated_regret(noise_variance):
     """Abrupt switches, P_T and B measured; widths with the realised gain, delta split as asked."""

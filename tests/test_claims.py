@@ -219,9 +219,14 @@ def refuted(comparisons: int, sets: int, *, trials: int, draw) -> tuple[float, f
     return by_any / sets, by_judge / sets
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("comparisons", [3, 10])
-@pytest.mark.parametrize(("law", "trials"), [("normal", 10), ("exponential", 50)])
+@pytest.mark.parametrize(
+    ("law", "trials"),
+    [
+        pytest.param("normal", 10, marks=pytest.mark.slow),
+        pytest.param("exponential", 50, marks=pytest.mark.long),
+    ],
+)
 def test_true_differences_of_zero_refute_at_most_one_claim_in_twenty(
     law, trials, comparisons, monkeypatch
 ):

@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
+from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.running import runner
+from driftpeak.experiments.running.workers import cluster_workers
 
 TINY = Path(__file__).with_name("tiny_experiment.py")
 MANY = ("tiny", "--trials", "90")  # 60 jobs, so that there is time to interfere
@@ -108,7 +110,7 @@ def assert_same(one: Path, other: Path, id: str = "tiny") -> None:
         xr.testing.assert_identical(*(found[case].drop_vars("seconds") for found in results))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_worker_killed_half_way_changes_nothing(tmp_path, cluster):
     """60 jobs, two workers, one of them killed; then as in one process, to the last bit."""
     serial, spread = tmp_path / "serial", tmp_path / "spread"
@@ -126,7 +128,7 @@ def test_a_worker_killed_half_way_changes_nothing(tmp_path, cluster):
     assert_same(spread, serial)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_workers_a_run_waits_for_others(tmp_path, cluster):
     lost, output = cluster.worker(), tmp_path / "output"
     process = start(*MANY, "--cluster", cluster.address, "--output", output)
@@ -139,7 +141,7 @@ def test_without_workers_a_run_waits_for_others(tmp_path, cluster):
     assert "no workers left" not in errors
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupted_run_goes_on(tmp_path, cluster):
     """Ctrl-C ends the run in one line; what it had is used again, here by a run without cluster."""
     cluster.worker()
@@ -197,6 +199,7 @@ def test_no_workers_is_told(cluster):
     refused(start("tiny", "--cluster", cluster.address), "has no workers.*`dask worker tcp://")
 
 
+@pytest.mark.slow
 def test_other_versions_are_refused(tmp_path, cluster):
     """A worker that finds another JAX installed."""
     other = tmp_path / "site" / "jax-0.1.2.dist-info"
@@ -211,8 +214,6 @@ def test_other_versions_are_refused(tmp_path, cluster):
     ("words", "pattern"),
     [
         (["--cluster", "127.0.0.1:8786"], "must be the address of a dask scheduler, tcp://HOST"),
-        (["--cluster", "tcp://127.0.0.1"], "must be the address"),
-        (["--cluster", "tcp://127.0.0.1:99999"], "must be the address"),
         pytest.param(
             ["--cluster", "tcp://127.0.0.1:9"],
             "no dask scheduler answers at tcp://127.0.0.1:9 within",
@@ -223,6 +224,12 @@ def test_other_versions_are_refused(tmp_path, cluster):
 )
 def test_mistakes(words, pattern):
     refused(start("tiny", *words), pattern)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1", "tcp://127.0.0.1:99999"])
+def test_half_an_address_is_refused(address):
+    with pytest.raises(DriftpeakError, match="must be the address"), cluster_workers(address):
+        pass
 
 
 @pytest.mark.slow

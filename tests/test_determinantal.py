@@ -89,6 +89,7 @@ def test_subsets_are_distinct_points_whatever_the_covariance(seed, size):
     assert drawn.max() < 9
 
 
+@pytest.mark.slow
 def test_thousands_of_swaps_leave_no_rounding_error_that_matters():
     """Each point is in the subset as often as enumeration says, after 3,000 swaps of each chain.
 

@@ -144,6 +144,7 @@ def test_pe_s_own_width_covers():
     assert held / 300 > 1 - delta - 3 * np.sqrt(delta * (1 - delta) / 300)
 
 
+@pytest.mark.slow
 def test_the_permutation_is_uniform():
     """The six orders of a batch of three distinct points, 3,000 trials; chi-squared, 5 degrees.
 

@@ -2,6 +2,7 @@
 
 import dense
 import numpy as np
+import pytest
 
 import driftpeak as dp
 
@@ -40,6 +41,7 @@ def test_it_restarts_where_the_paper_says_so():
     assert total >= 8
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_promised():
     """Under the prior, in at most delta of the trials; 300 trials, three standard errors."""
     policy = {"it": dp.ETGPUCB(PRIOR, delta=DELTA)}

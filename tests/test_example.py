@@ -30,7 +30,7 @@ def test_the_heater(controller):
     np.testing.assert_allclose(found, controller.best_cost(strengths))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_driftpeak_follows_where_the_others_lose_the_peak(controller, tmp_path):
     costs, knobs = controller.compare(episodes=90, seeds=3)
     late = {name: found[:, 30:].mean() for name, found in costs.items()}

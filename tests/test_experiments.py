@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny_experiment
 import xarray as xr
 from scipy import stats
 from tiny_experiment import RECORDED, TINY, tiny_setup
@@ -64,20 +65,36 @@ def test_an_executor_changes_nothing():
         assert_same(collected(RunSize(trials=7)), collected(RunSize(trials=7), executor=pool))
 
 
-@pytest.mark.slow
-def test_worker_processes_change_nothing(tmp_path):
+@pytest.mark.parametrize(
+    ("id", "program"),
+    [
+        pytest.param("tiny", [tiny_experiment.__file__], marks=pytest.mark.slow),
+        pytest.param("b16-fig2d", ["-m", "driftpeak"], marks=pytest.mark.long),
+    ],
+)
+def test_worker_processes_change_nothing(tmp_path, id, program):
     """`--workers 1`, all in one process, and `--workers 2` give the same to the last bit."""
     found = []
     for workers in ("1", "2"):
         output = tmp_path / workers
-        words = ["reproduce", "b16-fig2d", "--trials", "2", "--workers", workers, "--json"]
+        words = ["reproduce", id, "--trials", "2", "--workers", workers, "--json"]
         subprocess.run(
-            [sys.executable, "-m", "driftpeak", *words, "--output", output],
+            [sys.executable, *program, *words, "--output", output],
             check=True,
             capture_output=True,
         )
-        found.append(runner.read_results(output / "b16-fig2d.nc")[0])
+        found.append(runner.read_results(output / f"{id}.nc")[0])
     assert_same(*found)
+
+
+@pytest.mark.long
+def test_all_simulated_figures_in_short(tmp_path):
+    """As users run them, with a tenth of the trials: every one is judged and drawn."""
+    words = ["reproduce", "simulated", "--quick", "--output", tmp_path / "figures"]
+    subprocess.run([sys.executable, "-m", "driftpeak", *words], check=True)
+    for id in registry.GROUPS["simulated"]:
+        assert (tmp_path / "figures" / f"{id}.nc").exists()
+        assert (tmp_path / "figures" / f"{id}.png").exists()
 
 
 def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):

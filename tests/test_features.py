@@ -357,7 +357,7 @@ def test_memory_is_linear_in_points_times_rank():
     assert peak_in_matrices(316, 0.05) < 5
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_million_points():
     """In memory for little more than two factors, of 1.0 GB each."""
     assert peak_in_matrices(1000, 1e-6) < 2.5

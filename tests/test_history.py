@@ -142,6 +142,7 @@ def test_a_timetable_is_the_best_mean_of_the_hour():
     assert dp.Timetable(rows).ask(0, 3.0)[1] == rows.mean(axis=0).argmax()
 
 
+@pytest.mark.slow
 def test_what_is_learned_pays():
     """Eight days to learn from, four to play: less regret than the timetable and than `Auto` with
     the same prior, which knows nothing of the day."""

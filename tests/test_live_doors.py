@@ -172,6 +172,8 @@ def test_no_argument_raises_anything_else_at_length():
     assert fuzz(721, seed=1) > 300
 
 
-@pytest.mark.slow
-def test_no_stored_event_or_snapshot_brings_a_traceback_at_length():
-    assert fuzz(150, seed=1, script="live_stored_fuzzer") > 50
+@pytest.mark.parametrize(
+    "cases", [pytest.param(30, marks=pytest.mark.slow), pytest.param(150, marks=pytest.mark.long)]
+)
+def test_no_stored_event_or_snapshot_brings_a_traceback_at_length(cases):
+    assert fuzz(cases, seed=1, script="live_stored_fuzzer") > cases / 3

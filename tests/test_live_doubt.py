@@ -155,7 +155,7 @@ def test_an_absurd_reward_is_not_believed():
     assert (means[1:] <= 1.5 * means[0]).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_absurd_reward_costs_no_more_than_another_exploration():
     """At most 1.5 times the squared distance without it; more: `benchmarks absurd_rewards`."""
     absurd = (-1e3, -1e12, -LARGEST, LARGEST)

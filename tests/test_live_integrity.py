@@ -135,7 +135,7 @@ def test_no_damage_tells_another_story(whole, tmp_path, kind):
     assert found["flip", "noticed"] > 15
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_damage_tells_another_story_often(whole, tmp_path, kind):
     found = damage(whole, tmp_path, kind, 3_000)

@@ -32,7 +32,8 @@ def play(optimizer, steps, noise=0.05, seed=0):
         optimizer.tell(suggestion, reward(suggestion) + noise * float(generator.normal()))
 
 
-@pytest.mark.parametrize("maximize", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.slow
+@pytest.mark.parametrize("maximize", [True, False])
 def test_it_finds_and_holds_the_peak(maximize):
     optimizer, sign = make(maximize=maximize), 1 if maximize else -1
     generator = np.random.default_rng(0)

@@ -55,12 +55,14 @@ def check(storage, name, acknowledged):
     return stored, confirmed
 
 
-@pytest.mark.slow
-def test_killed_at_random_moments(storage, tmp_path):
+@pytest.mark.parametrize(
+    "kills", [pytest.param(2, marks=pytest.mark.slow), pytest.param(6, marks=pytest.mark.long)]
+)
+def test_killed_at_random_moments(storage, tmp_path, kills):
     """Six times, over 500 asks and tells: as if it had never been killed."""
     generator, acknowledged = np.random.default_rng(7), tmp_path / "acknowledged"
     before = 0
-    for _ in range(6):
+    for _ in range(kills):
         process, errors = live_worker.start(storage, "killed", acknowledged, PATIENCE, "alone")
         wait_for(before + int(generator.integers(60, 160)), acknowledged, process, errors)
         time.sleep(float(generator.uniform(0, 0.02)))  # anywhere within a call
@@ -69,15 +71,15 @@ def test_killed_at_random_moments(storage, tmp_path):
         before = calls(acknowledged).total()
         check(storage, "killed", acknowledged)
     stored, confirmed = check(storage, "killed", acknowledged)
-    assert confirmed.total() >= 360
+    assert confirmed.total() >= 60 * kills
     resumed = dp.Optimizer.load(storage, "killed")
     for one in resumed.pending():
         resumed.tell(one, live_worker.reward(one))
-    for _ in range(520 - len(resumed.history())):
+    for _ in range(87 * kills - len(resumed.history())):
         one = resumed.ask()
         resumed.tell(one, live_worker.reward(one))
     stored = events(storage, "killed")
-    assert len(stored) >= 1000
+    assert len(stored) >= 167 * kills
     # one that was never killed, nor stored
     whole, log = live_worker.make(), []
     whole.on_event = log.append
@@ -117,20 +119,21 @@ def test_two_processes_share_a_study(tmp_path):
     share(by_two_names(tmp_path), "shared", tmp_path, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_four_processes_by_two_names(tmp_path):
     share(by_two_names(tmp_path) * 2, "shared", tmp_path, 4)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [3, 8])
+@pytest.mark.parametrize(
+    "count", [pytest.param(3, marks=pytest.mark.slow), pytest.param(8, marks=pytest.mark.long)]
+)
 def test_processes_that_start_together(storage, tmp_path, count):
     """Each of them begins or opens the study, replays it and plays: without an error."""
     stored = share([storage] * count, f"together {count}", tmp_path, 1)
     assert len(dp.Optimizer.load(storage, f"together {count}").history()) == len(stored) / 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_share_a_study_for_long(storage, tmp_path):
     stored = share([storage] * 2, "shared", tmp_path, 15)
     assert len(stored) > 100  # thousands on idle cores

@@ -141,13 +141,12 @@ def test_the_published_preset_plays_h23_s_program_index_by_index(monkeypatch):
     assert tests >= 5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "lengthscale", "authors"),
     [
-        ({"changes": [3000]}, 0.2, (2469, 377, 8)),
-        ({"changes": [1500, 5000]}, 0.2, (2714, 452, 5)),
-        ({}, 1.0, (2132, 270, 4)),
+        pytest.param({"changes": [3000]}, 0.2, (2469, 377, 8), marks=pytest.mark.long),
+        pytest.param({"changes": [1500, 5000]}, 0.2, (2714, 452, 5), marks=pytest.mark.slow),
+        pytest.param({}, 1.0, (2132, 270, 4), marks=pytest.mark.long),
     ],
 )
 def test_the_published_preset_has_the_regret_of_the_published_program(world, lengthscale, authors):
@@ -170,6 +169,7 @@ def test_the_published_preset_has_the_regret_of_the_published_program(world, len
     assert np.abs(runs["reward"]).max() <= 1
 
 
+@pytest.mark.slow
 def test_inverse_propensity_estimates_are_unbiased_up_to_the_regulariser():
     """E R(x) = phi(x)' S^-1 sum_z P(z) phi(z) f(z), for two strategies in one interval.
 

@@ -74,6 +74,7 @@ def test_rexp3_is_besbes_exp3():
         weights[query] *= np.exp(exploration * scaled / probabilities[query] / 8)
 
 
+@pytest.mark.slow
 def test_rexp3_finds_a_good_arm_and_beats_random():
     rewards = np.full((4000, 8), -0.8)
     rewards[:2000, 2] = 0.8

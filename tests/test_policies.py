@@ -103,8 +103,15 @@ def test_planned_policies_conform(row):
     check_policy(make(PRIOR, horizon=24, **parameters), wrapped=False)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("row", ["pe", "r-perp", "adaptive-r-perp", "rexp3"])
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param("pe", marks=pytest.mark.long),
+        pytest.param("r-perp", marks=pytest.mark.slow),
+        pytest.param("adaptive-r-perp", marks=pytest.mark.long),
+        pytest.param("rexp3", marks=pytest.mark.slow),
+    ],
+)
 def test_planned_policies_conform_under_the_doubling_trick(row):
     make, parameters = PLANNED[row]
     if row == "r-perp":
@@ -117,9 +124,9 @@ def test_planned_policies_conform_under_the_doubling_trick(row):
     "policy",
     [
         pytest.param(dp.RGPUCB(PRIOR, period=5), id="restarts"),
-        pytest.param(dp.Auto(PRIOR), id="readings", marks=pytest.mark.slow),
+        pytest.param(dp.Auto(PRIOR), id="readings", marks=pytest.mark.long),
         pytest.param(dp.SparQ(PRIOR), id="side queries", marks=pytest.mark.slow),
-        pytest.param(dp.RPERP(PRIOR, horizon=24, period=8), id="planned"),
+        pytest.param(dp.RPERP(PRIOR, horizon=24, period=8), id="planned", marks=pytest.mark.slow),
     ],
 )
 def test_wrappers_lose_nothing(policy):

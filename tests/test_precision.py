@@ -223,9 +223,16 @@ def test_every_member_of_the_bank_is_as_exact(exponent, seed):
         yardstick.check((member, yardstick.found, yardstick.fresh))
 
 
-@pytest.mark.slow
 @needs_extended_precision
-@pytest.mark.parametrize("exponent", [0, -2, -4, -6, -8, -10])
+@pytest.mark.parametrize(
+    "exponent",
+    [
+        pytest.param(
+            exponent, marks=[pytest.mark.slow if exponent in (0, -6) else pytest.mark.long]
+        )
+        for exponent in (0, -2, -4, -6, -8, -10)
+    ],
+)
 def test_windows_stay_exact_for_ten_thousand_steps(exponent):
     """Windows of 1 to 500, in one program; each looked at twelve times, early, late, between."""
     steps, noise_variance = 10_000, 10.0**exponent
@@ -246,7 +253,14 @@ def test_windows_stay_exact_for_ten_thousand_steps(exponent):
         yardstick.check((length, yardstick.found, yardstick.fresh))
 
 
-@pytest.mark.parametrize(("noise_variance", "window"), [(1e-8, 10), (1e-6, 10), (1e-10, 30)])
+@pytest.mark.parametrize(
+    ("noise_variance", "window"),
+    [
+        pytest.param(1e-8, 10, marks=pytest.mark.slow),
+        pytest.param(1e-6, 10, marks=pytest.mark.slow),
+        (1e-10, 30),
+    ],
+)
 def test_feature_space_and_function_space_choose_the_same_points(noise_variance, window):
     """SW-GP-UCB at little noise, 200 steps; once 70 % of the actions differed."""
     prior = dp.Prior(dp.Grid([0, 1], size=40), dp.SE(0.2), noise_variance)

@@ -112,10 +112,14 @@ def test_noise_is_not_taken_for_drift():
     assert found.noise_variance == pytest.approx(0.3, rel=0.05)
 
 
-@pytest.mark.slow
-def test_intervals_cover():
+@pytest.mark.parametrize(
+    ("seeds", "least"),
+    [pytest.param(1, 20, marks=pytest.mark.slow), pytest.param(5, 108, marks=pytest.mark.long)],
+)
+def test_intervals_cover(seeds, least):
     """Noise 1 to 30 %, drifts 0.001 to 0.3, two numbers of arms: at least 90 % of 120 intervals
-    that are meant to cover in 95 %, which would fail by chance once in 100 times."""
-    hits = [covered(world(*one, seed=seed), one[3]) for one in WORLDS for seed in range(5)]
-    assert len(hits) == 120
-    assert np.mean(hits) >= 0.9
+    that are meant to cover in 95 %, which would fail by chance once in 100 times; or 20 of 24,
+    once in 170 times."""
+    hits = [covered(world(*one, seed=seed), one[3]) for one in WORLDS for seed in range(seeds)]
+    assert len(hits) == 24 * seeds
+    assert sum(hits) >= least

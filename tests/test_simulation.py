@@ -130,6 +130,7 @@ def test_yardsticks():
     assert list(runs["foresight"].values) == ["all", "present", "none", "none"]
 
 
+@pytest.mark.slow
 def test_the_true_drift_beats_no_drift():
     """Paired over 30 worlds at drift 0.05; the gap is many standard errors wide."""
     policies = {"TV": POLICIES["TV"], "GP": dp.GPUCB(PRIOR)}

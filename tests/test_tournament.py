@@ -194,20 +194,27 @@ def small(rows: int = 30) -> Setup:
     return Setup(RecordedRewards(values), players(what, random_start=True), rows, {})
 
 
-@pytest.mark.slow
-def test_a_small_tournament(tmp_path, monkeypatch):
-    """All policies, two kinds of case; tables, pictures and claims from what they did."""
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(False, id="a world", marks=pytest.mark.slow),
+        pytest.param(True, id="a world and a table", marks=pytest.mark.long),
+    ],
+)
+def test_a_small_tournament(tmp_path, monkeypatch, table):
+    """All policies, one or both kinds of case; tables, pictures and claims from what they did."""
     whole = tournament.EXPERIMENTS[0]
-    chosen = [case for case in whole.cases if case.name == "Markov 0.1"]
+    cases = [case for case in whole.cases if case.name == "Markov 0.1"]
     monkeypatch.setattr("driftpeak.experiments.tournament.worlds.STEPS", 30)
     monkeypatch.setattr("driftpeak.experiments.tournament.worlds.OTHERS", 2)
-    cases = (*chosen, Case("table", partial(small), 3))
+    if table:
+        cases.append(Case("table", partial(small), 3))
     claims = tuple(claim for claim in whole.claims if claim.text.startswith("Markov 0.1:"))
-    tiny = replace(whole, cases=cases, claims=claims)
+    tiny = replace(whole, cases=tuple(cases), claims=claims)
     monkeypatch.setitem(registry.EXPERIMENTS, "tournament", tiny)
     summary = reproduce([tiny], RunSize(trials=3), output=tmp_path)
     tables = summary["experiments"]["tournament"]["tables"]
-    assert [len(table["rows"]) for table in tables] == [len(CONTENDERS), 2, 2, 2]
+    assert [len(table["rows"]) for table in tables] == [len(CONTENDERS), *3 * [len(cases)]]
     assert {len(row) for table in tables for row in table["rows"]} == {
         len(table["columns"]) for table in tables
     }
@@ -215,4 +222,4 @@ def test_a_small_tournament(tmp_path, monkeypatch):
         "tournament.png",
         "tournament-overview.png",
     }
-    assert "Standings over 2 cases" in (tmp_path / "report.html").read_text()
+    assert f"Standings over {len(cases)} case" in (tmp_path / "report.html").read_text()

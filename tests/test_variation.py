@@ -97,6 +97,7 @@ def test_the_interval_covers_the_drift():
     assert np.median([one.drift for one in found]) == pytest.approx(0.05, rel=0.15)
 
 
+@pytest.mark.slow
 def test_without_a_prior_the_data_are_their_own():
     """Two tables, in other units: within a third, and inside the interval."""
     prior = dp.Prior(dp.Grid([0, 1], size=12), dp.SE(0.3), 0.05, mean=10.0)

@@ -237,6 +237,7 @@ def test_memory_and_degree():
         assert (degree <= published) == (lengthscale == 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("discount", [0.8, 0.95])
 def test_theorem_4_dominates_simulated_regret(discount):
     """Abrupt switches, B_T and B measured on the functions, beta at delta / T; eight trials."""

@@ -66,6 +66,9 @@ def dask_setup(worker: object) -> None:
     register()
 
 
+if __name__ == "__mp_main__":  # in a process of `--workers 2`
+    register()
+
 if __name__ == "__main__":
     from driftpeak.cli.app import main
 
