@@ -40,7 +40,10 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 # in these files a test stands for a policy, a storage or a command
-WHOLE = ("test_cli", "test_live_storage", "test_policies", "test_registries")
+WHOLE = (
+    *("test_cli", "test_data_sets", "test_experiments", "test_live_commands", "test_planner"),
+    *("test_live_storage", "test_policies", "test_registries"),
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)  # what the markers leave
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A second interpreter changes no formula: a third of the tests still enter every module."""
+    """A second interpreter changes no formula: it plays a third, and all that stand for a name."""
     if not config.getoption("every_third"):
         return
     seen: Counter[Path] = Counter()
