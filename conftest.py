@@ -41,8 +41,14 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 # in these files a test stands for a policy, a storage or a command
 WHOLE = (
-    *("test_cli", "test_data_sets", "test_experiments", "test_live_commands", "test_planner"),
-    *("test_live_storage", "test_policies", "test_registries"),
+    "test_cli",
+    "test_data_sets",
+    "test_experiments",
+    "test_live_commands",
+    "test_live_storage",
+    "test_planner",
+    "test_policies",
+    "test_registries",
 )
 
 
