@@ -104,7 +104,7 @@ class Advice:
         place = int(np.floor(np.log10(one.deviation)))
         # up to two digits more where it takes them to tell the two best apart
         gap = abs(self.second.mean - self.arms[0].mean) if self.second else 0.0
-        finest = int(np.floor(np.log10(gap))) if gap > 0 else place
+        finest = int(np.floor(np.log10(gap) + EQUAL)) if gap > 0 else place
         digits = min(max(1 - place, min(-finest, 3 - place), 0), 8)
         return f"{one.mean:.{digits}f} +- {one.deviation:.{digits}f}"
 

@@ -52,7 +52,11 @@ def follow_figure(
     panels[-1].plot([], [], "|", color=BEST, markersize=7, label=words)
     panels[-1].plot([], [], "s", color=looks([policy])[policy].colour, markersize=6, label="chosen")
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
-    heading = "\n".join(text for text in (title, advice.in_words() if advice else "") if text)
+    heading = "\n".join(
+        text
+        for text in (title, advice.in_words().replace("+-", "\u00b1") if advice else "")
+        if text
+    )
     figure.suptitle(heading, fontsize=11)
     return figure
 

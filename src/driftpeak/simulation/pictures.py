@@ -45,13 +45,14 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
     x, xlabel = time_axis(runs)
     # the first few steps are all exploration and would flatten everything after them
     settled, top, banded = min(10, runs.sizes["step"] // 4), 0.0, False
+    shade = min(BAND, 0.6 / len(order))  # many bands lie upon one another
     for name in order:
         mean, (colour, style) = average.sel(policy=name).values.mean(axis=0), look[name]
         at, error = band(runs["regret"].sel(policy=name).values, independent_trials)
         reach = mean[settled:]
         if len(at):
             banded, low, high = True, mean[at] - error, mean[at] + error
-            axes.fill_between(x[at], low, high, color=colour, alpha=BAND, linewidth=0)
+            axes.fill_between(x[at], low, high, color=colour, alpha=shade, linewidth=0)
             reach = np.append(reach, high[at >= settled])
         label = f"{name}: {mean[-1]:.3g}"
         if len(at):
@@ -61,7 +62,9 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
             queries = runs["side_queries"].sel(policy=name).mean("trial").cumsum("step")
             share = queries / runs["step"]
             beside[0].plot(x, share, color=colour, linestyle=style, linewidth=1.8)
-        axes.plot(x, mean, color=colour, linestyle=style, linewidth=1.8, label=label)
+        # a broken line on top of a full one leaves both to be seen
+        look_of = {"color": colour, "linestyle": style, "zorder": 2.0 if style == "-" else 2.5}
+        axes.plot(x, mean, linewidth=1.8, label=label, **look_of)
         top = max(top, reach.max())
     axes.set(xlabel=xlabel, ylabel=with_unit("average regret so far, $R_t / t$", unit))
     axes.set_ylim(0, 1.05 * top or 1.0)

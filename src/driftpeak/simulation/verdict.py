@@ -82,8 +82,8 @@ class Verdict:
             second, one = next(iter(self.others.items()))
             gap = f"{one.difference:.3g} +- {one.stderr:.2g}{' ' * bool(unit)}{unit}"
             return (
-                f"The differences are larger than chance: {self.best} followed the {peak} best, with "
-                f"{gap} less regret per step than {second}, the next."
+                f"The differences are larger than chance: {self.best} followed the {peak} best, "
+                f"with {gap} less regret per step than {second}, the next."
             )
         least = f"{self.best} had the least regret"
         if not self.worse:
