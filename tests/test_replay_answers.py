@@ -74,9 +74,9 @@ def test_padding_is_not_learned_from(monkeypatch):
     """A run whose blocks do not come out even ends with the same belief as in one block."""
     prior = dp.Prior(dp.Grid([0, 1], size=9), dp.SE(0.2), noise_variance=0.25)
     world = dp.MarkovDrift(prior, drift=0.05)
-    arguments = {"steps": 11, "trials": 2, "forecast": True, "progress": False}
+    arguments = {"steps": 5, "trials": 2, "forecast": True, "progress": False}
     whole = dp.simulate({"GP": dp.GPUCB(prior)}, world, **arguments)
-    monkeypatch.setattr("driftpeak.simulation.simulator.BLOCK", 4)
+    monkeypatch.setattr("driftpeak.simulation.simulator.BLOCK", 3)
     parts = dp.simulate({"GP": dp.GPUCB(prior)}, world, **arguments)
     for name in ("expected_mean", "expected_deviation", "action"):
         np.testing.assert_allclose(parts[name], whole[name], atol=1e-9)
@@ -257,7 +257,8 @@ def test_arms_over_time_count_shares_and_runs(runs):
         (["2010-10", "2010-11", "2010-12"], "2011-01"),
         (["2026-03-01T08:00:00Z", "2026-03-01T09:00:00Z"], "2026-03-01 10:00"),
         (["2026-01-01", "2026-01-02", "2026-01-09"], "step 4"),
-        (["5", "6"], "step 3"),
+        (["5", "6.5"], "time 8"),
+        (["5", "6", "9"], "step 4"),
         (["monday", "tuesday"], "step 3"),
     ],
 )

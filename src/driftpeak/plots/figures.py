@@ -88,7 +88,7 @@ def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
         axes.set_ylabel(ylabel)
         axes.set_yscale("linear" if name == "change_probability" else "log")
         tidy(axes)
-    panels[2].set_ylim(0, 1)
+    panels[2].set_ylim(-0.03, 1.03)  # a line at 0 is seen
     panels[-1].set_xlabel(label)
     write_dates(panels[-1], when)
     band = "; bands: 10 % to 90 % of the trials" if runs.sizes["trial"] > 1 else ""

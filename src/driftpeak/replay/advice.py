@@ -1,13 +1,13 @@
 """What to follow now: what a policy expects of the arms at the row after the last."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from driftpeak.plots import dates
+from driftpeak.plots import time_axis
+from driftpeak.plots.time import STEP
 from driftpeak.simulation.verdict import Verdict, in_a_row
 
 EQUAL = 1e-9
@@ -168,36 +168,38 @@ def advise(runs: xr.Dataset, judged: Verdict) -> Advice | None:
 
 
 def next_time(runs: xr.Dataset) -> str:
-    """The step after the last in words: its date, if those of the table advance evenly."""
+    """The step after the last in words: its date or number, if those of the table advance evenly.
+
+    Otherwise the number of the step, counted from the first row that was played.
+    """
     step = f"step {runs.sizes['step'] + 1}"
-    if "label" not in runs.coords:
+    values, name = time_axis(runs)
+    if "label" not in runs.coords or name == STEP or len(values) < 2:
         return step
-    cells = [str(cell) for cell in runs["label"].values]
-    return _next_date(cells) or step
+    if not np.issubdtype(values.dtype, np.datetime64):
+        usual = _even_step(np.diff(values))
+        return step if usual is None else f"{name} {values[-1] + usual:g}"
+    usual = _even_step(np.diff(values).astype(float))
+    return step if usual is None else _date_after(values, usual)
 
 
-def _next_date(cells: Sequence[str]) -> str | None:
-    moments = dates(cells) if not _is_number(cells[-1]) else None
-    if moments is None or len(moments) < 2:
-        return None
-    steps = np.diff(moments).astype(float)
+def _even_step(steps: Any) -> float | None:
+    """The usual step, if nearly all are like it: gaps are few, months differ by a few days."""
     usual = float(np.median(steps))
-    # gaps are few; months differ by a few days
     if usual <= 0 or (np.abs(steps / usual - 1) < 0.12).mean() < 0.9:
         return None
-    following = moments[-1] + np.timedelta64(round(usual), "s")
-    # in days where all cells are midnights; months are no whole number of days apart
-    whole_days = (moments.astype("datetime64[D]") == moments).all()
-    of_month = moments - moments.astype("datetime64[M]").astype(moments.dtype)
+    return usual
+
+
+def _date_after(moments: Any, usual: float) -> str:
+    """The date `usual` seconds after the last, as short as the table's own."""
+    days = moments.astype("datetime64[D]")
+    of_month = days - days.astype("datetime64[M]").astype(days.dtype)
+    # months are no whole number of days apart
     if (of_month == of_month[0]).all() and 28 * 86_400 <= usual <= 31 * 86_400:
-        return str(moments[-1].astype("datetime64[M]") + np.timedelta64(1, "M"))
-    text = str(following.astype("datetime64[D]") if whole_days else following).replace("T", " ")
+        following = moments[-1].astype("datetime64[M]") + np.timedelta64(1, "M")
+        return str(following)
+    later = moments[-1] + np.timedelta64(round(usual), "s")
+    whole_days = (days == moments).all()
+    text = str(later.astype("datetime64[D]") if whole_days else later).replace("T", " ")
     return text.removesuffix(":00") if text.count(":") == 2 else text
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

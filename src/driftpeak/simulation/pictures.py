@@ -116,7 +116,7 @@ def ranking_figure(runs: xr.Dataset, *, title: str = "", independent_trials: boo
     """
     names = [str(name) for name in runs["policy"].values]
     mean = {name: float(runs["regret"].sel(policy=name).mean()) for name in names}
-    order = sorted(names, key=lambda name: mean[name], reverse=True)
+    order = sorted(names, key=lambda name: mean[name])[::-1]
     judged = verdict(runs, independent_trials=independent_trials) if _real(runs) else None
     look, unit, samples = looks(names), _unit(runs), 0 if judged is None else judged.samples
     figure = new_figure(8.6, 1.4 + 0.3 * len(order))
