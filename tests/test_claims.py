@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import driftpeak as dp
-from driftpeak.experiments.bootstrap import Bootstrap, holm, in_words, interval
+from driftpeak.experiments.bootstrap import Bootstrap, in_words, interval
 from driftpeak.experiments.claims import Claim, Column, Comparison, judge, lower, lowest, majority
 from driftpeak.experiments.papers import rates
+from driftpeak.numerics.holm import holm
 from driftpeak.simulation.samples import by_sample, standard_error
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr  # slow to load, and only for the type
 
 SUMMARY = "summary.json"
-RESULTS = {"results.nc", SUMMARY, "regret.png", "track.png", "beliefs.png"}
+RESULTS = {"results.nc", SUMMARY, "follow.png", "regret.png", "track.png", "beliefs.png"}
 
 
 def json_number(value: float) -> float | None:

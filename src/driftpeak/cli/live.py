@@ -41,19 +41,37 @@ def create(
     store: Store,
     name: Annotated[str, typer.Argument(help="Of the study.")],
     space: Annotated[
-        str,
+        str | None,
         typer.Option(help='A JSON file, - for the input, or JSON: {"box": {...}}, see the docs.'),
-    ],
+    ] = None,
     maximize: Annotated[bool, typer.Option("--maximize", help="Large rewards are good.")] = False,
     minimize: Annotated[bool, typer.Option("--minimize", help="Small rewards are good.")] = False,
     capacity: Annotated[
-        int, typer.Option(help="The most observations in memory.", max=MOST_HELD)
-    ] = 512,
+        int | None,
+        typer.Option(help="The most observations in memory; default 512.", max=MOST_HELD),
+    ] = None,
+    policy_file: Annotated[
+        Path | None,
+        typer.Option(help="A policy with its space and direction, from `replay --save`."),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Begin a study, or check that there is just such a one already."""
+    if policy_file is not None:
+        if space is not None or capacity is not None or maximize or minimize:
+            raise DriftpeakError(
+                "--policy-file says the space, the direction and what is kept: leave out --space, "
+                "--maximize, --minimize and --capacity"
+            )
+        from driftpeak.live.policy_file import read_policy
+
+        stored = read_policy(policy_file)
+        _created(stored.optimizer(seed=seed, storage=store, name=name))
+        return
     if maximize == minimize:
         raise DriftpeakError("give --maximize or --minimize")
+    if space is None:
+        raise DriftpeakError("give --space, or --policy-file, which holds one")
     data = _json(_content(space), "--space")
     from driftpeak.live import DriftingGP, Optimizer
     from driftpeak.live.description import space_from_data
@@ -61,11 +79,15 @@ def create(
     optimizer = Optimizer(
         space_from_data(data),
         maximize=maximize,
-        policy=DriftingGP(capacity=capacity),
+        policy=DriftingGP(capacity=512 if capacity is None else capacity),
         seed=seed,
         storage=store,
         name=name,
     )
+    _created(optimizer)
+
+
+def _created(optimizer: "Optimizer") -> None:
     _print({"name": optimizer.name, "told": optimizer.diagnostics().told})
 
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from driftpeak.cli.options import (
     prepare_output,
 )
 from driftpeak.cli.printing import note, report
+from driftpeak.errors import DriftpeakError
 
 Policies = Annotated[
     list[str] | None,
@@ -72,6 +73,19 @@ class TableOptions:
 
 
 @dataclass(frozen=True)
+class Meaning:
+    """What the numbers of a table are."""
+
+    minimize: Annotated[
+        bool, typer.Option("--minimize", help="The table holds costs: small ones are good.")
+    ] = False
+    unit: Annotated[
+        str | None,
+        typer.Option(help="Of the rewards, as 'degrees C'; default: in brackets in the header."),
+    ] = None
+
+
+@dataclass(frozen=True)
 class Training:
     """What the first rows are used for."""
 
@@ -96,16 +110,21 @@ def replay(
     data: Annotated[Path, typer.Argument(help="CSV, plain or .gz: time x arms, with a header.")],
     reading: TableOptions,
     training: Training,
+    meaning: Meaning,
     policy: Policies = None,
     width: Width = "scaled-log:c1=0.8,c2=0.4",
     trials: Annotated[
         int, typer.Option(help="Repetitions, for policies that act at random.", max=MOST_TRIALS)
     ] = 20,
     seed: Seed = 0,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="File for the best policy, for `driftpeak live create --policy-file`."),
+    ] = None,
     *,
     kept: Results,
 ) -> None:
-    """Which policy would have followed the peak of recorded data best?
+    """Which policy would have followed the peak of recorded data best, and what to follow now?
 
     The first rows give the empirical covariance and mean; the policies play the rest.
     """
@@ -114,9 +133,15 @@ def replay(
     from driftpeak.replay import replay as play
 
     kept.prepare("replay")
+    if save is not None:
+        from driftpeak.live.policy_file import check_policy_path
+
+        check_policy_path(save)
     table = read_table(data, **asdict(reading))
     texts = policy or (*DEFAULT_POLICIES, *HISTORIC)
-    runs = play(table, texts, **asdict(training), width=width, trials=trials, seed=seed)
+    runs = play(
+        table, texts, **asdict(training), **asdict(meaning), width=width, trials=trials, seed=seed
+    )
     for text in table.notes:
         note(text)
     rows = runs.attrs["train_rows"]
@@ -131,7 +156,7 @@ def replay(
         note(f"{name} {found['value']:.4g}: {found['how']}.")
     settings = {
         "fitted": fitted,
-        "policies": runs.attrs["policies"].split(" "),
+        "policies": runs.attrs["policies"].split("\n"),
         "data": str(data),
         "arms": len(table.arms),
         "train": training.train,
@@ -142,10 +167,31 @@ def replay(
         "mean": training.mean,
         "width": width,
         "missing": reading.missing,
+        "minimize": meaning.minimize,
+        "unit": runs.attrs["unit"],
         "notes": list(table.notes),
     }
     title = f"{data.name}, rows {rows + 1} to {rows + runs.sizes['step']}"
-    report("replay", runs, settings, kept, title=title, table_data=True)
+    judged = report("replay", runs, settings, kept, title=title, table_data=True)
+    if save is not None:
+        _save(save, table, runs, judged)
+
+
+def _save(path: Path, table: Any, runs: Any, judged: Any) -> None:
+    """Write the policy to go on with, made from all rows."""
+    from driftpeak.live.policy_file import write_policy
+    from driftpeak.replay import chosen_policy, policy_for_live
+
+    if judged is None:
+        raise DriftpeakError(
+            "there is no policy to save: those that played are shown the true function"
+        )
+    name, why = chosen_policy(judged)
+    write_policy(path, policy_for_live(table, runs, name))
+    note(
+        f"{name} ({why}) is in {path}: `driftpeak live create STORE NAME --policy-file {path}`; "
+        "time 1 is the row after the last, and every ask one step, so leave out --time."
+    )
 
 
 @dataclass(frozen=True)

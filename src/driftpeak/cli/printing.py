@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from driftpeak.experiments.experiment import Experiment
     from driftpeak.experiments.running.report import JudgedExperiment
-    from driftpeak.simulation.results import Lead, PolicyResult
+    from driftpeak.simulation.results import PolicyResult
+    from driftpeak.simulation.verdict import Verdict
 
 
 def note(text: str) -> None:
@@ -32,71 +33,111 @@ def report(
     *,
     title: str,
     table_data: bool,
-) -> None:
-    """Print the results, and write them if there is somewhere to."""
+) -> "Verdict | None":
+    """Print the results, and write them if there is somewhere to.
+
+    Returns:
+        The verdict on the policies, None if all are yardsticks that see the true function.
+    """
     from driftpeak.files import write_results
-    from driftpeak.simulation.results import leader, summarise
+    from driftpeak.simulation.results import summarise
+    from driftpeak.simulation.verdict import verdict
 
     independent = not table_data
+    unit, minimize = str(runs.attrs.get("unit", "")), bool(runs.attrs.get("minimize", 0))
     results = summarise(runs, independent_trials=independent)
-    real = [str(n) for n in runs["policy"].values[runs["foresight"].values == "none"]]
-    lead = leader(runs, real, independent_trials=independent) if real else None
-    summary = {
+    real = bool((runs["foresight"] == "none").any())
+    judged = verdict(runs, independent_trials=independent) if real else None
+    words = judged.in_words(unit=unit, peak="minimum" if minimize else "peak") if judged else None
+    rows = {name: _plain(dataclasses.asdict(row)) for name, row in results.items()}
+    summary: dict[str, Any] = {
         "command": command,
         "driftpeak_version": version("driftpeak"),
         "settings": settings,
         "steps": runs.sizes["step"],
         "trials": runs.sizes["trial"],
         "seed": runs.attrs["seed"],
-        "best": lead.best if lead else None,
-        "policies": {name: _plain(dataclasses.asdict(row)) for name, row in results.items()},
+        "best": judged.best if judged else None,
+        "verdict": _verdict_as_data(judged, words) if judged else None,
+        "policies": rows,
     }
+    pictures: dict[str, Callable[[], Any]] = {}
+    answer = None
+    if table_data:
+        answer, pictures = _answer(runs, judged, summary, title)
     if kept.as_json:
         print(json.dumps(summary, indent=2, allow_nan=False))
     else:
-        _print_table(results, table_data)
-        if lead:
-            print(_in_words(lead))
+        for line in filter(None, (words, answer)):
+            print(line)
+        _print_table(results, table_data, unit)
     if kept.output is not None:
-        from driftpeak.plots import belief_figure, regret_figure, track_figure
+        from driftpeak.plots import belief_figure
+        from driftpeak.simulation.pictures import regret_figure
 
-        pictures: dict[str, Callable[[], Any]] = {
-            "regret.png": lambda: regret_figure(runs, title=title, independent_trials=independent)
-        }
-        if table_data:
-            pictures["track.png"] = lambda: track_figure(runs, title=title)
+        pictures["regret.png"] = lambda: regret_figure(
+            runs, title=title, independent_trials=independent
+        )
         if "believed_drift" in runs:
             pictures["beliefs.png"] = lambda: belief_figure(runs, title=title)
         write_results(kept.output, runs, summary, pictures)
         note(f"Written to {kept.output}/: results.nc, summary.json, {', '.join(pictures)}.")
     elif not kept.as_json:
         note("Nothing written: --output DIR keeps results.nc, summary.json and pictures.")
+    return judged
 
 
-def _plain(row: dict[str, float]) -> dict[str, float | None]:
+def _answer(
+    runs: "xr.Dataset", judged: "Verdict | None", summary: dict[str, Any], title: str
+) -> tuple[str | None, dict[str, Callable[[], Any]]]:
+    """What to follow now, in words and pictures; the summary learns it, and the arms over time."""
+    from driftpeak.plots import track_figure
+    from driftpeak.replay import advise, arms_over_time, chosen_policy, follow_figure
+
+    for name, row in summary["policies"].items():
+        row["arms"] = arms_over_time(runs, name)
+    pictures: dict[str, Callable[[], Any]] = {"track.png": lambda: track_figure(runs, title=title)}
+    summary["follow"] = None
+    if judged is None:
+        return None, pictures
+    advice = advise(runs, judged)
+    shown = advice.policy if advice else chosen_policy(judged)[0]
+    pictures["follow.png"] = lambda: follow_figure(runs, shown, advice, title=title)
+    if advice is None:
+        return (
+            "No policy that played says what it expects, so none says what to follow now: let "
+            "auto play too (--policy auto)."
+        ), pictures
+    summary["follow"] = advice.as_data()
+    return f"{advice.in_words()}\n  at {advice.when}, by {advice.policy}: {advice.why}.", pictures
+
+
+def _verdict_as_data(judged: "Verdict", words: str | None) -> dict[str, Any]:
+    from driftpeak.simulation.verdict import LEVEL
+
+    return {
+        "text": words,
+        "clear": judged.clear,
+        "cannot_be_told_apart_from_best": list(judged.alike),
+        "level": LEVEL,
+        "samples": judged.samples,
+        "compared_with_best": {
+            name: _plain(dataclasses.asdict(one)) for name, one in judged.others.items()
+        },
+    }
+
+
+def _plain(row: dict[str, float]) -> dict[str, Any]:
     """JSON has no NaN: a standard error that does not exist is null."""
     return {key: json_number(value) for key, value in row.items()}
 
 
-def _in_words(lead: "Lead") -> str:
-    if lead.runner_up is None:
-        return f"{lead.best} was the only policy."
-    gap = f"{lead.difference:.3g} +- {lead.difference_stderr:.2g}"
-    if lead.clear:
-        return (
-            f"{lead.best} followed the peak best: {gap} less regret per step than {lead.runner_up}."
-        )
-    return (
-        f"{lead.best} followed the peak best, but hardly better than {lead.runner_up}: "
-        f"{gap} less regret per step is within two standard errors."
-    )
-
-
-def _print_table(results: "dict[str, PolicyResult]", table_data: bool) -> None:
+def _print_table(results: "dict[str, PolicyResult]", table_data: bool, unit: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    title = f"regret in {unit}" if unit else None
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
     table.add_column("policy", overflow="fold")
     optional = {"side queries": "side_queries", "restarts": "restarts"}
     columns = ["mean regret", "+- s.e.", "cumulative", "on best arm", *optional, "seconds"]

@@ -1,6 +1,6 @@
-"""Intervals and p-values of a statistic of paired samples, and many of them at once (Holm 1979)."""
+"""Intervals and p-values of a statistic of paired samples."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,19 +70,6 @@ class Bootstrap:
 def interval(samples: Array, combine: Combine) -> tuple[float, float]:
     """Interval of confidence `LEVEL` for a statistic of the rows of `samples`."""
     return Bootstrap.of(samples, combine).interval()
-
-
-def holm(p_values: Sequence[float]) -> Array:
-    """Adjusted p-values: to reject those of at most alpha errs anywhere with probability alpha.
-
-    Holm 1979, A Simple Sequentially Rejective Multiple Test Procedure; whatever the dependence.
-    """
-    values = np.asarray(p_values, dtype=float)
-    order = np.argsort(values, kind="stable")
-    steps = np.arange(len(values), 0, -1) * values[order]
-    adjusted = np.empty(len(values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted
 
 
 def in_words(estimate: float, low: float, high: float, digits: str = ".3g") -> str:

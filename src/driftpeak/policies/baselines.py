@@ -174,6 +174,7 @@ class RExp3(Recorded, PlannedPolicy[RExp3State]):
 
     low: Any
     range: Any
+    reward_bound: Any
     exploration: Any
     horizon: int = eqx.field(static=True)
     batch_length: int = eqx.field(static=True)
@@ -188,7 +189,8 @@ class RExp3(Recorded, PlannedPolicy[RExp3State]):
         reward_bound: float | None = None,
     ) -> None:
         bound = default_reward_bound(prior) if reward_bound is None else reward_bound
-        self.low = prior.mean.min() - positive("reward_bound", bound)
+        self.reward_bound = np.float64(positive("reward_bound", bound))
+        self.low = prior.mean.min() - bound
         self.range = prior.mean.max() + bound - self.low
         self.horizon = at_least_integer("horizon", horizon, 1)
         self.size = len(prior)
@@ -222,7 +224,8 @@ class RExp3(Recorded, PlannedPolicy[RExp3State]):
 
     @property
     def bounds_in_words(self) -> str:
-        return f"rewards from {self.low:g} to {self.low + self.range:g}"
+        # relative to the prior mean, so that it holds for costs, which a policy sees negated
+        return f"reward_bound={self.reward_bound:g} beyond the smallest and largest prior mean"
 
     def _probabilities(self, log_weights: Float[Array, " n"]) -> Float[Array, " n"]:
         share = jax.nn.softmax(log_weights)

@@ -199,6 +199,12 @@ def refresh(state: Any, player: Player[Any]) -> Any:
     return jax.vmap(player.refresh)(state)
 
 
+@jax.jit
+def expect(state: Any, player: Player[Any], time: Any) -> Prediction | None:
+    """What a policy expects of every point at `time`, one row for each trial; None if nothing."""
+    return jax.vmap(player.predict, in_axes=(0, None))(state, time)
+
+
 MOST_PROGRAMS = 256
 _programs: dict[Any, Any] = {}
 

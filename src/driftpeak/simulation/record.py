@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import xarray as xr
 
-from driftpeak.policies.player import Reading
+from driftpeak.policies.player import Prediction, Reading
 from driftpeak.simulation.programs import Played
 from driftpeak.times import Times
 
@@ -17,13 +17,17 @@ MEANINGS = {
     "restarts": "restarts for what was seen",
     "side_queries": "answered by the expert",
     "squared_error": "squared prediction error, mean over all points",
+    "expected_mean": "expected of the function one step after the last",
+    "expected_deviation": "deviation of the function around what is expected",
+    "expected_noise": "deviation of the noise on one reward, as believed",
 }
 
 
 class Record:
     """Collects outcomes into arrays of shape `(policy, trial, step)`.
 
-    With a number of `points` also squared prediction errors, at every step and of every point.
+    With a number of `points` also squared prediction errors, at every step and of every point; with
+    `forecast`, a number of points too, what is expected after the last step.
     """
 
     def __init__(
@@ -36,6 +40,7 @@ class Record:
         first_trial: int = 0,
         points: int | None = None,
         readings: Sequence[Mapping[str, Reading]] | None = None,
+        forecast: int | None = None,
     ) -> None:
         shape = (len(names), trials, steps)
         self.first_trial = first_trial
@@ -61,6 +66,13 @@ class Record:
             name: np.full((*shape, max(sizes[name])) if one.labels else shape, np.nan, np.float32)
             for name, one in self.readings.items()
         }
+        self.forecasts: dict[str, np.ndarray] | None = None
+        if forecast is not None:
+            self.forecasts = {
+                "expected_mean": np.full((*shape[:2], forecast), np.nan),
+                "expected_deviation": np.full((*shape[:2], forecast), np.nan),
+                "expected_noise": np.full(shape[:2], np.nan),
+            }
         self.seconds = np.zeros(len(names))
         self.compile_seconds = np.zeros(len(names))
 
@@ -92,6 +104,20 @@ class Record:
         self.seconds[policy] += seconds
         self.compile_seconds[policy] += compile_seconds
 
+    def foresee(self, policy: int, trials: np.ndarray, expected: Prediction | None) -> None:
+        """Keep what a policy expects after the last step, if it expects anything."""
+        if self.forecasts is None or expected is None:
+            return
+        first = trials[0] - self.first_trial
+        height = min(len(trials), self.steps["action"].shape[1] - first)
+        rows = slice(first, first + height)
+        # rounding may leave a variance a hair below zero
+        deviation = np.sqrt(np.maximum(np.asarray(expected.variance), 0.0))
+        noise = np.broadcast_to(np.sqrt(np.asarray(expected.noise_variance)), len(trials))
+        self.forecasts["expected_mean"][policy, rows] = np.asarray(expected.mean)[:height]
+        self.forecasts["expected_deviation"][policy, rows] = deviation[:height]
+        self.forecasts["expected_noise"][policy, rows] = noise[:height]
+
     def dataset(self, times: Times, seed: int) -> xr.Dataset:
         dims = ("policy", "trial", "step")
         variables = {
@@ -118,9 +144,12 @@ class Record:
             meaning = "squared prediction error, mean over all steps"
             errors = self.error_sums / steps
             runs["point_error"] = (("policy", "trial", "point"), errors, {"long_name": meaning})
+        for name, values in (self.forecasts or {}).items():
+            own = ("policy", "trial", "point")[: values.ndim]
+            runs[name] = (own, values, {"long_name": MEANINGS[name]})
         for name, reading in self.readings.items():
-            own = (*dims, f"{name}_of") if reading.labels else dims
-            runs[name] = (own, self.thoughts[name], {"long_name": reading.meaning})
+            shape = (*dims, f"{name}_of") if reading.labels else dims
+            runs[name] = (shape, self.thoughts[name], {"long_name": reading.meaning})
             if reading.labels and len(reading.labels) == runs.sizes[f"{name}_of"]:
                 runs = runs.assign_coords({f"{name}_of": list(reading.labels)})
         return runs

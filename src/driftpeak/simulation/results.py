@@ -1,4 +1,4 @@
-"""What a run says in numbers: one row per policy, and who followed the peak best."""
+"""What a run says in numbers: one row per policy."""
 
 from dataclasses import dataclass
 
@@ -27,21 +27,6 @@ class PolicyResult:
     compile_seconds: float
 
 
-@dataclass(frozen=True)
-class Lead:
-    """The policy of lowest mean regret, the next best, and how much lies between them."""
-
-    best: str
-    runner_up: str | None
-    difference: float  # of mean regret, runner-up minus best
-    difference_stderr: float
-
-    @property
-    def clear(self) -> bool:
-        """Whether the difference exceeds two standard errors."""
-        return self.runner_up is None or self.difference > 2 * self.difference_stderr
-
-
 def summarise(runs: xr.Dataset, *, independent_trials: bool) -> dict[str, PolicyResult]:
     """Every policy's figures, best first."""
     results = {}
@@ -60,18 +45,3 @@ def summarise(runs: xr.Dataset, *, independent_trials: bool) -> dict[str, Policy
             compile_seconds=float(run["compile_seconds"]),
         )
     return dict(sorted(results.items(), key=lambda item: item[1].mean_regret))
-
-
-def leader(runs: xr.Dataset, candidates: list[str], *, independent_trials: bool) -> Lead:
-    """Who followed the peak best among `candidates`, by a paired comparison."""
-    regrets = {name: runs["regret"].sel(policy=name).values for name in candidates}
-    ranked = sorted(regrets, key=lambda name: regrets[name].mean())
-    if len(ranked) < 2:
-        return Lead(ranked[0], None, float("nan"), float("nan"))
-    difference = regrets[ranked[1]] - regrets[ranked[0]]
-    return Lead(
-        ranked[0],
-        ranked[1],
-        float(difference.mean()),
-        standard_error(difference, independent_trials=independent_trials),
-    )

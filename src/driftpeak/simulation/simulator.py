@@ -23,6 +23,7 @@ from driftpeak.simulation.programs import (
     Played,
     advance,
     compiled,
+    expect,
     foretell,
     playing,
     random_keys,
@@ -31,7 +32,7 @@ from driftpeak.simulation.programs import (
 )
 from driftpeak.simulation.progress import Advance, progress_bar
 from driftpeak.simulation.record import Record
-from driftpeak.times import Times, TimesLike, check_times
+from driftpeak.times import Times, TimesLike, check_times, median_step
 
 MEMORY_BUDGET = 2**30
 BLOCK = 1024  # steps in one compiled call, at most
@@ -51,6 +52,7 @@ def simulate(
     progress: bool | None = None,
     predictions: bool = False,
     readings: bool = False,
+    forecast: bool = False,
 ) -> xr.Dataset:
     """Play every policy against the same worlds, and record what happened.
 
@@ -77,6 +79,10 @@ def simulate(
             NaN for policies that expect nothing.
         readings: also record what the policies that can tell think after each step, by the names
             of their `readings`: `believed_drift` and the like of `Auto`; NaN for other policies.
+        forecast: also record what each policy expects of the step after the last, one median step
+            later: `expected_mean` and `expected_deviation` of the function (policy x trial x
+            point), `expected_noise`, the deviation of the noise on a reward (policy x trial), all
+            in units of the reward; NaN for policies that expect nothing.
 
     Returns:
         A dataset with dimensions `policy, trial, step` and variables `action` (point number),
@@ -113,6 +119,7 @@ def simulate(
         first_trial=first_trial,
         points=points if predictions else None,
         readings=[player.readings for player in players.values()] if readings else None,
+        forecast=points if forecast else None,
     )
     wanted = playing(predictions=predictions, readings=readings)
     work = plan.groups * plan.blocks * len(players)
@@ -236,24 +243,33 @@ def _play_group(
 
     world_state = start(world, random_keys(seed, trials).world)
     for block in range(plan.blocks):
-        clock_times = jnp.asarray(padded[block])
+        if record.forecasts is not None:
+            # what is expected at the end must not have learned from padding
+            numbers_here = numbers[block][numbers[block] < len(times)]
+        else:
+            numbers_here = numbers[block]
+        clock_times = jnp.asarray(padded[block][: len(numbers_here)])
         world_state, values, best = advance(world, world_state, clock_times)
-        _check_finite(best, numbers[block], len(times))
-        steps = Block(values, best, clock_times, jnp.asarray(numbers[block]))
+        _check_finite(best, numbers_here, len(times))
+        steps = Block(values, best, clock_times, jnp.asarray(numbers_here))
         for index, (name, player) in enumerate(players.items()):
             arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
             program, compile_seconds = compiled(wanted, arguments)
             started = clock.perf_counter()
             played = jax.block_until_ready(program(*arguments))
-            last = min(int(numbers[block][-1]) + 1, len(times))
+            last = min(int(numbers_here[-1]) + 1, len(times))
             check_digits(f"policy {name!r} after step {last:,}", played.least_variance)
             states[name] = played.state
             refresh_due = (block + 1) * plan.steps // REFRESH > block * plan.steps // REFRESH
             if refresh_due and block + 1 < plan.blocks:
                 states[name] = jax.block_until_ready(refresh(states[name], player))
             seconds = clock.perf_counter() - started
-            record.write(index, trials, numbers[block], played, seconds, compile_seconds)
+            record.write(index, trials, numbers_here, played, seconds, compile_seconds)
             done(name)
+    if record.forecasts is not None:
+        after = times[-1] + median_step(times)
+        for index, (name, player) in enumerate(players.items()):
+            record.foresee(index, trials, expect(states[name], player, after))
 
 
 def _warn_of_contradictions(

@@ -1,72 +1,27 @@
-"""Which policy would have followed the peak of recorded data best?"""
+"""Policies play the later rows of a table, with a prior from the earlier ones."""
 
 import dataclasses
 import json
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from driftpeak import kernels
 from driftpeak.data import RewardTable
-from driftpeak.domains import Arms
 from driftpeak.environments import RecordedRewards
-from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
+from driftpeak.errors import DriftpeakError, at_least_integer, positive, shown, unit_interval
 from driftpeak.history import Learned, calendar_periods, learn
 from driftpeak.named.fitted import Finding, complete, tune
 from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC, make_policies
 from driftpeak.priors import Prior
+from driftpeak.replay.prior import Mean, prior_from_history
+from driftpeak.replay.units import with_unit_apart
 from driftpeak.simulation.simulator import simulate
 
-Mean = Literal["per-arm", "common", "zero"]
-MEANS = ("per-arm", "common", "zero")
-NOISE_SHARE = 0.05
 SENSOR_WIDTH = "scaled-log:c1=0.8,c2=0.4"
-
-
-def prior_from_history(
-    history: Any,
-    names: Sequence[str],
-    *,
-    noise_variance: float | None = None,
-    mean: Mean = "per-arm",
-) -> Prior:
-    """The prior that recorded rewards suggest: their empirical covariance and mean.
-
-    Arguments:
-        history: rewards, shape `(steps, arms)`, at least two steps.
-        names: of the arms.
-        noise_variance: default 5 % of the arms' average variance, B16's choice for its sensors.
-        mean: "per-arm" averages, one "common" average, or "zero".
-
-    Raises:
-        DriftpeakError: fewer than two steps, an unknown mean, a noise variance that is not
-            positive, or none given while the history never varies.
-    """
-    rewards = np.asarray(history, dtype=np.float64)
-    if len(rewards) < 2:
-        raise DriftpeakError(f"a covariance needs at least 2 training rows; got {len(rewards)}")
-    covariance = np.atleast_2d(np.cov(rewards, rowvar=False))
-    if noise_variance is None:
-        noise_variance = NOISE_SHARE * float(covariance.diagonal().mean())
-        if noise_variance == 0:
-            raise DriftpeakError(
-                "the training rows never vary, so no noise variance can be guessed: "
-                "give noise_variance"
-            )
-    means = {
-        "per-arm": rewards.mean(axis=0),
-        "common": np.full(rewards.shape[1], rewards.mean()),
-        "zero": np.zeros(rewards.shape[1]),
-    }
-    if mean not in means:
-        raise DriftpeakError(f"mean must be one of {', '.join(MEANS)}; got {mean!r}")
-    arms = Arms(rewards.shape[1], names)
-    return Prior(
-        arms, kernels.Table(covariance), positive("noise_variance", noise_variance), means[mean]
-    )
+EXPECTED = ("expected_mean", "expected_deviation", "expected_noise")
 
 
 def replay(
@@ -80,6 +35,8 @@ def replay(
     width: str = SENSOR_WIDTH,
     trials: int = 20,
     seed: int = 0,
+    minimize: bool = False,
+    unit: str | None = None,
     progress: bool | None = None,
 ) -> xr.Dataset:
     """Let policies play the later rows of a table, with a prior from the earlier ones.
@@ -99,16 +56,34 @@ def replay(
         trials: repetitions of the policies that act at random. The others are played once, and
             that one trial is repeated in the result if there are more.
         seed: of the policies' randomness.
+        minimize: whether the table holds costs, of which small ones are good. Policies maximise:
+            they see them negated, and so does the prior; what is returned has the table's signs.
+        unit: of the rewards, as "degrees C", for words and pictures; by default the one that all
+            column names end with in brackets, as in "kitchen (degrees C)". Arms are named without.
         progress: show a progress bar; by default if the error output is a terminal.
 
     Returns:
-        As `driftpeak.simulate`, with `rewards` (step x arm, what could be had), coordinates `arm`
-        and, if the table has a time column, `label`.
+        As `driftpeak.simulate`, with `rewards` (step x arm, what could be had), what every policy
+        expects of the row after the last (`expected_mean` and `expected_deviation`, policy x trial
+        x arm, NaN for those that expect nothing), coordinates `arm` and, if the table has a time
+        column, `label`. Rewards, regrets and expectations have the attribute `units`.
 
     Raises:
-        DriftpeakError: train outside (0, 1) or leaving fewer than two rows on either side, and as
-            the functions named above.
+        DriftpeakError: one arm only, train outside (0, 1) or leaving fewer than two rows on either
+            side, training rows that never vary for a policy that learns from them, and as the
+            functions named above.
     """
+    if len(table.arms) < 2:
+        raise DriftpeakError(
+            f"the table has one arm, {shown(table.arms[0])}, so there is nothing to choose; at "
+            "least 2 are needed, one column each"
+        )
+    if not isinstance(minimize, bool):
+        raise DriftpeakError(f"minimize must be True or False; got {shown(minimize)}")
+    table, unit = with_unit_apart(table, unit)
+    # policies maximise: they see costs negated (adding 0 leaves no -0)
+    sign = -1.0 if minimize else 1.0
+    table = dataclasses.replace(table, values=sign * table.values + 0.0)
     share = unit_interval("train", train, low_open=True, high_open=True)
     first = math.floor(share * len(table.values) + 1e-9)
     if first < 2 or len(table.values) - first < 2:
@@ -119,7 +94,7 @@ def replay(
     history, rewards = table.values[:first], table.values[first:]
     prior = prior_from_history(history, table.arms, noise_variance=noise_variance, mean=mean)
     trials = at_least_integer("trials", trials, 1)
-    learned = _learned(policies, table.rows(0, first), noise_variance)
+    learned = learned_for(policies, table.rows(0, first), noise_variance)
     made = make_policies(policies, prior, len(rewards), width=width, learned=learned)
     found: dict[str, Finding] = {}
     if fit:
@@ -144,6 +119,7 @@ def replay(
             seed=seed,
             progress=progress,
             readings=True,
+            forecast=True,
         )
         for part, count in ((once, 1), (often, trials))
         if part
@@ -153,28 +129,48 @@ def replay(
     runs = xr.concat(
         [part.assign_coords(trial=np.arange(most)) for part in repeated], "policy"
     ).sel(policy=list(made))
-    runs = runs.assign_coords(arm=list(table.arms))
-    runs["rewards"] = (("step", "arm"), rewards, {"long_name": "reward of every arm"})
+    runs = runs.rename(point="arm").assign_coords(arm=list(table.arms))
+    meaning = "cost" if minimize else "reward"
+    runs["rewards"] = (("step", "arm"), rewards, {"long_name": f"{meaning} of every arm"})
+    for name in ("reward", "rewards", "expected_mean"):
+        runs[name] = (runs[name].dims, sign * runs[name].values + 0.0, runs[name].attrs)
+    if unit:
+        for name in ("reward", "rewards", "regret", *EXPECTED):
+            runs[name].attrs["units"] = unit
     if table.times is not None:
-        runs = runs.assign_coords(label=("step", list(table.times[first:])))
+        label = ("step", list(table.times[first:]), {"long_name": table.time_name or "time"})
+        runs = runs.assign_coords(label=label)
     return runs.assign_attrs(
         train_rows=first,
         noise_variance=prior.noise_variance,
+        noise_given=int(noise_variance is not None),
         mean=mean,
         learned="" if learned is None else learned.report(),
         width=width,
-        policies=" ".join(policies),
+        minimize=int(minimize),
+        unit=unit,
+        policies="\n".join(policies),
         fitted=json.dumps({name: dataclasses.asdict(one) for name, one in found.items()}),
     )
 
 
-def _learned(
+def learned_for(
     policies: Sequence[str], history: RewardTable, noise_variance: float | None
 ) -> Learned | None:
-    """What the training rows say, if one of the policies wants to know."""
+    """What rows say, if one of the policies wants to know.
+
+    Raises:
+        DriftpeakError: it does, and the rows never vary.
+    """
     names = {text.split(":")[0] for text in policies}
     if not names & {"auto", *HISTORIC}:
         return None
+    if (history.values == history.values[0]).all():
+        wanting = ", ".join(sorted(names & {"auto", *HISTORIC}))
+        raise DriftpeakError(
+            "the training rows never vary, so nothing can be learned of how they move: give more "
+            f"rows or another share of them (train), or play other policies than {wanting}"
+        )
     learned = learn(history.values, history.arms, likely=calendar_periods(history.times))
     if noise_variance is None:
         return learned

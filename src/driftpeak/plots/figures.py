@@ -1,0 +1,131 @@
+"""Pictures of runs: the peak and who followed it, what `Auto` thinks, a function as a map."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+
+from driftpeak.plots.looks import looks
+from driftpeak.plots.style import BAND, COLOURS, new_figure, tidy, with_unit
+from driftpeak.plots.time import time_axis, write_dates
+
+MOST_TRACKS = 8
+"""Policies with a panel of their own; more would be a picture nobody can look at."""
+
+
+def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "") -> Figure:
+    """The peak's value through time and, one panel each, the value at every policy's choice.
+
+    Shows the first trial, and of more than `MOST_TRACKS` policies those of least regret. What lies
+    between the two lines is the regret. With costs (the attribute `minimize`) the peak is the
+    lowest of them.
+
+    Arguments:
+        runs: as `driftpeak.replay.replay` gives them; the unit is that of `rewards`.
+        title: above the picture.
+        ylabel: beside it; default reward or cost, with its unit.
+    """
+    names = [str(name) for name in runs["policy"].values]
+    ranked = sorted(names, key=lambda name: float(runs["regret"].sel(policy=name).mean()))
+    order, look = ranked[:MOST_TRACKS], looks(names)
+    figure = new_figure(9.0, 1.2 + 1.25 * len(order))
+    panels = figure.subplots(len(order), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    x, xlabel = time_axis(runs)
+    rewards, minimize = runs["rewards"].values, bool(runs.attrs.get("minimize", 0))
+    unit = str(runs["rewards"].attrs.get("units", ""))
+    peak = rewards.min(axis=1) if minimize else rewards.max(axis=1)
+    for axes, name in zip(panels, order, strict=True):
+        colour = look[name].colour
+        run = runs.sel(policy=name).isel(trial=0)
+        chosen = rewards[np.arange(len(rewards)), run["action"].values]
+        axes.fill_between(x, chosen, peak, color=colour, alpha=BAND, linewidth=0)
+        axes.plot(x, peak, color="black", linewidth=1.0)
+        axes.plot(x, chosen, color=colour, linewidth=1.2)
+        regret = float(runs["regret"].sel(policy=name).mean())
+        heading = f"{name}: mean regret {regret:.3g} {unit}".rstrip()
+        if queries := int(run["side_queries"].sum()):
+            heading += f", {queries} side queries"
+        axes.set_title(heading, loc="left", fontsize=9, color=colour)
+        tidy(axes)
+    peak_is = "lowest cost" if minimize else "peak"
+    panels[0].text(
+        1.0, 1.05, f"black: the {peak_is}", transform=panels[0].transAxes, ha="right", fontsize=9
+    )
+    panels[-1].set_xlabel(xlabel)
+    write_dates(panels[-1], x)
+    figure.supylabel(ylabel or with_unit("cost" if minimize else "reward", unit))
+    if len(order) < len(ranked):
+        title = (
+            f"{title}\nthe {len(order)} of {len(ranked)} policies with the least regret".lstrip()
+        )
+    figure.suptitle(title)
+    return figure
+
+
+def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
+    """What `Auto` thinks through time: the drift, how long data are of use, whether it changed.
+
+    Of the first policy that has such readings: medians over trials, and bands from the 10 % to the
+    90 % quantile.
+    """
+    policy = runs["policy"].values[runs["believed_drift"].notnull().all(["trial", "step"])][0]
+    mine, (when, label) = runs.sel(policy=policy), time_axis(runs)
+    unit = runs["reward"].attrs.get("units") or "reward's unit"
+    figure = new_figure(8.0, 7.2)
+    panels = figure.subplots(4, 1, sharex=True)
+    shown = {
+        "believed_drift": "believed drift\nper step",
+        "memory": "data are of use\nfor (steps)",
+        "change_probability": "probability of a\nrecent change",
+        "believed_noise": f"believed noise\n({unit})",
+    }
+    for axes, (name, ylabel), colour in zip(panels, shown.items(), COLOURS, strict=False):
+        low, middle, high = mine[name].quantile([0.1, 0.5, 0.9], "trial").values
+        axes.fill_between(when, low, high, color=colour, alpha=BAND, linewidth=0)
+        axes.plot(when, middle, color=colour, linewidth=1.6)
+        axes.set_ylabel(ylabel)
+        axes.set_yscale("linear" if name == "change_probability" else "log")
+        tidy(axes)
+    panels[2].set_ylim(-0.03, 1.03)  # a line at 0 is seen
+    panels[-1].set_xlabel(label)
+    write_dates(panels[-1], when)
+    band = "; bands: 10 % to 90 % of the trials" if runs.sizes["trial"] > 1 else ""
+    figure.suptitle(f"What {policy} thinks{band}\n{title}", fontsize=11)
+    return figure
+
+
+def map_figure(
+    values: Any, positions: Any, tracks: dict[str, Sequence[int]], *, title: str = ""
+) -> Figure:
+    """A function on a line as a map, time to the right, with its peak and each policy's choices.
+
+    Arguments:
+        values: shape `(steps, n)`.
+        positions: of the n points, increasing.
+        tracks: each policy's choices, point numbers, by name; one panel each.
+    """
+    values, positions = np.asarray(values), np.asarray(positions)
+    figure = new_figure(4.6 * len(tracks), 4.2)
+    panels = figure.subplots(1, len(tracks), sharey=True, squeeze=False)[0]
+    steps = np.arange(1, len(values) + 1)
+    peak = positions[values.argmax(axis=1)]
+    for axes, (name, chosen) in zip(panels, tracks.items(), strict=True):
+        image = axes.pcolormesh(steps, positions, values.T, cmap="cividis", rasterized=True)
+        # white with a dark rim: visible on the map and in the legend
+        rim = {"markerfacecolor": "white", "markeredgecolor": "black", "markeredgewidth": 0.5}
+        axes.plot(steps, peak, "o", markersize=3.2, label="peak", clip_on=False, **rim)
+        sampled = positions[np.asarray(chosen)]
+        axes.plot(
+            steps, sampled, ".", color=COLOURS[1], markersize=4.5, label="sampled", clip_on=False
+        )
+        axes.set(xlabel="step t", title=name)
+    panels[0].set_ylabel("x")
+    figure.colorbar(image, ax=list(panels), label="$f_t(x)$", pad=0.02)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=2
+    )
+    figure.suptitle(title)
+    return figure

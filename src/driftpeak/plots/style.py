@@ -1,0 +1,25 @@
+"""What all pictures share. Colours are Okabe and Ito's, which the colour-blind can tell apart."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
+STYLES = ("-", "--", "-.", ":")
+BAND = 0.2
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def tidy(axes: Axes) -> None:
+    """No frame above and at the right, a faint grid behind."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+
+
+def with_unit(words: str, unit: str) -> str:
+    """An axis label: `words (unit)`, or the words alone where no unit is known."""
+    return f"{words} ({unit})" if unit else words

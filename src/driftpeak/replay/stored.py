@@ -1,0 +1,48 @@
+"""The policy that did best, made for the time after the table: for `driftpeak live`."""
+
+import dataclasses
+
+import xarray as xr
+
+from driftpeak.data import RewardTable
+from driftpeak.errors import DriftpeakError, shown
+from driftpeak.live.policy_file import StoredPolicy
+from driftpeak.named.policies import make_policy, make_width
+from driftpeak.replay.play import learned_for
+from driftpeak.replay.prior import prior_from_history
+from driftpeak.replay.units import with_unit_apart
+
+
+def policy_for_live(table: RewardTable, runs: xr.Dataset, name: str) -> StoredPolicy:
+    """A policy that played, as a live study begins with it after the last row of the table.
+
+    It is made as for the replay, but its prior, and what `auto` and `timetable` learn, come from
+    all rows: the row after the last is at time 1, so a study counts its steps from there. What
+    `fit` found stays as it was found.
+
+    Arguments:
+        table: the one that was replayed.
+        runs: what `driftpeak.replay.replay` gave for it.
+        name: of one of its policies.
+
+    Raises:
+        DriftpeakError: no such policy, one that must see the truth, or one that cannot be stored.
+    """
+    names = [str(one) for one in runs["policy"].values]
+    if name not in names:
+        raise DriftpeakError(f"{shown(name)} did not play; choose one of {', '.join(names)}")
+    place, minimize = names.index(name), bool(runs.attrs["minimize"])
+    text, steps = runs.attrs["policies"].split("\n")[place], runs.sizes["step"]
+    noise = float(runs.attrs["noise_variance"])
+    table, _ = with_unit_apart(table, None)
+    sign = -1.0 if minimize else 1.0
+    table = dataclasses.replace(table, values=sign * table.values + 0.0)
+    prior = prior_from_history(
+        table.values, table.arms, noise_variance=noise, mean=runs.attrs["mean"]
+    )
+    # the noise is the learner's own finding, unless it was given
+    given = noise if runs.attrs["noise_given"] else None
+    learned = learned_for([text], table, given)
+    width = make_width(runs.attrs["width"], prior, steps)
+    policy = make_policy(text, prior, width, steps, learned)
+    return StoredPolicy.of(policy, prior.domain, maximize=not minimize, name=name)
