@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from driftpeak.data.tables import Missing, RewardTable, read_table, text_of
+from driftpeak.data.reading.contents import text_of
+from driftpeak.data.tables import Missing, RewardTable, read_table
 from driftpeak.errors import DriftpeakError, at_least_integer
 
 
