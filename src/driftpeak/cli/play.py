@@ -18,6 +18,7 @@ from driftpeak.cli.options import (
     prepare_output,
 )
 from driftpeak.cli.printing import note, report
+from driftpeak.cli.reading import TableOptions
 
 Policies = Annotated[
     list[str] | None,
@@ -60,18 +61,6 @@ def demo(
 
 
 @dataclass(frozen=True)
-class TableOptions:
-    """How a file of recorded rewards is read."""
-
-    time_column: Annotated[
-        str | None, typer.Option(help="Column that holds the times; by default found by its name.")
-    ] = None
-    missing: Annotated[
-        str, typer.Option(help="What to do about blanks: error, drop-arm or interpolate.")
-    ] = "error"
-
-
-@dataclass(frozen=True)
 class Training:
     """What the first rows are used for."""
 
@@ -93,7 +82,9 @@ class Training:
 
 @bundled
 def replay(
-    data: Annotated[Path, typer.Argument(help="CSV, plain or .gz: time x arms, with a header.")],
+    data: Annotated[
+        Path, typer.Argument(help="CSV, plain or .gz, or Parquet: time x arms, with a header.")
+    ],
     reading: TableOptions,
     training: Training,
     policy: Policies = None,

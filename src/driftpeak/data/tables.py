@@ -105,9 +105,10 @@ def read_table(
         missing: what to do about missing cells: "error" refuses them, "drop-arm" leaves out each
             arm that has any, "interpolate" fills them linearly in the order of the lines and holds
             an arm's first and last value at its ends.
-        outliers: what to do about values more than 12 robust deviations outside everything else, and
-            about an arm that shows one value for 20 rows or more where others move: "warn" reports
-            and keeps them, "error" refuses them, "blank" counts them as missing.
+        outliers: what to do about values more than 12 robust deviations outside everything else,
+            and about an arm that shows one value for 20 rows or more where others move: "warn"
+            reports and keeps them, "error" refuses them, "blank" counts them as missing, "keep"
+            does not look for any.
         dates: how dates such as 5/1/2026 are meant where they could be either: "day-first",
             "month-first", or, with years of two digits, "year-first".
         decimal: "point" or "comma", where numbers such as 1,234 could be either.

@@ -1,4 +1,4 @@
-"""Cells as numbers: blanks, decimal commas and thousands separators, as far as there is no doubt."""
+"""Cells as numbers: blanks, decimal commas and separated thousands, where there is no doubt."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-
-from driftpeak.errors import DriftpeakError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,15 +13,17 @@ import numpy.typing as npt
 from driftpeak.data.reading.wording import quoted
 from driftpeak.errors import DriftpeakError
 
-Outliers = Literal["warn", "error", "blank"]
+Outliers = Literal["warn", "error", "blank", "keep"]
 Values = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 FAR = 12.0  # robust deviations: a normal value never is, and of heavy tails hardly any
+FEWEST = 10  # rows that a median can be taken of
 STUCK = 20  # rows with the same value, at least
 CHANCE = 1e-3  # that a run so long comes about in the table, as often as its arm stays elsewhere
 MOVING = 0.5  # of the other arms' steps during the run, at least
 _TO_DEVIATIONS = 1.4826  # of a normal distribution, from median absolute deviations
+_MIDDLE_90 = 3.29  # deviations of a normal distribution
 _NAMED = 3  # columns in a warning
 
 
@@ -29,29 +31,40 @@ def impossible(values: Values) -> Mask:
     """Which values, shape (rows, arms) with NaN where one is missing, lie far outside all others.
 
     Each is compared with the median of its arm, in robust deviations: 1.4826 times the median
-    absolute deviation, of the arm or, if that is larger, of the typical arm. If an arm is in the
-    middle of the others only where it is far from its own median, most of it is wrong: then what
-    lies far from the median of all values is meant.
+    absolute deviation of the arm, but no less than those of the typical arm, whose deviations are
+    also taken from its middle 90 %, so that rush hours or storms, which most arms have, are no
+    failures. If an arm is near the others only where it is far from its own median, most of it is
+    wrong: then what lies far from the median of all values is meant. Fewer than 10 rows say nothing.
     """
     far = np.zeros(values.shape, dtype=bool)
     known = ~np.isnan(values)
-    filled = np.flatnonzero(known.any(axis=0))
+    filled = np.flatnonzero(known.sum(axis=0) >= FEWEST)
     if not filled.size:
         return far
     part = values[:, filled]
     middles = np.nanmedian(part, axis=0)
-    spreads = np.nanmedian(np.abs(part - middles), axis=0)
-    spreads = _TO_DEVIATIONS * np.maximum(spreads, np.median(spreads))
+    spreads = _TO_DEVIATIONS * np.nanmedian(np.abs(part - middles), axis=0)
+    low, high = np.nanquantile(part, [0.05, 0.95], axis=0)
+    typical = max(_lower_median(spreads), _lower_median((high - low) / _MIDDLE_90))
+    spreads = np.maximum(spreads, typical)
     with np.errstate(invalid="ignore"):
         far[:, filled] = (spreads > 0) & (np.abs(part - middles) > FAR * spreads)
     middle = np.nanmedian(part)
-    spread = _TO_DEVIATIONS * float(np.nanmedian(np.abs(part - middle)))
+    spread = max(_TO_DEVIATIONS * float(np.nanmedian(np.abs(part - middle))), typical)
     for arm, own in zip(filled, middles, strict=True):
-        column = values[:, arm]
-        if spread > 0 and far[:, arm].any() and abs(own - middle) > FAR * spread:
-            if np.median(np.abs(column[far[:, arm]] - middle)) < FAR * spread / 2:
-                far[:, arm] = known[:, arm] & (np.abs(column - middle) > FAR * spread)
+        strays = np.abs(values[far[:, arm], arm] - middle)
+        if (
+            strays.size
+            and abs(own - middle) > FAR * spread
+            and np.median(strays) < spread * FAR / 2
+        ):
+            far[:, arm] = known[:, arm] & (np.abs(values[:, arm] - middle) > FAR * spread)
     return far
+
+
+def _lower_median(values: Values) -> float:
+    """The median, and of an even number the lower of the two: of two arms, that of the good one."""
+    return float(np.sort(values)[(len(values) - 1) // 2])
 
 
 def stuck(values: Values) -> Mask:
@@ -100,8 +113,10 @@ def doubtful(
     Raises:
         DriftpeakError: there are doubtful values and `outliers` is "error".
     """
+    if outliers == "keep":
+        return values, [], []
     far = impossible(values)
-    held = stuck(np.where(far, np.nan, values)) | (far & stuck(values))
+    held = stuck(values) & ~far
     doubts = []
     if far.any():
         middles = np.nanmedian(np.where(far, np.nan, values), axis=0)
@@ -110,7 +125,6 @@ def doubtful(
             f"in {far.any(axis=0).sum()} of {len(arms)} arms: "
             + _shown(far, values, arms, places, middles)
         )
-    held &= ~far
     if held.any():
         doubts.append(
             f"{held.sum()} values of arms that show one value for {STUCK} rows or more where others "
@@ -125,13 +139,9 @@ def doubtful(
             "blank, or let them play with --outliers warn"
         )
     if outliers == "blank":
-        count = (far | held).sum()
-        return (
-            np.where(far | held, np.nan, values),
-            [],
-            [f"counted as missing: {one}" for one in doubts] if count else [],
-        )
-    remedy = "they play as they are: --outliers blank counts them as missing"
+        values = np.where(far | held, np.nan, values)
+        return values, [], [f"counted as missing: {doubt}" for doubt in doubts]
+    remedy = "they play as they are: --outliers blank counts them as missing, --outliers keep says nothing"
     return values, [f"{path}: {one}; {remedy}" for one in doubts], []
 
 
@@ -155,7 +165,7 @@ def _shown(
             else f", where {middles[arm]:.4g} is usual"
         )
         texts.append(
-            f"column {quoted(arms[arm])}, {counts[arm]} from {span}, such as "
+            f"column {quoted(arms[arm])}, {counts[arm]} in {span}, such as "
             f"{values[rows[0], arm]:.6g}{usual}"
         )
     return "; ".join(texts) + ("; ..." if len(order) > _NAMED else "")

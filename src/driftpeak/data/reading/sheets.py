@@ -1,8 +1,8 @@
 """The cells of a CSV text with their lines, whatever separates them.
 
-pandas.read_csv would fill short lines up with blanks, take long ones for an index, forgive a quote in
-the wrong place, and not say on which line a row stands; so Python's csv splits the lines, and pandas
-takes over from the cells on.
+pandas.read_csv would fill short lines up with blanks, take long ones for an index, forgive a quote
+in the wrong place, and not say on which line a row stands; so Python's csv splits the lines, and
+pandas takes over from the cells on.
 """
 
 from __future__ import annotations

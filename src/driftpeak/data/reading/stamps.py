@@ -155,7 +155,6 @@ def _ordered(
     dates: Dates | None,
 ) -> tuple[str | None, pd.Series]:
     """How the fields of the dates stand if that had to be found out, and the instants (in UTC)."""
-    import pandas as pd
 
     if all(part.fields for part in parts):
         return None, _instants(parts, "ymd")
