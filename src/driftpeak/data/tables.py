@@ -91,10 +91,11 @@ def read_table(
 
     The cells of a CSV file are separated by commas, semicolons, tabs or "|", whichever fits. The
     first line holds the column names; lines above it that begin with "#" and blank lines are left
-    out. Without `time_column`, the first column holds the times if its name says so ("time", "date",
-    "step", ...; also an empty name) or if its first value is not a number; otherwise every column is
-    an arm. A unit that all arms' names end with, "speed [mph]" or "speed (mph)", goes into `unit`. A
-    cell that is blank, NA, N/A, NaN, null or None is missing. `notes` says whatever was decided.
+    out. Without `time_column`, the first column holds the times if its name says so ("time",
+    "date", "step", ...; also an empty name) or if its first value is not a number; otherwise every
+    column is an arm. A unit that all arms' names end with, "speed [mph]" or "speed (mph)", goes
+    into `unit`. A cell that is blank, NA, N/A, NaN, null or None is missing. `notes` says whatever
+    was decided.
 
     Messages name the arguments as the command line does: `--missing drop-arm`.
 
@@ -244,8 +245,8 @@ def _numbers(
         cell, name = rows[error.row][error.column], names[error.column]
         where = f"{sheet.path}: {sheet.places[error.row]}, column {quoted(name)}"
         why = error.why or (
-            f"{quoted(cell)} is not a number; an arm's cells must be numbers such as 12.5, or blank "
-            f"where missing; {_hint(error.row, name, cell, time_name, names)}"
+            f"{quoted(cell)} is not a number; an arm's cells must be numbers such as 12.5, or "
+            f"blank where missing; {_hint(error.row, name, cell, time_name, names)}"
         )
         raise DriftpeakError(f"{where}: {why}") from None
     too_large = np.abs(values) > LARGEST

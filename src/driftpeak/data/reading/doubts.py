@@ -34,7 +34,8 @@ def impossible(values: Values) -> Mask:
     absolute deviation of the arm, but no less than those of the typical arm, whose deviations are
     also taken from its middle 90 %, so that rush hours or storms, which most arms have, are no
     failures. If an arm is near the others only where it is far from its own median, most of it is
-    wrong: then what lies far from the median of all values is meant. Fewer than 10 rows say nothing.
+    wrong: then what lies far from the median of all values is meant. An arm with fewer than 10
+    values is not judged.
     """
     far = np.zeros(values.shape, dtype=bool)
     known = ~np.isnan(values)
@@ -121,14 +122,14 @@ def doubtful(
     if far.any():
         middles = np.nanmedian(np.where(far, np.nan, values), axis=0)
         doubts.append(
-            f"{far.sum()} values far outside everything else (more than {FAR:g} robust deviations), "
-            f"in {far.any(axis=0).sum()} of {len(arms)} arms: "
+            f"{far.sum()} values far outside everything else (more than {FAR:g} robust "
+            f"deviations), in {far.any(axis=0).sum()} of {len(arms)} arms: "
             + _shown(far, values, arms, places, middles)
         )
     if held.any():
         doubts.append(
-            f"{held.sum()} values of arms that show one value for {STUCK} rows or more where others "
-            f"move, in {held.any(axis=0).sum()} of {len(arms)} arms: "
+            f"{held.sum()} values of arms that show one value for {STUCK} rows or more where "
+            f"others move, in {held.any(axis=0).sum()} of {len(arms)} arms: "
             + _shown(held, values, arms, places, None)
         )
     if not doubts:
@@ -141,7 +142,10 @@ def doubtful(
     if outliers == "blank":
         values = np.where(far | held, np.nan, values)
         return values, [], [f"counted as missing: {doubt}" for doubt in doubts]
-    remedy = "they play as they are: --outliers blank counts them as missing, --outliers keep says nothing"
+    remedy = (
+        "they play as they are: --outliers blank counts them as missing, --outliers keep says "
+        "nothing"
+    )
     return values, [f"{path}: {one}; {remedy}" for one in doubts], []
 
 

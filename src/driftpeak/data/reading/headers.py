@@ -40,9 +40,9 @@ def check_names(sheet: Sheet, time_column: str | None) -> None:
     for column, name in enumerate(names, start=1):
         if not name and column > 1:
             raise DriftpeakError(
-                f"{path}: {header}: column {column} has no name; name the arm, or remove the "
-                "column (a separator at the end of the lines makes one, and so do merged cells: write out "
-                "every name in one header line)"
+                f"{path}: {header}: column {column} has no name; name the arm, or remove "
+                "the column (a separator at the end of lines makes one, and so do merged cells: "
+                "write out every name in one header line)"
             )
         if name in columns:
             raise DriftpeakError(

@@ -98,8 +98,8 @@ def widened(
         )
         raise DriftpeakError(
             f"{sheet.path}: {sheet.places[row]}: arm {quoted(arms[row])} has a reward at "
-            f"{quoted(times[row])} already, in {sheet.places[before]}, the first of {twice.sum()} such "
-            "lines; keep one of them"
+            f"{quoted(times[row])} already, in {sheet.places[before]}, the first of {twice.sum()} "
+            "such lines; keep one of them"
         )
     names = tuple(dict.fromkeys(arms))
     order = list(dict.fromkeys(times))

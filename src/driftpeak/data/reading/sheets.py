@@ -193,8 +193,8 @@ def _check_widths(
     first = next((line for line, row in zip(lines, rows, strict=True) if len(row) == usual), 0)
     if len(names) < 2:
         title = (
-            f"; line {first} is the first of {usual} cells: if it holds the column names, begin the "
-            "lines above it with #, or remove them"
+            f"; line {first} is the first of {usual} cells: if it holds the column names, begin "
+            "the lines above it with #, or remove them"
             if usual > 1 and len(rows) > 2
             else ", separated by commas, semicolons, tabs or |"
         )

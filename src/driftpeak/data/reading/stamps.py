@@ -26,7 +26,10 @@ _CLOCK = (
 )
 # 5/1/2026, 05.01.26, 2026-01-05: which field is what, the numbers or the user say
 _FIELDS = r"(?P<one>\d{1,4})(?P<sign>[-/.])(?P<two>\d{1,2})(?P=sign)(?P<three>\d{1,4})"
-_NAMED = r"(?:(?P<day>\d{1,2})[-/. ]+(?P<month>[A-Za-z]{3,9})|(?P<month2>[A-Za-z]{3,9})\.?[- ]+(?P<day2>\d{1,2}))"
+_NAMED = (
+    r"(?:(?P<day>\d{1,2})[-/. ]+(?P<month>[A-Za-z]{3,9})"
+    r"|(?P<month2>[A-Za-z]{3,9})\.?[- ]+(?P<day2>\d{1,2}))"
+)
 _NUMERIC = re.compile(_FIELDS + _CLOCK, re.ASCII)
 _WITH_NAME = re.compile(_NAMED + r"[-/., ]+(?P<year>\d{4})" + _CLOCK, re.ASCII)
 _COMPACT = re.compile(
@@ -181,8 +184,8 @@ def _ordered(
         f"{one.iloc[row]:%Y-%m-%d} (--dates {choice})" for choice, one in possible.items()
     )
     raise DriftpeakError(
-        f"{path}: {places[rows[row]]}, {where}: {quoted(texts[rows[row]])} may be {readings}, and no "
-        "other cell of the column tells which; say it with --dates, or write dates as 2026-01-31"
+        f"{path}: {places[rows[row]]}, {where}: {quoted(texts[rows[row]])} may be {readings}, and "
+        "no other cell of the column tells which; say it with --dates, or write dates as 2026-01-31"
     )
 
 
@@ -262,8 +265,8 @@ def check_order(path: Path, column: str, stamps: Stamps, places: Sequence[str]) 
         )
         raise DriftpeakError(
             f"{path}: {places[row]}, {where}: {quoted(stamps.texts[row])} lies before "
-            f"{quoted(stamps.texts[before])} of {places[before]}, the first of {back.size} times that "
-            f"go back; {remedy}"
+            f"{quoted(stamps.texts[before])} of {places[before]}, the first of {back.size} times "
+            f"that go back; {remedy}"
         )
     doubts = []
     hours = np.flatnonzero(steps < np.timedelta64(0))
