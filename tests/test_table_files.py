@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import math
+import sys
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -399,6 +401,51 @@ def test_time_stamps_with_a_zone_warn_of_nothing(tmp_path: Path) -> None:
         times = read_table(path).times
         assert times is not None
         np.array(times, dtype="datetime64[s]")
+
+
+# Parquet
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
+    path = tmp_path / "rewards.csv"
+    path.write_bytes(b"PAR1 and the rest")
+    with pytest.raises(
+        DriftpeakError, match=r"needs pyarrow: install driftpeak\[parquet\], or save"
+    ):
+        read_table(path)
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "rewards"
+    hours = pd.date_range("2026-01-05", periods=3, freq="h")
+    wide = pd.DataFrame({"a [C]": [1.5, 2.0, None], "b [C]": [3, 4, 5]}, index=hours)
+    wide.to_parquet(path)
+    table = read_table(path, missing="interpolate")
+    assert_read(
+        table,
+        Read(
+            [[1.5, 3], [2, 4], [2, 5]],
+            times=tuple(f"2026-01-05 0{hour}:00:00" for hour in range(3)),
+            unit="C",
+        ),
+    )
+    with pytest.raises(DriftpeakError, match="row 3, column 'a': the cell is blank"):
+        read_table(path)
+    wide.reset_index(names="time").melt("time", var_name="sensor", value_name="reading").dropna()[
+        :4
+    ].to_parquet(path, index=False)
+    long = read_table(path, index="time", columns="sensor", values="reading", missing="interpolate")
+    assert long.arms == ("a [C]", "b [C]")
+    wide.head(1).to_parquet(path)
+    with pytest.raises(DriftpeakError, match="holds 1 rows and 3 columns"):
+        read_table(path)
+    path.write_bytes(b"PAR1 and no more")
+    with pytest.raises(DriftpeakError, match="the Parquet data is broken"):
+        read_table(path)
 
 
 # Values that cannot be
