@@ -224,7 +224,7 @@ def _written(
         if zone != "Z":
             instants = instants + np.timedelta64(_minutes(zone), "m")
         notes.append(f"time zone of all times: UTC{'' if zone == 'Z' else zone}")
-    whole = np.full(len(texts), np.datetime64("NaT"), dtype="datetime64[us]")
+    whole = np.full(len(texts), np.datetime64("NaT", "us"))
     whole[list(rows)] = instants
     if all(_ISO.fullmatch(texts[row]) for row in rows):
         return Stamps(tuple(texts), whole, tuple(notes))
@@ -260,7 +260,7 @@ def check_order(path: Path, column: str, stamps: Stamps, places: Sequence[str]) 
         row, before = rows[back[0] + 1], rows[back[0]]
         remedy = (
             "the newest stand first, so turn the order round"
-            if (steps <= np.timedelta64(0)).all()
+            if (steps <= np.timedelta64(0, "s")).all()
             else "sort the lines by time"
         )
         raise DriftpeakError(
@@ -269,14 +269,14 @@ def check_order(path: Path, column: str, stamps: Stamps, places: Sequence[str]) 
             f"that go back; {remedy}"
         )
     doubts = []
-    hours = np.flatnonzero(steps < np.timedelta64(0))
+    hours = np.flatnonzero(steps < np.timedelta64(0, "s"))
     if hours.size:
         row = rows[hours[0] + 1]
         doubts.append(
             f"{where}: times go back by an hour or less in {hours.size} places, the first is "
             f"{places[row]} ({stamps.texts[row]}); if summer time ends there, all is well"
         )
-    same = np.flatnonzero(steps == np.timedelta64(0))
+    same = np.flatnonzero(steps == np.timedelta64(0, "s"))
     if same.size:
         row = rows[same[0] + 1]
         doubts.append(
