@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from test_cli import run  # noqa: F401
 
-from driftpeak.data import tables
+from driftpeak.data.reading import contents
 
 LONG = "9" * 5000
 NUMBERS = ["-1", "1e30", str(10**30), LONG, "99999999999999999", "nan", "inf", "-inf", "1e308"]
@@ -89,7 +89,7 @@ def files(folder):
 @pytest.fixture
 def folder(tmp_path, monkeypatch, run):  # noqa: F811
     os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr(tables, "MOST_BYTES", 200_000)
+    monkeypatch.setattr(contents, "MOST_BYTES", 200_000)
     (tmp_path / "bomb.csv").write_bytes(gzip.compress(b"0" * 2_000_000))
     (tmp_path / "huge.csv").write_text("a,b\n" + "1,2\n" * 100_000)
     (tmp_path / "wild.csv").write_text("a,b\n" + "1e300,-1e300\n" * 20)

@@ -23,7 +23,6 @@ from driftpeak.replay import (
     replay,
 )
 from driftpeak.replay.advice import next_time
-from driftpeak.replay.units import with_unit_apart
 from driftpeak.simulation.pictures import regret_figure
 from driftpeak.simulation.verdict import Compared, Verdict, verdict
 
@@ -33,7 +32,7 @@ ROOMS += np.random.default_rng(2).normal(size=ROOMS.shape) * 0.2
 NAMES = ("kitchen window", "hall", "lab")
 WITH_UNIT = tuple(f"{name} (degrees C)" for name in NAMES)
 TIMES = tuple(str(np.datetime64("2026-03-01T00:00") + np.timedelta64(hour, "h")) for hour in HOURS)
-TABLE = RewardTable(ROOMS, WITH_UNIT, TIMES, "time")
+TABLE = RewardTable(ROOMS, NAMES, TIMES, "time", unit="degrees C")
 POLICIES = ["gp-ucb", "tv-gp-ucb:drift=0.1", "random"]
 
 
@@ -141,7 +140,7 @@ def test_a_policy_told_bounds_knows_them_with_costs_too():
     assert f"{outside} of 16 rewards" in said
 
 
-def test_units_are_on_axes_and_taken_from_the_header(runs):
+def test_units_are_on_axes_and_those_of_the_table(runs):
     assert list(runs["arm"].values) == list(NAMES)
     assert runs["regret"].attrs["units"] == runs.attrs["unit"] == "degrees C"
     figure = regret_figure(runs, independent_trials=False)
@@ -152,20 +151,10 @@ def test_units_are_on_axes_and_taken_from_the_header(runs):
     assert "degrees C" in track.axes[0].get_title(loc="left")
 
 
-def test_only_a_unit_that_all_arms_share_is_one():
-    directions = dataclasses.replace(TABLE, arms=("wind (north)", "wind (south)", "rain"))
-    assert with_unit_apart(directions, None) == (directions, "")
-    assert with_unit_apart(directions, " mm ") == (directions, "mm")
-    table, unit = with_unit_apart(TABLE, "K")
-    assert (table.arms, unit) == (NAMES, "K")
-    square = dataclasses.replace(TABLE, arms=tuple(f"{name}[m/s]" for name in NAMES))
-    assert with_unit_apart(square, None)[1] == "m/s"
-    same = dataclasses.replace(TABLE, arms=("a (C)", "a  (C)", "b (C)"))
-    assert with_unit_apart(same, None) == (same, "")
-    with pytest.raises(dp.DriftpeakError, match="at most 40 characters"):
-        with_unit_apart(TABLE, "x" * 41)
-    with pytest.raises(dp.DriftpeakError, match="on one line"):
-        with_unit_apart(TABLE, "a\nb")
+@pytest.mark.parametrize("unit", ["x" * 41, "a\nb"])
+def test_a_unit_is_a_short_text_on_one_line(unit):
+    with pytest.raises(dp.DriftpeakError, match=r"unit must be .* at most 40 characters on one li"):
+        replay(TABLE, POLICIES, unit=unit)
 
 
 def expectations(*numbers, **more):

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from driftpeak.data import Missing, read_table
-from driftpeak.errors import DriftpeakError
+from driftpeak.data import Missing, Outliers, read_table
+from driftpeak.errors import DriftpeakError, DriftpeakWarning
 
 Write = Callable[[str | bytes], Path]
 
@@ -36,10 +36,15 @@ def write(tmp_path: Path) -> Write:
     return write_file
 
 
-def refusal(path: Path, time_column: str | None = None, missing: Missing = "error") -> str:
+def refusal(
+    path: Path,
+    time_column: str | None = None,
+    missing: Missing = "error",
+    outliers: Outliers = "warn",
+) -> str:
     """The one-line message with which a file is refused."""
     with pytest.raises(DriftpeakError) as caught:
-        read_table(path, time_column=time_column, missing=missing)
+        read_table(path, time_column=time_column, missing=missing, outliers=outliers)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
@@ -129,7 +134,7 @@ def test_a_first_column_is_the_time_by_its_name(write: Write, name: str) -> None
 def test_a_first_column_is_the_time_if_its_first_value_is_no_number(write: Write) -> None:
     table = read_table(write("when,a,b\n ,1,2\n2020-01 ,3,4\n7,5,6\n"))
     assert table.time_name == "when"
-    assert table.times == (" ", "2020-01 ", "7")
+    assert table.times == ("", "2020-01", "7")
 
 
 @pytest.mark.parametrize("first", ["8", "-1e-3", " 8 "])
@@ -171,8 +176,10 @@ def test_a_written_table_is_read_back_as_it_was(
     data: st.DataObject, timed: bool, packed: bool
 ) -> None:
     arms = data.draw(st.lists(names.filter(bool), min_size=2, max_size=4))
-    # Otherwise the first arm could pass for a time column, or the header for a line of numbers.
+    # Otherwise the first arm could pass for a time column, the header for a line of numbers, or
+    # the end of a name for a unit.
     arms[0] = f"arm {arms[0]}"
+    arms[-1] = f"{arms[-1]} arm"
     assume(len({"time", *arms}) == 1 + len(arms))
     rewards = st.floats(-1e100, 1e100)
     row = st.lists(rewards, min_size=len(arms), max_size=len(arms))
@@ -188,7 +195,7 @@ def test_a_written_table_is_read_back_as_it_was(
                 writer.writerow([time, *line] if timed else line)
         if packed:
             path.write_bytes(gzip.compress(path.read_bytes(), compresslevel=1))
-        table = read_table(path)
+        table = read_table(path, outliers="keep")
 
     assert table.arms == tuple(arms)
     assert table.times == (tuple(times) if timed else None)
@@ -218,7 +225,10 @@ def test_interpolating(write: Write) -> None:
     expected = [[2, 1, 5], [2, 3, 5], [4, 5, 5], [4, 7, 5]]
     np.testing.assert_allclose(table.values, expected, rtol=1e-15)
     assert table.arms == ("a", "b", "c")
-    assert table.notes == ("interpolated 4 of 12 cells, in 2 of 3 arms",)
+    assert table.notes == (
+        "interpolated 4 of 12 cells, in 2 of 3 arms; the first is line 2, column 'a', and most, 2, "
+        "are in column 'a'",
+    )
 
 
 def test_interpolating_does_not_overflow(write: Write) -> None:
@@ -281,7 +291,7 @@ def test_interpolation_keeps_what_is_known_and_stays_between_its_neighbours(
         path = Path(folder) / "rewards.csv"
         lines = ["a,b", *(f"0,{'' if cell is None else cell}" for cell in cells)]
         path.write_text("\n".join(lines), encoding="utf-8")
-        filled = read_table(path, missing="interpolate").values[:, 1]
+        filled = read_table(path, missing="interpolate", outliers="keep").values[:, 1]
 
     for step, cell in enumerate(cells):
         if cell is not None:
@@ -330,12 +340,11 @@ def test_broken_gzip(write: Write, broken: bytes) -> None:
 @pytest.mark.parametrize(
     ("content", "place"),
     [
-        pytest.param("time,Orléans,b\n".encode("latin-1"), "line 1: byte 0xe9", id="Latin-1"),
+        pytest.param(b"time,a\x8d,b\n", "line 1: byte 0x8d", id="neither Latin-1"),
         pytest.param(
-            b"\xef\xbb\xbftime,a,b\n1,2,3\n2,\xb5,3\n", "line 3: byte 0xb5", id="after a BOM"
+            b"time,a,b\n1,2,3\n2,\xb5,\x013\n", "line 3: byte 0xb5", id="a control character"
         ),
-        pytest.param(PLAIN.encode("utf-16"), "line 1: byte 0xff", id="UTF-16"),
-        pytest.param(gzip.compress(b"a,b\n\x80"), "line 2: byte 0x80", id="within gzip"),
+        pytest.param(gzip.compress(b"a,b\n\x81"), "line 2: byte 0x81", id="within gzip"),
     ],
 )
 def test_text_that_is_not_utf8(write: Write, content: bytes, place: str) -> None:
@@ -349,7 +358,7 @@ def test_text_that_is_not_utf8(write: Write, content: bytes, place: str) -> None
     [
         pytest.param("", "the file is empty", id="empty"),
         pytest.param("\n \n,,\n", "the file is empty", id="blank"),
-        pytest.param("\n" + PLAIN, "line 1 is blank", id="blank first line"),
+        pytest.param(",,\n" + PLAIN, "line 1 is blank", id="blank first line"),
         pytest.param("time,a,b\n", "only a header line", id="header only"),
         pytest.param(
             "time,a,b\n0,1,2\n\n", "one line of values; a table needs at least two", id="one row"
@@ -359,15 +368,12 @@ def test_text_that_is_not_utf8(write: Write, content: bytes, place: str) -> None
         pytest.param(
             "Dear Ann\nthe weather, as ever, is fine\n", "only one column, 'Dear Ann'", id="prose"
         ),
-        pytest.param("t;a;b\n0;1,5;2\n", "separated by semicolons", id="semicolons"),
-        pytest.param("t\ta\tb\n0\t1\t2\n", "separated by tabs", id="tabs"),
         pytest.param("1,2\n3,4\n5,6\n", "line 1: no header line", id="numbers at once"),
         pytest.param("1,,3\n3,4,5\n5,6,7\n", "line 1: no header line", id="numbers and a blank"),
         pytest.param(
             "2020-01,2,3\n2020-02,4,5\n2020-03,6,7\n", "line 1: no header line", id="date at once"
         ),
         pytest.param("t,a,,b\n0,1,2,3\n1,2,3,4\n", "column 3 has no name", id="unnamed arm"),
-        pytest.param("t,a,b,\n0,1,2,\n1,2,3,\n", "column 4 has no name", id="comma at the end"),
         pytest.param(
             "t,a,b, a\n0,1,2,3\n1,2,3,4\n", "columns 2 and 4 are both named 'a'", id="same name"
         ),
@@ -379,7 +385,6 @@ def test_text_that_is_not_utf8(write: Write, content: bytes, place: str) -> None
             "line 3: expected 3 cells as in the header, found 4",
             id="long",
         ),
-        pytest.param("t,a,b\n0,1,2\n\n1,2,3\n", "line 3: expected 3", id="blank line within"),
         pytest.param('t,a,b\n0,1,2\n1,2,"3\n', "line 3: not a CSV line", id="open quote"),
         pytest.param('t,a,b\n0,1,2\n1,2,"3"4\n', "line 3: not a CSV line", id="text after a quote"),
     ],
@@ -388,7 +393,7 @@ def test_what_is_no_table(write: Write, content: str, expected: str) -> None:
     assert expected in refusal(write(content))
 
 
-@pytest.mark.parametrize("cell", ["high", "1_000", "0x1f", "1 2", "12,5", "5%", "--", "null"])
+@pytest.mark.parametrize("cell", ["high", "1_000", "0x1f", "1 2", "1,2,3", "5%", "--"])
 def test_text_among_numbers(write: Write, cell: str) -> None:
     message = refusal(write(f't,a,b\n0,1,2\n1,2,"{cell}"\n'))
     assert f"line 3, column 'b': {cell!r} is not a number" in message
@@ -467,7 +472,7 @@ def shared(name: str) -> Path:
 )
 def test_real_wide_tables(name: str, time_name: str, shape: tuple[int, int]) -> None:
     path = shared(name)
-    table = read_table(path)
+    table = read_table(path, outliers="keep")
     assert table.time_name == time_name
     assert table.values.shape == shape
     assert len(table.arms) == shape[1]
@@ -478,14 +483,29 @@ def test_real_wide_tables(name: str, time_name: str, shape: tuple[int, int]) -> 
 
 def test_a_real_table_with_gaps() -> None:
     path = shared("intel_lab_temperature_all.csv.gz")
-    assert "line 2, column '15': the cell is blank" in refusal(path)
-    table = read_table(path, missing="interpolate")
+    assert "line 2, column '15': the cell is blank" in refusal(path, outliers="keep")
+    with pytest.warns(DriftpeakWarning) as warned:
+        table = read_table(path, missing="interpolate")
+    far, held = (str(one.message) for one in warned)
+    assert "3017 values far outside everything else" in far  # failing sensors
+    assert "column '16', 573 in line 2250 to line 2995, such as 122.153, where 20.97" in far
+    assert "174 values of arms that show one value" in held
     raw = np.genfromtxt(path, delimiter=",", skip_header=1)[:, 1:]
     known = ~np.isnan(raw)
     assert np.isfinite(table.values).all()
     np.testing.assert_array_equal(table.values[known], raw[known])
     (note,) = table.notes
     assert note.startswith(f"interpolated {(~known).sum()} of {raw.size} cells")
+
+
+@pytest.mark.parametrize("name", ["intel_lab_temperature", "stocks_dow", "iberia_temperature_cru"])
+def test_real_tables_without_failures_raise_no_doubt(name: str) -> None:
+    assert read_table(shared(f"{name}.csv.gz")).doubts == ()
+
+
+def test_constants_that_a_publisher_filled_gaps_with_are_found() -> None:
+    with pytest.warns(DriftpeakWarning, match=r"2845 values of arms that show one value.*65"):
+        read_table(shared("pemsd7_speed.csv.gz"))
 
 
 @pytest.mark.parametrize("name", ["france_temperature.csv.gz", "europe_berkeley_anomalies.csv.gz"])

@@ -1,7 +1,7 @@
 """`driftpeak plan`."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ import typer
 from driftpeak.cli.bundles import bundled
 from driftpeak.cli.options import Json
 from driftpeak.cli.printing import note
+from driftpeak.cli.reading import TableOptions
 from driftpeak.errors import DriftpeakError
 
 
@@ -48,6 +49,7 @@ class Problem:
 @bundled
 def plan(
     problem: Problem,
+    reading: TableOptions,
     side_queries: Annotated[
         int,
         typer.Option(
@@ -73,7 +75,7 @@ def plan(
     if data is not None:
         from driftpeak.data import read_table
 
-        table = read_table(data)
+        table = read_table(data, **asdict(reading))
         given = problem.rkhs_variation if variation is None else variation
         horizon, found, drift, estimated = fill_in(table.values, horizon, given, drift)
         variation = found if given is None else variation

@@ -18,6 +18,7 @@ from driftpeak.cli.options import (
     prepare_output,
 )
 from driftpeak.cli.printing import note, report
+from driftpeak.cli.reading import TableOptions
 from driftpeak.errors import DriftpeakError
 
 Policies = Annotated[
@@ -61,18 +62,6 @@ def demo(
 
 
 @dataclass(frozen=True)
-class TableOptions:
-    """How a file of recorded rewards is read."""
-
-    time_column: Annotated[
-        str | None, typer.Option(help="Column that holds the times; by default found by its name.")
-    ] = None
-    missing: Annotated[
-        str, typer.Option(help="What to do about blanks: error, drop-arm or interpolate.")
-    ] = "error"
-
-
-@dataclass(frozen=True)
 class Meaning:
     """What the numbers of a table are."""
 
@@ -107,7 +96,9 @@ class Training:
 
 @bundled
 def replay(
-    data: Annotated[Path, typer.Argument(help="CSV, plain or .gz: time x arms, with a header.")],
+    data: Annotated[
+        Path, typer.Argument(help="CSV, plain or .gz, or Parquet: time x arms, with a header.")
+    ],
     reading: TableOptions,
     training: Training,
     meaning: Meaning,
@@ -138,12 +129,12 @@ def replay(
 
         check_policy_path(save)
     table = read_table(data, **asdict(reading))
+    for text in table.notes:
+        note(text)
     texts = policy or (*DEFAULT_POLICIES, *HISTORIC)
     runs = play(
         table, texts, **asdict(training), **asdict(meaning), width=width, trials=trials, seed=seed
     )
-    for text in table.notes:
-        note(text)
     rows = runs.attrs["train_rows"]
     note(
         f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "

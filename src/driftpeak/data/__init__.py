@@ -5,13 +5,16 @@ from driftpeak.data.grids import cell_positions, read_grid
 from driftpeak.data.intel import read_intel_lab
 from driftpeak.data.monthly import read_monthly
 from driftpeak.data.store import data_folder, data_path, fetch_data, load_data, require_data
-from driftpeak.data.tables import Missing, RewardTable, read_table
+from driftpeak.data.tables import Dates, Decimal, Missing, Outliers, RewardTable, read_table
 from driftpeak.data.traffic import read_speeds, split_days
 
 __all__ = [
     "DATA_SETS",
     "DataSet",
+    "Dates",
+    "Decimal",
     "Missing",
+    "Outliers",
     "RewardTable",
     "cell_positions",
     "data_folder",

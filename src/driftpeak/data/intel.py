@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from driftpeak.data.tables import RewardTable, interpolated, text_of
+from driftpeak.data.reading.contents import text_of
+from driftpeak.data.reading.gaps import interpolated
+from driftpeak.data.tables import RewardTable
 from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
 
 COLUMNS = ("temperature", "humidity", "light", "voltage")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from driftpeak.data.tables import RewardTable, text_of
+from driftpeak.data.reading.contents import text_of
+from driftpeak.data.tables import RewardTable
 from driftpeak.errors import DriftpeakError, nearest
 
 PLACES = ("location", "region", "place", "station", "city")

@@ -1,37 +1,39 @@
-"""Tables of rewards, one line per time step and one column per arm, read from CSV files."""
+"""Tables of rewards, one row per time step and one column per arm, read from files."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import math
 import os
 import re
-import zlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from driftpeak.errors import DriftpeakError, nearest
-from driftpeak.files import check_regular
+from driftpeak.data.reading.cells import (
+    Decimal,
+    NotANumberError,
+    is_blank,
+    looks_like_number,
+    numbers,
+)
+from driftpeak.data.reading.contents import PARQUET, content_of, decoded
+from driftpeak.data.reading.doubts import Outliers, doubtful
+from driftpeak.data.reading.gaps import Missing, treated
+from driftpeak.data.reading.headers import check_names, column_of, is_time_name, unit_of
+from driftpeak.data.reading.long import Long, long_columns, places_of, widened
+from driftpeak.data.reading.parquet import read_parquet
+from driftpeak.data.reading.sheets import Sheet, read_sheet
+from driftpeak.data.reading.stamps import Dates, check_order, read_stamps
+from driftpeak.data.reading.wording import quoted
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, nearest
 
-__all__ = ["Missing", "RewardTable", "read_table"]
+__all__ = ["Dates", "Decimal", "Missing", "Outliers", "RewardTable", "read_table"]
 
-Missing = Literal["error", "drop-arm", "interpolate"]
-
-# A first column of this name holds the times; pandas leaves the name of an index empty.
-_TIME_NAMES = frozenset({"time", "date", "datetime", "timestamp", "step", "t", "index", ""})
-_TIME_NAMES |= {"day", "month", "year", "hour", "minute", "second"}
-_BLANKS = frozenset({"", "na", "nan"})
 LARGEST = 1e100  # of a cell: sums of squares do not overflow
-MOST_BYTES = 2**30  # of a table, unpacked
-_GZIP_MAGIC = b"\x1f\x8b"
-_DATE_LIKE = re.compile(r"\d[\d\s:/.,TZ+-]*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +43,13 @@ class RewardTable:
     Attributes:
         values: the rewards, (steps, arms), all finite.
         arms: the names of the arms, unique and not empty.
-        times: the cells of the time column as written, None if the table has no such column.
+        times: the cells of the time column, None if the table has no such column. Dates are as
+            written if they are written as 2026-01-05 or 2026-01-05 13:00:00, and made so otherwise.
         time_name: the name of the time column, possibly empty; None if there is none.
         notes: what was done to the data, in words.
         positions: longitude and latitude of the arms in degrees, (arms, 2); None if not known.
+        unit: of all rewards, as the names of the arms said; None if not known.
+        doubts: what is odd in the data and was left as it is, in words.
     """
 
     values: npt.NDArray[np.float64]
@@ -53,6 +58,8 @@ class RewardTable:
     time_name: str | None
     notes: tuple[str, ...] = ()
     positions: npt.NDArray[np.float64] | None = None
+    unit: str | None = None
+    doubts: tuple[str, ...] = ()
 
     def rows(self, first: int, last: int | None = None) -> RewardTable:
         """The steps from number `first` (from 0) to before `last`."""
@@ -72,325 +79,206 @@ def read_table(
     *,
     time_column: str | None = None,
     missing: Missing = "error",
+    outliers: Outliers = "warn",
+    dates: Dates | None = None,
+    decimal: Decimal | None = None,
+    encoding: str | None = None,
+    index: str | None = None,
+    columns: str | None = None,
+    values: str | None = None,
 ) -> RewardTable:
-    """Read a table of rewards from a CSV file, plain or compressed with gzip, in UTF-8.
+    """Read a table of rewards from a CSV file, plain or compressed with gzip, or from Parquet.
 
-    The first line holds the column names. Without `time_column`, the first column holds the times
-    if its name says so ("time", "date", "step", ...; also an empty name) or if its first value is
-    not a number; otherwise every column is an arm. A cell that is blank, NA or nan is missing.
+    The cells of a CSV file are separated by commas, semicolons, tabs or "|", whichever fits. The
+    first line holds the column names; lines above it that begin with "#" and blank lines are left
+    out. Without `time_column`, the first column holds the times if its name says so ("time",
+    "date", "step", ...; also an empty name) or if its first value is not a number; otherwise every
+    column is an arm. A unit that all arms' names end with, "speed [mph]" or "speed (mph)", goes
+    into `unit`. A cell that is blank, NA, N/A, NaN, null or None is missing. `notes` says whatever
+    was decided.
 
     Args:
-        path: the file; compression is recognised by content, not by name.
-        time_column: the name of the column that holds the times.
+        path: the file; compression and Parquet are recognised by content, not by name. Parquet
+            needs pyarrow.
+        time_column: the name of the column that holds the times, with its unit or without.
         missing: what to do about missing cells: "error" refuses them, "drop-arm" leaves out each
             arm that has any, "interpolate" fills them linearly in the order of the lines and holds
             an arm's first and last value at its ends.
+        outliers: what to do about values more than 12 robust deviations outside everything else,
+            and about an arm that shows one value for 20 rows or more where others move: "warn"
+            reports and keeps them, "error" refuses them, "blank" counts them as missing, "keep"
+            does not look for any.
+        dates: how dates such as 5/1/2026 are meant where they could be either: "day-first",
+            "month-first", or, with years of two digits, "year-first".
+        decimal: "point" or "comma", where numbers such as 1,234 could be either.
+        encoding: of the text, such as "cp1250". By default what a byte order mark says, UTF-16 if
+            every other byte is zero, UTF-8, or Windows-1252 (which holds all letters of Latin-1) if
+            it is none of these.
+        index, columns, values: of a long table, with a line per time and arm: the names of the
+            columns that hold the times, the arms' names and the rewards.
+
+    Warns:
+        DriftpeakWarning: of what can be played but is odd, with rows, columns and counts; `doubts`
+            has the same words.
 
     Raises:
         DriftpeakError: if the file cannot be read or is no such table; the message names the
-            line (the header is line 1), the column and the remedy.
+            line (the first is line 1), the column and the remedy.
     """
-    if missing not in get_args(Missing):
-        raise DriftpeakError(
-            f"missing must be one of {', '.join(get_args(Missing))}; got {missing!r}."
-            f"{nearest(str(missing), get_args(Missing))}"
-        )
+    _check_choice("missing", missing, get_args(Missing))
+    _check_choice("outliers", outliers, get_args(Outliers))
+    _check_choice("dates", dates, get_args(Dates), optional=True)
+    _check_choice("decimal", decimal, get_args(Decimal), optional=True)
+    long = long_columns(index, columns, values)
+    if long is not None and time_column is not None:
+        raise DriftpeakError("of a long table, index names the times; leave time_column out")
     path = Path(path)
-    lines, rows, notes = _rows(path, text_of(path))
-    header = [name.strip() for name in rows.pop(0)]
-    del lines[0]
-    _check_header(path, header, time_column)
-    _check_shape(path, header, lines, rows)
+    content = content_of(path)
+    if content.startswith(PARQUET):
+        sheet = read_parquet(path, content)
+    else:
+        text, notes = decoded(path, content, encoding)
+        sheet = read_sheet(path, text)
+        sheet.notes[:0] = notes
+    check_names(sheet, time_column)
+    found = _wide(sheet, time_column, dates, decimal) if long is None else _long(
+        sheet, long, dates, decimal
+    )  # fmt: skip
+    return _checked(path, found, missing, outliers)
 
-    time_index = _time_index(path, header, rows, time_column)
-    times, time_name = None, None
-    if time_index is not None:
-        time_name = header.pop(time_index)
-        times = tuple(row.pop(time_index) for row in rows)
-    if len(header) < 2:
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A table with its gaps: as `RewardTable`, and where each row stands."""
+
+    table: RewardTable
+    places: Sequence[str]
+
+
+def _wide(
+    sheet: Sheet, time_column: str | None, dates: Dates | None, decimal: Decimal | None
+) -> _Found:
+    names, path = list(sheet.names), sheet.path
+    place = _time_place(sheet, time_column)
+    stamps, time_name = None, None
+    rows = sheet.rows
+    if place is not None:
+        time_name = names.pop(place)
+        cells = [row[place] for row in rows]
+        stamps = read_stamps(path, time_name, cells, sheet.places, dates)
+        rows = [[*row[:place], *row[place + 1 :]] for row in rows]
+    if len(names) < 2:
         raise DriftpeakError(
-            f"{path}: only one arm, {_quoted(header[0])}, beside the time column "
-            f"{_quoted(time_name or '')}; a table needs at least two arms, one column each"
+            f"{path}: only one arm, {quoted(names[0])}, beside the time column "
+            f"{quoted(time_name or '')}; a table needs at least two arms, one column each"
         )
-
-    values = _numbers(path, header, lines, rows)
-    gaps = np.isnan(values)
-    arms = tuple(header)
-    if gaps.any():
-        if missing == "error":
-            row, arm = np.argwhere(gaps)[0]
-            gappy = gaps.any(axis=0).sum()
-            raise DriftpeakError(
-                f"{_place(path, lines[row], arms[arm])}: the cell is blank, the first of "
-                f"{gaps.sum()} missing in {gappy} of {len(arms)} arms; fill the cells with "
-                "missing=interpolate, or leave those arms out with missing=drop-arm "
-                f"(which keeps {len(arms) - gappy})"
-            )
-        if missing == "drop-arm":
-            values, arms, note = _without_gaps(path, values, arms, gaps)
-        else:
-            values, note = interpolated(path, values, arms, gaps)
-        notes.append(note)
-    return RewardTable(values, arms, times, time_name, tuple(notes))
+    rewards, read_as = _numbers(sheet, names, rows, decimal, time_name)
+    arms, unit, of_unit = unit_of(path, names)
+    notes = [*sheet.notes, *(stamps.notes if stamps else ()), *read_as, *of_unit]
+    doubts = check_order(path, time_name or "", stamps, sheet.places) if stamps else []
+    times = stamps.texts if stamps else None
+    table = RewardTable(
+        rewards, arms, times, time_name, tuple(notes), unit=unit, doubts=tuple(doubts)
+    )
+    return _Found(table, sheet.places)
 
 
-def text_of(path: Path) -> str:
-    """The decoded content of a file, of at most 1 GiB when unpacked."""
-    try:
-        check_regular(path)
-        if path.exists() and path.stat().st_size > MOST_BYTES:
-            raise _too_large(path)
-        content = path.read_bytes()
-    except DriftpeakError:
-        raise  # a ValueError too
-    except FileNotFoundError:
-        raise DriftpeakError(f"{path}: there is no such file; check the path") from None
-    except OSError as error:
-        if path.is_dir():
-            raise DriftpeakError(
-                f"{path}: is a directory; give the path of a CSV file in it"
-            ) from None
-        raise DriftpeakError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except ValueError:  # NUL
-        raise DriftpeakError(f"{str(path)!a}: is no path") from None
-    # Browsers often unpack a download but keep its name, so the name is no guide.
-    if content.startswith(_GZIP_MAGIC):
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(content)) as unpacked:
-                content = unpacked.read(MOST_BYTES + 1)
-        except (EOFError, OSError, zlib.error) as error:
-            raise DriftpeakError(
-                f"{path}: the gzip data is broken ({error}); the file may be cut short, "
-                "so fetch or compress it again"
-            ) from None
-    if len(content) > MOST_BYTES:
-        raise _too_large(path)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise DriftpeakError(
-            f"{path}: line {line}: byte 0x{error.object[error.start]:02x} is not UTF-8 text; "
-            "a CSV file in UTF-8, plain or compressed with gzip, is needed"
-        ) from None
+def _long(sheet: Sheet, long: Long, dates: Dates | None, decimal: Decimal | None) -> _Found:
+    time, arm, reward = places_of(sheet, long)
+    path, name = sheet.path, sheet.names[reward]
+    stamps = read_stamps(path, long.index, [row[time] for row in sheet.rows], sheet.places, dates)
+    rewards, read_as = _numbers(sheet, [name], [[row[reward]] for row in sheet.rows], decimal, None)
+    named = [row[arm].strip() for row in sheet.rows]
+    rewards, arms, times, _ = widened(sheet, stamps.texts, stamps.instants, named, rewards[:, 0])
+    _, unit, of_unit = unit_of(path, [name])
+    notes = (*sheet.notes, *stamps.notes, *read_as, *of_unit)
+    table = RewardTable(rewards, arms, times, sheet.names[time], notes, unit=unit)
+    return _Found(table, [f"time {quoted(one)}" for one in times])
 
 
-def _too_large(path: Path) -> DriftpeakError:
-    return DriftpeakError(
-        f"{path}: holds more than {MOST_BYTES >> 20:,} MiB, the most that is read; leave out times "
-        "or arms"
+def _checked(path: Path, found: _Found, missing: Missing, outliers: Outliers) -> RewardTable:
+    """The table without gaps, after warnings of what is odd."""
+    table, places = found.table, found.places
+    values, doubts, blanked = doubtful(path, table.values, table.arms, places, outliers)
+    doubts = [f"{path}: {one}" for one in table.doubts] + doubts
+    for doubt in doubts:
+        warnings.warn(DriftpeakWarning(doubt), stacklevel=3)
+    values, arms, _, notes = treated(path, values, table.arms, places, missing)
+    return replace(
+        table,
+        values=values,
+        arms=arms,
+        notes=(*table.notes, *blanked, *notes),
+        doubts=tuple(doubts),
     )
 
 
-def _rows(path: Path, text: str) -> tuple[list[int], list[list[str]], list[str]]:
-    """The rows of a CSV text without blank ones at the end, where each begins, and notes."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    lines: list[int] = []
-    rows: list[list[str]] = []
-    begins = 1
-    try:
-        for row in reader:
-            lines.append(begins)
-            rows.append(row)
-            begins = reader.line_num + 1
-    except csv.Error as error:
-        raise DriftpeakError(
-            f"{path}: line {begins}: not a CSV line ({error}); a cell that begins with a quote "
-            "must end with one"
-        ) from None
-    separators = 0
-    while rows and not any(cell.strip() for cell in rows[-1]):
-        separators += len(rows.pop()) > 1
-        lines.pop()
-    if not rows:
-        raise DriftpeakError(
-            f"{path}: the file is empty; a header line and a line per time step are needed"
-        )
-    notes = [f"ignored lines without any value at the end: {separators}"] if separators else []
-    return lines, rows, notes
-
-
-def _check_header(path: Path, header: Sequence[str], time_column: str | None) -> None:
-    if not any(header):
-        raise DriftpeakError(
-            f"{path}: line 1 is blank; it must hold the column names, one column per arm"
-        )
-    if len(header) == 1:
-        for separator, word in ((";", "semicolons"), ("\t", "tabs")):
-            if separator in header[0]:
-                raise DriftpeakError(
-                    f"{path}: line 1: the cells are separated by {word}; "
-                    "save the table with commas (and decimal points)"
-                )
-        raise DriftpeakError(
-            f"{path}: line 1: only one column, {_quoted(header[0])}; a table needs at least two "
-            "arms, one column each, separated by commas"
-        )
-    # Arms may be named by numbers, and a time column the user named proves that this is a header.
-    if (
-        all(map(_is_number, header[1:]))
-        and header[0]
-        and (_is_number(header[0]) or _DATE_LIKE.fullmatch(header[0]))
-        and time_column not in header
-    ):
-        raise DriftpeakError(
-            f"{path}: line 1: no header line, its first cell is {_quoted(header[0])} and the "
-            "others are numbers; put a line with the column names first"
-        )
-    columns: dict[str, int] = {}
-    for column, name in enumerate(header, start=1):
-        if not name and column > 1:
-            raise DriftpeakError(
-                f"{path}: line 1: column {column} has no name; name the arm, or remove the column "
-                "(a comma at the end of the lines makes one)"
-            )
-        if name in columns:
-            raise DriftpeakError(
-                f"{path}: line 1: columns {columns[name]} and {column} are both named "
-                f"{_quoted(name)}; give every column its own name"
-            )
-        columns[name] = column
-
-
-def _check_shape(
-    path: Path, header: Sequence[str], lines: Sequence[int], rows: Sequence[Sequence[str]]
-) -> None:
-    for line, row in zip(lines, rows, strict=True):
-        if len(row) != len(header):
-            raise DriftpeakError(
-                f"{path}: line {line}: expected {len(header)} cells as in the header, found "
-                f"{len(row)}; check for a blank line, a missing cell or a decimal comma"
-            )
-    if len(rows) < 2:
-        found = "one line of values" if rows else "only a header line"
-        raise DriftpeakError(
-            f"{path}: {found}; a table needs at least two lines of values, one per time step"
-        )
-
-
-def _time_index(
-    path: Path,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    time_column: str | None,
-) -> int | None:
+def _time_place(sheet: Sheet, time_column: str | None) -> int | None:
     """Which column holds the times, if any."""
     if time_column is not None:
-        if time_column not in header:
+        place = column_of(sheet, time_column, "times")
+        if place and not sheet.names[0]:
             raise DriftpeakError(
-                f"{path}: line 1: no column is named {_quoted(time_column)}; name the column "
-                f"that holds the times as line 1 does.{nearest(time_column, header)}"
+                f"{sheet.path}: {sheet.header}: column 1 has no name and is not the time column; "
+                "name the arm, or remove the column (pandas leaves it out with index=False)"
             )
-        index = header.index(time_column)
-        if index and not header[0]:
-            raise DriftpeakError(
-                f"{path}: line 1: column 1 has no name and is not the time column; name the arm, "
-                "or remove the column (pandas leaves it out with index=False)"
-            )
-        return index
-    if header[0].lower() in _TIME_NAMES:
+        return place
+    if is_time_name(sheet.names[0]):
         return 0
-    first = next((row[0] for row in rows if row[0].strip().lower() not in _BLANKS), "")
-    return None if _is_number(first) else 0
+    first = next((row[0] for row in sheet.rows if not is_blank(row[0])), "")
+    return None if looks_like_number(first) else 0
 
 
 def _numbers(
-    path: Path, arms: Sequence[str], lines: Sequence[int], rows: Sequence[Sequence[str]]
-) -> npt.NDArray[np.float64]:
-    """The cells as numbers, NaN where one is missing."""
-    values = np.empty((len(rows), len(arms)))
-    for i, row in enumerate(rows):
-        try:
-            values[i] = _parsed(row)
-        except ValueError:
-            arm = next(j for j, cell in enumerate(row) if not _is_number(cell))
-            hint = (
-                f"if these are the times, give time_column={arms[arm]}"
-                if arms[arm].lower() in _TIME_NAMES
-                else "a long table (one line per step and arm) must first be made wide, one column "
-                "per arm"
-            )
-            raise DriftpeakError(
-                f"{_place(path, lines[i], arms[arm])}: {_quoted(row[arm])} is not a number; an "
-                f"arm's cells must be numbers such as 12.5, or blank where missing; {hint}"
-            ) from None
+    sheet: Sheet,
+    names: Sequence[str],
+    rows: list[list[str]],
+    decimal: Decimal | None,
+    time_name: str | None,
+) -> tuple[npt.NDArray[np.float64], list[str]]:
+    """The cells as finite numbers, NaN where one is missing, and notes."""
+    try:
+        values, notes = numbers(rows, decimal)
+    except NotANumberError as error:
+        cell, name = rows[error.row][error.column], names[error.column]
+        where = f"{sheet.path}: {sheet.places[error.row]}, column {quoted(name)}"
+        why = error.why or (
+            f"{quoted(cell)} is not a number; an arm's cells must be numbers such as 12.5, or "
+            f"blank where missing; {_hint(error.row, name, cell, time_name, names)}"
+        )
+        raise DriftpeakError(f"{where}: {why}") from None
     too_large = np.abs(values) > LARGEST
     if too_large.any():
-        i, arm = np.argwhere(too_large)[0]
+        row, arm = np.argwhere(too_large)[0]
         raise DriftpeakError(
-            f"{_place(path, lines[i], arms[arm])}: {_quoted(rows[i][arm])} is infinite or "
-            "beyond 1e100; an arm's cells must be finite numbers, so correct the cell or leave it "
-            "blank"
+            f"{sheet.path}: {sheet.places[row]}, column {quoted(names[arm])}: "
+            f"{quoted(rows[row][arm])} is infinite or beyond 1e100; an arm's cells must be finite "
+            "numbers, so correct the cell or leave it blank"
         )
-    return values
+    return values, notes
 
 
-def _without_gaps(
-    path: Path,
-    values: npt.NDArray[np.float64],
-    arms: tuple[str, ...],
-    gaps: npt.NDArray[np.bool_],
-) -> tuple[npt.NDArray[np.float64], tuple[str, ...], str]:
-    """The arms that miss no value, and a note of the others."""
-    gappy = gaps.any(axis=0)
-    kept = np.flatnonzero(~gappy)
-    dropped = [_quoted(arms[arm]) for arm in np.flatnonzero(gappy)]
-    if len(kept) < 2:
+def _hint(row: int, name: str, cell: str, time_name: str | None, names: Sequence[str]) -> str:
+    """What people mean by a cell that is no number."""
+    if is_time_name(name):
+        if time_name and re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?", cell.strip()):
+            return f"if it is the time of day, join the columns {time_name} and {name} into one"
+        return f"if these are the times, give time_column={name}"
+    if row == 0 and re.fullmatch(r"\s*[\[(].*[\])]\s*", cell):
+        return 'if this is a second header line with units, join it with the first, "speed [mph]"'
+    if len(names) < 2:
+        return "correct the cell or leave it blank"
+    return (
+        "a long table (one line per step and arm) is made wide, one column per arm, by "
+        f"index={time_name or 'TIME'}, columns={name}, values={names[-1]}"
+    )
+
+
+def _check_choice(
+    name: str, given: str | None, choices: Sequence[str], *, optional: bool = False
+) -> None:
+    if given not in choices and not (optional and given is None):
         raise DriftpeakError(
-            f"{path}: {len(dropped)} of {len(arms)} arms miss values and missing=drop-arm "
-            f"leaves {len(kept)}; at least two are needed, so fill the cells with "
-            "missing=interpolate or correct the table"
+            f"{name} must be one of {', '.join(choices)}; got {given!r}."
+            f"{nearest(str(given), choices)}"
         )
-    names = ", ".join(dropped[:5]) + (", ..." if len(dropped) > 5 else "")
-    note = f"dropped {len(dropped)} of {len(arms)} arms, which miss values: {names}"
-    return np.take(values, kept, axis=1), tuple(arms[arm] for arm in kept), note
-
-
-def interpolated(
-    path: Path,
-    values: npt.NDArray[np.float64],
-    arms: tuple[str, ...],
-    gaps: npt.NDArray[np.bool_],
-) -> tuple[npt.NDArray[np.float64], str]:
-    """The values with every gap filled, and a note of how many there were."""
-    empty = np.flatnonzero(gaps.all(axis=0))
-    if empty.size:
-        raise DriftpeakError(
-            f"{path}: column {_quoted(arms[empty[0]])} holds no value at all, so there is nothing "
-            "to interpolate; leave the arm out with missing=drop-arm or remove the column"
-        )
-    filled = values.copy()
-    for arm in np.flatnonzero(gaps.any(axis=0)):
-        gap = np.flatnonzero(gaps[:, arm])
-        known = np.flatnonzero(~gaps[:, arm])
-        # Halved, the difference of two finite numbers cannot overflow.
-        filled[gap, arm] = 2 * np.interp(gap, known, values[known, arm] / 2)
-    count = gaps.any(axis=0).sum()
-    note = f"interpolated {gaps.sum()} of {gaps.size} cells, in {count} of {len(arms)} arms"
-    return filled, note
-
-
-def _parsed(cells: Sequence[str]) -> list[float]:
-    """The numbers in the cells, NaN for a blank one; ValueError if a cell is neither."""
-    # float() takes 1_000, but in a table that is a name.
-    if "_" in "".join(cells):
-        raise ValueError
-    return [math.nan if cell.strip().lower() in _BLANKS else float(cell) for cell in cells]
-
-
-def _is_number(cell: str) -> bool:
-    """Whether a cell may stand among numbers: it is one, or is blank."""
-    try:
-        _parsed([cell])
-    except ValueError:
-        return False
-    return True
-
-
-def _place(path: Path, line: int, column: str) -> str:
-    return f"{path}: line {line}, column {_quoted(column)}"
-
-
-def _quoted(text: str) -> str:
-    """The text in quotes, on one line and not too long."""
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")

@@ -5,14 +5,18 @@ from pathlib import Path
 
 import numpy as np
 
-from driftpeak.data.tables import Missing, RewardTable, read_table, text_of
+from driftpeak.data.reading.contents import text_of
+from driftpeak.data.tables import Missing, Outliers, RewardTable, read_table
 from driftpeak.errors import DriftpeakError, at_least_integer
 
 
-def read_speeds(path: str | os.PathLike[str], *, missing: Missing = "error") -> RewardTable:
+def read_speeds(
+    path: str | os.PathLike[str], *, missing: Missing = "error", outliers: Outliers = "warn"
+) -> RewardTable:
     """A table of speeds, with a header or without, as PeMS extracts come.
 
-    Without a header the detectors are called "0", "1", ...
+    Without a header the detectors are called "0", "1", ... PeMS itself fills gaps with constants,
+    which `read_table` finds stuck; `outliers="keep"` takes them as they are.
 
     Raises:
         DriftpeakError: as `read_table`.
@@ -23,9 +27,9 @@ def read_speeds(path: str | os.PathLike[str], *, missing: Missing = "error") -> 
     try:
         numbers = [float(cell) for cell in cells]
     except ValueError:
-        return read_table(path, missing=missing)
+        return read_table(path, missing=missing, outliers=outliers)
     if not numbers:
-        return read_table(path, missing=missing)
+        return read_table(path, missing=missing, outliers=outliers)
     # a line of station numbers: whole and different, which speeds are not
     stations = all(number.is_integer() for number in numbers) and len(set(cells)) == len(cells)
     try:

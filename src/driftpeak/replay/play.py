@@ -17,10 +17,10 @@ from driftpeak.named.fitted import Finding, complete, tune
 from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC, make_policies
 from driftpeak.priors import Prior
 from driftpeak.replay.prior import Mean, prior_from_history
-from driftpeak.replay.units import with_unit_apart
 from driftpeak.simulation.simulator import simulate
 
 SENSOR_WIDTH = "scaled-log:c1=0.8,c2=0.4"
+LONGEST_UNIT = 40
 EXPECTED = ("expected_mean", "expected_deviation", "expected_noise")
 
 
@@ -58,8 +58,8 @@ def replay(
         seed: of the policies' randomness.
         minimize: whether the table holds costs, of which small ones are good. Policies maximise:
             they see them negated, and so does the prior; what is returned has the table's signs.
-        unit: of the rewards, as "degrees C", for words and pictures; by default the one that all
-            column names end with in brackets, as in "kitchen (degrees C)". Arms are named without.
+        unit: of the rewards, as "degrees C", for words and pictures; by default the table's own,
+            which `read_table` takes from the header.
         progress: show a progress bar; by default if the error output is a terminal.
 
     Returns:
@@ -80,7 +80,7 @@ def replay(
         )
     if not isinstance(minimize, bool):
         raise DriftpeakError(f"minimize must be True or False; got {shown(minimize)}")
-    table, unit = with_unit_apart(table, unit)
+    unit = _unit(table, unit)
     # policies maximise: they see costs negated (adding 0 leaves no -0)
     sign = -1.0 if minimize else 1.0
     table = dataclasses.replace(table, values=sign * table.values + 0.0)
@@ -176,3 +176,15 @@ def learned_for(
         return learned
     prior = learned.prior.with_noise_variance(positive("noise_variance", noise_variance))
     return dataclasses.replace(learned, prior=prior)
+
+
+def _unit(table: RewardTable, given: str | None) -> str:
+    """The one that was given, or else the table's; "" if it is not known."""
+    if given is None:
+        return table.unit or ""
+    if not (isinstance(given, str) and len(given) <= LONGEST_UNIT and given.isprintable()):
+        raise DriftpeakError(
+            f"unit must be a printable text of at most {LONGEST_UNIT} characters on one line; "
+            f"got {shown(given)}"
+        )
+    return given.strip()

@@ -10,7 +10,6 @@ from driftpeak.live.policy_file import StoredPolicy
 from driftpeak.named.policies import make_policy, make_width
 from driftpeak.replay.play import learned_for
 from driftpeak.replay.prior import prior_from_history
-from driftpeak.replay.units import with_unit_apart
 
 
 def policy_for_live(table: RewardTable, runs: xr.Dataset, name: str) -> StoredPolicy:
@@ -34,7 +33,6 @@ def policy_for_live(table: RewardTable, runs: xr.Dataset, name: str) -> StoredPo
     place, minimize = names.index(name), bool(runs.attrs["minimize"])
     text, steps = runs.attrs["policies"].split("\n")[place], runs.sizes["step"]
     noise = float(runs.attrs["noise_variance"])
-    table, _ = with_unit_apart(table, None)
     sign = -1.0 if minimize else 1.0
     table = dataclasses.replace(table, values=sign * table.values + 0.0)
     prior = prior_from_history(

@@ -82,7 +82,7 @@ def days_of_traffic(path: Path, steps: int, draw: int) -> list[RewardTable]:
     Raises:
         DriftpeakError: fewer days, or fewer sensors.
     """
-    table = read_speeds(path)
+    table = read_speeds(path, outliers="keep")  # as the paper did
     days = split_days(table, STEPS_A_DAY, first=MORNING, last=MORNING + steps)[:DAYS]
     if len(days) < DAYS or len(table.arms) < SENSORS:
         raise DriftpeakError(

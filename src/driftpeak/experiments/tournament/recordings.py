@@ -34,13 +34,18 @@ def _every(columns: int, table: RewardTable) -> RewardTable:
 
 def _motorways(path: Path) -> RewardTable:
     """50 stations, drawn once."""
-    table = read_speeds(path)
+    table = _speeds(path)
     return table.columns(np.sort(_drawn(table)[:50]))
+
+
+def _speeds(path: Path) -> RewardTable:
+    """With the constants that the publisher filled gaps with."""
+    return read_speeds(path, outliers="keep")
 
 
 def _other_motorways(path: Path) -> RewardTable:
     """50 others."""
-    table = read_speeds(path)
+    table = _speeds(path)
     left = np.setdiff1d(np.arange(len(table.arms)), _drawn(table)[:50])
     return table.columns(left[:: len(left) // 50][:50])
 
@@ -54,7 +59,7 @@ def _three_weeks(path: Path) -> RewardTable:
 
     Left out are those that fail in more than a fifth of the training rows.
     """
-    table = read_table(path, missing="interpolate")
+    table = read_table(path, missing="interpolate", outliers="keep")
     good = (table.values > 0) & (table.values < 50)
     first = math.floor(TRAIN * len(good))
     kept = np.flatnonzero(good[:first].mean(axis=0) >= 0.8)
@@ -81,18 +86,16 @@ class Recording:
 RECORDINGS: dict[str, Recording] = {
     "Intel lab": Recording("intel-lab-table", read_table, "degrees C", 144),
     "PeMSD7": Recording("pems-speed", _motorways, "mph", 288),
-    "US-101": Recording("us101-speed", lambda path: _every(3, read_speeds(path)), "mph", 288),
+    "US-101": Recording("us101-speed", lambda path: _every(3, _speeds(path)), "mph", 288),
     "stocks": Recording("stocks", read_table, "dollars"),
     "Europe": Recording("europe-anomalies", europe, "degrees C", 12),
     "Iberia": Recording(
         "iberia-temperature", lambda path: _every(4, iberia(path)), "degrees C", 12
     ),
     "PeMSD7, others": Recording("pems-speed", _other_motorways, "mph", 288),
-    "US-101, others": Recording(
-        "us101-speed", lambda path: _others(3, read_speeds(path)), "mph", 288
-    ),
+    "US-101, others": Recording("us101-speed", lambda path: _others(3, _speeds(path)), "mph", 288),
     "Intel lab, 3 weeks": Recording("intel-lab-weeks", _three_weeks, "degrees C", 144),
-    "PeMSD7, whole": Recording("pems-speed", read_speeds, "mph", 288),
+    "PeMSD7, whole": Recording("pems-speed", _speeds, "mph", 288),
     "France": Recording(
         "france-temperature",
         lambda path: read_monthly(path, value="temperature_c", since="1981-01"),
