@@ -141,11 +141,14 @@ def test_compare(run, environment, tmp_path):
     assert (tmp_path / "out" / "regret.png").exists()
 
 
-def test_demo_prints_a_table_and_saves_a_picture(run, tmp_path):
+def test_demo_shows_who_follows_the_peak_and_what_to_type_next(run, tmp_path):
     code, out, err = run("demo", "--trials", "2", "--output", tmp_path / "demo")
     assert code == 0, err
-    assert "TV-GP-UCB" in out
-    assert (tmp_path / "demo" / "regret.png").exists()
+    for policy in ("auto (told nothing)", "GP-UCB (forgets nothing)", "TV-GP-UCB (told the drift)"):
+        assert policy in out
+    for picture in ("peak.png", "regret.png"):
+        assert (tmp_path / "demo" / picture).stat().st_size > 10_000
+    assert "driftpeak replay YOUR.csv" in err.splitlines()[-1]
     assert run("demo", "--trials", "2", "--output", tmp_path / "demo")[0] == 0  # again
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import xarray as xr  # slow to load, and only for the type
 
 SUMMARY = "summary.json"
-RESULTS = {"results.nc", SUMMARY, "follow.png", "regret.png", "track.png", "beliefs.png"}
+PICTURES = {"follow.png", "peak.png", "regret.png", "track.png", "beliefs.png"}
+RESULTS = {"results.nc", SUMMARY, *PICTURES}
 
 
 def json_number(value: float) -> float | None:

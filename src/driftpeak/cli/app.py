@@ -9,6 +9,7 @@ import typer
 
 from driftpeak.cli import play
 from driftpeak.cli.data import data_app
+from driftpeak.cli.demo import demo
 from driftpeak.cli.live import live_app
 from driftpeak.cli.plan import plan
 from driftpeak.cli.policy_help import CommandWithPolicies
@@ -26,7 +27,7 @@ app = typer.Typer(
 app.add_typer(data_app, name="data")
 app.add_typer(live_app, name="live")
 
-app.command()(play.demo)
+app.command()(demo)
 app.command(cls=CommandWithPolicies)(play.replay)
 app.command(cls=CommandWithPolicies)(play.compare)
 app.command()(plan)

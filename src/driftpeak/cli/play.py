@@ -1,4 +1,4 @@
-"""`demo`, `replay` and `compare`: policies play, and a table, a summary and pictures say how."""
+"""`replay` and `compare`: policies play, and a table, a summary and pictures say how."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -10,12 +10,10 @@ import typer
 from driftpeak.cli.bundles import bundled
 from driftpeak.cli.options import (
     MOST_TRIALS,
-    Overwrite,
     Results,
     Seed,
     Steps,
     Trials,
-    prepare_output,
 )
 from driftpeak.cli.printing import note, report
 from driftpeak.cli.reading import TableOptions
@@ -26,39 +24,6 @@ Policies = Annotated[
     typer.Option("--policy", help="NAME[:key=value,...], of those below; repeat for more."),
 ]
 Width = Annotated[str, typer.Option(help="Exploration width, NAME[:key=value,...]; see below.")]
-
-
-def demo(
-    output: Annotated[Path, typer.Option(help="Directory for the picture and the numbers.")] = Path(
-        "driftpeak-demo"
-    ),
-    trials: Trials = 20,
-    seed: Seed = 0,
-    overwrite: Overwrite = False,
-) -> None:
-    """A first look: four policies on 2,500 points of a drifting function (B16, section 5.1)."""
-    import driftpeak as dp
-    from driftpeak.theory.schedules import markov_restart_period
-
-    prepare_output(output, "demo", overwrite)
-    drift, steps, kernel = 0.01, 200, dp.SE(lengthscale=0.2)
-    prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=50), kernel, noise_variance=0.01)
-    period = markov_restart_period(kernel, drift=drift, horizon=steps, dimension=2)
-    note(f"2,500 points, SE kernel, drift {drift:g}, {steps} steps, {trials} trials.")
-    runs = dp.simulate(
-        {
-            "random": dp.UniformRandom(prior),
-            "GP-UCB": dp.GPUCB(prior),
-            f"R-GP-UCB (period {period})": dp.RGPUCB(prior, period=period),
-            f"TV-GP-UCB (drift {drift:g})": dp.TVGPUCB(prior, drift=drift),
-        },
-        dp.MarkovDrift(prior, drift=drift),
-        steps=steps,
-        trials=trials,
-        seed=seed,
-    )
-    title = f"A function that drifts: SE kernel, drift {drift:g}, {trials} trials"
-    report("demo", runs, {"drift": drift}, Results(output), title=title, table_data=False)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +33,12 @@ def report(
     *,
     title: str,
     table_data: bool,
+    further: Mapping[str, Callable[[], Any]] | None = None,
 ) -> "Verdict | None":
     """Print the results, and write them if there is somewhere to.
+
+    Arguments:
+        further: pictures beside those of every command, by file name.
 
     Returns:
         The verdict on the policies, None if all are yardsticks that see the true function.
@@ -61,10 +65,11 @@ def report(
         "verdict": _verdict_as_data(judged, words) if judged else None,
         "policies": rows,
     }
-    pictures: dict[str, Callable[[], Any]] = {}
+    pictures = dict(further or {})
     answer = None
     if table_data:
-        answer, pictures = _answer(runs, judged, summary, title)
+        answer, own = _answer(runs, judged, summary, title)
+        pictures |= own
     if kept.as_json:
         print(json.dumps(summary, indent=2, allow_nan=False))
     else:
