@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from driftpeak.experiments.experiment import Results
-from driftpeak.plots import BAND, COLOURS, STYLES
+from driftpeak.plots import BAND, COLOURS, STYLES, with_unit
 
 _BANDS = "bands: one standard error"
 _MEASURES = {  # by name, and whether they are averaged over steps
@@ -26,11 +26,12 @@ def regret_panels(
     cases: Sequence[str] = (),
     average: bool = False,
     further: Sequence[str] = (),
+    unit: str = "",
 ) -> Figure:
     """One panel per case: cumulative regret R_t, or R_t / t, with standard errors over trials.
 
     A row of panels for each of `further`: "side_queries" so far, or the "squared_error" so far,
-    mean over steps.
+    mean over steps. The unit is that of the rewards.
     """
     cases = list(cases or results)
     rows = {"regret": average} | {measure: measure == "squared_error" for measure in further}
@@ -50,7 +51,8 @@ def regret_panels(
         for axes, (measure, averaged) in zip(panels[:, column], rows.items(), strict=True):
             axes.set(xlabel="step t", ylim=(0, _top(runs, averaged, measure)))
     for axes, row in zip(panels[:, 0], rows.items(), strict=True):
-        axes.set_ylabel(_MEASURES[row])
+        units = {"regret": unit, "squared_error": f"{unit} squared" if unit else ""}
+        axes.set_ylabel(with_unit(_MEASURES[row], units.get(row[0], "")))
     banded = any(results[case].attrs["independent_trials"] for case in cases)
     _finish(figure, panels, title, names, _BANDS if banded else "")
     return figure

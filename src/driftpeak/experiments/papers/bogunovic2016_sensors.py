@@ -219,7 +219,7 @@ EXPERIMENTS = (
                 "V_T as on the training days": _comparable(EXP3_TOLD),
             }),
         ),
-        partial(regret_panels, average=True),
+        partial(regret_panels, average=True, unit="degrees C"),
         choices=(
             "Rewards as recorded, no noise added; prior mean and covariance of the training days.",
             "Drift 0.03 and period 15 are the paper's. Beside them: the drift of highest "

@@ -115,7 +115,7 @@ EXPERIMENTS = (
             Claim("The same with B16's practical width for all four",
                   lowest(PRACTICAL, WGP, (R, SW, STATIC)), whose="ours"),
         ),
-        partial(regret_panels, cases=(CASES[FIRST], PRACTICAL)),
+        partial(regret_panels, cases=(CASES[FIRST], PRACTICAL), unit="dollars"),
         choices=(
             "The covariance and the common mean are of all days, as D22 seems to have done; so "
             "every policy knows more than it could have.",

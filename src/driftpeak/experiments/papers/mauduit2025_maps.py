@@ -142,7 +142,12 @@ def _experiment(id: str, title: str, cases: dict[str, tuple[str, Reader]]) -> Ex
             for name, (data, read) in cases.items()
         ),
         tuple(claim for case in cases for claim in _claims(case)),
-        partial(regret_panels, average=True, further=("squared_error", "side_queries")),
+        partial(
+            regret_panels,
+            average=True,
+            further=("squared_error", "side_queries"),
+            unit="degrees C",
+        ),
         choices=(
             "M25's grid of France (Berkeley Earth, high resolution, 1975 to 2025) is not among the "
             "data sets; these are other maps, so that no verdict here is on the paper.",
