@@ -142,7 +142,7 @@ class Moved(Environment):
 MOVES = [(1e-6, 0.0), (1e-3, 0.0), (1e5, 0.0), (1.0, -1000.0), (1.0, 10.0), (1e3, 300.0)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_units_and_offsets_do_not_matter():
     """Regret after 30 steps, in the same 60 worlds: at most 10 % more, the six moves together.
 
@@ -252,7 +252,7 @@ def test_the_unit_of_time_does_not_matter():
     np.testing.assert_array_equal(runs[0]["action"], runs[1]["action"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_wrong_lengthscale_is_found_out():
     """The prior's lengthscale is three times too long: members with a third of it take
     over in at least 16 of 20 trials, and there is less regret."""

@@ -171,7 +171,7 @@ def test_an_interrupted_run_goes_on(tmp_path, cluster):
     assert_same(output, tmp_path / "serial")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_lost_scheduler_is_told(tmp_path, cluster):
     cluster.worker()
     output = tmp_path / "output"
@@ -182,7 +182,7 @@ def test_a_lost_scheduler_is_told(tmp_path, cluster):
     assert 2 <= parts(output) < 60
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_recorded_data(tmp_path, cluster):
     folder = tmp_path / "data"
     folder.mkdir()

@@ -107,9 +107,9 @@ def test_planned_policies_conform(row):
     "row",
     [
         pytest.param("pe", marks=pytest.mark.long),
-        pytest.param("r-perp", marks=pytest.mark.slow),
+        pytest.param("r-perp", marks=pytest.mark.long),
         pytest.param("adaptive-r-perp", marks=pytest.mark.long),
-        pytest.param("rexp3", marks=pytest.mark.slow),
+        pytest.param("rexp3", marks=pytest.mark.long),
     ],
 )
 def test_planned_policies_conform_under_the_doubling_trick(row):
@@ -125,8 +125,8 @@ def test_planned_policies_conform_under_the_doubling_trick(row):
     [
         pytest.param(dp.RGPUCB(PRIOR, period=5), id="restarts"),
         pytest.param(dp.Auto(PRIOR), id="readings", marks=pytest.mark.long),
-        pytest.param(dp.SparQ(PRIOR), id="side queries", marks=pytest.mark.slow),
-        pytest.param(dp.RPERP(PRIOR, horizon=24, period=8), id="planned", marks=pytest.mark.slow),
+        pytest.param(dp.SparQ(PRIOR), id="side queries", marks=pytest.mark.long),
+        pytest.param(dp.RPERP(PRIOR, horizon=24, period=8), id="planned", marks=pytest.mark.long),
     ],
 )
 def test_wrappers_lose_nothing(policy):

@@ -197,7 +197,7 @@ def small(rows: int = 30) -> Setup:
 @pytest.mark.parametrize(
     "table",
     [
-        pytest.param(False, id="a world", marks=pytest.mark.slow),
+        pytest.param(False, id="a world", marks=pytest.mark.long),
         pytest.param(True, id="a world and a table", marks=pytest.mark.long),
     ],
 )
