@@ -265,9 +265,9 @@ class Bank(eqx.Module):
             jnp.tensordot(came, function.values, 1),
         )
         # centred before it is squared: large means would cost the covariance its digits
-        away = jnp.tensordot(share, function.mean[None] - mean[:, None], (0, 2))
+        away = _believed(share, function.mean)[None] - _believed(share, mean)[:, None]
         spread = jnp.swapaxes(away * came[:, :, None], 1, 2) @ away
-        far = jnp.tensordot(share, function.values[None] - values[:, None], (0, 2))
+        far = _believed(share, function.values)[None] - _believed(share, values)[:, None]
         covariance = (came @ function.covariance.reshape(k, -1)).reshape(function.covariance.shape)
         variances = came @ function.variances + (came[:, :, None] * far**2).sum(axis=1)
         from_others = _Function(mean, covariance + spread, values, variances)
@@ -338,7 +338,8 @@ def _switched(
         return tuple(_times(kept, x[i]) + _times(goes * sees[:, i], f) for i in range(d))
 
     def apart(x: tuple[Any, ...], f: Any) -> list[Any]:
-        return [jnp.tensordot(share, x[i] - _times(sees[:, i], f), (0, 1)) for i in range(d)]
+        f = _believed(share, f)
+        return [_believed(share, x[i]) - _times(sees[:, i], f) for i in range(d)]
 
     def moments(x: Blocks, f: Any, fresh: Any, gaps: Any) -> Blocks:
         def entry(i: int, j: int) -> Any:
@@ -360,6 +361,11 @@ def _switched(
         centre(now.values, came.values),
         moments(now.variances, came.variances, jnp.asarray(prior), lambda i, j: far[i] * far[j]),
     )  # fmt: skip
+
+
+def _believed(share: Any, x: Any) -> Any:
+    """Of responses to c series, in axis 1, the combination that is believed."""
+    return sum(share[series] * x[:, series] for series in range(x.shape[1]))
 
 
 def _triangle(d: int, entry: Any) -> Blocks:
