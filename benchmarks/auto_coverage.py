@@ -1,0 +1,96 @@
+"""How often 90 % intervals of auto, one step ahead, hold the next reward, in every case.
+
+The tournament's worlds, 10 trials each, and its recordings, played once; the interval is that
+between the 5 % and the 95 % quantile of the mixture that auto forecasts, before it sees the reward
+of the point that it has chosen. Figures: the share of rewards within it, over all steps. Recordings
+whose data are not there are left out.
+"""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import jax.scipy.stats as stats
+import numpy as np
+
+import driftpeak as dp
+from driftpeak.data import data_path
+from driftpeak.experiments.tournament.players import AUTO
+from driftpeak.experiments.tournament.recordings import RECORDINGS, recorded
+from driftpeak.experiments.tournament.worlds import WORLDS, simulated
+from driftpeak.policies import ActingPolicy, RandomStart
+from driftpeak.policies.player import Reading
+
+TRIALS, TAIL = 10, 0.05
+TARGETS = {
+    "worlds: lowest share": ">= 0.87", "worlds: highest share": "<= 0.93",
+    "recordings: lowest share": ">= 0.85", "recordings: highest share": "<= 0.95",
+}  # fmt: skip
+
+
+class ForetoldState(NamedTuple):
+    own: Any
+    level: Any  # of the last reward: the probability that was given to less
+
+
+class Foretold(ActingPolicy[ForetoldState]):
+    """Auto, and at every step which quantile of its forecast the reward was."""
+
+    auto: dp.Auto
+
+    @property
+    def points(self) -> int:
+        return self.auto.points
+
+    def prepare(self, times: Any) -> "Foretold":
+        return Foretold(self.auto.prepare(times))
+
+    def init(self, key: Any) -> ForetoldState:
+        return ForetoldState(self.auto.init(key), jnp.full((), 0.5))
+
+    def ask(self, state: ForetoldState, time: Any) -> Any:
+        own, query = self.auto.ask(state.own, time)
+        return state._replace(own=own), query
+
+    def tell(self, state: ForetoldState, query: Any, reward: Any, time: Any) -> ForetoldState:
+        weights, means, variances = self.auto.predictive(state.own, query, time)
+        level = weights @ stats.norm.cdf((reward - means) / jnp.sqrt(variances))
+        return ForetoldState(self.auto.tell(state.own, query, reward, time), level)
+
+    @property
+    def readings(self) -> dict[str, Reading]:
+        return {"level": Reading("probability that the forecast gave to less than the reward")}
+
+    def read(self, state: ForetoldState) -> dict[str, Any]:
+        return {"level": state.level}
+
+
+def share(setup: Any, trials: int) -> float:
+    """Of the rewards, how many are within the interval."""
+    auto = setup.policies[AUTO]
+    if isinstance(auto, RandomStart):
+        auto = auto.policy
+    runs = dp.simulate(
+        {AUTO: Foretold(auto)}, setup.environment, steps=setup.steps, trials=trials,
+        readings=True, progress=False,
+    )  # fmt: skip
+    level = runs["level"].values
+    return float(((level >= TAIL) & (level <= 1 - TAIL)).mean())
+
+
+def run() -> dict[str, float]:
+    """Shares by case, and the ends."""
+    figures: dict[str, float] = {}
+    kinds: dict[str, dict[str, float]] = {
+        "worlds": {name: share(simulated(name), TRIALS) for name in WORLDS},
+        "recordings": {
+            name: share(recorded(name, data_path(recording.data)), 1)
+            for name, recording in RECORDINGS.items()
+            if data_path(recording.data).exists()
+        },
+    }
+    for kind, shares in kinds.items():
+        figures |= {f"  {name}": one for name, one in shares.items()}
+        if shares:
+            figures[f"{kind}: lowest share"] = float(np.min(list(shares.values())))
+            figures[f"{kind}: highest share"] = float(np.max(list(shares.values())))
+    return figures
