@@ -36,6 +36,14 @@ def events(storage, name):
     return [from_dict(written) for _, written in store.read(store.start()).events]
 
 
+def wait_for_server(storage, name):
+    """A database server ends the transaction of a client that was killed while it committed."""
+    store = open_store(storage, name)
+    if store.describe() is not None:
+        with store.locked():
+            pass
+
+
 def check(storage, name, acknowledged):
     """Every call that returned is stored once; nothing else but the call that was interrupted."""
     stored = events(storage, name)
@@ -68,6 +76,7 @@ def test_killed_at_random_moments(storage, tmp_path, kills):
         time.sleep(float(generator.uniform(0, 0.02)))  # anywhere within a call
         process.send_signal(signal.SIGKILL)
         process.wait()
+        wait_for_server(storage, "killed")
         before = calls(acknowledged).total()
         check(storage, "killed", acknowledged)
     stored, confirmed = check(storage, "killed", acknowledged)

@@ -95,6 +95,9 @@ class Engine(ABC):
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         """Take the state that `save` gave."""
 
+    def settle(self) -> None:  # noqa: B027
+        """Compute now what events have left to be computed when it is needed, several at once."""
+
     def mark(self) -> Any:
         """What is needed to come `back` to this state, quickly.
 

@@ -60,10 +60,12 @@ class EventSourced(ABC):
         with computing():
             for event in events:
                 self._apply(event)
+            self._engine.settle()
 
     def snapshot(self) -> bytes:
         """The whole state, for `restore`; instead of replaying what happened so far."""
-        arrays, rest = self._engine.save()
+        with computing():
+            arrays, rest = self._engine.save()
         shell = {"of": self._code(), "ledger": self._ledger.save(), "engine": rest}
         target = io.BytesIO()
         written = np.frombuffer(json.dumps(shell).encode(), np.uint8)
@@ -85,8 +87,8 @@ class EventSourced(ABC):
                 "the snapshot is of an optimiser with another space, direction, policy, seed or "
                 "horizon: make this one with equal arguments"
             )
-        before = self._engine.save()
         with computing():
+            before = self._engine.save()
             try:
                 ledger = Ledger.load(shell["ledger"])
                 settings = [one.parameters for one in ledger.pending.values()]

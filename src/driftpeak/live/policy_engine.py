@@ -1,7 +1,8 @@
 """A policy of `driftpeak.policies` behind an optimiser: the object that runs in `simulate`.
 
 A policy's state must be advanced in the order of time. What comes late is put in its place: the
-newest steps are kept, with the states between them now and then, and played again from there.
+newest steps are kept, with the states before the very newest and, further back, now and then, and
+played again from there.
 """
 
 import math
@@ -28,6 +29,7 @@ from driftpeak.times import AtMost
 LARGEST = 1e100  # of a reward: no sum of squares of them overflows
 KEPT = 256  # steps that something late can still be put between
 SPACING = 32  # steps between kept states
+RECENT = 16  # newest steps before each of which the state is kept: several workers are seldom later
 READ_AS = {"believed_drift": "drift", "memory": "memory", "believed_noise": "noise"}
 
 
@@ -72,7 +74,7 @@ class PolicyEngine(Engine):
     def _begin(self, state: Any) -> None:
         self.steps: list[Step] = []
         self.states: dict[int, Any] = {0: state}  # before step number ...
-        self.head = state
+        self._state, self._done = state, 0  # the newest state, and the steps that led to it
         self.count = 0  # steps ever
         self.asks = 0
         self.tells = 0
@@ -207,13 +209,15 @@ class PolicyEngine(Engine):
         return found
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
+        self.settle()
         arrays = {}
-        for number, state in [*self.states.items(), (-1, self.head)]:
+        states = {n: state for n, state in self.states.items() if n % SPACING == 0}
+        for number, state in [*states.items(), (-1, self._state)]:
             for place, leaf in enumerate(jax.tree.leaves(state)):
                 arrays[f"{number} {place}"] = np.asarray(_plain(leaf))
         rest = {
             "steps": [list(step) for step in self.steps],
-            "states": list(self.states),
+            "states": list(states),
             "count": self.count,
             "asks": self.asks,
             "tells": self.tells,
@@ -232,7 +236,7 @@ class PolicyEngine(Engine):
 
         self.steps = [Step(what, at, tuple(p), tuple(r)) for what, at, p, r in rest["steps"]]
         self.states = {number: state(number) for number in rest["states"]}
-        self.head = state(-1)
+        self._state, self._done = state(-1), len(self.steps)
         self.count, self.asks, self.tells = rest["count"], rest["asks"], rest["tells"]
         reached = rest["horizon_reached"]
         self.horizon_reached = -np.inf if reached is None else reached
@@ -246,34 +250,40 @@ class PolicyEngine(Engine):
             return
         place = bisect_right(self.steps, step.time, key=lambda other: other.time)
         self.steps.insert(place, step)
-        if place < len(self.steps) - 1:
+        if place < self._done:
             self.states = {n: state for n, state in self.states.items() if n <= place}
-            nearest = max(self.states)
-            self.head = self.states[nearest]
-            for number in range(nearest, len(self.steps)):
-                self._move(number)
-        else:
-            self._move(place)
+            self._done = max(self.states)
+            self._state = self.states[self._done]
         self.count += 1
         if self.count % REFRESH == 0:
             self._take(Step("refresh", self.latest))
         if len(self.steps) > KEPT + SPACING:
+            self.settle()
             self._drop_oldest()
 
-    def _move(self, number: int) -> None:
-        """Advance the newest state by step `number`, keeping the state before it now and then."""
-        if number % SPACING == 0:
-            self.states[number] = self.head
-        self.head = self._advance(self.head, self.steps[number])
+    @property
+    def head(self) -> Any:
+        """The state after all steps."""
+        self.settle()
+        return self._state
+
+    def settle(self) -> None:
+        for number in range(self._done, len(self.steps)):
+            self.states[number] = self._state
+            if (number - RECENT) % SPACING:
+                self.states.pop(number - RECENT, None)
+            self._state = self._advance(self._state, self.steps[number])
+        self._done = len(self.steps)
 
     def _drop_oldest(self) -> None:
         self.horizon_reached = self.steps[SPACING - 1].time
         del self.steps[:SPACING]
+        self._done -= SPACING
         self.states = {n - SPACING: state for n, state in self.states.items() if n >= SPACING}
 
     def _advance(self, state: Any, step: Step) -> Any:
         if step.what == "ask":
-            return _ask(self.player, state, step.time)[0]
+            return _asked(self.player, state, step.time)
         if step.what == "tell":
             return _tell(self.player, state, step.points[0], step.rewards[0], step.time)
         return _refresh(self.player, state) if step.what == "refresh" else self._hear(state, step)
@@ -291,6 +301,12 @@ class PolicyEngine(Engine):
 @jax.jit
 def _ask(player: Player[State], state: State, time: Scalar) -> tuple[State, Query]:
     return player.ask(state, time)
+
+
+@jax.jit
+def _asked(player: Player[State], state: State, time: Scalar) -> State:
+    """The state after a question whose answer is known: no point is looked at."""
+    return player.ask(state, time)[0]
 
 
 @jax.jit

@@ -16,7 +16,6 @@ from driftpeak.live.storage.store import Position, Store
 
 FORMAT = 3  # 1: one kind of drift only; 2: policies by the names of their classes, no heads
 EVERY = 1_000  # events between two snapshots
-RACES = 2  # times that others may be quicker, before the study is held
 STEP = 200  # events between two reports of progress
 DEFAULT_NAME = "study"
 Result = TypeVar("Result")
@@ -51,8 +50,8 @@ class Study:
     """A study that is kept, seen from one optimiser.
 
     Nothing is locked while the optimiser computes: a change is computed first, and stored if nobody
-    else has changed the study meanwhile; otherwise it is undone and computed again. Who has been
-    beaten to it twice holds the study for the third time.
+    else has changed the study meanwhile; otherwise it is undone, and computed again while the study
+    is held. By then everything is compiled that it needs.
 
     Arguments:
         store: of this one study.
@@ -101,12 +100,12 @@ class Study:
             return act()
         self._inside = True
         try:
-            for _ in range(RACES):
-                done, result = self._attempt(act)
-                if done:
-                    break
-            else:
+            self._catch_up()
+            done, result = self._attempt(act)
+            if not done:
+                self._catch_up()  # most of it, before anybody has to wait
                 with self.store.locked():
+                    self._catch_up()
                     done, result = self._attempt(act)
                     assert done
         except BaseException:
@@ -123,7 +122,6 @@ class Study:
 
     def _attempt(self, act: Callable[[], Result]) -> tuple[bool, Result | None]:
         """Whether it was done, or somebody else was quicker."""
-        self._catch_up()
         before, self._added = self._state.mark(), []
         self._sound = False  # until what happens is durable
         try:
