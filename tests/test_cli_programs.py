@@ -5,25 +5,34 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 
 from driftpeak.cli import programs
 from driftpeak.errors import DriftpeakError
 from driftpeak.files import cache_folder
+from driftpeak.numerics import kept
 
+# what JAX says to XLA in this process would be inherited
+OWN = {key: value for key, value in os.environ.items() if key != "TF_CPP_MIN_LOG_LEVEL"}
 CALL = """
-import sys, warnings
-import jax
-from driftpeak.cli.programs import keep_programs
+import sys
+from driftpeak.cli import live, programs
 counts = {"hits": 0, "misses": 0}
 def count(event, **_):
     for kind in counts:
         counts[kind] += event == f"/jax/compilation_cache/cache_{kind}"
-jax.monitoring.register_event_listener(count)
+def keep_programs():
+    assert "jax" not in sys.modules
+    programs.keep_programs()
+    import jax
+    jax.monitoring.register_event_listener(count)
+live.keep_programs = keep_programs
 """
 TINY = """
 keep_programs()
+import jax
 def tiny(x):
     return x * 3 + 1
 assert float(jax.jit(tiny)(2.0)) == 7
@@ -36,7 +45,7 @@ def call(program=TINY, **environment):
     environment = {"XLA_FLAGS": "", **environment}
     done = subprocess.run(
         [sys.executable, "-c", CALL + program], capture_output=True, text=True, check=False,
-        env=os.environ | {key: str(value) for key, value in environment.items()},
+        env=OWN | {key: str(value) for key, value in environment.items()},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout.split(), done.stderr
@@ -60,7 +69,7 @@ def test_the_second_process_compiles_nothing_and_damage_is_mended(tmp_path):
         tiny.write_bytes(damage)
         _, err = call(DRIFTPEAK_CACHE=tmp_path)
         assert err == (
-            "driftpeak: a compiled program that was kept is damaged: it is compiled again "
+            "driftpeak: a compiled program that was kept cannot be read: it is compiled again "
             "(DRIFTPEAK_CACHE=DIR or off)\n"
         )
         assert call(DRIFTPEAK_CACHE=tmp_path) == ([misses, "0", place], "")  # mended
@@ -96,20 +105,33 @@ def programs_of(folder, monkeypatch=None):
             os.environ["DRIFTPEAK_CACHE"] = before
 
 
-def test_a_folder_that_becomes_unwritable_costs_a_line(tmp_path):
-    """The folder is gone when JAX writes, and a file is in its place."""
+def test_a_folder_that_goes_away_costs_a_line(tmp_path):
+    """The folder is gone when JAX looks for it, and a file is in its place."""
     spoil = """
 import shutil
 keep_programs()
+import jax
 place = jax.config.jax_compilation_cache_dir
 shutil.rmtree(place)
 open(place, "w").close()
 """
-    program = spoil + TINY.replace("keep_programs()", "")
+    program = spoil + TINY.replace("keep_programs()\n", "")
     (hits, _, _), err = call(program, DRIFTPEAK_CACHE=tmp_path)
     assert hits == "0"
     assert err.count("\n") == 1
-    assert err.startswith("driftpeak: compiled programs cannot be kept in ")
+    assert err.startswith("driftpeak: a compiled program that was kept cannot be read")
+
+
+def test_a_full_disk_costs_one_line(tmp_path, monkeypatch, capsys):
+    others = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *rest: others.append(message))
+    programs._mend(tmp_path)
+    full = "Error writing persistent compilation cache entry for 'jit_x': OSError: disk full"
+    for text in (full, full.replace("jit_x", "jit_y"), "something else"):
+        warnings.showwarning(UserWarning(text), UserWarning, "x.py", 1)
+    line = f"driftpeak: compiled programs cannot be kept in {tmp_path}: disk full"
+    assert capsys.readouterr().err == f"{line} (DRIFTPEAK_CACHE=DIR or off)\n"
+    assert list(map(str, others)) == ["something else"]
 
 
 def test_it_can_be_switched_off_and_left_to_jax(tmp_path):
@@ -147,6 +169,26 @@ def test_somebody_elses_folder_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(DriftpeakError, match="other users may write"):
         programs._private(tmp_path)
+
+
+def test_what_is_kept_is_read_whole_or_not_at_all(tmp_path):
+    assert kept.read("a") is None
+    kept.write("a", b"nothing is kept unless a folder is named")
+    kept.keep_in(tmp_path)
+    try:
+        assert kept.read("a") is None
+        kept.write("a", b"content")
+        assert kept.read("a") == b"content"
+        assert [one.name for one in tmp_path.iterdir()] == ["a"]
+        whole = (tmp_path / "a").read_bytes()
+        for damage in (b"", b"content", whole[:-1], whole + b"x", whole[:-1] + b"T"):
+            (tmp_path / "a").write_bytes(damage)
+            assert kept.read("a") is None
+        kept.keep_in(tmp_path / "missing")
+        kept.write("a", b"content")  # a folder that is gone is no error
+        assert kept.read("a") is None
+    finally:
+        kept.keep_in(None)
 
 
 @pytest.mark.slow

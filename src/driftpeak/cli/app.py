@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
-from typer.completion import completion_init
+from typer.completion import completion_init  # type: ignore[attr-defined]
 
 from driftpeak.cli import play
 from driftpeak.cli.completion import completion

@@ -22,7 +22,7 @@ def completion(
     Read it at the start of every shell: the examples are lines for ~/.bashrc and ~/.zshrc; for fish
     write it into ~/.config/fish/completions/driftpeak.fish.
     """
-    from typer.completion import get_completion_script
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     print(
         get_completion_script(

@@ -29,11 +29,10 @@ def demo(
     """
     prepare_output(output, "demo", overwrite)
     with busy("loading"):
+        keep_programs()
         import driftpeak as dp
         from driftpeak.plots import map_figure
         from driftpeak.simulation.simulator import simulate, true_functions
-
-        keep_programs()
     line = dp.Grid([0, 1], size=POINTS)
     prior = dp.Prior(line, dp.SE(lengthscale=0.15), noise_variance=0.01)
     world = dp.MarkovDrift(prior, drift=DRIFT)

@@ -73,9 +73,9 @@ def create(
                 "--maximize, --minimize and --capacity"
             )
         with busy("loading"):
+            keep_programs()
             from driftpeak.live.policy_file import read_policy
 
-            keep_programs()
             made = read_policy(policy_file).optimizer(seed=seed, storage=store, name=name)
         _print({"name": made.name, "told": made.diagnostics().told})
         return
@@ -85,10 +85,10 @@ def create(
         raise DriftpeakError("give --space, or --policy-file, which holds one")
     data = _json(_content(space), "--space")
     with busy("loading"):
+        keep_programs()
         from driftpeak.live import DriftingGP, Optimizer
         from driftpeak.live.description import space_from_data
 
-        keep_programs()
         made = Optimizer(
             space_from_data(data),
             maximize=maximize,
@@ -293,9 +293,8 @@ def plot(
 def _study(store: str, name: str | None) -> "Iterator[Optimizer]":
     """The study, loaded; what is done with it in the block may compile, which takes its time."""
     with busy("loading") as say:
-        from driftpeak.live import Optimizer
-
         keep_programs()
+        from driftpeak.live import Optimizer
 
         def read(done: int, total: int) -> None:
             say(f"reading the study, {done:,} of {total:,} events")

@@ -102,6 +102,7 @@ def _plan(problem: Problem, values: Any, side_queries: int) -> "tuple[Plan, tupl
         given = problem.rkhs_variation if variation is None else variation
         horizon, found, drift, estimated = fill_in(values, horizon, given, drift)
         variation = found if given is None else variation
+    assert horizon is not None  # it, or the data, were given
     setting = Setting(
         kernel,
         problem.dimension,

@@ -96,11 +96,10 @@ def replay(
     for text in table.notes:
         note(text)
     with busy("loading"):
+        keep_programs()
         from driftpeak.live.policy_file import check_policy_path
         from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
         from driftpeak.replay import replay as play
-
-        keep_programs()
     if save is not None:
         check_policy_path(save)
     texts = policy or (*DEFAULT_POLICIES, *HISTORIC)
@@ -198,6 +197,7 @@ def compare(
     kept.prepare("compare")
     check_texts(policy or (), width)
     with busy("loading"):
+        keep_programs()
         from driftpeak.named.policies import make_policies
         from driftpeak.named.settings import (
             default_policies,
@@ -207,7 +207,6 @@ def compare(
         )
         from driftpeak.simulation.simulator import simulate
 
-        keep_programs()
         kernel = make_kernel(world.kernel, world.nu, world.lengthscale)
         prior = make_prior(kernel, world.dimension, world.size, world.noise_variance)
         environment = make_environment(world.environment, prior, world.drift, steps)

@@ -29,7 +29,7 @@ _UNKEPT = "Error writing persistent compilation cache entry"
 
 
 def keep_programs() -> None:
-    """Let JAX keep what it compiles; where it cannot, say so in a line, and compile every time.
+    """Keep what is compiled from now on, or say in a line why not. JAX is not loaded yet.
 
     `$DRIFTPEAK_CACHE` names another folder, or is "off". Who has set JAX's own
     `$JAX_COMPILATION_CACHE_DIR` has decided already.
@@ -49,6 +49,9 @@ def keep_programs() -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import jax
 
+    from driftpeak.numerics.kept import keep_in
+
+    keep_in(folder)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
@@ -113,7 +116,7 @@ def _mend(folder: Path) -> None:
         if found := _DAMAGED.match(text):
             for entry in folder.glob(f"{found[1]}-*"):
                 entry.unlink(missing_ok=True)
-            what = "a compiled program that was kept is damaged: it is compiled again"
+            what = "a compiled program that was kept cannot be read: it is compiled again"
         elif text.startswith(_UNKEPT):
             what = f"compiled programs cannot be kept in {folder}: {text.rpartition(': ')[2]}"
         else:

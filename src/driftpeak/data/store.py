@@ -120,8 +120,10 @@ def _download(address: str, part: Path, data: DataSet, checksum: str | None) -> 
     try:
         pooch.retrieve(address, checksum, fname=part.name, path=part.parent, downloader=loader)
     except HTTPError as error:
-        answer = f"the server answers {error.response.status_code} {error.response.reason}"
-        raise _unreadable(address, answer, data) from None
+        answer = error.response
+        assert answer is not None  # it is what the error is about
+        why = f"the server answers {answer.status_code} {answer.reason}"
+        raise _unreadable(address, why, data) from None
     except ConnectionError as error:
         raise _unreadable(address, f"no connection ({_reason(error)})", data) from None
     except ChunkedEncodingError as error:

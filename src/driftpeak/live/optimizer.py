@@ -25,17 +25,16 @@ from driftpeak.live.events import Event
 from driftpeak.live.frame import history_frame
 from driftpeak.live.gp_engine import DriftingGP, GPEngine
 from driftpeak.live.policy_data import policy_from_data, policy_to_data
-from driftpeak.live.policy_engine import PolicyEngine
 from driftpeak.live.sharing import Shared, changing, looking
 from driftpeak.live.space import ParameterValues
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.storage.study import Progress, missing
 from driftpeak.live.suggestion import EstimatedPeak, Observation, Suggestion
-from driftpeak.policies import Policy
-from driftpeak.policies.belief_policy import BeliefPolicy
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from driftpeak.policies import Policy
 
 LARGEST_SEED = 2**63 - 1  # that JAX takes
 SURPRISE = 1_000.0  # deviations from what a policy with stated noise expects, worth a warning
@@ -77,7 +76,7 @@ class Optimizer(Shared, EventSourced):
         space: Space,
         *,
         maximize: bool,
-        policy: Policy | DriftingGP | None = None,
+        policy: "Policy | DriftingGP | None" = None,
         seed: int = 0,
         horizon: int = 100_000,
         storage: Storage | None = None,
@@ -109,7 +108,7 @@ class Optimizer(Shared, EventSourced):
         storage: Storage,
         name: str | None = None,
         *,
-        policy: Policy | DriftingGP | None = None,
+        policy: "Policy | DriftingGP | None" = None,
         progress: Progress | None = None,
     ) -> "Optimizer":
         """Go on with a study that is kept in a storage.
@@ -158,6 +157,9 @@ class Optimizer(Shared, EventSourced):
         with computing():
             if isinstance(policy, DriftingGP):
                 return GPEngine(policy, self.coding, seed=self.seed)
+            from driftpeak.live.policy_engine import PolicyEngine  # with the worlds of `simulate`
+            from driftpeak.policies import Policy
+
             if not isinstance(policy, Policy):
                 raise DriftpeakError(
                     f"policy must be a DriftingGP or a policy of driftpeak; got {shown(policy)}"
@@ -269,8 +271,12 @@ class Optimizer(Shared, EventSourced):
             self._commit(happened.Learned(self._lesson[1]))
 
     def _warn_of_surprise(self, reward: float, mean: float, deviation: float) -> None:
+        if isinstance(self.policy, DriftingGP):
+            return  # it learns how far off a reward may be
+        from driftpeak.policies.belief_policy import BeliefPolicy
+
         if not isinstance(self.policy, BeliefPolicy):
-            return  # others learn how far off a reward may be
+            return  # nor have others a stated noise
         if abs(reward / deviation - mean / deviation) > SURPRISE:
             warnings.warn(
                 f"a reward of {reward:g} is more than {SURPRISE:,.0f} deviations from what the "
