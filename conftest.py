@@ -13,6 +13,7 @@ from pathlib import Path
 
 # before anything loads it: more threads than one only slow OpenBLAS down on matrices this small
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("DRIFTPEAK_CACHE", "off")  # tests leave the user's cache folder alone
 
 import jax
 import pytest

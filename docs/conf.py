@@ -38,11 +38,10 @@ class LinesTable(Directive):
     has_content = False
 
     def run(self):
-        from driftpeak.named import policies
+        from driftpeak.named.policies import tables
 
-        lines = {"policies": policies.policy_lines, "widths": policies.width_lines}
         rows = [("name", "what can be told, with defaults", "what it is")]
-        for line in lines[self.arguments[0]]():
+        for line in tables()[self.arguments[0]]:
             given = ", ".join(f"``{one}``" for one in line.parameters)
             rows.append((f"``{line.name}``", given, line.summary))
         table = [".. list-table::", "   :header-rows: 1", "   :widths: 15 35 50", ""]

@@ -9,14 +9,15 @@ import driftpeak as dp
 from driftpeak import policies
 from driftpeak.experiments.tournament import players
 from driftpeak.live.registry import TAGS
+from driftpeak.named import lines
 from driftpeak.named.policies import (
     MEMORY,
     POLICIES,
     WIDTHS,
     make_policy,
     memory_parameter,
-    policy_lines,
     policy_parameters,
+    tables,
 )
 
 FROM_A_HISTORY = {"timetable", "best-of-history"}
@@ -95,7 +96,15 @@ def test_what_fit_learns():
 
 
 def test_every_policy_and_width_says_in_a_sentence_what_it_is():
-    lines = list(policy_lines())
-    assert {line.name for line in lines} == {*POLICIES, *FROM_A_HISTORY}
-    assert all(len(line.summary) > 20 for line in lines)
+    named = tables()["policies"]
+    assert {line.name for line in named} == {*POLICIES, *FROM_A_HISTORY}
+    assert all(len(line.summary) > 20 for line in named)
     assert all(inspect.getdoc(width) for width in WIDTHS.values())
+
+
+def test_the_stored_names_are_those_of_the_signatures():
+    """What `--help` prints without loading a policy; `python -m driftpeak.named` writes it anew."""
+    for what, table in tables().items():
+        assert list(lines.lines(what)) == table
+    stored = (ROOT / "src" / "driftpeak" / "named" / lines.FILE).read_text(encoding="utf-8")
+    assert stored == lines.as_text(tables())

@@ -9,7 +9,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gamma, kv
 
 from driftpeak._types import Matrix
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array
@@ -225,6 +224,8 @@ def _matern(nu: float, q: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     if nu > 2:
         bend = factor * nu / (2 * (nu - 2)) * bessel_correlation(nu - 2, z)
     else:  # infinite at 0, where h^2 makes up for it
+        from scipy.special import gamma, kv
+
         away = np.maximum(z, 1e-100)
         bend = factor * nu * 2 ** (2 - nu) / gamma(nu - 1) * away ** (nu - 2) * kv(2 - nu, away)
     return bessel_correlation(nu, z), slope, bend

@@ -11,7 +11,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from driftpeak._types import Matrix
 from driftpeak.domains import Domain
@@ -135,6 +134,8 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
             f"degree {degree} in {dimension} dimensions makes 2 x {degree}^{dimension} features; "
             "at most 1,000,000"
         )
+    from scipy import special
+
     roots, weights = special.roots_hermite(degree)
     weights = weights / weights.sum()
     frequencies = np.sqrt(2) * np.array(list(product(roots, repeat=dimension)))
@@ -172,6 +173,8 @@ def quadrature_fourier_bound(lengthscale: Any, extents: Any, *, degree: int) -> 
         raise DriftpeakError(f"extents must be numbers above 0; got {sides.tolist()}")
     if scales.ndim == 1 and len(scales) not in (1, len(sides)):
         raise DriftpeakError(f"there are {len(scales)} lengthscales and {len(sides)} extents")
+    from scipy import special
+
     remainder = special.gammaln(degree + 1) - special.gammaln(2 * degree + 1)
     logarithms = remainder + 2 * degree * np.log(sides / scales)
     return float(min(np.exp(np.minimum(logarithms, 1.0)).sum(), 2.0))

@@ -20,6 +20,13 @@ PICTURES = {"follow.png", "peak.png", "regret.png", "track.png", "beliefs.png"}
 RESULTS = {"results.nc", SUMMARY, *PICTURES}
 
 
+def cache_folder() -> Path:
+    """Driftpeak's part of the user's cache folder, `~/.cache/driftpeak` on Linux."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("driftpeak", appauthor=False)
+
+
 def json_number(value: float) -> float | None:
     """`value` as JSON can hold it: null where it is NaN or infinite."""
     return value if math.isfinite(value) else None

@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy import special
 
 from driftpeak.domains import Domain
 from driftpeak.errors import DriftpeakError, finite_array, positive
@@ -133,6 +132,8 @@ class SE(Stationary):
 
 def bessel_correlation(order: float, z: np.ndarray) -> np.ndarray:
     r"""\(\frac{2^{1-\nu}}{\Gamma(\nu)} z^\nu K_\nu(z)\) with `order` nu in (0, 100], z >= 0."""
+    from scipy import special  # here: few kernels need it, and it takes its time
+
     bessel = special.kve(order, z)
     # near 0, where K_nu overflows, the series 1 - z^2 / (4 (nu - 1)) + ...; overflow is only
     # reached for nu > 1.8, and for nu <= 100 only where the series is exact to 1e-12

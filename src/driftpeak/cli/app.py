@@ -6,10 +6,13 @@ from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
+from typer.completion import completion_init  # type: ignore[attr-defined]
 
 from driftpeak.cli import play
+from driftpeak.cli.completion import completion
 from driftpeak.cli.data import data_app
 from driftpeak.cli.demo import demo
+from driftpeak.cli.examples import examples
 from driftpeak.cli.live import live_app
 from driftpeak.cli.plan import plan
 from driftpeak.cli.policy_help import CommandWithPolicies
@@ -23,20 +26,44 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    epilog=examples("demo", "replay DATA.csv --output results"),
 )
 app.add_typer(data_app, name="data")
 app.add_typer(live_app, name="live")
 
-app.command()(demo)
-app.command(cls=CommandWithPolicies)(play.replay)
-app.command(cls=CommandWithPolicies)(play.compare)
-app.command()(plan)
-app.command()(reproduce)
+app.command(epilog=examples("demo", "demo --trials 5 --output first-look"))(demo)
+app.command(
+    cls=CommandWithPolicies,
+    epilog=examples(
+        "replay DATA.csv --output results",
+        "replay COSTS.csv --minimize --unit EUR --policy auto",
+    ),
+)(play.replay)
+app.command(
+    cls=CommandWithPolicies,
+    epilog=examples(
+        "compare --drift 0.03 --output results",
+        "compare --environment abrupt --policy sw-gp-ucb:window=30",
+    ),
+)(play.compare)
+app.command(
+    epilog=examples(
+        "plan --kernel matern --nu 2.5 --horizon 5000 --variation 8",
+        "plan --data DATA.csv --json",
+    )
+)(plan)
+app.command(epilog=examples("reproduce --list", "reproduce b16-fig2a --quick --output results"))(
+    reproduce
+)
+app.command(epilog=examples("completion bash > ~/.driftpeak-completion", "completion zsh"))(
+    completion
+)
 
 
 def main() -> None:
     """Entry point: a mistake in the input is one line on the error output, and exit code 2."""
     warnings.showwarning = _show_warning
+    completion_init()  # answers the scripts of `completion`
     try:
         app()
     except DriftpeakError as error:

@@ -6,13 +6,19 @@ from typing import Annotated
 
 import typer
 
+from driftpeak.cli.busy import busy
+from driftpeak.cli.examples import examples
+
 data_app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="The data sets of the papers: where they are."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The data sets of the papers: where they are.",
+    epilog=examples("data list", "data fetch intel-lab"),
 )
 Name = Annotated[str, typer.Argument(help="A name from `driftpeak data list`.")]
 
 
-@data_app.command("list")
+@data_app.command("list", epilog=examples("data list", "data list --json"))
 def list_data(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")] = False,
 ) -> None:
@@ -45,7 +51,9 @@ def list_data(
         print(f"  file       {row['path']} ({'present' if row['present'] else 'not there'})")
 
 
-@data_app.command("path")
+@data_app.command(
+    "path", epilog=examples("data path stocks", 'replay "$(driftpeak data path stocks)"')
+)
 def path_of_data(name: Name) -> None:
     """Print where the file is; an error that says how to get it, if it is not there."""
     from driftpeak.data import require_data
@@ -53,7 +61,10 @@ def path_of_data(name: Name) -> None:
     print(require_data(name))
 
 
-@data_app.command("fetch")
+@data_app.command(
+    "fetch",
+    epilog=examples("data fetch intel-lab", "data fetch stocks --from prices.csv --overwrite"),
+)
 def fetch(
     name: Name,
     source: Annotated[
@@ -63,10 +74,11 @@ def fetch(
         bool, typer.Option("--overwrite", help="Replace a file that is there.")
     ] = False,
 ) -> None:
-    """Put a data set into the data folder ($DRIFTPEAK_DATA, or ~/.cache/driftpeak)."""
+    """Put a data set into the data folder ($DRIFTPEAK_DATA, or ~/.cache/driftpeak on Linux)."""
     from driftpeak.data import DATA_SETS, fetch_data
 
-    path = fetch_data(name, source, overwrite=overwrite)
+    with busy("fetching"):
+        path = fetch_data(name, source, overwrite=overwrite)
     print(path)
     data = DATA_SETS[name]
     print(f"Please credit {data.publisher}. Licence: {data.licence}.", file=sys.stderr)

@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
+from driftpeak.cli.busy import busy
 from driftpeak.cli.options import Overwrite, Results, Seed, Trials, prepare_output
 from driftpeak.cli.printing import note, report
+from driftpeak.cli.programs import keep_programs
 
 DRIFT, STEPS, POINTS = 0.01, 300, 200
 
@@ -25,10 +27,12 @@ def demo(
     `auto`, which is told nothing, beside GP-UCB, which forgets nothing, and TV-GP-UCB, which is
     told how fast the function drifts.
     """
-    import driftpeak as dp
-    from driftpeak.plots import map_figure
-
     prepare_output(output, "demo", overwrite)
+    with busy("loading"):
+        keep_programs()
+        import driftpeak as dp
+        from driftpeak.plots import map_figure
+        from driftpeak.simulation.simulator import simulate, true_functions
     line = dp.Grid([0, 1], size=POINTS)
     prior = dp.Prior(line, dp.SE(lengthscale=0.15), noise_variance=0.01)
     world = dp.MarkovDrift(prior, drift=DRIFT)
@@ -41,8 +45,9 @@ def demo(
         "auto (told nothing)": dp.Auto(prior),
         "TV-GP-UCB (told the drift)": dp.TVGPUCB(prior, drift=DRIFT),
     }
-    runs = dp.simulate(policies, world, steps=STEPS, trials=trials, seed=seed)
-    values = dp.true_functions(world, steps=STEPS, trials=1, seed=seed)[0]
+    runs = simulate(policies, world, steps=STEPS, trials=trials, seed=seed)
+    with busy("looking at the first world"):
+        values = true_functions(world, steps=STEPS, trials=1, seed=seed)[0]
     first = runs.isel(trial=0)
     tracks = {
         f"{name}\nregret {float(first['regret'].sel(policy=name).mean()):.2f}": first["action"]

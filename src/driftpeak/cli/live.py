@@ -5,7 +5,7 @@ What is printed is JSON; warnings and mistakes go to the error output.
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from driftpeak.cli.busy import busy
+from driftpeak.cli.examples import examples
 from driftpeak.cli.options import Seed
+from driftpeak.cli.programs import keep_programs
 from driftpeak.errors import DriftpeakError, shown
 from driftpeak.files import check_regular, json_number
 
@@ -25,6 +28,7 @@ live_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Keep a real system at its moving peak, from any language: JSON in and out.",
+    epilog=examples("live ask kiln.jsonl", "live tell kiln.jsonl --id 1 --reward 3.2"),
 )
 MOST_TEXT = 10_000_000  # characters of a space
 MOST_HELD = 4_096  # the memory of a belief grows with the square
@@ -36,7 +40,12 @@ Time = Annotated[
 ]
 
 
-@live_app.command()
+@live_app.command(
+    epilog=examples(
+        "live create kiln.jsonl kiln --space space.json --maximize",
+        "live create shop.jsonl shop --space '{\"arms\": 3}' --minimize",
+    )
+)
 def create(
     store: Store,
     name: Annotated[str, typer.Argument(help="Of the study.")],
@@ -63,35 +72,37 @@ def create(
                 "--policy-file says the space, the direction and what is kept: leave out --space, "
                 "--maximize, --minimize and --capacity"
             )
-        from driftpeak.live.policy_file import read_policy
+        with busy("loading"):
+            keep_programs()
+            from driftpeak.live.policy_file import read_policy
 
-        stored = read_policy(policy_file)
-        _created(stored.optimizer(seed=seed, storage=store, name=name))
+            made = read_policy(policy_file).optimizer(seed=seed, storage=store, name=name)
+        _print({"name": made.name, "told": made.diagnostics().told})
         return
     if maximize == minimize:
         raise DriftpeakError("give --maximize or --minimize")
     if space is None:
         raise DriftpeakError("give --space, or --policy-file, which holds one")
     data = _json(_content(space), "--space")
-    from driftpeak.live import DriftingGP, Optimizer
-    from driftpeak.live.description import space_from_data
+    with busy("loading"):
+        keep_programs()
+        from driftpeak.live import DriftingGP, Optimizer
+        from driftpeak.live.description import space_from_data
 
-    optimizer = Optimizer(
-        space_from_data(data),
-        maximize=maximize,
-        policy=DriftingGP(capacity=512 if capacity is None else capacity),
-        seed=seed,
-        storage=store,
-        name=name,
-    )
-    _created(optimizer)
-
-
-def _created(optimizer: "Optimizer") -> None:
-    _print({"name": optimizer.name, "told": optimizer.diagnostics().told})
+        made = Optimizer(
+            space_from_data(data),
+            maximize=maximize,
+            policy=DriftingGP(capacity=512 if capacity is None else capacity),
+            seed=seed,
+            storage=store,
+            name=name,
+        )
+    _print({"name": made.name, "told": made.diagnostics().told})
 
 
-@live_app.command()
+@live_app.command(
+    epilog=examples("live ask kiln.jsonl", "live ask sqlite:///studies.db kiln --count 3")
+)
 def ask(
     store: Store,
     name: Name = None,
@@ -101,14 +112,19 @@ def ask(
     ] = None,
 ) -> None:
     """Where to sample next: id, time and parameters."""
-    optimizer, when = _load(store, name), _time(time)
-    if count is None:
-        _print(_suggestion(optimizer.ask(when)))
-    else:
-        _print([_suggestion(one) for one in optimizer.ask(when, count)])
+    when = _time(time)
+    with _study(store, name) as optimizer:
+        found = optimizer.ask(when, 1 if count is None else count)
+    shown = [_suggestion(one) for one in found]
+    _print(shown[0] if count is None else shown)
 
 
-@live_app.command()
+@live_app.command(
+    epilog=examples(
+        "live tell kiln.jsonl --id 1 --reward 3.2",
+        "live tell kiln.jsonl --parameters '{\"speed\": 4}' --reward 2.9",
+    )
+)
 def tell(
     store: Store,
     name: Name = None,
@@ -127,25 +143,30 @@ def tell(
     setting: Any = number if parameters is None else _json(parameters, "--parameters")
     if number is None and not isinstance(setting, dict):
         raise DriftpeakError(f"--parameters must be a JSON object; got {parameters}")
-    optimizer = _load(store, name)
-    optimizer.tell(setting, reward, _time(time))
-    _print({"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())})
+    when = _time(time)
+    with _study(store, name) as optimizer:
+        optimizer.tell(setting, reward, when)
+        counts = {"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())}
+    _print(counts)
 
 
-@live_app.command()
+@live_app.command(
+    epilog=examples("live best kiln.jsonl", "live best kiln.jsonl --time 2026-03-01T08:00")
+)
 def best(store: Store, name: Name = None, time: Time = None) -> None:
     """The estimated peak now, or at a time to come: parameters, mean and standard deviation."""
-    found = _load(store, name).best(_time(time))
+    when = _time(time)
+    with _study(store, name) as optimizer:
+        found = optimizer.best(when)
     _print({**_setting(found), "mean": found.mean, "deviation": found.deviation})
 
 
-@live_app.command()
+@live_app.command(epilog=examples("live show kiln.jsonl", "live show sqlite:///studies.db kiln"))
 def show(store: Store, name: Name = None) -> None:
     """The study: its space, what is pending, what is believed, how well rewards were foretold."""
-    optimizer = _load(store, name)
-    told, foretold = optimizer.history(), optimizer.calibration()
-    _print(
-        {
+    with _study(store, name) as optimizer:
+        told, foretold = optimizer.history(), optimizer.calibration()
+        content = {
             "name": optimizer.name,
             **{key: optimizer.describe()[key] for key in ("space", "maximize", "seed")},
             "pending": [_suggestion(one) for one in optimizer.pending()],
@@ -157,19 +178,23 @@ def show(store: Store, name: Name = None) -> None:
                 "coverage": foretold.coverage,
             },
         }
-    )
+    _print(content)
 
 
-@live_app.command()
+@live_app.command(
+    epilog=examples("live verify kiln.jsonl", "live verify sqlite:///studies.db kiln")
+)
 def verify(store: Store, name: Name = None) -> None:
     """Check all of a study against its checksums; nothing is changed."""
-    from driftpeak.live.storage import open_store
-    from driftpeak.live.storage import verify as check
+    with busy("reading the study"):
+        from driftpeak.live.storage import open_store
+        from driftpeak.live.storage import verify as check
 
-    _print(check(open_store(store, name)))
+        found = check(open_store(store, name))
+    _print(found)
 
 
-@live_app.command()
+@live_app.command(epilog=examples("live cancel kiln.jsonl --id 2", "live cancel kiln.jsonl --all"))
 def cancel(
     store: Store,
     name: Name = None,
@@ -179,14 +204,15 @@ def cancel(
     """Take a suggestion back that will never be told, or all."""
     if (number is None) == (not every):
         raise DriftpeakError("give --id of a suggestion, or --all")
-    optimizer = _load(store, name)
-    taken = [one.id for one in optimizer.pending()] if number is None else [number]
-    for one in taken:
-        optimizer.cancel(one)
-    _print({"cancelled": taken, "pending": len(optimizer.pending())})
+    with _study(store, name) as optimizer:
+        taken = [one.id for one in optimizer.pending()] if number is None else [number]
+        for one in taken:
+            optimizer.cancel(one)
+        left = len(optimizer.pending())
+    _print({"cancelled": taken, "pending": left})
 
 
-@live_app.command()
+@live_app.command(epilog=examples("live forget kiln.jsonl", "live forget kiln.jsonl --before 15"))
 def forget(
     store: Store,
     name: Name = None,
@@ -195,22 +221,31 @@ def forget(
     ] = None,
 ) -> None:
     """The system has changed: believe no longer what was observed. What was learned stays."""
-    optimizer = _load(store, name)
-    optimizer.forget(_time(before))
-    _print({"held": optimizer.diagnostics().held, "told": optimizer.diagnostics().told})
+    when = _time(before)
+    with _study(store, name) as optimizer:
+        optimizer.forget(when)
+        left = optimizer.diagnostics()
+    _print({"held": left.held, "told": left.told})
 
 
-@live_app.command()
+@live_app.command(epilog=examples("live reset kiln.jsonl", "live reset sqlite:///studies.db kiln"))
 def reset(store: Store, name: Name = None) -> None:
     """Start again from nothing; only the numbers of suggestions go on."""
-    optimizer = _load(store, name)
-    optimizer.reset()
-    _print({"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())})
+    with _study(store, name) as optimizer:
+        optimizer.reset()
+        counts = {"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())}
+    _print(counts)
 
 
-@live_app.command()
+@live_app.command(
+    epilog=examples(
+        "live export kiln.jsonl > rewards.json", "live export sqlite:///studies.db kiln"
+    )
+)
 def export(store: Store, name: Name = None) -> None:
     """The rewards told, oldest first, as JSON: the newest 10,000, and what was foretold of each."""
+    with _study(store, name) as optimizer:
+        told = optimizer.history()
     _print(
         [
             {
@@ -220,60 +255,53 @@ def export(store: Store, name: Name = None) -> None:
                 "reward": one.reward,
                 "expected": one.expected,
             }
-            for one in _load(store, name).history()
+            for one in told
         ]
     )
 
 
-@live_app.command()
+@live_app.command(
+    epilog=examples(
+        "live plot kiln.jsonl --output pictures",
+        "live plot sqlite:///studies.db kiln --output pictures",
+    )
+)
 def plot(
     store: Store,
     output: Annotated[Path, typer.Option(help="Directory for the pictures.")],
     name: Name = None,
 ) -> None:
     """Write track.png, belief.png and reward.png; print their paths."""
-    optimizer = _load(store, name)
-    from driftpeak.live.plots import belief_figure, reward_figure, track_figure
+    with _study(store, name) as optimizer:
+        from driftpeak.live.plots import belief_figure, reward_figure, track_figure
 
-    figures = {
-        "track": track_figure(optimizer),
-        "belief": belief_figure(optimizer),
-        "reward": reward_figure(optimizer),
-    }
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        for kind, figure in figures.items():
-            figure.savefig(output / f"{kind}.png", dpi=150)
-    except OSError as error:
-        raise DriftpeakError(f"cannot write into {output}: {error.strerror}") from None
+        figures = {
+            "track": track_figure(optimizer),
+            "belief": belief_figure(optimizer),
+            "reward": reward_figure(optimizer),
+        }
+        try:
+            output.mkdir(parents=True, exist_ok=True)
+            for kind, figure in figures.items():
+                figure.savefig(output / f"{kind}.png", dpi=150)
+        except OSError as error:
+            raise DriftpeakError(f"cannot write into {output}: {error.strerror}") from None
     _print([str(output / f"{kind}.png") for kind in figures])
 
 
-def _load(store: str, name: str | None) -> "Optimizer":
-    from driftpeak.live import Optimizer
-
-    with _reading() as progress:
-        return Optimizer.load(store, name, progress=progress)
-
-
 @contextmanager
-def _reading() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar while a long study is read, on the error output: what goes out is JSON."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
+def _study(store: str, name: str | None) -> "Iterator[Optimizer]":
+    """The study, loaded; what is done with it in the block may compile, which takes its time."""
+    with busy("loading") as say:
+        keep_programs()
+        from driftpeak.live import Optimizer
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        tasks: list[Any] = []
+        def read(done: int, total: int) -> None:
+            say(f"reading the study, {done:,} of {total:,} events")
 
-        def show(done: int, total: int) -> None:
-            if not tasks:
-                tasks.append(bar.add_task("reading the study", total=total))
-            bar.update(tasks[0], completed=done, total=total)
-
-        yield show
+        optimizer = Optimizer.load(store, name, progress=read)
+        say("computing")
+        yield optimizer
 
 
 def _content(given: str) -> str:

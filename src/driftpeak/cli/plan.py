@@ -4,15 +4,19 @@ import json
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from driftpeak.cli.bundles import bundled
+from driftpeak.cli.busy import busy
 from driftpeak.cli.options import Json
 from driftpeak.cli.printing import note
 from driftpeak.cli.reading import TableOptions
 from driftpeak.errors import DriftpeakError
+
+if TYPE_CHECKING:
+    from driftpeak.theory.planner import Plan
 
 
 @dataclass(frozen=True)
@@ -63,25 +67,42 @@ def plan(
     as_json: Json = False,
 ) -> None:
     """What theory and the tournament say before the first step: every policy, and which to take."""
-    from driftpeak.cli.plan_report import print_plan, summary
+    if problem.horizon is None and data is None:
+        raise DriftpeakError("give --horizon T, the number of steps, or --data FILE")
+    table = None
+    if data is not None:
+        with busy(f"reading {data.name}"):
+            from driftpeak.data import read_table
+
+            table = read_table(data, **asdict(reading))
+    with busy("loading"):
+        from driftpeak.cli.plan_report import print_plan, summary
+
+        result, estimated = _plan(problem, None if table is None else table.values, side_queries)
+    notes = (*(table.notes if table else ()), *estimated)
+    if as_json:
+        made_by = {"command": "plan", "driftpeak_version": version("driftpeak")}
+        print(json.dumps({**made_by, **summary(result), "notes": notes}, indent=2, allow_nan=False))
+        return
+    for text in notes:
+        note(text)
+    print_plan(result)
+
+
+def _plan(problem: Problem, values: Any, side_queries: int) -> "tuple[Plan, tuple[str, ...]]":
+    """The plan, and what was estimated for it from recorded rewards, if there are any."""
     from driftpeak.named.settings import make_kernel
-    from driftpeak.theory.planner import fill_in
-    from driftpeak.theory.planner import plan as make_plan
+    from driftpeak.theory.planner import fill_in, plan
     from driftpeak.theory.setting import Setting
 
     kernel = make_kernel(problem.kernel, problem.nu, lengthscale=1.0)
     horizon, variation, drift = problem.horizon, problem.variation, problem.drift
-    notes: tuple[str, ...] = ()
-    if data is not None:
-        from driftpeak.data import read_table
-
-        table = read_table(data, **asdict(reading))
+    estimated: tuple[str, ...] = ()
+    if values is not None:
         given = problem.rkhs_variation if variation is None else variation
-        horizon, found, drift, estimated = fill_in(table.values, horizon, given, drift)
+        horizon, found, drift, estimated = fill_in(values, horizon, given, drift)
         variation = found if given is None else variation
-        notes = (*table.notes, *estimated)
-    if horizon is None:
-        raise DriftpeakError("give --horizon T, the number of steps, or --data FILE")
+    assert horizon is not None  # it, or the data, were given
     setting = Setting(
         kernel,
         problem.dimension,
@@ -91,11 +112,4 @@ def plan(
         problem.exponent,
         rkhs_variation=problem.rkhs_variation,
     )
-    result = make_plan(setting, side_queries=side_queries)
-    if as_json:
-        made_by = {"command": "plan", "driftpeak_version": version("driftpeak")}
-        print(json.dumps({**made_by, **summary(result), "notes": notes}, indent=2, allow_nan=False))
-        return
-    for text in notes:
-        note(text)
-    print_plan(result)
+    return plan(setting, side_queries=side_queries), estimated

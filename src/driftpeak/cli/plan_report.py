@@ -2,12 +2,10 @@
 
 import dataclasses
 import math
-import os
-import sys
 
-from rich.console import Console
 from rich.table import Table
 
+from driftpeak.cli.printing import console
 from driftpeak.files import json_number
 from driftpeak.theory.bound import Bound
 from driftpeak.theory.measured import HORIZON, SOURCE
@@ -39,11 +37,11 @@ def summary(plan: Plan) -> dict[str, object]:
 def print_plan(plan: Plan) -> None:
     """Print the table, the lower bounds and the recommendation."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("policy", no_wrap=True)
-    table.add_column("parameters", no_wrap=True)
-    table.add_column("regret grows as")
-    for name in ("below T", "must know"):
-        table.add_column(name, min_width=7)
+    table.add_column("policy", overflow="fold")
+    table.add_column("parameters", overflow="fold")
+    table.add_column("regret grows as", overflow="fold")
+    for name in ("below\nT", "must\nknow"):
+        table.add_column(name, overflow="fold")
     table.add_column("played", justify="right", no_wrap=True)
     for advice in plan.policies:
         grows = f"{advice.rate}, {advice.remark}" if advice.rate else advice.remark
@@ -55,25 +53,20 @@ def print_plan(plan: Plan) -> None:
             ", ".join(advice.needs) or "nothing",
             "" if advice.measured is None else f"{advice.measured.share:.2f}",
         )
-    console = Console(highlight=False, width=_width())
-    console.print(table)
-    console.print(
+    out = console()
+    out.print(table)
+    out.print(
         "Growth: constants and logarithms left out. Below T: with the logarithms that the papers "
         "state, constants 1. Played: regret over that of random choice, at theory's parameters, in "
         f"the tournament, T = {HORIZON} ({SOURCE})."
     )
     for measure, bound in plan.lower.items():
         if bound.value is not None:
-            console.print(
+            out.print(
                 f"By the {measure}, no policy does better than order {bound.value:,.4g} "
                 f"({bound.source})."
             )
-    console.print(f"[bold]Take {plan.recommended}.[/bold] {plan.reason}")
-
-
-def _width() -> int | None:
-    """80 columns where the output is no terminal."""
-    return None if sys.stdout.isatty() or "COLUMNS" in os.environ else 80
+    out.print(f"[bold]Take {plan.recommended}.[/bold] {plan.reason}")
 
 
 def _row(advice: Advice) -> dict[str, object]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from driftpeak.cli.bundles import bundled
+from driftpeak.cli.busy import busy
 from driftpeak.cli.options import (
     MOST_TRIALS,
     Results,
@@ -16,8 +17,10 @@ from driftpeak.cli.options import (
     Trials,
 )
 from driftpeak.cli.printing import note, report
+from driftpeak.cli.programs import keep_programs
 from driftpeak.cli.reading import TableOptions
 from driftpeak.errors import DriftpeakError
+from driftpeak.named.lines import check_texts
 
 Policies = Annotated[
     list[str] | None,
@@ -84,18 +87,21 @@ def replay(
 
     The first rows give the empirical covariance and mean; the policies play the rest.
     """
-    from driftpeak.data import read_table
-    from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
-    from driftpeak.replay import replay as play
-
     kept.prepare("replay")
-    if save is not None:
-        from driftpeak.live.policy_file import check_policy_path
+    check_texts(policy or (), width)
+    with busy(f"reading {data.name}"):
+        from driftpeak.data import read_table
 
-        check_policy_path(save)
-    table = read_table(data, **asdict(reading))
+        table = read_table(data, **asdict(reading))
     for text in table.notes:
         note(text)
+    with busy("loading"):
+        keep_programs()
+        from driftpeak.live.policy_file import check_policy_path
+        from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
+        from driftpeak.replay import replay as play
+    if save is not None:
+        check_policy_path(save)
     texts = policy or (*DEFAULT_POLICIES, *HISTORIC)
     runs = play(
         table, texts, **asdict(training), **asdict(meaning), width=width, trials=trials, seed=seed
@@ -188,17 +194,25 @@ def compare(
 
     Without --policy: the policies of `replay`, with the memory that theory gives for the drift.
     """
-    import driftpeak as dp
-    from driftpeak.named.policies import make_policies
-    from driftpeak.named.settings import default_policies, make_environment, make_kernel, make_prior
-
     kept.prepare("compare")
-    kernel = make_kernel(world.kernel, world.nu, world.lengthscale)
-    prior = make_prior(kernel, world.dimension, world.size, world.noise_variance)
-    environment = make_environment(world.environment, prior, world.drift, steps)
-    texts = policy or default_policies(prior, world.drift, steps)
-    policies = make_policies(texts, prior, steps, width=width)
-    runs = dp.simulate(policies, environment, steps=steps, trials=trials, seed=seed, readings=True)
+    check_texts(policy or (), width)
+    with busy("loading"):
+        keep_programs()
+        from driftpeak.named.policies import make_policies
+        from driftpeak.named.settings import (
+            default_policies,
+            make_environment,
+            make_kernel,
+            make_prior,
+        )
+        from driftpeak.simulation.simulator import simulate
+
+        kernel = make_kernel(world.kernel, world.nu, world.lengthscale)
+        prior = make_prior(kernel, world.dimension, world.size, world.noise_variance)
+        environment = make_environment(world.environment, prior, world.drift, steps)
+        texts = policy or default_policies(prior, world.drift, steps)
+        policies = make_policies(texts, prior, steps, width=width)
+    runs = simulate(policies, environment, steps=steps, trials=trials, seed=seed, readings=True)
     settings = world.summary() | {"width": width, "policies": list(texts)}
     runs = runs.assign_attrs({key: str(value) for key, value in settings.items()})
     title = f"Environment {world.environment}, kernel {settings['kernel']}, {trials} trials"

@@ -4,19 +4,20 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from driftpeak.named.lines import Line, lines
+
 
 class CommandWithPolicies(TyperCommand):
-    """A command whose help lists policies and widths, which are loaded only then."""
+    """A command whose help lists policies and widths."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the usual help, then the tables."""
-        from driftpeak.named.policies import policy_lines, width_lines
-
         super().format_help(ctx, formatter)
-        for title, lines in (("Policies", policy_lines()), ("Widths", width_lines())):
-            with formatter.section(title):
-                rows = [
-                    (line.name, f"{line.summary} [{', '.join(line.parameters)}]".replace(" []", ""))
-                    for line in lines
-                ]
-                formatter.write_dl(rows)
+        for title in ("policies", "widths"):
+            with formatter.section(title.capitalize()):
+                formatter.write_dl([(line.name, _meaning(line)) for line in lines(title)])
+
+
+def _meaning(line: Line) -> str:
+    told = ", ".join(map(str, line.parameters))
+    return f"{line.summary} [{told}]" if told else line.summary

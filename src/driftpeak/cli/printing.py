@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
@@ -13,6 +14,7 @@ from driftpeak.files import json_number
 
 if TYPE_CHECKING:
     import xarray as xr
+    from rich.console import Console
 
     from driftpeak.experiments.experiment import Experiment
     from driftpeak.experiments.running.report import JudgedExperiment
@@ -138,12 +140,8 @@ def _plain(row: dict[str, float]) -> dict[str, Any]:
 
 
 def _print_table(results: "dict[str, PolicyResult]", table_data: bool, unit: str) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    title = f"regret in {unit}" if unit else None
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
-    table.add_column("policy", overflow="fold")
     optional = {"side queries": "side_queries", "restarts": "restarts"}
     columns = ["mean regret", "+- s.e.", "cumulative", "on best arm", *optional, "seconds"]
     unused = {
@@ -152,8 +150,17 @@ def _print_table(results: "dict[str, PolicyResult]", table_data: bool, unit: str
         if not any(getattr(row, field) for row in results.values())
     }
     shown = [name for name in columns if name not in unused]
+    title = f"regret in {unit}" if unit else None
+    table = Table(
+        box=None, pad_edge=False, header_style="bold", title=title, title_justify="left",
+        collapse_padding=not unused,
+    )  # fmt: skip
+    table.add_column("policy", overflow="fold")
     for name in shown:
-        table.add_column(name, justify="right")
+        # numbers stay whole: where room is short, names are folded
+        whole = name not in optional
+        heading = name.replace(" ", "\n", 1) if whole else name
+        table.add_column(heading, justify="right", no_wrap=whole, overflow="fold")
     for name, row in results.items():
         cells = {
             "mean regret": f"{row.mean_regret:.4g}",
@@ -165,12 +172,19 @@ def _print_table(results: "dict[str, PolicyResult]", table_data: bool, unit: str
             "seconds": f"{row.seconds:.2f}",
         }
         table.add_row(name, *(cells[column] for column in shown))
-    Console().print(table)
+    console().print(table)
+
+
+def console() -> "Console":
+    """Where tables go: as wide as the terminal, and of 80 columns where the output is none."""
+    from rich.console import Console
+
+    told = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(highlight=False, width=None if told else 80)
 
 
 def print_experiments(experiments: "Iterable[Experiment]") -> None:
     """The registry as a table."""
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -179,7 +193,7 @@ def print_experiments(experiments: "Iterable[Experiment]") -> None:
     for one in experiments:
         data = ", ".join(dict.fromkeys(case.data for case in one.cases if case.data))
         table.add_row(one.id, one.source, one.title, data)
-    Console().print(table)
+    console().print(table)
 
 
 def print_claims(judged: "JudgedExperiment") -> None:

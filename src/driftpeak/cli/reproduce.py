@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from driftpeak.cli.bundles import bundled
+from driftpeak.cli.busy import busy
 from driftpeak.cli.options import MOST_TRIALS, MOST_WORKERS, Results, Seed
 from driftpeak.cli.printing import note, print_claims, print_experiments
 from driftpeak.errors import DriftpeakError
@@ -85,9 +86,9 @@ def reproduce(
 
     A run that was interrupted is taken up again by the same command with the same --output.
     """
-    from driftpeak.experiments.running import registry
-    from driftpeak.experiments.running.reproduce import redraw
-
+    with busy("loading"):
+        from driftpeak.experiments.running import registry
+        from driftpeak.experiments.running.reproduce import redraw
     if show_list:
         print_experiments(registry.EXPERIMENTS.values())
         return

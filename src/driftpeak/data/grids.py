@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import xarray as xr
 
 from driftpeak.data.tables import RewardTable
 from driftpeak.errors import DriftpeakError
@@ -35,6 +34,8 @@ def read_grid(
         DriftpeakError: the file cannot be read or has no such variable, or fewer than two months or
             whole cells lie in the box.
     """
+    import xarray as xr  # half a second, which the list of data sets need not take
+
     path = Path(path)
     try:
         with path.open("rb") as file:

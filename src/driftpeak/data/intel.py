@@ -1,16 +1,19 @@
 """The Intel lab log: one line per reading, made into a table of one column per sensor."""
 
+import io
 import math
 import os
 from datetime import datetime, timedelta
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from driftpeak.data.reading.contents import text_of
 from driftpeak.data.reading.gaps import interpolated
 from driftpeak.data.tables import RewardTable
 from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = ("temperature", "humidity", "light", "voltage")
 
@@ -49,47 +52,60 @@ def read_intel_lab(
     bins = math.ceil(timedelta(days=days) / width)
     if bins < 2:
         raise DriftpeakError(f"{days} days of {minutes:g} minutes leave {bins} intervals; 2 needed")
-    field = 4 + COLUMNS.index(column)
-    sums: dict[int, np.ndarray] = {}
-    counts: dict[int, np.ndarray] = {}
-    short = outside = 0
-    for number, line in enumerate(text_of(path).splitlines(), start=1):
-        cells = line.split()
-        if len(cells) <= field:
-            short += bool(cells)
-            continue
-        try:
-            time = datetime.fromisoformat(f"{cells[0]}T{cells[1]}")
-            mote, value = int(cells[3]), float(cells[field])
-        except ValueError:
-            raise DriftpeakError(
-                f"{path}: line {number}: not a line of the log, which holds date, time, epoch, "
-                f"moteid, {', '.join(COLUMNS)}, separated by blanks"
-            ) from None
-        place = (time - first) // width
-        if not 0 <= place < bins:
-            continue
-        if not plausible[0] <= value <= plausible[1]:
-            outside += 1
-            continue
-        if mote not in sums:
-            sums[mote], counts[mote] = np.zeros(bins), np.zeros(bins)
-        sums[mote][place] += value
-        counts[mote][place] += 1
-    kept = [mote for mote in sorted(sums) if (counts[mote] > 0).mean() >= coverage]
-    if len(kept) < 2:
+    readings, short = _readings(path, column)
+    place = (readings["time"] - first) // width
+    readings = readings.assign(place=place)[(place >= 0) & (place < bins)]
+    believed = readings[readings["value"].between(*plausible)]
+    means = believed.groupby(["place", "mote"])["value"].mean().unstack().reindex(range(bins))
+    kept = means.loc[:, means.notna().mean() >= coverage]
+    if kept.shape[1] < 2:
         raise DriftpeakError(
-            f"{path}: {len(kept)} of {len(sums)} sensors report in {coverage:g} of the {bins} "
-            f"intervals from {start}; two are needed: choose other days or a smaller coverage"
+            f"{path}: {kept.shape[1]} of {means.shape[1]} sensors report in {coverage:g} of the "
+            f"{bins} intervals from {start}; two are needed: choose other days or a smaller "
+            "coverage"
         )
-    with np.errstate(invalid="ignore"):
-        values = np.stack([sums[mote] / counts[mote] for mote in kept], axis=1)
-    notes = [f"kept {len(kept)} of {len(sums)} sensors; lines cut short: {short}, "
-             f"values outside {plausible[0]:g} to {plausible[1]:g}: {outside}"]  # fmt: skip
-    arms = tuple(map(str, kept))
-    gaps = np.isnan(values)
+    notes = [f"kept {kept.shape[1]} of {means.shape[1]} sensors; lines cut short: {short}, "
+             f"values outside {plausible[0]:g} to {plausible[1]:g}: "
+             f"{len(readings) - len(believed)}"]  # fmt: skip
+    arms, values = tuple(str(mote) for mote in kept), kept.to_numpy()
+    gaps = kept.isna().to_numpy()
     if gaps.any():
         values, note = interpolated(path, values, arms, gaps)
         notes.append(note)
     times = tuple((first + place * width).isoformat(" ") for place in range(bins))
     return RewardTable(values, arms, times, "time", tuple(notes))
+
+
+def _readings(path: Path, column: str) -> "tuple[pd.DataFrame, int]":
+    """Time, mote and value of every line that holds the column, and how many are cut short."""
+    import pandas as pd
+
+    named = ["date", "clock", "epoch", "mote", *COLUMNS]
+    wanted = ["date", "clock", "mote", column]
+    try:
+        cells = pd.read_csv(
+            io.StringIO(text_of(path)), sep=r"\s+", header=None, names=named, index_col=False,
+            dtype=str, keep_default_na=False, skip_blank_lines=False,
+        )  # fmt: skip
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise DriftpeakError(f"{path}: is no log: {error}") from None
+    cells.index += 1
+    there = cells.fillna("") != ""
+    whole = there[column]
+    short = int((there["date"] & ~whole).sum())
+    cells = cells.loc[whole, wanted]
+    found = pd.DataFrame(
+        {
+            "time": pd.to_datetime(
+                cells["date"] + "T" + cells["clock"], format="ISO8601", errors="coerce"
+            ),
+            "mote": pd.to_numeric(cells["mote"], errors="coerce", downcast="integer"),
+            "value": pd.to_numeric(cells[column], errors="coerce"),
+        }
+    )
+    for line in found.index[found.isna().any(axis=1)]:
+        raise DriftpeakError(
+            f"{path}: line {line}: not a line of the log, which holds date, time, epoch, "
+            f"moteid, {', '.join(COLUMNS)}, separated by blanks"
+        )
+    return found, short

@@ -1,15 +1,17 @@
 """Monthly maps: one line per month and place, made into one column per place."""
 
-import csv
 import io
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from driftpeak.data.reading.cells import is_blank
 from driftpeak.data.reading.contents import text_of
 from driftpeak.data.tables import RewardTable
 from driftpeak.errors import DriftpeakError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PLACES = ("location", "region", "place", "station", "city")
 COORDINATES = (("lon", "lat"), ("longitude", "latitude"))
@@ -38,8 +40,8 @@ def read_monthly(
             two whole places.
     """
     path = Path(path)
-    reader = csv.DictReader(io.StringIO(text_of(path)))
-    header = list(reader.fieldnames or [])
+    cells = _cells(path)
+    header = list(cells)
     place = next((name for name in PLACES if name in header), None)
     if "month" not in header or place is None:
         raise DriftpeakError(
@@ -54,41 +56,60 @@ def read_monthly(
             f"{path}: no column of values is named {column!r}; there are: "
             f"{', '.join(choices) or 'none'}.{nearest(column, choices)}"
         )
-    axes = next((pair for pair in COORDINATES if set(pair) <= set(header)), None)
-    cells: dict[tuple[str, str], float] = {}
-    positions: dict[str, tuple[float, ...]] = {}
-    for row in reader:
-        month, name = row["month"] or "", row[place] or ""
-        if (since is not None and month < since) or (until is not None and month[:7] > until):
-            continue
-        if (month, name) in cells:
-            raise DriftpeakError(f"{path}: line {reader.line_num}: {name}, {month} occurs twice")
-        text = (row[column] or "").strip()
-        if not text or text.lower() == "nan":
-            continue
-        line = f"{path}: line {reader.line_num}"
-        cells[month, name] = _number(text, f"{line}, column {column!r}")
-        if axes is not None:
-            position = tuple(_number(row[axis], f"{line}, column {axis!r}") for axis in axes)
-            if positions.setdefault(name, position) != position:
-                raise DriftpeakError(f"{line}: {name} lies elsewhere than in the lines before")
-    months = sorted({month for month, _ in cells})
-    names = sorted({name for _, name in cells})
-    whole = [name for name in names if all((month, name) in cells for month in months)]
-    if len(whole) < 2 or len(months) < 2:
+    month = cells["month"]
+    cells = cells[(month >= (since or "")) & (month.str[:7] <= (until or "9999"))]
+    for line, row in cells[cells.duplicated(["month", place])].head(1).iterrows():
+        raise DriftpeakError(f"{path}: line {line}: {row[place]}, {row['month']} occurs twice")
+    cells = cells[~cells[column].map(is_blank)]
+    axes = next((list(pair) for pair in COORDINATES if set(pair) <= set(header)), [])
+    numbers = cells.assign(**{name: _numbers(path, cells[name]) for name in (column, *axes)})
+    where = numbers.groupby(place)[axes]
+    for line, name in cells[place][(numbers[axes] != where.transform("first")).any(axis=1)].items():
+        raise DriftpeakError(f"{path}: line {line}: {name} lies elsewhere than in the lines before")
+    wide = numbers.pivot(index="month", columns=place, values=column)
+    whole = wide.dropna(axis="columns")
+    if whole.shape[1] < 2 or len(whole) < 2:
         raise DriftpeakError(
-            f"{path}: {len(whole)} of {len(names)} places have all {len(months)} months; two are "
-            "needed: narrow the months with since and until"
+            f"{path}: {whole.shape[1]} of {wide.shape[1]} places have all {len(wide)} months; two "
+            "are needed: narrow the months with since and until"
         )
-    values = np.array([[cells[month, name] for name in whole] for month in months])
-    left = [name for name in names if name not in whole]
+    left = [name for name in wide if name not in whole]
     notes = (f"left out, for missing months: {', '.join(left)}",) if left else ()
-    where = np.array([positions[name] for name in whole]) if axes is not None else None
-    return RewardTable(values, tuple(whole), tuple(months), "month", notes, where)
+    positions = where.first().loc[whole.columns].to_numpy() if axes else None
+    return RewardTable(
+        whole.to_numpy(), tuple(whole.columns), tuple(whole.index), "month", notes, positions
+    )
 
 
-def _number(text: str | None, where: str) -> float:
+def _cells(path: Path) -> "pd.DataFrame":
+    """The file as text, each row under the number of its line."""
+    import pandas as pd
+
     try:
-        return float(text or "")
-    except ValueError:
-        raise DriftpeakError(f"{where}: {text!r} is not a number") from None
+        cells = pd.read_csv(
+            io.StringIO(text_of(path)), dtype=str, keep_default_na=False, skip_blank_lines=False
+        )
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()
+    except pd.errors.ParserError as error:
+        raise DriftpeakError(f"{path}: is no table: {error}") from None
+    if not isinstance(cells.index, pd.RangeIndex):  # pandas takes the first cells for names of rows
+        raise DriftpeakError(f"{path}: line 2 has more cells than line 1, which names the columns")
+    cells.index += 2
+    return cells.fillna("")[~(cells.fillna("") == "").all(axis=1)]
+
+
+def _numbers(path: Path, cells: "pd.Series[str]") -> "pd.Series[float]":
+    """The cells of a column as numbers.
+
+    Raises:
+        DriftpeakError: naming the first that is none.
+    """
+    import pandas as pd
+
+    found = pd.to_numeric(cells, errors="coerce").astype(float)
+    for line, cell in cells[found.isna()].items():
+        raise DriftpeakError(
+            f"{path}: line {line}, column {str(cells.name)!r}: {cell!r} is not a number"
+        )
+    return found

@@ -1,28 +1,22 @@
 """The data folder: where data sets lie, and how they get there, whole or not at all."""
 
-import hashlib
 import os
-import urllib.error
-import urllib.request
-from http.client import HTTPException
+import shutil
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from driftpeak.data.catalogue import DataSet, data_set
 from driftpeak.errors import DriftpeakError
-from driftpeak.files import new_file
+from driftpeak.files import cache_folder, new_file
 
 TIMEOUT = 20  # seconds without an answer
 BLOCK = 1 << 20
 
 
 def data_folder() -> Path:
-    """`$DRIFTPEAK_DATA`, else `$XDG_CACHE_HOME/driftpeak`, else `~/.cache/driftpeak`."""
+    """`$DRIFTPEAK_DATA`, else driftpeak's part of the user's cache folder, `~/.cache/driftpeak`."""
     own = os.environ.get("DRIFTPEAK_DATA")
-    if own:
-        return Path(own).expanduser()
-    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(cache).expanduser() / "driftpeak"
+    return Path(own).expanduser() if own else cache_folder()
 
 
 def data_path(name: str, folder: Path | None = None) -> Path:
@@ -94,70 +88,77 @@ def fetch_data(name: str, source: str | None = None, *, overwrite: bool = False)
     origin = source or data.address
     if origin is None:
         raise DriftpeakError(f"{name} cannot be downloaded by a program. {remedy(data)}")
-    checksum = data.sha256 if source is None else None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
     with new_file(path) as part:
-        with part.open("wb") as file:
-            digest = _copy(origin, file, data)
-        if checksum is not None and digest != checksum:
-            raise DriftpeakError(
-                f"{origin}: the checksum (SHA-256) is {digest}, not {checksum}: the download is "
-                "damaged or the publisher has replaced the file"
-            )
+        if "://" in origin:
+            _download(origin, part, data, data.sha256 if source is None else None)
+        else:
+            _copy(Path(origin).expanduser(), part, data)
+        if part.stat().st_size == 0:
+            raise DriftpeakError(f"{origin}: the file is empty")
     return path
 
 
-def _copy(origin: str, file: IO[bytes], data: DataSet) -> str:
-    """Copy everything and return its SHA-256; reading errors are told, writing errors raised."""
-    digest = hashlib.sha256()
-    read = 0
+def _download(address: str, part: Path, data: DataSet, checksum: str | None) -> None:
+    import pooch  # with requests a quarter of a second
+    from requests.exceptions import (
+        ChunkedEncodingError,
+        ConnectionError,
+        HTTPError,
+        RequestException,
+    )
+
+    if not address.startswith(("http://", "https://")):
+        raise _unreadable(address, "only http and https addresses, or a file", data)
+    pooch.get_logger().setLevel("WARNING")
+    # as it is stored: what is compressed stays so
+    as_stored = {"Accept-Encoding": "identity"}
+    loader = pooch.HTTPDownloader(chunk_size=BLOCK, timeout=TIMEOUT, headers=as_stored)
     try:
-        source, expected = _open(origin)
-    except (OSError, HTTPException, ValueError) as error:
-        raise DriftpeakError(_unreadable(origin, error, data)) from None
-    with source:
-        while True:
-            try:
-                block = source.read(BLOCK)
-            except (OSError, HTTPException) as error:
-                raise DriftpeakError(_unreadable(origin, error, data)) from None
-            if not block:
-                break
-            file.write(block)
-            digest.update(block)
-            read += len(block)
-    if read == 0:
-        raise DriftpeakError(f"{origin}: the file is empty")
-    if expected is not None and read != expected:
+        pooch.retrieve(address, checksum, fname=part.name, path=part.parent, downloader=loader)
+    except HTTPError as error:
+        answer = error.response
+        assert answer is not None  # it is what the error is about
+        why = f"the server answers {answer.status_code} {answer.reason}"
+        raise _unreadable(address, why, data) from None
+    except ConnectionError as error:
+        raise _unreadable(address, f"no connection ({_reason(error)})", data) from None
+    except ChunkedEncodingError as error:
+        why = f"the download was cut short ({_reason(error)}); try again"
+        raise _unreadable(address, why, data) from None
+    except RequestException as error:
+        raise _unreadable(address, _reason(error), data) from None
+    except ValueError:
         raise DriftpeakError(
-            f"{origin}: the download was cut short, {read} of {expected} bytes; try again"
-        )
-    return digest.hexdigest()
+            f"{address}: the checksum (SHA-256) is not {checksum}: the download is damaged or the "
+            "publisher has replaced the file"
+        ) from None
 
 
-def _open(origin: str) -> tuple[Any, int | None]:
-    """Something to read from, and how much there is, if that is known."""
-    if origin.startswith(("http://", "https://")):
-        response = urllib.request.urlopen(origin, timeout=TIMEOUT)
-        length = response.headers.get("Content-Length")
-        return response, int(length) if length else None
-    if "://" in origin:
-        raise ValueError("only http and https addresses, or a file")
-    return Path(origin).expanduser().open("rb"), None
+def _copy(source: Path, part: Path, data: DataSet) -> None:
+    try:
+        file = source.open("rb")
+    except (OSError, ValueError) as error:  # ValueError: NUL in a path
+        why = str(getattr(error, "strerror", None) or error)
+        raise _unreadable(str(source), why, data) from None
+    with file, part.open("wb") as target:
+        shutil.copyfileobj(file, target, BLOCK)
 
 
-def _unreadable(origin: str, error: Exception, data: DataSet) -> str:
-    if isinstance(error, urllib.error.HTTPError):
-        why = f"the server answers {error.code} {error.reason}"
-    elif isinstance(error, urllib.error.URLError):
-        why = f"no connection ({getattr(error.reason, 'strerror', None) or error.reason})"
-    else:
-        why = str(getattr(error, "strerror", None) or error) or type(error).__name__
-    by_hand = f"driftpeak data fetch {data.name} --from FILE"
-    return (
+def _reason(error: Exception) -> str:
+    """The innermost of the errors that this one is made of, in its own words."""
+    inner: Any = error
+    while inner.args and isinstance(inner.args[0], Exception):
+        inner = inner.args[0]
+    inner = getattr(inner, "reason", None) or inner
+    return str(getattr(inner, "strerror", None) or inner).rpartition(": ")[2]
+
+
+def _unreadable(origin: str, why: str, data: DataSet) -> DriftpeakError:
+    return DriftpeakError(
         f"{origin} cannot be read: {why}. The file wanted is {data.file}, from {data.page} "
-        f"({data.format}); once you have it: {by_hand}"
+        f"({data.format}); once you have it: driftpeak data fetch {data.name} --from FILE"
     )

@@ -8,6 +8,7 @@ compact, so its RKHS norm over \(R^d\) is finite even for SE:
 """
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -24,12 +25,23 @@ from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positiv
 from driftpeak.kernels import SE, Kernel, Matern, Scaled
 from driftpeak.priors import Prior
 
-NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(400)
-RADII = (NODES + 1) / 2  # of frequencies in the unit ball
-RADIAL_WEIGHTS = NODE_WEIGHTS / 2
-LOG_SPECTRUM = -1 / (1 - RADII**2)
-SPECTRUM = np.exp(LOG_SPECTRUM)
 LARGEST = 1_000_000  # cells times points
+
+
+class Quadrature(NamedTuple):
+    """Radii of frequencies in the unit ball, their weights, and the bump's spectrum there."""
+
+    radii: Vector
+    weights: Vector
+    log_spectrum: Vector
+
+
+@cache
+def quadrature() -> Quadrature:
+    """400 nodes of Gauss and Legendre; an eigenvalue problem, of up to a second."""
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    radii = (nodes + 1) / 2
+    return Quadrature(radii, weights / 2, -1 / (1 - radii**2))
 
 
 class BumpState(NamedTuple):
@@ -145,8 +157,9 @@ def bump(radius: Vector, dimension: int) -> Vector:
     v = dimension / 2 - 1
     at_zero = 0.5**v / special.gamma(v + 1)  # the limit of J_v(z) z^-v
     total = np.zeros_like(radius)
-    weights = RADIAL_WEIGHTS * SPECTRUM * RADII ** (dimension - 1)
-    for rho, weight in zip(RADII, weights, strict=True):
+    radii, radial, log_spectrum = quadrature()
+    weights = radial * np.exp(log_spectrum) * radii ** (dimension - 1)
+    for rho, weight in zip(radii, weights, strict=True):
         z = 2 * np.pi * radius * rho
         away = np.maximum(z, 1e-6)
         total += weight * np.where(z > 1e-6, special.jv(v, away) * away**-v, at_zero)
@@ -169,10 +182,11 @@ def log_unit_bump_norm(kernel: Kernel, scale: float, dimension: int) -> float:
         DriftpeakError: a kernel that is neither SE nor Matern, or has several lengthscales.
     """
     surface = 2 * math.pi ** (dimension / 2) / math.gamma(dimension / 2)
-    shell = surface * RADIAL_WEIGHTS * RADII ** (dimension - 1)
-    density = log_spectral_density(kernel, RADII / scale, dimension)
-    integral = float(special.logsumexp(np.log(shell) + 2 * LOG_SPECTRUM - density))
-    centre = math.log(float((shell * SPECTRUM).sum()))
+    radii, radial, log_spectrum = quadrature()
+    shell = surface * radial * radii ** (dimension - 1)
+    density = log_spectral_density(kernel, radii / scale, dimension)
+    integral = float(special.logsumexp(np.log(shell) + 2 * log_spectrum - density))
+    centre = math.log(float((shell * np.exp(log_spectrum)).sum()))
     return (integral + dimension * math.log(scale)) / 2 - centre
 
 

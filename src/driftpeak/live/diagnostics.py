@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from driftpeak.live.suggestion import Observation
 
@@ -82,6 +81,8 @@ def diagnostics(report: dict[str, Any], pending: int) -> Diagnostics:
 
 def calibration(history: Sequence[Observation]) -> Calibration:
     """How well the rewards of a history were foretold."""
+    from scipy.special import ndtri  # here, and below: an ask need not wait for it
+
     foretold = [one for one in history if one.expected is not None]
     rewards = np.array([one.reward for one in foretold])
     means, deviations = np.array([one.expected for one in foretold]).reshape(-1, 2).T
@@ -98,4 +99,6 @@ def calibration(history: Sequence[Observation]) -> Calibration:
 
 def uniform(errors: np.ndarray) -> np.ndarray:
     """Where each reward fell in its predictive distribution: uniform on [0, 1] if calibrated."""
+    from scipy.special import ndtr
+
     return ndtr(errors)

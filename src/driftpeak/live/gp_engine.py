@@ -4,7 +4,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from scipy.special import softmax
 
 from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError, at_least_integer, shown
@@ -114,7 +113,8 @@ class GPEngine(Engine):
             self.models = {name: self._model(name, found[name]) for name in self.motions}
             densities = np.array([found[name]["log_density"] for name in self.motions])
         evidence = densities + np.log([PRIOR[name] for name in self.motions])
-        self.probabilities = softmax(evidence)
+        odds = np.exp(evidence - evidence.max())
+        self.probabilities = odds / odds.sum()
         self.motion = self.motions[int(np.argmax(evidence))]
         self.model = self.models[self.motion]
         self._refactor()

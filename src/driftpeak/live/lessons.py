@@ -33,7 +33,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from scipy.optimize import minimize
 
 from driftpeak._types import AnyArray, Scalar, Vector
 from driftpeak.errors import DriftpeakError, at_least_integer, shown, stored_number
@@ -178,6 +177,8 @@ def most_probable(
     for all kinds. At most 12 evaluations of the likelihood and its gradient: the next call goes on
     from here.
     """
+    from scipy.optimize import minimize  # here: an ask learns nothing, and need not wait for it
+
     problem = Problem(places, rewards, start.categorical, pace, start.motion)
     bounds = [(np.log(one.low), np.log(one.high)) for one in ranges(len(start.lengthscale))]
     bounds.append((-LEVEL, LEVEL))

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -22,16 +22,19 @@ from driftpeak.live.diagnostics import Calibration, Diagnostics, calibration, di
 from driftpeak.live.engine import Engine, Peak
 from driftpeak.live.event_sourced import EventSourced, computing
 from driftpeak.live.events import Event
+from driftpeak.live.frame import history_frame
 from driftpeak.live.gp_engine import DriftingGP, GPEngine
 from driftpeak.live.policy_data import policy_from_data, policy_to_data
-from driftpeak.live.policy_engine import PolicyEngine
 from driftpeak.live.sharing import Shared, changing, looking
 from driftpeak.live.space import ParameterValues
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.storage.study import Progress, missing
 from driftpeak.live.suggestion import EstimatedPeak, Observation, Suggestion
-from driftpeak.policies import Policy
-from driftpeak.policies.belief_policy import BeliefPolicy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from driftpeak.policies import Policy
 
 LARGEST_SEED = 2**63 - 1  # that JAX takes
 SURPRISE = 1_000.0  # deviations from what a policy with stated noise expects, worth a warning
@@ -73,7 +76,7 @@ class Optimizer(Shared, EventSourced):
         space: Space,
         *,
         maximize: bool,
-        policy: Policy | DriftingGP | None = None,
+        policy: "Policy | DriftingGP | None" = None,
         seed: int = 0,
         horizon: int = 100_000,
         storage: Storage | None = None,
@@ -105,7 +108,7 @@ class Optimizer(Shared, EventSourced):
         storage: Storage,
         name: str | None = None,
         *,
-        policy: Policy | DriftingGP | None = None,
+        policy: "Policy | DriftingGP | None" = None,
         progress: Progress | None = None,
     ) -> "Optimizer":
         """Go on with a study that is kept in a storage.
@@ -154,6 +157,9 @@ class Optimizer(Shared, EventSourced):
         with computing():
             if isinstance(policy, DriftingGP):
                 return GPEngine(policy, self.coding, seed=self.seed)
+            from driftpeak.live.policy_engine import PolicyEngine  # with the worlds of `simulate`
+            from driftpeak.policies import Policy
+
             if not isinstance(policy, Policy):
                 raise DriftpeakError(
                     f"policy must be a DriftingGP or a policy of driftpeak; got {shown(policy)}"
@@ -265,8 +271,12 @@ class Optimizer(Shared, EventSourced):
             self._commit(happened.Learned(self._lesson[1]))
 
     def _warn_of_surprise(self, reward: float, mean: float, deviation: float) -> None:
+        if isinstance(self.policy, DriftingGP):
+            return  # it learns how far off a reward may be
+        from driftpeak.policies.belief_policy import BeliefPolicy
+
         if not isinstance(self.policy, BeliefPolicy):
-            return  # others learn how far off a reward may be
+            return  # nor have others a stated noise
         if abs(reward / deviation - mean / deviation) > SURPRISE:
             warnings.warn(
                 f"a reward of {reward:g} is more than {SURPRISE:,.0f} deviations from what the "
@@ -358,6 +368,23 @@ class Optimizer(Shared, EventSourced):
     def history(self) -> list[Observation]:
         """The rewards told, in the order of telling; the newest 10,000."""
         return list(self._ledger.history)
+
+    @looking
+    def to_dataframe(self) -> "pd.DataFrame":
+        """The history as a tidy table of pandas, and what is pending below it.
+
+        A row for each of the newest 10,000 rewards told, in the order of telling, then one for each
+        suggestion that is out and not yet told.
+
+        Returns:
+            With the columns `suggestion` (its number; missing if nobody had asked), `status` (told
+            or pending), `time` (integers for steps, floats for other numbers, or dates, in UTC if
+            they have a zone), one for each parameter (floats, integers or categories; a parameter
+            called as one of these columns is in `parameter_NAME`), `reward`, and `expected` and
+            `expected_deviation`, mean and standard deviation, noise included, foretold just before
+            a reward. Numbers that do not exist are NaN.
+        """
+        return history_frame(self.coding, self.history(), self.pending())
 
     @looking
     def pending(self) -> list[Suggestion]:

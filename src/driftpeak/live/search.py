@@ -5,6 +5,7 @@ whose mean is highest; the best are improved by gradient ascent, and whatever is
 categorical is moved to the nearest value there is before it is judged.
 """
 
+from importlib.metadata import version
 from typing import NamedTuple
 
 import jax
@@ -16,6 +17,7 @@ from driftpeak._types import AnyArray, Scalar, Vector
 from driftpeak.beliefs import Posterior
 from driftpeak.live.coding import Coding
 from driftpeak.live.gp import Imagined, Known, Model, mean, posterior
+from driftpeak.numerics import kept
 from driftpeak.widths import Width
 
 SOBOL = 256
@@ -52,9 +54,14 @@ class Searcher:
 
     def __init__(self, coding: Coding, seed: int) -> None:
         self.coding, self.seed = coding, seed
-        from scipy.stats import qmc  # takes as long to import as all else together
-
-        self.sequence = qmc.Sobol(coding.dimension, rng=np.random.default_rng(seed)).random(SOBOL)
+        if coding.pool is not None:
+            return  # all candidates are known
+        name = f"sobol-{SOBOL}-{coding.dimension}-{seed}-scipy-{version('scipy')}"
+        content = kept.read(name)
+        if content is None:
+            content = _sobol(coding.dimension, seed).tobytes()
+            kept.write(name, content)
+        self.sequence = np.frombuffer(content).reshape(SOBOL, coding.dimension)
 
     def first(self, number: int) -> Vector:
         """The row of suggestion `number` before there is anything to go by: spread evenly."""
@@ -72,6 +79,13 @@ class Searcher:
         moved = generator.uniform(size=shape) < max(0.3, 1.5 / shape[1])
         steps = np.where(moved, 0.3 * generator.normal(size=shape), 0.0)
         return Trials(self.coding.spread(everywhere), steps)
+
+
+def _sobol(dimension: int, seed: int) -> Vector:
+    """The first points of a scrambled Sobol sequence, shape `(SOBOL, dimension)`."""
+    from scipy.stats import qmc  # takes as long to import as all else together
+
+    return qmc.Sobol(dimension, rng=np.random.default_rng(seed)).random(SOBOL)
 
 
 @jax.jit

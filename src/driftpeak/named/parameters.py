@@ -35,6 +35,8 @@ class Parameter:
     def __str__(self) -> str:
         if self.default is None:
             return self.name
+        if isinstance(self.default, bool):
+            return f"{self.name}={str(self.default).lower()}"  # as `convert` reads it
         value = f"{self.default:g}" if isinstance(self.default, float) else self.default
         return f"{self.name}={value}"
 

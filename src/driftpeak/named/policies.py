@@ -4,13 +4,14 @@
 those of the constructors' own signatures (`driftpeak.named.parameters`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, get_type_hints
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_type_hints
 
 from driftpeak import widths
-from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.errors import DriftpeakError
 from driftpeak.history import Learned
 from driftpeak.learning.cross_validation import CANDIDATES
+from driftpeak.named.lines import Line, known_name
 from driftpeak.named.parameters import Parameter, parameters, split, summary
 from driftpeak.policies import (
     ABO,
@@ -130,25 +131,18 @@ def memory_parameter(name: str) -> str | None:
     return next((key for key in policy_parameters(name) if key in CANDIDATES), None)
 
 
-class Line(NamedTuple):
-    """A line of the tables of policies and widths."""
-
-    name: str
-    parameters: tuple[str, ...]
-    summary: str
-
-
-def policy_lines() -> Iterator[Line]:
-    """All policies, as the command line's help and the docs list them."""
-    for name, make in (POLICIES | HISTORIC).items():
-        given = policy_parameters(name).values()
-        yield Line(name, tuple(str(one) for one in given), summary(make))
-
-
-def width_lines() -> Iterator[Line]:
-    """All widths, likewise."""
-    for name, make in WIDTHS.items():
-        yield Line(name, tuple(map(str, _width_parameters(make).values())), summary(make))
+def tables() -> dict[str, list[Line]]:
+    """All policies and widths, as the command line's help and the docs list them."""
+    return {
+        "policies": [
+            Line(name, tuple(policy_parameters(name).values()), summary(make))
+            for name, make in (POLICIES | HISTORIC).items()
+        ],
+        "widths": [
+            Line(name, tuple(_width_parameters(make).values()), summary(make))
+            for name, make in WIDTHS.items()
+        ],
+    }
 
 
 def make_policies(
@@ -200,7 +194,7 @@ def make_policy(
     Raises:
         DriftpeakError: as for `make_policies`, or a policy that needs a horizon and has none.
     """
-    name = _known("policy", text, POLICIES | HISTORIC)
+    name = known_name("policy", text, POLICIES | HISTORIC)
     known = policy_parameters(name)
     given = split(text, known)
     if name in HISTORIC:
@@ -227,7 +221,7 @@ def make_width(text: str, prior: Prior, steps: int) -> Width:
     Raises:
         DriftpeakError: as for `make_policies`.
     """
-    make = WIDTHS[_known("width", text, WIDTHS)]
+    make = WIDTHS[known_name("width", text, WIDTHS)]
     given = split(text, _width_parameters(make))
     run = {"points": len(prior), "noise_variance": prior.noise_variance, "horizon": steps}
     known = parameters(make, {})
@@ -241,15 +235,6 @@ def _width_parameters(make: type[Width]) -> dict[str, Parameter]:
     """What a width can be told beside what the run knows."""
     known = ("points", "noise_variance", "horizon")
     return {key: one for key, one in parameters(make, {}).items() if key not in known}
-
-
-def _known(what: str, text: str, names: Mapping[str, Any]) -> str:
-    name = text.partition(":")[0]
-    if name not in names:
-        raise DriftpeakError(
-            f"unknown {what} {name!r}; known: {', '.join(names)}." + nearest(name, list(names))
-        )
-    return name
 
 
 def _is_belief(make: Callable[..., Any]) -> bool:

@@ -5,13 +5,12 @@ An interval of T' steps is cut into batches of \(N_j = \min(\lceil\sqrt{T' N_{j-
 """
 
 import math
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
@@ -22,6 +21,9 @@ from driftpeak.policies.batch_elimination import BatchElimination, BatchOptions
 from driftpeak.policies.planned import check_horizon, check_period, default_period
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.priors import Prior
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 FEATURE_SHARE = 1e-3
 """Features are exact to this share of the noise variance, unless others are given."""
@@ -119,7 +121,7 @@ class PhasedElimination(BatchElimination[EliminationState]):
         )
 
     @double_precision
-    def surviving_sets(self, actions: Any, rewards: Any) -> xr.DataArray:
+    def surviving_sets(self, actions: Any, rewards: Any) -> "xr.DataArray":
         """Who was left after every finished batch of a recorded trial.
 
         Arguments:
@@ -132,6 +134,8 @@ class PhasedElimination(BatchElimination[EliminationState]):
         Raises:
             DriftpeakError: no or more steps than the horizon, or arrays of different lengths.
         """
+        import xarray as xr  # with pandas half a second, which other users need not pay
+
         actions, rewards = np.asarray(actions), np.asarray(rewards, dtype=float)
         if actions.ndim != 1 or actions.shape != rewards.shape or len(actions) == 0:
             raise DriftpeakError(

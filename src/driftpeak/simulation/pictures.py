@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
-from scipy import stats
 
 from driftpeak.plots import BAND, looks, new_figure, tidy, time_axis, with_unit, write_dates
-from driftpeak.simulation.samples import standard_error
+from driftpeak.simulation.samples import half_interval, standard_error
 from driftpeak.simulation.verdict import LEVEL, verdict
 
 MOST_CURVES = 8
@@ -118,18 +117,17 @@ def ranking_figure(runs: xr.Dataset, *, title: str = "", independent_trials: boo
     mean = {name: float(runs["regret"].sel(policy=name).mean()) for name in names}
     order = sorted(names, key=lambda name: mean[name])[::-1]
     judged = verdict(runs, independent_trials=independent_trials) if _real(runs) else None
-    look, unit, samples = looks(names), _unit(runs), 0 if judged is None else judged.samples
+    look, unit, barred = looks(names), _unit(runs), False
     figure = new_figure(8.6, 1.4 + 0.3 * len(order))
     axes = figure.subplots()
-    reach = float(stats.t.ppf(1 - LEVEL / 2, samples - 1)) if samples > 1 else 0.0
     asked = runs["side_queries"].sum("step").mean("trial")
     labels = []
     for height, name in enumerate(order):
         regret = runs["regret"].sel(policy=name).values
         colour = look[name].colour
-        error = (
-            reach * standard_error(regret, independent_trials=independent_trials) if reach else 0
-        )
+        error = half_interval(regret, independent_trials=independent_trials, level=LEVEL)
+        barred = barred or error == error
+        error = np.nan_to_num(error)
         low, high = max(0.0, mean[name] - error), mean[name] + error
         axes.plot([low, high], [height, height], color=colour, linewidth=2.0, alpha=0.7)
         real = judged is not None and (name == judged.best or name in judged.others)
@@ -175,7 +173,7 @@ def ranking_figure(runs: xr.Dataset, *, title: str = "", independent_trials: boo
         loc="outside lower center",
         ncols=3,
         frameon=False,
-        title=bars if reach else None,
+        title=bars if barred else None,
     )
     figure.suptitle(title, fontsize=11)
     return figure

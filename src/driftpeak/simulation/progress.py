@@ -1,18 +1,42 @@
 """A progress bar on the error output, or nothing when nobody is looking."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-Advance = Callable[[str], None]
-"""Called when one more piece of work, here named, is done."""
+
+class Progress:
+    """How far a piece of work has come, and what it is at; told to rich's bar, if there is one."""
+
+    def __init__(self, title: str, bar: Any = None) -> None:
+        self._title, self._bar = title, bar
+        self._task = None if bar is None else bar.add_task(title, total=None)
+
+    def expect(self, total: int) -> None:
+        """There are so many parts to do."""
+        if self._bar is not None:
+            self._bar.update(self._task, total=total)
+
+    def now(self, what: str) -> None:
+        """This is being done."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=f"{self._title}: {what}")
+
+    def done(self) -> None:
+        """One more part is done."""
+        if self._bar is not None:
+            self._bar.advance(self._task)
 
 
 @contextmanager
-def progress_bar(title: str, total: int, *, show: bool | None = None) -> Iterator[Advance]:
-    """Show a bar of `total` pieces of work; by default only if the error output is a terminal."""
+def progress_bar(title: str, *, show: bool | None = None) -> Iterator[Progress]:
+    """Show a bar; by default only if the error output is a terminal.
+
+    It moves to and fro until it is told how much there is to do.
+    """
     if not (sys.stderr.isatty() if show is None else show):
-        yield lambda _: None
+        yield Progress(title)
         return
     # imported here: rich costs a tenth of a second that importing driftpeak need not pay
     from rich.console import Console
@@ -28,9 +52,4 @@ def progress_bar(title: str, total: int, *, show: bool | None = None) -> Iterato
     )
     console = Console(stderr=True)
     with Bar(*columns, console=console, transient=console.is_terminal) as bar:
-        task = bar.add_task(title, total=total)
-
-        def advance(what: str) -> None:
-            bar.update(task, advance=1, description=f"{title} {what}")
-
-        yield advance
+        yield Progress(title, bar)

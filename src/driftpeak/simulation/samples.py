@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -32,3 +33,16 @@ def standard_error(values: Array, *, independent_trials: bool) -> float:
     if len(samples) < 2:
         return float("nan")
     return float(samples.std(ddof=1) / len(samples) ** 0.5)
+
+
+def half_interval(values: Array, *, independent_trials: bool, level: float = 0.05) -> float:
+    """How far a confidence interval reaches on either side of the mean of `values`.
+
+    Student's t over the samples of `values`, shape `(trial, step)`; it misses the true mean with
+    probability `level`. NaN where there is only one sample.
+    """
+    samples = by_sample(values, independent_trials=independent_trials)
+    if len(samples) < 2:
+        return float("nan")
+    error = standard_error(values, independent_trials=independent_trials)
+    return float(stats.t.ppf(1 - level / 2, len(samples) - 1)) * error

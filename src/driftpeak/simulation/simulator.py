@@ -30,7 +30,7 @@ from driftpeak.simulation.programs import (
     refresh,
     start,
 )
-from driftpeak.simulation.progress import Advance, progress_bar
+from driftpeak.simulation.progress import Progress, progress_bar
 from driftpeak.simulation.record import Record
 from driftpeak.times import Times, TimesLike, check_times, median_step
 
@@ -106,26 +106,27 @@ def simulate(
     trials = at_least_integer("trials", trials, 1)
     first_trial = at_least_integer("first_trial", first_trial, 0)
     seed = at_least_integer("seed", seed, 0)
-    world = _to_device(environment.prepare(times))
-    players = {name: _to_device(policy.prepare(times)) for name, policy in policies.items()}
-    points = _check_points(world, players)
-    plan = _plan(world, players, points, len(times), trials, memory_budget)
-    foresight = [player.foresight for player in players.values()]
-    record = Record(
-        list(policies),
-        foresight,
-        trials,
-        len(times),
-        first_trial=first_trial,
-        points=points if predictions else None,
-        readings=[player.readings for player in players.values()] if readings else None,
-        forecast=points if forecast else None,
-    )
-    wanted = playing(predictions=predictions, readings=readings)
-    work = plan.groups * plan.blocks * len(players)
-    with single_threaded_lapack(), progress_bar("simulating", work, show=progress) as done:
-        for group in range(plan.groups):
-            _play_group(world, players, times, seed, plan, group, record, done, wanted)
+    with progress_bar("simulating", show=progress) as bar:
+        bar.now("preparing")
+        world = _to_device(environment.prepare(times))
+        players = {name: _to_device(policy.prepare(times)) for name, policy in policies.items()}
+        points = _check_points(world, players)
+        plan = _plan(world, players, points, len(times), trials, memory_budget)
+        record = Record(
+            list(policies),
+            [player.foresight for player in players.values()],
+            trials,
+            len(times),
+            first_trial=first_trial,
+            points=points if predictions else None,
+            readings=[player.readings for player in players.values()] if readings else None,
+            forecast=points if forecast else None,
+        )
+        wanted = playing(predictions=predictions, readings=readings)
+        bar.expect(plan.groups * plan.blocks * len(players))
+        with single_threaded_lapack():
+            for group in range(plan.groups):
+                _play_group(world, players, times, seed, plan, group, record, bar, wanted)
     for index, (name, policy) in enumerate(policies.items()):
         _warn_of_contradictions(
             name, policy, record.steps["action"][index], record.steps["reward"][index]
@@ -217,7 +218,7 @@ def _play_group(
     plan: _Plan,
     group: int,
     record: Record,
-    done: Advance,
+    bar: Progress,
     wanted: Callable[..., Played],
 ) -> None:
     """Play all steps of one group of trials, every policy in turn on each block of steps."""
@@ -254,7 +255,9 @@ def _play_group(
         steps = Block(values, best, clock_times, jnp.asarray(numbers_here))
         for index, (name, player) in enumerate(players.items()):
             arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
+            bar.now(f"compiling {name}")  # if it is new; at once if not
             program, compile_seconds = compiled(wanted, arguments)
+            bar.now(name)
             started = clock.perf_counter()
             played = jax.block_until_ready(program(*arguments))
             last = min(int(numbers_here[-1]) + 1, len(times))
@@ -265,7 +268,7 @@ def _play_group(
                 states[name] = jax.block_until_ready(refresh(states[name], player))
             seconds = clock.perf_counter() - started
             record.write(index, trials, numbers_here, played, seconds, compile_seconds)
-            done(name)
+            bar.done()
     if record.forecasts is not None:
         after = times[-1] + median_step(times)
         for index, (name, player) in enumerate(players.items()):

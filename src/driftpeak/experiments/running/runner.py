@@ -186,11 +186,13 @@ def run(
     todo = {experiment.id: size.jobs(experiment) for experiment in experiments}
     results: dict[Job, xr.Dataset] = {}
     total = sum(len(jobs) for jobs in todo.values())
-    with progress_bar("reproducing", total) as advance:
+    with progress_bar("reproducing") as bar:
+        bar.expect(total)
 
         def finish(job: Job, runs: xr.Dataset) -> None:
             results[job] = runs
-            advance(job.experiment)
+            bar.now(job.experiment)
+            bar.done()
             jobs = todo[job.experiment]
             if all(one in results for one in jobs):
                 parts = [results.pop(one) for one in jobs]

@@ -1,0 +1,66 @@
+"""What happened in a run as a table of pandas, a row per policy, trial and step."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import xarray as xr
+
+from driftpeak.errors import DriftpeakError, nearest, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DIMENSIONS = ("policy", "trial", "step")
+BESIDE = ("time", "label")  # of a step
+
+
+def to_dataframe(
+    runs: xr.Dataset, variables: Sequence[str] = ("action", "reward", "regret")
+) -> "pd.DataFrame":
+    """What `simulate` or `replay` gave, in tidy long form: one row per policy, trial and step.
+
+    Arguments:
+        runs: the record.
+        variables: of it, a column each. Those of fewer dimensions are repeated; those of more
+            (`expected_mean` has one value for each arm) have a row for each value.
+
+    Returns:
+        With the columns policy (categories, in the order of the record), trial, step, time, label
+        (what a recorded table says of the step) and arm (the name of the `action` that was chosen)
+        where there are such, then the variables. Units are those of the record's attributes.
+
+    Raises:
+        DriftpeakError: no variable, or one that the record has not.
+    """
+    if isinstance(variables, str) or not variables:
+        raise DriftpeakError(f"variables must be a list of names; got {shown(variables)}")
+    known = [str(name) for name in runs.data_vars]
+    for name in variables:
+        if name not in known:
+            raise DriftpeakError(
+                f"the record has no variable {shown(name)}; there are: {', '.join(known)}."
+                + nearest(str(name), known)
+            )
+    chosen = runs[list(variables)]
+    first = [name for name in DIMENSIONS if name in chosen.dims]
+    chosen = chosen.reset_coords(drop=True)
+    beside = [name for name in BESIDE if "step" in first and name in runs.coords]
+    chosen = chosen.assign({name: runs[name].variable for name in beside})
+    if "action" in variables and "arm" in runs.coords and "arm" not in chosen.dims:
+        chosen["arm"] = (chosen["action"].dims, runs["arm"].values[chosen["action"].values])
+        beside.append("arm")
+    order = [*first, *(str(name) for name in chosen.dims if name not in first)]
+    frame = chosen.to_dataframe(dim_order=order).reset_index()
+    return _typed(frame[[*order, *beside, *variables]], runs)
+
+
+def _typed(frame: "pd.DataFrame", runs: xr.Dataset) -> "pd.DataFrame":
+    """With names as categories, in the order of the record."""
+    import pandas as pd
+
+    named = {
+        name: pd.CategoricalDtype(runs[name].values.tolist())
+        for name in ("policy", "arm")
+        if name in frame and runs[name].dtype.kind in "OU"
+    }
+    return frame.astype(named)
