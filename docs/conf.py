@@ -1,9 +1,13 @@
 """Sphinx settings: Markdown pages by MyST, the reference from the docstrings, examples that run."""
 
+import os
 import re
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
+
+# the examples mostly compile: programs that are optimised less take half the time
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 sys.path.insert(0, str(Path(__file__).parent))  # for the extensions in this folder
 
@@ -28,6 +32,7 @@ exclude_patterns = ["_build", "gallery/**/*.py", "gallery/**/*.ipynb", "gallery/
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3  # pages may link to each other's headings
 html_math_renderer = "mathml"
+default_role = "py:obj"  # a name in a docstring leads to what it names, if that is on a page
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"  # shapes make signatures too long to read
