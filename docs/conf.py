@@ -7,7 +7,11 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 
 # the examples mostly compile: programs that are optimised less take half the time
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+flags = ["--xla_backend_optimization_level=0"]
+if tuple(map(int, installed_version("jaxlib").split(".")[:2])) < (0, 10):
+    flags.append("--xla_cpu_use_fusion_emitters=false")  # later ones know it no more
+os.environ.setdefault("XLA_FLAGS", " ".join(flags))
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 sys.path.insert(0, str(Path(__file__).parent))  # for the extensions in this folder
 
@@ -67,7 +71,7 @@ html_css_files = ["driftpeak.css"]
 
 
 def setup(app):
-    """Docstrings write formulas as \\( ... \\) and \\[ ... \\], which reads well in plain text too."""
+    """Docstrings have formulas as \\( ... \\) and \\[ ... \\], which reads well in plain text."""
 
     def in_a_line(found):
         return f":math:`{' '.join(found[1].split())}`"

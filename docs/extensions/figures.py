@@ -1,5 +1,7 @@
 """The gallery's pictures: driftpeak's figures are not pyplot's, for which others look."""
 
+from textwrap import indent
+
 from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
 
@@ -16,7 +18,8 @@ def save_figures(block, block_vars, gallery_conf):
         figure.savefig(path, dpi=110)
         paths.append(path)
         seen.append(figure)
-    return figure_rst(paths, gallery_conf["src_dir"], _title(made))
+    pictures = figure_rst(paths, gallery_conf["src_dir"], _title(made))
+    return ".. container:: picture\n\n" + indent(pictures, "   ") if paths else ""
 
 
 def _title(figures):

@@ -42,10 +42,10 @@ print({name: f"{value:.3f} lost a step after the change" for name, value in lost
 figure = new_figure(5.5, 4.4)
 panels = figure.subplots(2, 1, sharex=True, sharey=True)
 for axes, (name, track), colour in zip(panels, tracks.items(), COLOURS, strict=False):
-    axes.plot(best, color="black", linewidth=1.2, label="best setting")
-    axes.plot(track, ".", color=colour, label="set")
+    axes.plot(best, drawstyle="steps-mid", color="black", linewidth=1.2, label="best setting")
+    axes.plot(track, ".", color=colour, label="set", clip_on=False)
     axes.axvline(CHANGE - 0.5, color="black", linestyle=":", linewidth=1)
     axes.set(ylabel="x", title=name)
-    axes.legend(loc="lower right", ncols=2)
     tidy(axes)
 panels[-1].set_xlabel("step")
+figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)

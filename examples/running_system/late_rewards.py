@@ -44,5 +44,7 @@ for peak in (now, later):
     print(f"{peak.time:%d %B}: vent {peak['vent']:.0f} %, expected growth {growth_there}")
 assert later.deviation > now.deviation
 
-figure = track_figure(house, title="Openings of a greenhouse, in per cent")
+figure = track_figure(house, title="Openings of a greenhouse")
+for axes, name in zip(figure.axes, ("vent (%)", "shade (%)"), strict=True):
+    axes.set_ylabel(name)
 figure.set_size_inches(6, 4)

@@ -16,14 +16,14 @@ generator = np.random.default_rng(0)
 space = dp.Box(
     speed=dp.Float(0, 10),
     gain=dp.Float(1e-3, 1, log=True),
-    coolant=dp.Categorical("water", "oil", "air"),
+    stages=dp.Integer(1, 6),
 )
 optimizer = dp.Optimizer(space, maximize=True)
 for step in range(60):
     setting = optimizer.ask()
     value = 10 - 0.15 * (setting["speed"] - 5 - 2 * np.sin(step / 30)) ** 2
     value -= (np.log10(setting["gain"]) + 1.5) ** 2
-    value += {"water": 1.0, "oil": 0.0, "air": -1.0}[setting["coolant"]]
+    value -= 0.2 * (setting["stages"] - 3) ** 2
     optimizer.tell(setting, value + 0.2 * generator.normal())
 
 figure = belief_figure(optimizer, title="Belief of a machine after 60 steps")

@@ -85,7 +85,7 @@ def cell_positions(names: Sequence[str]) -> np.ndarray:
     """Longitude and latitude, shape `(cells, 2)`, from names "lat_lon" as `read_grid` gives them.
 
     Arguments:
-        names: in degrees, as "43.25_-1.75".
+        names: in degrees, as ``43.25_-1.75``.
 
     Raises:
         DriftpeakError: a name of another form.
