@@ -9,7 +9,7 @@ BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-third test-slow test-long test-postgres check format docs bench clean
+.PHONY: help demo test test-third test-slow test-long test-postgres check format docs links bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
@@ -56,13 +56,20 @@ format: $(READY)  ## format, and repair what lint can repair
 	@$(BIN)/ruff check --fix --exit-zero
 	@$(BIN)/ruff format
 
-# -E: a page that is not read again would not repeat its warnings.
-docs: $(READY)  ## HTML pages in docs/_build
-	@$(BIN)/python -m sphinx -E -q -W --keep-going -b html docs docs/_build
+# -E: a page that is not read again would not repeat its warnings. The examples run, too.
+SPHINX = $(BIN)/python -m sphinx -E -q -W --keep-going
+
+docs: $(READY)  ## HTML pages in docs/_build: examples run, links and names are checked
+	@rm -rf docs/_build docs/gallery
+	@$(SPHINX) -b html docs docs/_build
+	@$(BIN)/python docs/check.py docs/_build
+
+links: $(READY)  ## do the pages' links to other sites work? Needs a network
+	@$(SPHINX) -D plot_gallery=0 -b linkcheck docs docs/_build/links
 
 bench: $(READY)  ## measure the speed
 	@$(BIN)/python -m benchmarks
 
 clean:  ## remove caches and built pages (environments and results stay)
-	@rm -rf docs/_build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf docs/_build docs/gallery dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +

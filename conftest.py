@@ -17,13 +17,18 @@ os.environ.setdefault("DRIFTPEAK_CACHE", "off")  # tests leave the user's cache 
 
 import jax
 import pytest
+from pages import TUTORIAL, enter_folder, leave_folder
 from sybil import Sybil
 from sybil.parsers.myst import PythonCodeBlockParser, SkipParser
 
-pytest_collect_file = Sybil(
+PAGES = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
-    patterns=["README.md", "CONTRIBUTING.md", "docs/*.md"],
-).pytest()
+    patterns=["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/how-to/*.md"],
+)
+TUTORIALS = Sybil(
+    parsers=TUTORIAL, patterns=["docs/tutorials/*.md"], setup=enter_folder, teardown=leave_folder
+)
+pytest_collect_file = (PAGES + TUTORIALS).pytest()
 
 MAPPINGS = Path("/proc/self/maps")
 MOST_MAPPINGS = 25_000  # a process may have 65,530, and a compiled program takes a dozen

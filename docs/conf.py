@@ -1,11 +1,19 @@
-"""Sphinx settings: Markdown pages by MyST, the reference from the docstrings."""
+"""Sphinx settings: Markdown pages by MyST, the reference from the docstrings, examples that run."""
 
+import os
 import re
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
-from docutils import nodes
-from docutils.parsers.rst import Directive
-from docutils.statemachine import StringList
+# the examples mostly compile: programs that are optimised less take half the time
+flags = ["--xla_backend_optimization_level=0"]
+if tuple(map(int, installed_version("jaxlib").split(".")[:2])) < (0, 10):
+    flags.append("--xla_cpu_use_fusion_emitters=false")  # later ones know it no more
+os.environ.setdefault("XLA_FLAGS", " ".join(flags))
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+sys.path.insert(0, str(Path(__file__).parent))  # for the extensions in this folder
 
 project = "driftpeak"
 author = "the driftpeak developers"
@@ -17,49 +25,63 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
+    "extensions.formulas",
+    "extensions.tables",
+    "extensions.reference",
 ]
-exclude_patterns = ["_build"]
+# what the gallery writes beside its pages
+exclude_patterns = ["_build", "gallery/**/*.py", "gallery/**/*.ipynb", "gallery/**/*.md5"]
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 3  # pages may link to each other's headings
+html_math_renderer = "mathml"
+default_role = "py:obj"  # a name in a docstring leads to what it names, if that is on a page
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"  # shapes make signatures too long to read
+autosummary_generate = False
 napoleon_numpy_docstring = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "subsection_order": [
+        "../examples/running_system",
+        "../examples/my_data",
+        "../examples/research",
+    ],
+    "filename_pattern": r"\.py$",  # all of them run
+    "ignore_pattern": r"drifting_controller\.py$",  # minutes; docs/live.md shows what comes out
+    "image_scrapers": ("extensions.figures.save_figures",),
+    "capture_repr": (),
+    "run_stale_examples": True,  # the library may have changed where an example has not
+    "only_warn_on_example_error": True,  # which fails the build, after all others have run
+    "write_computation_times": False,
+    "show_signature": False,
+    "min_reported_time": 10**6,
+    "remove_config_comments": True,
+    "backreferences_dir": None,
+}
 
 html_theme = "furo"
 html_title = "driftpeak"
-
-
-class LinesTable(Directive):
-    """`{lines-table} policies` or `widths`: the table of the command line's names, as they are."""
-
-    required_arguments = 1
-    has_content = False
-
-    def run(self):
-        from driftpeak.named.policies import tables
-
-        rows = [("name", "what can be told, with defaults", "what it is")]
-        for line in tables()[self.arguments[0]]:
-            given = ", ".join(f"``{one}``" for one in line.parameters)
-            rows.append((f"``{line.name}``", given, line.summary))
-        table = [".. list-table::", "   :header-rows: 1", "   :widths: 15 35 50", ""]
-        for row in rows:
-            for number, cell in enumerate(row):
-                cell = re.sub(r"\\\((.+?)\\\)", r":math:`\1`", cell)
-                table.append(("   * - " if number == 0 else "     - ") + cell)
-        node = nodes.container()
-        self.state.nested_parse(StringList(table, source="named policies"), 0, node)
-        return node.children
+html_static_path = ["static"]
+html_css_files = ["driftpeak.css"]
 
 
 def setup(app):
-    """Docstrings write formulas as \\( ... \\), which reads well in plain text too."""
+    """Docstrings have formulas as \\( ... \\) and \\[ ... \\], which reads well in plain text."""
 
-    def to_math_role(app, what, name, obj, options, lines):
-        text = "\n".join(lines)
-        lines[:] = re.sub(r"\\\((.+?)\\\)", r":math:`\1`", text, flags=re.S).split("\n")
+    def in_a_line(found):
+        return f":math:`{' '.join(found[1].split())}`"
 
-    app.connect("autodoc-process-docstring", to_math_role)
-    app.add_directive("lines-table", LinesTable)
+    def on_its_own(found):
+        return f"\n.. math:: {' '.join(found[1].split())}\n"
+
+    def to_math(app, what, name, obj, options, lines):
+        text = re.sub(r"\\\((.+?)\\\)", in_a_line, "\n".join(lines), flags=re.S)
+        text = re.sub(r"^\\\[(.+?)\\\]$", on_its_own, text, flags=re.S | re.M)
+        lines[:] = text.split("\n")
+
+    app.connect("autodoc-process-docstring", to_math)

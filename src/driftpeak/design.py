@@ -2,7 +2,7 @@ r"""Optimal designs: how to spread observations over the points of a domain.
 
 Both optimisation problems of H23 (Hong, Li, Tewari 2023, section 4) are of one kind,
 
-\[\max_P\; \log\det S(P, s) - \textstyle\sum_x P(x)\,c(x), \qquad
+\[\max_P\; \log\det S(P, s) - \sum_x P(x)\,c(x), \qquad
 S(P, s) = \sum_x P(x)\,\phi(x)\phi(x)^\top + s I,\]
 
 over the distributions P on some of the points: concave, with the gradient

@@ -25,6 +25,11 @@ class Arms:
     Raises:
         DriftpeakError: fewer than two arms, coordinates that are not finite, names that are not
             distinct or not as many as the arms.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> len(dp.Arms([9.9, 11.9, 13.9], names=["low", "middle", "high"]))
+        3
     """
 
     points: Points
@@ -82,6 +87,11 @@ class Grid:
 
     Raises:
         DriftpeakError: no range, low >= high, or a size below 2.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> len(dp.Grid([0, 1], [0, 5], size=[50, 20]))
+        1000
     """
 
     ranges: tuple[tuple[float, float], ...]
@@ -142,6 +152,11 @@ def _check_room(count: int) -> None:
 
 def unit_sphere(count: int, dimension: int, *, seed: int = 0) -> Arms:
     """`count` points drawn uniformly from the unit sphere in `dimension` dimensions (as in H23).
+
+    Arguments:
+        count: how many, at least 2.
+        dimension: of the space, at least 2.
+        seed: of the draw.
 
     Raises:
         DriftpeakError: count or dimension below 2, a negative seed.

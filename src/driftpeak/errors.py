@@ -34,6 +34,12 @@ class DriftpeakError(ValueError):
     """A mistake in the input, told in one line.
 
     The message names the culprit, what is accepted and, where it is not obvious, the remedy.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> dp.Float(2, 1)
+        Traceback (most recent call last):
+        driftpeak.errors.DriftpeakError: low must be below high; got 2 and 1
     """
 
 

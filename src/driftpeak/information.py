@@ -40,6 +40,7 @@ def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any 
     r"""The information that one observation at each of `arms` (point numbers) gives, in nats.
 
     Arguments:
+        prior: covariance and noise variance.
         arms: point numbers, in the order of time.
         drift: epsilon, if they are observed at the times 1, 2, ... of a function under Markov
             drift: the information is then about its value at each time (B16 (14)).
@@ -70,6 +71,8 @@ def greedy_gain(
     observations are not interchangeable, the share is 1/2: greedy under a partition constraint.
 
     Arguments:
+        prior: covariance and noise variance.
+        count: of points, at least 1.
         drift: epsilon of a function under Markov drift, observed at the times 1, ..., count: a
             bound of B16 (15).
         worth: of the observation of each age 0, 1, ..., count - 1, in (0, 1] and not increasing:
@@ -204,6 +207,9 @@ class RealisedGain(Gain):
 
 class TabulatedGain(Gain):
     """A gain for every number of observations, such as `greedy_gain(prior, steps, upper=True)`.
+
+    Arguments:
+        values: of 0, 1, 2, ... observations, in nats, shape `(most + 1,)`.
 
     Raises:
         DriftpeakError: values that are negative, decrease or are not finite; a run that needs more

@@ -121,7 +121,18 @@ class Stationary(Kernel):
 
 
 class SE(Stationary):
-    r"""Squared exponential, \(k = \exp(-r^2/2)\) (B16 (1))."""
+    r"""Squared exponential, \(k = \exp(-r^2/2)\) (B16 (1)), at scaled distance r.
+
+    Arguments:
+        lengthscale: l, one number or one per dimension, in units of the coordinates; positive.
+
+    Raises:
+        DriftpeakError: a number that is not positive and finite.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> kernel = 2.0 * dp.SE(lengthscale=0.2) + dp.Periodic(period=24.0)
+    """
 
     def of_squared_distance(self, squared: Gram) -> Gram:
         return jnp.exp(-0.5 * squared)
@@ -157,6 +168,17 @@ class Matern(Stationary):
     Closed forms for `nu` = 1/2, 3/2 and 5/2. Any other positive `nu` up to 100 is evaluated on the
     host with SciPy's Bessel function, so on finite domains only, and not inside a JAX
     transformation.
+
+    Arguments:
+        nu: smoothness, in (0, 100].
+        lengthscale: l, one number or one per dimension, in units of the coordinates; positive.
+
+    Raises:
+        DriftpeakError: nu outside (0, 100], a lengthscale that is not positive and finite.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> kernel = dp.Matern(2.5, lengthscale=0.2)
     """
 
     nu: float = eqx.field(static=True)
@@ -204,7 +226,15 @@ class Matern(Stationary):
 
 
 class RationalQuadratic(Stationary):
-    r"""Rational quadratic, \(k = (1 + r^2 / (2a))^{-a}\) with `mixture` a: SE over many scales."""
+    r"""Rational quadratic, \(k = (1 + r^2 / (2a))^{-a}\) with `mixture` a: SE over many scales.
+
+    Arguments:
+        mixture: a; the smaller, the more scales.
+        lengthscale: l, one number or one per dimension, in units of the coordinates; positive.
+
+    Raises:
+        DriftpeakError: a number that is not positive and finite.
+    """
 
     mixture: Scale
 
@@ -223,7 +253,15 @@ class RationalQuadratic(Stationary):
 
 
 class Periodic(Kernel):
-    r"""Periodic (MacKay), \(k = \exp(-2 \sum_j \sin^2(\pi (x_j - y_j)/p_j) / l_j^2)\)."""
+    r"""Periodic (MacKay), \(k = \exp(-2 \sum_j \sin^2(\pi (x_j - y_j)/p_j) / l_j^2)\).
+
+    Arguments:
+        period: p, one number or one per dimension, in units of the coordinates.
+        lengthscale: l, one number or one per dimension, as a share of a turn; positive.
+
+    Raises:
+        DriftpeakError: a number that is not positive and finite.
+    """
 
     period: Scale
     lengthscale: Scale
@@ -248,7 +286,15 @@ class Periodic(Kernel):
 
 
 class Linear(Kernel):
-    r"""Linear, \(k = c + \sum_j x_j y_j / l_j^2\) with `offset` c >= 0, the constant's variance."""
+    r"""Linear, \(k = c + \sum_j x_j y_j / l_j^2\) with `offset` c >= 0, the constant's variance.
+
+    Arguments:
+        offset: c, at least 0.
+        lengthscale: l, one number or one per dimension, in units of the coordinates; positive.
+
+    Raises:
+        DriftpeakError: a number that is not positive and finite.
+    """
 
     offset: Scale
     lengthscale: Scale

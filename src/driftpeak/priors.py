@@ -30,6 +30,12 @@ class Prior:
     Raises:
         DriftpeakError: a noise variance that is not positive, a mean of the wrong length, or a
             kernel that cannot be evaluated on the domain.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> prior.gram.shape
+        (20, 20)
     """
 
     domain: Domain

@@ -35,6 +35,7 @@ Form = Literal["auto", "feature-space", "function-space"]
 MOST_DENSE = 10_000
 """Points up to which "auto" may take function space, which keeps the covariance of every pair."""
 FORMS = ("auto", "feature-space", "function-space")
+"""How a belief may be kept."""
 
 
 def check_form(form: str) -> None:

@@ -18,14 +18,19 @@ AFRESH = 32
 
 
 class Posterior(NamedTuple):
-    """The marginal posterior of the function at one time, over the n points of the domain."""
+    """The marginal posterior of the function at one time, over the n points of the domain.
+
+    Arguments:
+        mean, variance: of the noiseless function, shape `(n,)`, in units of the reward and their
+            square.
+        information: gained by the observations in memory, in nats: 1/2 log det(I + S^-1 K).
+        observations: how many are in memory.
+    """
 
     mean: Float[Array, " n"]
     variance: Float[Array, " n"]
     information: Float[Array, ""]
-    """Information gained by the observations in memory, in nats: 1/2 log det(I + S^-1 K)."""
     observations: Int[Array, ""]
-    """The number of observations in memory."""
 
     @property
     def deviation(self) -> Float[Array, "*steps n"]:

@@ -155,6 +155,7 @@ DATA_SETS: dict[str, DataSet] = {
         ),
     )
 }
+"""Every data set, by its name on the command line."""
 
 
 def data_set(name: str) -> DataSet:

@@ -26,6 +26,7 @@ def read_grid(
     centres, months by decimal years, as in the file. The default box holds France.
 
     Arguments:
+        path: a netCDF file.
         latitude, longitude: degrees, both ends included.
         years: decimal, the second one excluded.
         variable: to read.
@@ -83,6 +84,9 @@ def read_grid(
 
 def cell_positions(names: Sequence[str]) -> np.ndarray:
     """Longitude and latitude, shape `(cells, 2)`, from names "lat_lon" as `read_grid` gives them.
+
+    Arguments:
+        names: in degrees, as ``43.25_-1.75``.
 
     Raises:
         DriftpeakError: a name of another form.

@@ -35,6 +35,15 @@ def read_intel_lab(
     gaps of the others are filled linearly in time. B16 names neither its sensors nor its days: the
     defaults leave 46 sensors of the first full working week in one extract of this log.
 
+    Arguments:
+        path: the log, plain or compressed with gzip.
+        start: the first day.
+        days: how many.
+        minutes: of an interval, a row.
+        coverage: the least share of the intervals in which a sensor has values.
+        plausible: what a sensor may show, in the unit of the column, both ends included.
+        column: "temperature" (degrees C), "humidity" (%), "light" (lux) or "voltage" (V).
+
     Raises:
         DriftpeakError: the file cannot be read or is no such log, settings out of range, or fewer
             than two sensors are left.

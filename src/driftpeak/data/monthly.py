@@ -31,6 +31,8 @@ def read_monthly(
     Columns `lat` and `lon` (or `latitude` and `longitude`) give the places' positions.
 
     Arguments:
+        path: a CSV file, plain or compressed with gzip.
+        since, until: the first and the last month, as 2001-05; by default those of the file.
         value: the column to take; by default the first whose name begins with "anomaly", else the
             first that is neither month, place nor position.
 

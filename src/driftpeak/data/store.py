@@ -14,13 +14,21 @@ BLOCK = 1 << 20
 
 
 def data_folder() -> Path:
-    """`$DRIFTPEAK_DATA`, else driftpeak's part of the user's cache folder, `~/.cache/driftpeak`."""
+    """The folder of the data sets, whether it is there or not.
+
+    Returns:
+        `$DRIFTPEAK_DATA`, else driftpeak's part of the user's cache folder, `~/.cache/driftpeak`.
+    """
     own = os.environ.get("DRIFTPEAK_DATA")
     return Path(own).expanduser() if own else cache_folder()
 
 
 def data_path(name: str, folder: Path | None = None) -> Path:
     """Where the file of a data set is, or would be: in `folder`, else in the data folder.
+
+    Arguments:
+        name: of the data set, one of `DATA_SETS`.
+        folder: to look in; by default `data_folder()`.
 
     Raises:
         DriftpeakError: an unknown name.
@@ -30,6 +38,10 @@ def data_path(name: str, folder: Path | None = None) -> Path:
 
 def require_data(name: str, folder: Path | None = None) -> Path:
     """Where the file of a data set is: in `folder`, else in the data folder.
+
+    Arguments:
+        name: of the data set, one of `DATA_SETS`.
+        folder: to look in; by default `data_folder()`.
 
     Raises:
         DriftpeakError: an unknown name, or it is not there; says how to put it there.
@@ -43,6 +55,10 @@ def require_data(name: str, folder: Path | None = None) -> Path:
 
 def load_data(name: str, **options: Any) -> Any:
     """Read a data set from the data folder; options as its loader, see `driftpeak.data`.
+
+    Arguments:
+        name: of the data set, one of `DATA_SETS`.
+        options: as its loader takes them.
 
     Raises:
         DriftpeakError: as `require_data` and the loader.

@@ -18,6 +18,10 @@ def read_speeds(
     Without a header the detectors are called "0", "1", ... PeMS itself fills gaps with constants,
     which `read_table` finds stuck; `outliers="keep"` takes them as they are.
 
+    Arguments:
+        path: the file.
+        missing, outliers: as for `read_table`, where there is a header.
+
     Raises:
         DriftpeakError: as `read_table`.
     """
@@ -54,6 +58,11 @@ def split_days(
 
     Of 5-minute data `split_days(table, 288, first=72, last=132)` are the hours from 6 to 11 of
     B16's traffic, whose days are independent: `dp.fit([day.values for day in days], prior)`.
+
+    Arguments:
+        table: rows that follow one another, beginning at midnight.
+        steps_per_day: rows of a day, at least 2.
+        first, last: the hours to keep, in rows from 0; by default the whole day.
 
     Raises:
         DriftpeakError: not one whole day, or rows outside a day.

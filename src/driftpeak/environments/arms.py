@@ -80,7 +80,8 @@ class MovingCosine(Bounded[Values]):
         times, phases: corners of the phase \(\varphi\), straight lines between them and constant
             outside; H23's are 0 until 1000, pi from 3000 to 4000, 2 pi from 6000 on.
         random_phase: add a phase that is uniform on [0, 2 pi), as in H23's cosine that stays.
-        peak: the factor 0.8. frequency: the factor 3.
+        peak: the factor 0.8.
+        frequency: the factor 3.
         reward_limit: the noise is truncated so that no reward is larger; H23 has 1.
 
     Raises:

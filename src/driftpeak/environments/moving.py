@@ -89,6 +89,11 @@ class MarkovDrift(Moving):
 
     Raises:
         DriftpeakError: drift outside [0, 1].
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> world = dp.MarkovDrift(prior, drift=0.01)
     """
 
     def __init__(self, prior: Prior, *, drift: float) -> None:

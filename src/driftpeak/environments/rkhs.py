@@ -59,6 +59,11 @@ class AbruptSwitches(Piecewise):
 
     Raises:
         DriftpeakError: changes that do not increase, supports below 1.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> world = dp.AbruptSwitches(prior, changes=[100, 200])
     """
 
     changes: AnyArray

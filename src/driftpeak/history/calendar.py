@@ -8,7 +8,14 @@ SECONDS = (86_400.0, 7 * 86_400.0, 365.2425 * 86_400.0)
 
 
 def calendar_periods(times: Sequence[str] | None) -> tuple[float, ...]:
-    """A day, a week and a year in rows, where the cells are dates that mostly advance evenly."""
+    """A day, a week and a year in rows, where the cells are dates that mostly advance evenly.
+
+    Arguments:
+        times: cells of a time column, or None.
+
+    Returns:
+        Those of the three that are at least four rows long; none where the cells are no dates.
+    """
     if times is None or len(times) < 3:
         return ()
     try:

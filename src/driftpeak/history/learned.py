@@ -32,8 +32,10 @@ class Learned:
         prior: means, covariance between arms and noise of what remains beside the rhythms.
         rhythms: periods with their profiles, largest first; none if the rows repeat nothing.
         law: how what remains moves, in steps of the rows.
-        rows: how many were learned from. shrinkage: of the covariance towards equal variances.
+        rows: how many were learned from.
+        shrinkage: of the covariance towards equal variances.
         correlations: of what remains, at lags 0, 1, ...
+        history: the rows.
     """
 
     prior: Prior
@@ -122,6 +124,15 @@ def learn(
     Raises:
         DriftpeakError: fewer than two rows or arms, values that are not finite, rows that
             never vary, a period that is not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> import driftpeak as dp
+        >>> hours = np.arange(10 * 24)[:, None]
+        >>> rows = np.cos(2 * np.pi * (hours / 24 - np.arange(3) / 3))
+        >>> rows = rows + 0.1 * np.random.default_rng(0).normal(size=rows.shape)
+        >>> round(dp.learn(rows).rhythms[0].period)
+        24
     """
     rows = finite_array("history", history, 2)
     if len(rows) < 2 or rows.shape[1] < 2:

@@ -96,6 +96,13 @@ def fit(
         DriftpeakError: no observations, arms that the prior does not know, an unknown name in
             `learn`, a kernel without numbers or without derivatives, a likelihood that is not
             finite at the start.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=10), dp.SE(lengthscale=0.2), noise_variance=0.1)
+        >>> rows = dp.true_functions(dp.MarkovDrift(prior, drift=0.1), steps=100)[0]
+        >>> 0.03 < dp.fit(rows, prior, learn="drift").drift < 0.3
+        True
     """
     drift = unit_interval("drift", drift)
     parameters = free_parameters(prior, drift, learn)
@@ -129,7 +136,12 @@ def fit(
 
 @double_precision
 def log_marginal_likelihood(data: Data, prior: Prior, *, drift: float) -> float:
-    """(24) of B16 for the given prior and drift, in nats; data as for `fit`.
+    """(24) of B16 for the given prior and drift, in nats.
+
+    Arguments:
+        data: as for `fit`.
+        prior: domain, kernel, mean and noise variance.
+        drift: epsilon in [0, 1], per unit of time.
 
     Raises:
         DriftpeakError: as `fit`.

@@ -51,6 +51,11 @@ class DriftingGP:
     Raises:
         DriftpeakError: capacity below 32, or below two windows; no such forgetting, or a rule that
             goes by the numbers of observations (`Weights`) or is learned here (`Drift`).
+
+    Example:
+        >>> import driftpeak as dp
+        >>> space, policy = dp.Box(x=dp.Float(0, 1)), dp.DriftingGP(forgetting="markov")
+        >>> optimizer = dp.Optimizer(space, maximize=True, policy=policy)
     """
 
     def __init__(

@@ -69,6 +69,15 @@ class Optimizer(Shared, EventSourced):
         DriftpeakError: something that is no space or no policy, `maximize` not True or False, or a
             policy that does not fit the space; a storage that is locked, corrupt, or holds a study
             of another space, direction, policy, seed or horizon under this name.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> optimizer = dp.Optimizer(dp.Box(x=dp.Float(0, 1)), maximize=True)
+        >>> for step in range(12):
+        ...     setting = optimizer.ask()
+        ...     optimizer.tell(setting, -(setting["x"] - 0.3) ** 2)
+        >>> abs(optimizer.best()["x"] - 0.3) < 0.1
+        True
     """
 
     def __init__(

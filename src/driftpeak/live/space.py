@@ -96,6 +96,9 @@ class Float:
 class Integer:
     """A whole parameter from `low` to `high`, both included; neighbours are alike.
 
+    Arguments:
+        low, high: the range.
+
     Raises:
         DriftpeakError: low >= high, ends that are not integers, or beyond 2**53, or farther apart.
     """
@@ -151,6 +154,9 @@ class Integer:
 @frozen(init=False)
 class Categorical:
     """One of several values without an order: strings, finite numbers or booleans.
+
+    Arguments:
+        *choices: at least two, all different.
 
     Raises:
         DriftpeakError: fewer than two choices, choices of another type, numbers that are not
@@ -224,6 +230,15 @@ class Box:
 
     Raises:
         DriftpeakError: no parameter, a name given twice, or something that is no parameter.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> space = dp.Box(
+        ...     speed=dp.Float(0, 10),
+        ...     gain=dp.Float(1e-3, 1, log=True),
+        ...     stages=dp.Integer(1, 6),
+        ...     coolant=dp.Categorical("water", "oil"),
+        ... )
     """
 
     parameters: dict[str, Parameter] = field(hash=False)

@@ -34,7 +34,7 @@ class NamedValues(Mapping[str, Value]):
 
 
 class Suggestion(NamedValues):
-    """Where to sample next: a mapping of parameters.
+    """Where to sample next: a mapping of parameters. Made by `Optimizer.ask`.
 
     Attributes:
         id: its number, from 1.
@@ -52,11 +52,11 @@ class Suggestion(NamedValues):
 
 
 class EstimatedPeak(NamedValues):
-    """An estimated peak: a mapping of parameters.
+    """An estimated peak: a mapping of parameters. Made by `Optimizer.best` and `peaks`.
 
     Attributes:
         time: for which it is estimated.
-        mean, deviation: of the noiseless reward there.
+        mean, deviation: of the noiseless reward there, in its unit.
     """
 
     def __init__(

@@ -69,6 +69,10 @@ def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
 
     Of the first policy that has such readings: medians over trials, and bands from the 10 % to the
     90 % quantile.
+
+    Arguments:
+        runs: played with `readings=True`.
+        title: above the picture.
     """
     policy = runs["policy"].values[runs["believed_drift"].notnull().all(["trial", "step"])][0]
     mine, (when, label) = runs.sel(policy=policy), time_axis(runs)
@@ -105,6 +109,7 @@ def map_figure(
         values: shape `(steps, n)`.
         positions: of the n points, increasing.
         tracks: each policy's choices, point numbers, by name; one panel each.
+        title: above the picture.
     """
     values, positions = np.asarray(values), np.asarray(positions)
     figure = new_figure(4.6 * len(tracks), 4.2)

@@ -16,7 +16,12 @@ FULL, DASHED, DASHDOT, DOTTED = STYLES
 
 
 class Look(NamedTuple):
-    """Of a policy's line and marks."""
+    """Of a policy's line and marks.
+
+    Arguments:
+        colour: one of `COLOURS`.
+        style: of the line, one of `STYLES`.
+    """
 
     colour: str
     style: str

@@ -4,22 +4,38 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
+"""Eight that can be told apart; the last two, brown and grey, are for yardsticks."""
 STYLES = ("-", "--", "-.", ":")
+"""Of lines that have one colour."""
 BAND = 0.2
+"""How opaque a band around a line is."""
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches."""
+    """An empty figure.
+
+    Arguments:
+        width, height: in inches.
+    """
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def tidy(axes: Axes) -> None:
-    """No frame above and at the right, a faint grid behind."""
+    """No frame above and at the right, a faint grid behind.
+
+    Arguments:
+        axes: to change.
+    """
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
     axes.set_axisbelow(True)
 
 
 def with_unit(words: str, unit: str) -> str:
-    """An axis label: `words (unit)`, or the words alone where no unit is known."""
+    """An axis label: `words (unit)`, or the words alone where no unit is known.
+
+    Arguments:
+        words: what is drawn.
+        unit: of it, or "".
+    """
     return f"{words} ({unit})" if unit else words

@@ -18,6 +18,9 @@ def time_axis(runs: xr.Dataset) -> tuple[Any, str]:
 
     At their labels, if all are numbers or all are dates and none is earlier than the one before;
     else at 1, 2, ... Dates with time zones are drawn in UTC.
+
+    Arguments:
+        runs: with a coordinate `step` and perhaps `label`.
     """
     if "label" in runs.coords:
         labels = [str(label) for label in runs["label"].values]
@@ -33,6 +36,9 @@ def dates(labels: Sequence[str]) -> Any:
     """Cells as `datetime64[s]`, in UTC where they name a zone; None if some is no date.
 
     Read are `2026-03-01`, `2026-03-01T08:00`, `2026-03-01 08:00:00Z` and `2026-03`.
+
+    Arguments:
+        labels: the cells.
     """
     try:
         moments = [datetime.fromisoformat(label.strip()) for label in labels]
@@ -62,7 +68,12 @@ def _numbers(labels: Sequence[str]) -> Any:
 
 
 def write_dates(axes: Axes, x: Any) -> None:
-    """Short dates below an axis whose values are dates; nothing happens to others."""
+    """Short dates below an axis whose values are dates; nothing happens to others.
+
+    Arguments:
+        axes: to change.
+        x: the values on the horizontal axis.
+    """
     if np.issubdtype(np.asarray(x).dtype, np.datetime64):
         locator = AutoDateLocator(maxticks=8)  # type: ignore[no-untyped-call]
         axes.xaxis.set_major_locator(locator)

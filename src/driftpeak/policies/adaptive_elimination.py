@@ -7,7 +7,7 @@ is not published, and no regret bound is proved for it. Batches are R-PERP's, wi
 what came before it and by a shuffle of its own. So any run of consecutive queries of a batch gives,
 by its own data alone, with \(A = I + \Phi^\top \Phi / \lambda\) over those queries, the band
 
-\[\mu(x) \pm \Big(B\, \|A^{-1}\phi(x)\| + \rho \sqrt{2 L}\, \|w(x)\| \Big),\qquad
+\[\mu(x) \pm \Bigl(B\, \|A^{-1}\phi(x)\| + \rho \sqrt{2 L}\, \|w(x)\| \Bigr),\qquad
 \|w(x)\|^2 = \phi(x)^\top (A^{-1} - A^{-2}) \phi(x) / \lambda, \qquad L = \log(2 n K / \delta'),\]
 
 which holds at all n points, for all of at most K runs, with probability \(1 - \delta'\), while the
@@ -16,7 +16,7 @@ with \(\|\theta\| \le B\), and w are the weights of the noise, which is \(\rho\)
 the past. It is narrower than (8) of IT25, and free of its constant C, which pays for changes within
 a batch: a test of "nothing has changed" need not. What default features miss is bounded too:
 \(B e (1 + \sqrt{N} \|w\|)\), \(e^2\) the largest variance they miss. The runs are the pieces of
-every batch of \(u, 2u, 4u, \dots\) steps: short ones notice large changes soon, long ones small
+every batch of \(u, 2u, 4u, \ldots\) steps: short ones notice large changes soon, long ones small
 changes. Two rules say what contradicts that the function stays:
 
 - "harm", the default: an eliminated point's lower bound, the largest since the last restart,
@@ -92,8 +92,9 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
     """R-PERP restarted on evidence of change: V_T need not be known. Not published.
 
     Arguments:
-        prior, horizon, norm_bound, noise_scale, delta, constant, features: as for `RPERP`. The
-            width (8) is that of restarts after every first batch, the most there can be.
+        prior, horizon: as for `RPERP`.
+        options: norm_bound, noise_scale, delta, constant, features, as for `RPERP`. The width (8)
+            is that of restarts after every first batch, the most there can be.
         false_alarms: delta', the chance of any restart in the whole run, at most, while the
             function stays and the best point survives, if `norm_bound` and `noise_scale` are true
             and the features come from the prior's kernel.

@@ -89,12 +89,20 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         leak: s, the share of the weights that returns to equal ones at every step.
         outlier: deviations from what any member expects, beyond which a reward is pulled in.
         features: a factor of the covariance; by default one exact to 1e-2 of the noise variance.
+        motions: further members, by laws of motion of `driftpeak.motions`.
+        profile: a mean that comes round with time, added to the prior's (`Profile`).
+        acquisition: "ucb", or "influence" to explore what will still be true.
 
     A step is the median distance of the times that the policy is prepared for.
 
     Raises:
         DriftpeakError: a number out of range, no member at all, lengthscales for a kernel of arms
             without coordinates, features together with lengthscales.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> policy = dp.Auto(prior)             # told nothing of how fast the function moves
     """
 
     banks: tuple[Bank, ...]

@@ -28,7 +28,11 @@ class RandomState(NamedTuple):
 
 
 class UniformRandom(Recorded, ActingPolicy[RandomState]):
-    """Sample a point uniformly at random. The prior only says how many there are."""
+    """Sample a point uniformly at random. The prior only says how many there are.
+
+    Arguments:
+        prior: of which only the number of points is used.
+    """
 
     size: int = eqx.field(static=True)
 
@@ -77,7 +81,11 @@ class Foreseeing(ActingPolicy[Float[Array, " n"]]):
 
 
 class Clairvoyant(Foreseeing):
-    """Sample the true maximum of every step: regret 0."""
+    """Sample the true maximum of every step: regret 0.
+
+    Arguments:
+        prior: of which only the number of points is used.
+    """
 
     foresight: ClassVar[Foresight] = "present"
 
@@ -86,7 +94,11 @@ class Clairvoyant(Foreseeing):
 
 
 class BestFixedArm(Foreseeing):
-    """Sample, at every step, the one point that is best on average over the whole run."""
+    """Sample, at every step, the one point that is best on average over the whole run.
+
+    Arguments:
+        prior: of which only the number of points is used.
+    """
 
     foresight: ClassVar[Foresight] = "all"
 

@@ -98,6 +98,18 @@ class BeliefPolicy(Policy):
     """Sample where the acquisition, given the belief, is largest (the first such point).
 
     Made by the constructors in `driftpeak.policies.ucb`.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        forgetting: a rule of `driftpeak.forgetting`.
+        width: of exploration, `widths.ScaledLog(0.8, 4)` by default (B16 section 5).
+        acquisition: "ucb"; "thompson", to act on one draw from the same belief; or "influence", to
+            explore what will still be true (`Influence`).
+        form: "auto", "feature-space" or "function-space" (`driftpeak.beliefs.choice`).
+        features: a factor of the covariance to use instead of pivoted Cholesky.
+
+    Raises:
+        DriftpeakError: an unknown acquisition or form.
     """
 
     prior: Prior

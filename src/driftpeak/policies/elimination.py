@@ -193,8 +193,11 @@ def _open_batch(batch: Any, own: Any) -> Any:
 def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> PhasedElimination:
     """Phased elimination (Li and Scarlett 2022): for a function that stays; the order is as picked.
 
-    Arguments: as for `RPERP`, but for the width: by default that of Li and Scarlett,
-    `widths.FixedDesign`, and with a `constant` that of IT25 with one interval.
+    Arguments:
+        prior: its noise variance is lambda.
+        horizon: T, the number of decisions.
+        options: as for `RPERP`, but for the width: by default that of Li and Scarlett,
+            `widths.FixedDesign`, and with a `constant` that of IT25 with one interval.
 
     Raises:
         DriftpeakError: a number out of range; a run longer than the horizon.

@@ -406,7 +406,13 @@ def ADAOPKB(
 ) -> OptimizationBased:
     """ADA-OPKB: OPKB that notices changes by replaying old strategies (H23 Algorithm 3).
 
-    It needs no knowledge of how much the function moves. Arguments and errors as for `OPKB`.
+    It needs no knowledge of how much the function moves.
+
+    Arguments:
+        prior, horizon, reward_bound, preset, features, constants: as for `OPKB`.
+
+    Raises:
+        DriftpeakError: as for `OPKB`.
     """
     return OptimizationBased(
         prior,

@@ -40,14 +40,24 @@ ASKS: tuple[Asks, ...] = ("before", "after")
 
 
 class Reading(NamedTuple):
-    """What a player shows of what it thinks: a number, or one for each of `labels`."""
+    """What a player shows of what it thinks: a number, or one for each of `labels`.
+
+    Arguments:
+        meaning: in words.
+        labels: of the numbers, none for a single one.
+    """
 
     meaning: str
     labels: tuple[str, ...] = ()
 
 
 class Prediction(NamedTuple):
-    """What a player expects of every point: the function's moments, and the noise on one reward."""
+    """What a player expects of every point: the function's moments, and the noise on one reward.
+
+    Arguments:
+        mean, variance: of the noiseless function, shape `(n,)`.
+        noise_variance: of the noise on one reward, in squared units of it.
+    """
 
     mean: Float[Array, " n"]
     variance: Float[Array, " n"]

@@ -265,6 +265,14 @@ def SparQ(prior: Prior, **options: Unpack[SideQueryOptions]) -> SideQueryPolicy:
 
     As published: `asks="after", multiplicity=True, width=widths.Heteroscedastic(...)`. Where the
     expert does not answer, observations age as under Brownian drift, \(h(a) = 1 + a\).
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        options: rate, dimension, asks, multiplicity, mixing (`driftpeak.policies.side_queries`),
+            and those of the GP-UCB family.
+
+    Raises:
+        DriftpeakError: a parameter outside its range.
     """
     return SideQueryPolicy(prior, Injection(1.0), EveryStep(), **options)
 
@@ -282,12 +290,18 @@ def WSparQ(
     Within a window the rewards are added to the answers, and all age by uncertainty injection,
     \(h = 1 + c\,\mathrm{age}^\alpha\).
 
+    As published: `asks="after", multiplicity=True, width=widths.Heteroscedastic(...)`.
+
     Arguments:
+        prior: domain, kernel, mean and noise variance.
         exponent: alpha > 0; how fast the function moves.
         a: in (0, 1/3); windows grow as t^(a / alpha).
         slope: c of the injected noise, 1 in M25.
+        options: rate, dimension, asks, multiplicity, mixing (`driftpeak.policies.side_queries`),
+            and those of the GP-UCB family.
 
-    As published: `asks="after", multiplicity=True, width=widths.Heteroscedastic(...)`.
+    Raises:
+        DriftpeakError: a parameter outside its range.
     """
     return SideQueryPolicy(prior, Injection(exponent, slope), Windows(exponent, a), **options)
 
@@ -302,6 +316,12 @@ def AdaptiveSparQ(
     see `Feedback`. Within a window nothing is forgotten.
 
     Arguments:
+        prior: domain, kernel, mean and noise variance.
         a: in (0, 1/3), as for `WSparQ`.
+        options: rate, dimension, asks, multiplicity, mixing (`driftpeak.policies.side_queries`),
+            and those of the GP-UCB family.
+
+    Raises:
+        DriftpeakError: a parameter outside its range.
     """
     return SideQueryPolicy(prior, Keep(), Feedback(a), **options)

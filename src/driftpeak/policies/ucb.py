@@ -42,7 +42,21 @@ class Options(TypedDict, total=False):
 
 
 def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
-    """GP-UCB: forget nothing (Srinivas et al. 2010; B16 section 2). The static baseline."""
+    """GP-UCB: forget nothing (Srinivas et al. 2010; B16 section 2). The static baseline.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
+
+    Raises:
+        DriftpeakError: an option that is unknown or does not fit the prior.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> dp.GPUCB(prior).points
+        20
+    """
     return BeliefPolicy(prior, Keep(), **options)
 
 
@@ -58,11 +72,16 @@ def IGPUCB(
     r"""IGP-UCB: forget nothing, with the width of Chowdhury and Gopalan 2017.
 
     Arguments:
+        prior: domain, kernel, mean and noise variance.
         norm_bound: B, a bound on the RKHS norm.
         noise_scale: R, sub-Gaussian constant of the noise; default the prior's noise deviation.
         delta: failure probability.
         horizon: T. Given, the regulariser becomes \(\lambda = 1 + 2/T\) as the analysis asks;
             without it the prior's noise variance stays.
+        options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
+
+    Raises:
+        DriftpeakError: a bound, scale or horizon that is not positive, delta outside (0, 1).
     """
     scale = math.sqrt(prior.noise_variance) if noise_scale is None else noise_scale
     options.setdefault("width", IGP(norm_bound, scale, delta, RealisedGain()))
@@ -76,6 +95,20 @@ def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> Belief
 
     The Bayesian version (B16 Alg. 1) takes the default width; the frequentist one (ZS21 Alg. 1)
     `widths.Confidence(...)`. Both restart before steps 1, 1 + period, ...
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        period: H, the time between two restarts, at least 1, in units of time; theory's are
+            `theory.schedules.markov_restart_period` and `restart_period`.
+        options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
+
+    Raises:
+        DriftpeakError: period below 1.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> policy = dp.RGPUCB(prior, period=38)
     """
     return BeliefPolicy(prior, Restart(period), **options)
 
@@ -84,12 +117,40 @@ def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefP
     """SW-GP-UCB: remember the `window` newest observations (ZS21 Alg. 2).
 
     ZS21's width is `widths.SlidingConfidence(...)`.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        window: W, how many observations count, at least 1; theory's is
+            `theory.schedules.window_length`.
+        options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
+
+    Raises:
+        DriftpeakError: a window that is no integer or below 1.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> policy = dp.SWGPUCB(prior, window=40)
     """
     return BeliefPolicy(prior, Window(window), **options)
 
 
 def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> BeliefPolicy:
-    """TV-GP-UCB: the prior itself drifts, by `drift` in [0, 1] per unit of time (B16 Alg. 2)."""
+    """TV-GP-UCB: the prior itself drifts, by `drift` in [0, 1] per unit of time (B16 Alg. 2).
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        drift: epsilon, the share of the function that is new after one unit of time.
+        options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
+
+    Raises:
+        DriftpeakError: drift outside [0, 1].
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> policy = dp.TVGPUCB(prior, drift=0.01)
+    """
     return BeliefPolicy(prior, Drift(drift), **options)
 
 
@@ -101,8 +162,13 @@ def ABO(
     Their policy also chooses when to sample; here the times are given. Only in function space.
 
     Arguments:
+        prior: domain, kernel, mean and noise variance.
         lengthscale: of the squared exponential in time, in its unit.
         memory: at most so many of the newest observations; by default those of six lengthscales.
+        options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
+
+    Raises:
+        DriftpeakError: a lengthscale that is not positive, memory below 1.
     """
     return BeliefPolicy(prior, SpaceTime(lengthscale, memory), **options)
 
@@ -117,11 +183,23 @@ def WGPUCB(
 ) -> BeliefPolicy:
     """WGP-UCB: old observations weigh less (D22 Alg. 1).
 
-    Arguments:
-        discount: in (0, 1]; an observation of age a weighs `discount ** a`.
-        weights, log_weights: instead, any non-decreasing weights, one per observation to come.
-
     D22's width is `widths.Confidence(...)`.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        discount: in (0, 1]; an observation of age a, in units of time, weighs `discount ** a`.
+            Theory's is `theory.schedules.discount_factor`.
+        weights, log_weights: instead, any non-decreasing weights, one per observation to come.
+        options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
+
+    Raises:
+        DriftpeakError: discount outside (0, 1]; without it, not exactly one of the others, or
+            weights that decrease.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> policy = dp.WGPUCB(prior, discount=0.97)
     """
     rule = Weights(weights, log_weights=log_weights) if discount is None else Discount(discount)
     return BeliefPolicy(prior, rule, **options)
@@ -133,5 +211,14 @@ def UIGPUCB(
     """UI-GP-UCB: the noise of an observation of age a grows as 1 + slope a^exponent (M25 (8)).
 
     M25's width is `widths.Heteroscedastic(...)`.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        exponent: alpha, at least 0.
+        slope: c, at least 0; ages are in units of time.
+        options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
+
+    Raises:
+        DriftpeakError: exponent or slope negative.
     """
     return BeliefPolicy(prior, Injection(exponent, slope), **options)

@@ -18,7 +18,13 @@ MOST_NAMED = 4
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of an arm: its mean, and the deviation of the arm's value around it."""
+    """What is expected of an arm.
+
+    Attributes:
+        arm: its name.
+        mean: of its value, without noise, in units of the reward.
+        deviation: of the value around the mean.
+    """
 
     arm: str
     mean: float

@@ -99,6 +99,14 @@ def simulate(
     Warns:
         DriftpeakWarning: rewards outside the bound that a policy was given; they are used as they
             are.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> world = dp.MarkovDrift(prior, drift=0.02)
+        >>> runs = dp.simulate({"TV": dp.TVGPUCB(prior, drift=0.02)}, world, steps=30, trials=4)
+        >>> runs["regret"].shape                     # policy, trial, step
+        (1, 4, 30)
     """
     if not policies:
         raise DriftpeakError("give at least one policy")
@@ -145,11 +153,20 @@ def true_functions(
 ) -> np.ndarray:
     """The functions that `simulate`, with the same arguments, plays against.
 
+    Arguments:
+        environment, steps, times, trials, seed: as for `simulate`.
+
     Returns:
         Shape `(trial, step, point)`; all of it in memory.
 
     Raises:
         DriftpeakError: numbers out of range.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> dp.true_functions(dp.MarkovDrift(prior, drift=0.02), steps=30, trials=4).shape
+        (4, 30, 20)
     """
     times = _times(steps, times)
     trials, seed = at_least_integer("trials", trials, 1), at_least_integer("seed", seed, 0)

@@ -18,9 +18,10 @@ LEVEL = 0.05
 class Compared:
     """A policy beside the one of least regret.
 
-    `difference` is of mean regret per step, in units of the reward, at least 0; `stderr` its
-    standard error, NaN where there is one sample only; `p_value` two-sided and adjusted for all
-    comparisons (Holm).
+    Attributes:
+        difference: of mean regret per step, in units of the reward, at least 0.
+        stderr: its standard error, NaN where there is one sample only.
+        p_value: two-sided, and adjusted for all comparisons (Holm).
     """
 
     difference: float
@@ -40,9 +41,12 @@ class Compared:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The policy of least mean regret, and the others beside it, least regret first.
+    """The policy of least mean regret, and the others beside it.
 
-    `samples` is how many samples a mean has: trials, or blocks of steps of one history.
+    Attributes:
+        best: the policy of least mean regret.
+        others: by name, least regret first.
+        samples: how many a mean has: trials, or blocks of steps of one history.
     """
 
     best: str
@@ -150,6 +154,10 @@ def verdict(
 
 
 def in_a_row(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """`a`, `a and b`, `a, b and c`.
+
+    Arguments:
+        names: at least one.
+    """
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,1 @@
+"""What these pages need beside the extensions that others maintain."""

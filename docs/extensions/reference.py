@@ -1,0 +1,79 @@
+"""`{names} MODULE` and names below: what they are in a line each, then each in full.
+
+Without names, all that the module lists in `__all__`, or else all public ones that it defines.
+"""
+
+import importlib
+import inspect
+import sys
+from typing import get_args
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
+from sphinx.pycode import ModuleAnalyzer
+
+
+class Names(Directive):
+    """Reference entries for names of a module."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self):
+        module = importlib.import_module(self.arguments[0])
+        chosen = " ".join(self.content).split() or public_names(module)
+        lines = [f".. currentmodule:: {module.__name__}", ""]
+        lines += [".. autosummary::", "   :nosignatures:", ""]
+        lines += [f"   {name}" for name in chosen if not is_data(getattr(module, name))] + [""]
+        for name in chosen:
+            lines += [*entry(module, name), ""]
+        node = nodes.container()
+        self.state.nested_parse(StringList(lines, source=module.__name__), 0, node)
+        return node.children
+
+
+def public_names(module):
+    """Those of `__all__`, or what is defined here without an underscore."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    return [
+        name
+        for name, one in vars(module).items()
+        if not name.startswith("_") and getattr(one, "__module__", None) == module.__name__
+    ]
+
+
+def is_data(one):
+    """Whether it is neither class nor function: a constant, or another word for types."""
+    return not isinstance(one, type) and not inspect.isroutine(one)
+
+
+def entry(module, name):
+    """The directive for one name."""
+    one = getattr(module, name)
+    if isinstance(one, type):
+        return [f".. autoclass:: {name}", "   :members:"]
+    if not is_data(one):
+        return [f".. autofunction:: {name}"]
+    return [f".. py:data:: {name}", "", *(f"   {line}" for line in meaning(module, name))]
+
+
+def meaning(module, name):
+    """What stands below a constant where it is defined; of a choice of words, the words."""
+    one = getattr(module, name)
+    if choices := get_args(one):
+        return ["One of " + ", ".join(f"``{choice!r}``" for choice in choices) + "."]
+    for part in list(sys.modules.values()):
+        part_name = getattr(part, "__name__", "")
+        if part_name.startswith(module.__name__) and vars(part).get(name) is one:
+            found = ModuleAnalyzer.for_module(part_name).find_attr_docs().get(("", name))
+            if found:
+                return found
+    raise LookupError(f"{module.__name__}.{name} has no docstring below it")
+
+
+def setup(app):
+    """Registers the directive."""
+    app.add_directive("names", Names)
+    return {"parallel_read_safe": True}

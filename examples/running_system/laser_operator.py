@@ -1,0 +1,82 @@
+"""
+Four knobs, and a largest step
+==============================
+
+The operator of a laser keeps four knobs at their best while the optics warm up. No knob may jump:
+at most a tenth of its range at a time.
+
+Today the optimiser knows of no largest step. What works: clip its suggestion, set that, tell what
+was set, and cancel the suggestion where it differs. The belief is right, since it is told the
+truth; only the suggestions do not know that a long way takes several steps.
+"""
+
+import numpy as np
+
+import driftpeak as dp
+from driftpeak.plots import COLOURS, new_figure, tidy
+
+KNOBS = ("mirror_x", "mirror_y", "lens", "pump")
+LARGEST_STEP = 0.1  # of a range of 1
+
+space = dp.Box({name: dp.Float(0, 1) for name in KNOBS})
+optimizer = dp.Optimizer(space, maximize=True)
+generator = np.random.default_rng(0)
+
+
+def best_setting(minute):
+    """Drifts as the optics warm up."""
+    warm = 1 - np.exp(-minute / 60)
+    return np.array([0.4 + 0.25 * warm, 0.6 - 0.2 * warm, 0.5 + 0.15 * warm, 0.7])
+
+
+def power(setting, minute):
+    """Of the beam, in watts, with noise."""
+    away = np.array([setting[name] for name in KNOBS]) - best_setting(minute)
+    return 10 - 8 * float(away @ away) + 0.05 * generator.normal()
+
+
+# %%
+# The control loop
+
+setting = dict.fromkeys(KNOBS, 0.5)
+track, lost = [], []
+for minute in range(90):
+    wanted = optimizer.ask(time=minute)
+    setting = {
+        name: float(
+            np.clip(wanted[name], setting[name] - LARGEST_STEP, setting[name] + LARGEST_STEP)
+        )
+        for name in KNOBS
+    }
+    optimizer.tell(setting, power(setting, minute), time=minute)
+    if setting != dict(wanted):
+        optimizer.cancel(wanted)
+    track.append(list(setting.values()))
+    away = track[-1] - best_setting(minute)
+    lost.append(8 * float(away @ away))
+
+steps = np.abs(np.diff(np.array(track), axis=0))
+assert steps.max() <= LARGEST_STEP + 1e-9
+assert not optimizer.pending()
+print(f"largest step {steps.max():.2f}")
+print(f"power lost in the last 45 minutes: {np.mean(lost[45:]):.2f} of 10 watts")
+best = optimizer.best()
+print("best now:", {name: round(float(best[name]), 2) for name in KNOBS})
+
+# %%
+# The picture
+
+figure = new_figure(5.5, 6.0)
+panels = figure.subplots(len(KNOBS), 1, sharex=True)
+minutes = np.arange(90)
+ideal = np.array([best_setting(minute) for minute in minutes])
+for number, (name, axes) in enumerate(zip(KNOBS, panels, strict=True)):
+    axes.plot(minutes, ideal[:, number], "--", color="black", label="true best")
+    axes.plot(
+        minutes, np.array(track)[:, number], ".-", color=COLOURS[0], linewidth=0.7, label="set"
+    )
+    axes.set(ylabel=name.replace("_", " "), ylim=(-0.05, 1.05))
+    tidy(axes)
+panels[-1].set_xlabel("minute")
+panels[0].legend(loc="upper right", ncols=2, frameon=False)
+figure.suptitle(f"Four knobs, no step above {LARGEST_STEP:.0%} of the range")
