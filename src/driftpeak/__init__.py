@@ -28,6 +28,7 @@ from driftpeak.information import (
 from driftpeak.kernels import SE, Linear, Matern, Periodic, RationalQuadratic
 from driftpeak.learning import Observations, cross_validate, fit, log_marginal_likelihood
 from driftpeak.live import (
+    Boolean,
     Box,
     Categorical,
     DriftingGP,
@@ -100,6 +101,7 @@ __all__ = [
     "Auto",
     "BeliefPolicy",
     "BestFixedArm",
+    "Boolean",
     "Box",
     "Categorical",
     "Clairvoyant",
