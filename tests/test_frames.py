@@ -297,3 +297,25 @@ def test_a_real_run():
     assert dp.table(runs).frame["beside_best"].to_dict() == {
         "random": "best", "always": "yardstick",
     }  # fmt: skip
+
+
+def test_parameters_that_do_not_always_count():
+    """Without a value: NaN, NA among integers; orders of choices; None is no category."""
+    space = dp.Box(
+        heating=dp.Boolean(),
+        power=dp.Float(0, 1, when={"heating": True}),
+        stages=dp.Integer(1, 3, when={"heating": True}),
+        grade=dp.Categorical("low", "high", ordered=True),
+        catalyst=dp.Categorical("a", None),
+    )
+    optimizer = dp.Optimizer(space, maximize=True)
+    on = {"heating": True, "power": 0.5, "stages": 2, "grade": "low", "catalyst": "a"}
+    optimizer.tell(on, 1.0, time=1)
+    optimizer.tell({"heating": False, "grade": "high", "catalyst": None}, 2.0, time=2)
+    frame = optimizer.to_dataframe()
+    assert frame["power"].tolist()[0] == 0.5
+    assert np.isnan(frame["power"][1])
+    assert frame["stages"].dtype == "Int64"
+    assert frame["stages"].isna().tolist() == [False, True]
+    assert frame["grade"].min() == "low"
+    assert frame["catalyst"].tolist() == ["a", None]

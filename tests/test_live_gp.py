@@ -21,7 +21,7 @@ from driftpeak.live.lessons import (
     unpack,
 )
 from driftpeak.live.memory import pad, places
-from driftpeak.live.search import SOBOL, Beliefs, Searcher, highest, highest_of
+from driftpeak.live.search import SOBOL, Beliefs, Room, Searcher, highest, highest_of
 from driftpeak.live.standardise import Standard
 from driftpeak.widths import Constant
 
@@ -259,14 +259,43 @@ def test_search_finds_the_highest_bound():
     width, searcher = Constant(2.0), Searcher(coding, 0)
     beliefs = Beliefs(MODEL, known, None, 41.0, width, 1.0)
     for number in range(3):
-        row = highest(beliefs, searcher.trials(number), coding.levels)
+        row = highest(beliefs, searcher.trials(number), coding.lattice, None)
         np.testing.assert_array_equal(coding.snap(np.asarray(row)), row)
         found = posterior(MODEL, known, None, row[None], 41.0)
         assert found[0][0] + 2 * found[1][0] >= top.max() - 1e-3
-    assert int(highest_of(beliefs, lattice)) == int(top.argmax())
+    assert int(highest_of(beliefs, lattice, None)) == int(top.argmax())
     # without exploring, the highest mean
-    row = highest(beliefs._replace(explore=0.0), searcher.trials(0), coding.levels)
+    row = highest(beliefs._replace(explore=0.0), searcher.trials(0), coding.lattice, None)
     assert gp.mean(MODEL, known, row[None], 41.0)[0] >= mean.max() - 1e-3
+
+
+def test_search_stays_in_reach_and_pays_its_way():
+    rows, times, rewards = data(25)
+    box = dp.Box(a=dp.Float(0, 1), b=dp.Integer(0, 6), c=dp.Categorical("u", "v", "w"))
+    coding = make_coding(box)
+    rows = coding.snap(rows)
+    known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
+    a, b, c = np.meshgrid(np.linspace(0.3, 0.5, 101), np.arange(2, 5) / 6, np.arange(3) / 2)
+    lattice = np.stack([a.ravel(), b.ravel(), c.ravel()], axis=1)
+    mean, deviation = dense(MODEL, rows, times, rewards, lattice, 41.0)
+    here, searcher = np.array([0.4, 0.5, 0.0]), Searcher(coding, 0)
+    beliefs = Beliefs(MODEL, known, None, 41.0, Constant(2.0), 1.0)
+    lower, upper = np.array([0.3, 2 / 6, 0.0]), np.array([0.5, 4 / 6, 1.0])
+    # all bounds are within the linear range, so that a cost is one of standard units
+    assert (mean + 2 * deviation).max() < 3
+    for price in ([0.0, 0.0, 0.0], [3.0, 1.0, 0.1], [0.5, 0.5, 9.0], [99.0, 99.0, 99.0]):
+        gap = np.abs(lattice - here)
+        fares = np.where(CATEGORICAL, gap > 0, gap) @ np.array(price)
+        top = (mean + 2 * deviation - fares).max()
+        room = Room(here, lower, upper, np.array(price))
+        row = np.asarray(highest(beliefs, searcher.trials(1), coding.lattice, room))
+        assert ((row >= lower) & (row <= upper)).all()
+        np.testing.assert_allclose(coding.snap(row), row, atol=1e-12)
+        value = dense(MODEL, rows, times, rewards, row[None], 41.0)
+        gap = np.abs(row - here)
+        paid = np.where(CATEGORICAL, gap > 1e-9, gap) @ np.array(price)
+        assert value[0][0] + 2 * value[1][0] - paid >= top - 2e-3
+    np.testing.assert_array_equal(row, here)  # the last was too dear
 
 
 def test_candidates_depend_on_seed_and_number_alone():
@@ -274,7 +303,7 @@ def test_candidates_depend_on_seed_and_number_alone():
     one, again, other = Searcher(coding, 0), Searcher(coding, 0), Searcher(coding, 1)
     np.testing.assert_array_equal(one.trials(7).everywhere, again.trials(7).everywhere)
     assert not np.array_equal(one.trials(7).everywhere, one.trials(8).everywhere)
-    assert not np.array_equal(one.first(1), other.first(1))
-    firsts = np.array([one.first(number) for number in range(1, 65)])
+    assert not np.array_equal(one.first(1, None), other.first(1, None))
+    firsts = np.array([one.first(number, None) for number in range(1, 65)])
     assert np.histogram(firsts[:, 0], bins=8, range=(0, 1))[0].tolist() == [8] * 8
     assert len(one.trials(0).everywhere) == SOBOL

@@ -26,6 +26,7 @@ from .information import (
 from .kernels import SE, Linear, Matern, Periodic, RationalQuadratic
 from .learning import Observations, cross_validate, fit, log_marginal_likelihood
 from .live import (
+    Boolean,
     Box,
     Categorical,
     DriftingGP,
@@ -100,6 +101,7 @@ __all__ = [
     "Auto",
     "BeliefPolicy",
     "BestFixedArm",
+    "Boolean",
     "Box",
     "Categorical",
     "Clairvoyant",

@@ -59,6 +59,21 @@ def create(
         int | None,
         typer.Option(help="The most observations in memory; default 512.", max=MOST_HELD),
     ] = None,
+    start: Annotated[
+        str | None, typer.Option(help="The first suggestion, as JSON: where the system stands.")
+    ] = None,
+    max_travel: Annotated[
+        str | None,
+        typer.Option(
+            help="The farthest to move at once, a share of every range, or JSON by parameter."
+        ),
+    ] = None,
+    moving_cost: Annotated[
+        str | None,
+        typer.Option(
+            help="Of moving a parameter across its range, in rewards, or JSON by parameter."
+        ),
+    ] = None,
     policy_file: Annotated[
         Path | None,
         typer.Option(help="A policy with its space and direction, from `replay --save`."),
@@ -67,10 +82,12 @@ def create(
 ) -> None:
     """Begin a study, or check that there is just such a one already."""
     if policy_file is not None:
-        if space is not None or capacity is not None or maximize or minimize:
+        moves = (start, max_travel, moving_cost)
+        if any(one is not None for one in (space, capacity, *moves)) or maximize or minimize:
             raise DriftpeakError(
-                "--policy-file says the space, the direction and what is kept: leave out --space, "
-                "--maximize, --minimize and --capacity"
+                "--policy-file says the space, the direction and what is kept, and knows no limits "
+                "of moving: leave out --space, --maximize, --minimize, --capacity, --start, "
+                "--max-travel and --moving-cost"
             )
         with busy("loading"):
             keep_programs()
@@ -94,6 +111,9 @@ def create(
             maximize=maximize,
             policy=DriftingGP(capacity=512 if capacity is None else capacity),
             seed=seed,
+            start=None if start is None else _object(start, "--start"),
+            max_travel=None if max_travel is None else _json(max_travel, "--max-travel"),
+            moving_cost=None if moving_cost is None else _json(moving_cost, "--moving-cost"),
             storage=store,
             name=name,
         )
@@ -134,18 +154,22 @@ def tell(
     ] = None,
     reward: Annotated[float | None, typer.Option(help="What it brought.")] = None,
     time: Time = None,
+    actual: Annotated[
+        str | None, typer.Option(help="With --id: what was set instead of it, as JSON.")
+    ] = None,
 ) -> None:
     """What a suggestion, or any other setting, brought."""
     if reward is None:
         raise DriftpeakError("give --reward, what it brought")
     if (number is None) == (parameters is None):
         raise DriftpeakError("give --id of a suggestion, or --parameters as JSON")
-    setting: Any = number if parameters is None else _json(parameters, "--parameters")
-    if number is None and not isinstance(setting, dict):
-        raise DriftpeakError(f"--parameters must be a JSON object; got {parameters}")
+    if actual is not None and number is None:
+        raise DriftpeakError("--actual goes with --id; another setting is told by --parameters")
+    setting: Any = number if parameters is None else _object(parameters, "--parameters")
+    instead = None if actual is None else _object(actual, "--actual")
     when = _time(time)
     with _study(store, name) as optimizer:
-        optimizer.tell(setting, reward, when)
+        optimizer.tell(setting, reward, when, actual=instead)
         counts = {"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())}
     _print(counts)
 
@@ -333,6 +357,13 @@ def _json(text: str, what: str) -> Any:
         raise DriftpeakError(f"{what} is nested too deeply") from None
 
 
+def _object(text: str, what: str) -> dict[str, Any]:
+    found = _json(text, what)
+    if not isinstance(found, dict):
+        raise DriftpeakError(f"{what} must be a JSON object; got {shown(text)}")
+    return found
+
+
 def _time(text: str | None) -> Any:
     """A time as the optimiser takes it."""
     if text is None or text == "now":
@@ -350,7 +381,7 @@ def _time(text: str | None) -> Any:
 
 
 def _suggestion(one: "Suggestion") -> dict[str, Any]:
-    return {"id": one.id, **_setting(one)}
+    return {"id": one.id, **_setting(one), "hold": one.hold}
 
 
 def _setting(one: "Suggestion | EstimatedPeak") -> dict[str, Any]:

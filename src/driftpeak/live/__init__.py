@@ -3,10 +3,12 @@
 from driftpeak.live.diagnostics import Calibration, Diagnostics
 from driftpeak.live.gp_engine import DriftingGP
 from driftpeak.live.optimizer import Optimizer
-from driftpeak.live.space import Box, Categorical, Float, Integer
+from driftpeak.live.parameters import Boolean, Categorical, Float, Integer
+from driftpeak.live.space import Box
 from driftpeak.live.suggestion import EstimatedPeak, Observation, Suggestion
 
 __all__ = [
+    "Boolean",
     "Box",
     "Calibration",
     "Categorical",

@@ -8,7 +8,9 @@ import numpy as np
 from driftpeak._types import Vector
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError, finite, nearest, shown, whole
-from driftpeak.live.space import ROUNDING, Box, ParameterValues, check_names
+from driftpeak.live.lattice import MIDDLE, Lattice, free_lattice, lattice_of
+from driftpeak.live.parameters import ROUNDING, ParameterValues
+from driftpeak.live.space import Box, check_names
 
 Space = Box | Arms | Grid
 
@@ -19,21 +21,21 @@ class Coding(ABC):
     Attributes:
         names: of the parameters.
         columns: of the d columns, for diagnostics.
-        levels: how many values each column takes, 0 for a continuum.
+        lattice: which rows stand for settings that can be suggested.
         categorical: which columns have no order.
         pool: all rows there are, shape `(n, d)`; None for a box.
     """
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
-    levels: Vector
+    lattice: Lattice
     categorical: np.ndarray
     pool: Vector | None = None
 
     @property
     def dimension(self) -> int:
         """d, the number of columns."""
-        return len(self.levels)
+        return len(self.lattice.levels)
 
     @abstractmethod
     def row(self, parameters: object) -> Vector:
@@ -56,14 +58,15 @@ class Coding(ABC):
         """The setting that belongs to a row, or the nearest."""
 
     def snap(self, rows: Vector) -> Vector:
-        """Rows with whole and categorical columns moved to the nearest value there is."""
-        steps = np.maximum(self.levels - 1, 1)
-        return np.where(self.levels > 0, np.round(rows * steps) / steps, rows)
+        """The nearest rows that can be suggested."""
+        return self.lattice.snap(np.atleast_2d(rows)).reshape(rows.shape)
 
     def spread(self, uniform: Vector) -> Vector:
         """Rows in which every value of a whole or categorical column is equally frequent."""
-        number = np.minimum(np.floor(uniform * self.levels), np.maximum(self.levels - 1, 0))
-        return np.where(self.levels > 0, number / np.maximum(self.levels - 1, 1), uniform)
+        levels = self.lattice.levels
+        number = np.minimum(np.floor(uniform * levels), np.maximum(levels - 1, 0))
+        spread = np.where(levels > 0, number / np.maximum(levels - 1, 1), uniform)
+        return self.snap(spread)
 
 
 class BoxCoding(Coding):
@@ -72,21 +75,24 @@ class BoxCoding(Coding):
     def __init__(self, box: Box) -> None:
         self.box = box
         self.names = self.columns = tuple(box.parameters)
-        each = box.parameters.values()
-        self.levels = np.array([one.levels for one in each], float)
-        self.categorical = np.array([one.categorical for one in each])
+        self.lattice = lattice_of(box.parameters)
+        self.categorical = np.array([one.categorical for one in box.parameters.values()])
 
     def row(self, parameters: object) -> Vector:
-        given = check_names(parameters, self.names)
-        return np.array([one.encode(k, given[k]) for k, one in self.box.parameters.items()])
+        given, row = self.box.clean(parameters), np.full(len(self.names), MIDDLE)
+        for column, (name, one) in enumerate(self.box.parameters.items()):
+            if name in given:
+                row[column] = one.encode(name, given[name])
+        return row
 
     def clean(self, parameters: object) -> ParameterValues:
-        given = check_names(parameters, self.names)
-        return {name: one.clean(name, given[name]) for name, one in self.box.parameters.items()}
+        return self.box.clean(parameters)
 
     def parameters(self, row: Vector) -> ParameterValues:
         each = self.box.parameters.items()
-        return {name: one.decode(float(u)) for (name, one), u in zip(each, row, strict=True)}
+        counts = self.lattice.counting(self.snap(row[None]))[0]
+        every = zip(each, row, counts, strict=True)
+        return {name: one.decode(float(u)) for (name, one), u, here in every if here}
 
 
 class FiniteCoding(Coding):
@@ -104,7 +110,7 @@ class FiniteCoding(Coding):
         coordinates = tuple(f"x{j + 1}" for j in range(dimension))
         self.names = ("arm",) if self.named else coordinates
         self.columns = coordinates if domain.has_coordinates else ("arm",)
-        self.levels = np.zeros(dimension)  # the pool says what there is
+        self.lattice = free_lattice(dimension)  # the pool says what there is
         self.categorical = np.full(dimension, not domain.has_coordinates)
         self.numbers = {name: number for number, name in enumerate(domain.names)}
 

@@ -4,7 +4,9 @@ It is written as a user would write it by hand::
 
     {"box": {"rate": {"type": "float", "low": 1e-4, "high": 1, "log": true},
              "layers": {"type": "integer", "low": 1, "high": 9},
-             "kind": {"type": "categorical", "choices": ["a", "b"]}}}
+             "kind": {"type": "categorical", "choices": ["a", "b"]},
+             "heat": {"type": "float", "low": 0, "high": 90, "step": 0.5, "max_step": 2,
+                      "when": {"kind": ["a"]}}}}
     {"arms": 5}    {"arms": [[0, 0], [1, 2]], "names": ["near", "far"]}
     {"grid": [[0, 1], [0, 5]], "size": [50, 20]}
 """
@@ -18,9 +20,13 @@ import attrs
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.live.coding import Space
-from driftpeak.live.space import Box, Categorical, Float, Integer, Parameter
+from driftpeak.live.parameters import Boolean, Categorical, Float, Integer, Parameter
+from driftpeak.live.space import Box
 
-TYPES = {"float": Float, "integer": Integer, "categorical": Categorical}
+TYPES = {"float": Float, "integer": Integer, "categorical": Categorical, "boolean": Boolean}
+NUMERIC = ("log", "step", "max_step", "max_rate", "when")
+OTHERS = {"float": NUMERIC, "integer": NUMERIC, "categorical": ("ordered", "when")}
+"""What may be given besides what must be."""
 EXAMPLE = (
     '{"box": {"x": {"type": "float", "low": 0, "high": 1}}}, {"arms": 5} or '
     '{"grid": [[0, 1]], "size": 50}'
@@ -63,11 +69,20 @@ def space_from_data(data: object) -> Space:
 
 
 def _parameter_to_data(parameter: Parameter) -> dict[str, object]:
-    kind = next(name for name, make in TYPES.items() if isinstance(parameter, make))
-    given = attrs.asdict(parameter, recurse=False)
-    return {"type": kind} | {
-        name: list(value) if isinstance(value, tuple) else value for name, value in given.items()
+    kind = next(name for name, make in TYPES.items() if type(parameter) is make)
+    given = attrs.asdict(parameter, recurse=False)  # type: ignore[arg-type]
+    when = {name: list(values) for name, values in given.pop("when")}
+    if kind == "boolean":
+        given = {}
+    # what is new has a default, which is not written
+    if kind != "float":
+        given = {name: value for name, value in given.items() if value is not False}
+    found = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in given.items()
+        if value is not None
     }
+    return {"type": kind} | found | ({"when": when} if when else {})
 
 
 def _parameter(name: str, data: Any) -> Parameter:
@@ -76,19 +91,18 @@ def _parameter(name: str, data: Any) -> Parameter:
     if not isinstance(kind, str) or kind not in TYPES:
         raise DriftpeakError(f'{whose} needs a "type": {", ".join(TYPES)}; got {data!r}')
     try:
-        match data["type"]:
-            case "float":
-                fields = _fields(whose, data, ("type", "low", "high"), ("log",))
-                if not isinstance(fields.get("log", False), bool):
-                    raise DriftpeakError(f"log must be true or false; got {fields['log']!r}")
-                return Float(fields["low"], fields["high"], fields.get("log", False))
-            case "integer":
-                fields = _fields(whose, data, ("type", "low", "high"))
-                return Integer(fields["low"], fields["high"])
-        fields = _fields(whose, data, ("type", "choices"))
-        if not isinstance(fields["choices"], list):
-            raise DriftpeakError(f"choices must be a list; got {fields['choices']!r}")
-        return Categorical(*fields["choices"])
+        if kind == "boolean":
+            fields = _fields(whose, data, ("type",), ("when",))
+            return Boolean(when=fields.get("when"))
+        needed = ("choices",) if kind == "categorical" else ("low", "high")
+        fields = _fields(whose, data, ("type", *needed), OTHERS[kind])
+        options = {key: fields[key] for key in OTHERS[kind] if key in fields}
+        if kind == "categorical":
+            if not isinstance(fields["choices"], list):
+                raise DriftpeakError(f"choices must be a list; got {fields['choices']!r}")
+            return Categorical(*fields["choices"], **options)
+        make = Float if kind == "float" else Integer
+        return make(fields["low"], fields["high"], **options)
     except DriftpeakError as error:
         raise DriftpeakError(str(error) if whose in str(error) else f"{whose}: {error}") from None
 

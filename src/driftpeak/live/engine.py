@@ -12,17 +12,47 @@ import numpy as np
 
 from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError
+from driftpeak.live.coding import Coding
 from driftpeak.live.memory import Memory
-from driftpeak.live.space import ParameterValues
+from driftpeak.live.parameters import ParameterValues
 
 Arrays = dict[str, np.ndarray]
 
 
 class Outstanding(NamedTuple):
-    """A suggestion that is out and not yet told."""
+    """A suggestion that is out and not yet told; `hold`: to stay where the system was."""
 
     parameters: ParameterValues
     time: float
+    hold: bool = False
+
+
+class Reach(NamedTuple):
+    """Where a system stands, what it can be moved to from there, and what that costs.
+
+    Attributes:
+        setting, here: where it stands, and its row.
+        lower, upper: rows between which it can go, shape `(d,)`.
+        cost: of going from 0 to 1 in each column, in units of the reward, shape `(d,)`.
+        ends: the least and the greatest value of parameters whose values are numbers.
+    """
+
+    setting: ParameterValues
+    here: Vector
+    lower: Vector
+    upper: Vector
+    cost: Vector
+    ends: dict[str, tuple[Any, Any]]
+
+    def parameters(self, coding: Coding, row: Vector) -> ParameterValues:
+        """The setting of a row within reach; no rounding leads beyond it."""
+        if np.array_equal(row, self.here):
+            return dict(self.setting)
+        found: dict[str, Any] = coding.parameters(row)
+        for name, (low, high) in self.ends.items():
+            if name in found:
+                found[name] = min(max(found[name], low), high)
+        return found
 
 
 class Peak(NamedTuple):
@@ -37,8 +67,15 @@ class Engine(ABC):
     """Base class of engines."""
 
     @abstractmethod
-    def propose(self, number: int, time: float, pending: list[Outstanding]) -> ParameterValues:
-        """Where to sample at `time`, as suggestion `number`."""
+    def propose(
+        self, number: int, time: float, pending: list[Outstanding], reach: Reach | None
+    ) -> ParameterValues:
+        """Where to sample at `time`, as suggestion `number`.
+
+        Arguments:
+            pending: what is out, oldest first.
+            reach: what can be gone to; None: everything, at no cost.
+        """
 
     @abstractmethod
     def asked(self, time: float) -> None:

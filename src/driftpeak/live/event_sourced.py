@@ -92,7 +92,10 @@ class EventSourced(ABC):
             try:
                 ledger = Ledger.load(shell["ledger"])
                 settings = [one.parameters for one in ledger.pending.values()]
-                for setting in settings + [one.parameters for one in ledger.history]:
+                settings += [one.parameters for one in ledger.history]
+                if ledger.told_last is not None:
+                    settings.append(ledger.told_last.parameters)
+                for setting in settings:
                     self.coding.clean(setting)
                 self._engine.load(arrays, shell["engine"])
             except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -124,7 +127,7 @@ class EventSourced(ABC):
                 self._engine.forgot(event.before)
             case happened.Reset():
                 self._engine.reset()
-                self._ledger = Ledger(self._ledger.asked)
+                self._ledger = Ledger(self._ledger.asked, self._ledger.place)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any
 
 from driftpeak.errors import DriftpeakError, shown, stored_number, whole
 from driftpeak.live.clock import Kind, check_number
-from driftpeak.live.space import ParameterValues
+from driftpeak.live.parameters import ParameterValues
 
 
 class Checked:

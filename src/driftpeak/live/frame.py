@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftpeak.live.coding import BoxCoding, Coding, FiniteCoding
-from driftpeak.live.space import Categorical, Integer, Value
+from driftpeak.live.parameters import Categorical, Integer, Value
 from driftpeak.live.suggestion import Observation, Suggestion
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def history_frame(
         "time": _times([one.time for one in every]),
     }
     for name in coding.names:
-        values = [setting[name] for setting in settings]
+        values = [setting.get(name) for setting in settings]
         columns[_heading(name, coding.names)] = _column(coding, name, values)
     columns |= {"reward": reward, "expected": expected[:, 0], "expected_deviation": expected[:, 1]}
     return pd.DataFrame(columns)
@@ -68,7 +68,10 @@ def _times(times: list[Any]) -> Any:
 
 
 def _column(coding: Coding, name: str, values: list[Value]) -> Any:
-    """A parameter's values: floats, integers, or categories in the order of the choices."""
+    """A parameter's values: floats, integers, or categories in the order of the choices.
+
+    Where the parameter does not count there is none: NaN, or NA among integers.
+    """
     import pandas as pd
 
     if isinstance(coding, FiniteCoding):
@@ -76,7 +79,11 @@ def _column(coding: Coding, name: str, values: list[Value]) -> Any:
     assert isinstance(coding, BoxCoding)
     parameter = coding.box.parameters[name]
     if isinstance(parameter, Categorical):
-        # True and 1 are different choices, but pandas takes them for one
-        distinct = len(set(parameter.choices)) == len(parameter.choices)
-        return pd.Categorical(values, parameter.choices) if distinct else np.array(values, object)
-    return np.array(values, dtype=np.int64 if isinstance(parameter, Integer) else np.float64)
+        # True and 1 are different choices, but pandas takes them for one, and None for no choice
+        distinct = len({*parameter.choices, None}) > len(parameter.choices)
+        if distinct:
+            return pd.Categorical(values, parameter.choices, ordered=parameter.ordered)
+        return np.array(values, object)
+    if isinstance(parameter, Integer):
+        return pd.array(values, dtype="Int64") if None in values else np.array(values, np.int64)
+    return np.array(values, np.float64)

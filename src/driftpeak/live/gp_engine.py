@@ -13,10 +13,10 @@ from driftpeak.live.aging import MOTIONS, PRIOR, LearnedMotion, check_forgetting
 from driftpeak.live.ahead import Ahead
 from driftpeak.live.coding import Coding
 from driftpeak.live.doubt import doubtful
-from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
+from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak, Reach
 from driftpeak.live.lessons import check_lesson, default_model, most_probable, pace_of
 from driftpeak.live.memory import Memory, pad, places, size_for
-from driftpeak.live.space import ParameterValues
+from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.standardise import LINEAR, Standard
 from driftpeak.widths import ScaledLog, Width
 
@@ -195,21 +195,35 @@ class GPEngine(Engine):
         self._known, self._factored = known, len(held)
         return known
 
-    def propose(self, number: int, time: float, pending: list[Outstanding]) -> ParameterValues:
+    def propose(
+        self, number: int, time: float, pending: list[Outstanding], reach: Reach | None
+    ) -> ParameterValues:
         if len(self.memory) + len(pending) < self.initial:
-            return self.coding.parameters(self.searcher.first(number))
-        return self.coding.parameters(self._search(number, time, pending, explore=1.0))
+            row = self.searcher.first(number, reach)
+        else:
+            row = self._search(number, time, pending, explore=1.0, reach=reach)
+        return self.coding.parameters(row) if reach is None else reach.parameters(self.coding, row)
 
     def _search(
-        self, number: int, time: float, pending: list[Outstanding], *, explore: float
+        self,
+        number: int,
+        time: float,
+        pending: list[Outstanding],
+        *,
+        explore: float,
+        reach: Reach | None = None,
     ) -> Vector:
         known, elapsed = self.known(time), time - self.origin
         imagined = self.ahead.imagined(self.model, known, pending, self.origin)
         beliefs = search.Beliefs(self.model, known, imagined, elapsed, self.width, explore)
+        room = None
+        if reach is not None:
+            cost = reach.cost / self.standard.scale
+            room = search.Room(reach.here, reach.lower, reach.upper, cost)
         if self.coding.pool is not None:
-            return self.coding.pool[int(search.highest_of(beliefs, self.coding.pool))]
+            return self.coding.pool[int(search.highest_of(beliefs, self.coding.pool, room))]
         trials = self.searcher.trials(number)
-        return np.asarray(search.highest(beliefs, trials, self.coding.levels))
+        return np.asarray(search.highest(beliefs, trials, self.coding.lattice, room))
 
     def asked(self, time: float) -> None:
         pass  # what is out is the optimiser's to know

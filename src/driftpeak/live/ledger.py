@@ -1,8 +1,9 @@
 """The books of a study: which suggestions are out, what was told, and how its times are counted."""
 
+import math
 from collections import deque
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,13 +12,22 @@ from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, check_number, read_time, show_time
 from driftpeak.live.engine import Outstanding
 from driftpeak.live.events import Event
-from driftpeak.live.space import ParameterValues
+from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.suggestion import Observation
+from driftpeak.live.travel import Place
 
 HISTORY = 10_000
 PENDING = 1_000
 TIMED = happened.Asked | happened.Told | happened.Answered
 MOST_STEPS = 2.0**53  # from here on, the next whole number is no float
+
+
+class Stand(NamedTuple):
+    """When and where a reward was made, and after which suggestion; before all times if unknown."""
+
+    time: float
+    after: int
+    parameters: ParameterValues
 
 
 class Ledger:
@@ -29,9 +39,12 @@ class Ledger:
         asked: the number of the newest suggestion.
         pending: the suggestions that are out and not yet told, oldest first.
         history: the rewards told, in the order of telling; the newest 10,000.
+        told_last: where, when and after which suggestion the reward of the latest time was made.
     """
 
-    def __init__(self, asked: int = 0) -> None:
+    def __init__(self, asked: int = 0, place: Place | None = None) -> None:
+        self.told_last: Stand | None
+        self.told_last = None if place is None else Stand(-math.inf, 0, place.parameters)
         self.kind: Kind | None = None
         self.latest: float | None = None
         self.asked = asked
@@ -55,12 +68,17 @@ class Ledger:
                         f"an event is suggestion {event.id}, after {self.asked}: events must be "
                         "applied once each, in order"
                     )
+                place = self.place
+                hold = place is not None and place.parameters == event.parameters
                 self.asked = event.id
-                self.pending[event.id] = Outstanding(event.parameters, event.time)
+                self.pending[event.id] = Outstanding(event.parameters, event.time, hold)
             case happened.Told():
                 if event.id is not None:
                     self._settle(event.id)
                 self.history.append(Observation.of(event))
+                told = Stand(event.time, event.id or self.asked, event.parameters)
+                if self.told_last is None or told[:2] >= self.told_last[:2]:
+                    self.told_last = told
             case happened.Cancelled():
                 self._settle(event.id)
         if isinstance(event, TIMED):
@@ -75,6 +93,22 @@ class Ledger:
                 f"an event answers suggestion {number}, which is not out: events must be applied "
                 "once each, in order, to an optimiser that has seen the earlier ones"
             )
+
+    @property
+    def place(self) -> Place | None:
+        """Where the system stands, or is on its way to.
+
+        That is the setting of the latest time, suggested and not taken back, or told; at equal
+        times that of the latest suggestion.
+        """
+        latest = [] if self.told_last is None else [self.told_last]
+        if self.pending:
+            number, one = max(self.pending.items(), key=lambda item: (item[1].time, item[0]))
+            latest.append(Stand(one.time, number, one.parameters))
+        if not latest:
+            return None
+        found = max(latest, key=lambda told: told[:2])
+        return Place(found.parameters, found.time)
 
     def check_room(self, count: int) -> None:
         """Refuse to have more than 1,000 suggestions out."""
@@ -154,6 +188,7 @@ class Ledger:
             "asked": self.asked,
             "pending": {number: list(one) for number, one in self.pending.items()},
             "history": [one.to_list() for one in self.history],
+            "told_last": self.told_last,
         }
 
     @classmethod
@@ -167,13 +202,20 @@ class Ledger:
         self.kind, self.latest = written["kind"], written["latest"]
         if self.latest is not None:
             check_number(self.latest, self.kind)
-        for number, (parameters, time) in written["pending"].items():
+        for number, (parameters, time, hold) in written["pending"].items():
             # as events they are checked
             asked = happened.Asked(int(number), time, self.kind or "steps", parameters)
             if not (last := max(self.pending, default=0)) < asked.id <= self.asked:
                 raise DriftpeakError(f"suggestion {asked.id} is out after {last}")
-            self.pending[asked.id] = Outstanding(asked.parameters, asked.time)
+            self.pending[asked.id] = Outstanding(asked.parameters, asked.time, hold is True)
         if not (whole(self.asked) and self.asked >= 0 and len(self.pending) <= PENDING):
             raise DriftpeakError(f"{len(self.pending)} suggestions of {self.asked} are out")
         self.history.extend(map(Observation.from_list, written["history"]))
+        if (last := written["told_last"]) is not None:
+            time, after, parameters = last
+            if time != -math.inf:
+                check_number(time, self.kind)
+            if not (whole(after) and 0 <= after <= self.asked):
+                raise DriftpeakError(f"a reward was told after suggestion {shown(after)}")
+            self.told_last = Stand(time, after, parameters)
         return self

@@ -24,18 +24,21 @@ from driftpeak.live.event_sourced import EventSourced, computing
 from driftpeak.live.events import Event
 from driftpeak.live.frame import history_frame
 from driftpeak.live.gp_engine import DriftingGP, GPEngine
+from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.policy_data import policy_from_data, policy_to_data
 from driftpeak.live.sharing import Shared, changing, looking
-from driftpeak.live.space import ParameterValues
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.storage.study import Progress, missing
 from driftpeak.live.suggestion import EstimatedPeak, Observation, Suggestion
+from driftpeak.live.travel import Shares, Travel
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from driftpeak.policies import Policy
 
+OPTIONS = ("start", "max_travel", "moving_cost")
+"""Arguments that a stored study need not have; an absent one has its default."""
 LARGEST_SEED = 2**63 - 1  # that JAX takes
 SURPRISE = 1_000.0  # deviations from what a policy with stated noise expects, worth a warning
 
@@ -60,6 +63,13 @@ class Optimizer(Shared, EventSourced):
             with maximize=False it sees the negated rewards, which its prior must describe.
         seed: of everything random.
         horizon: the most decisions of such a policy, which may reserve room for them.
+        start: the first suggestion, as long as nothing was asked or told: where the system stands.
+        max_travel: the farthest that a suggestion lies from where the system stands then, as a
+            share of the range of each parameter that has an order (in the logarithm where it has
+            one), or by name. `max_step` and `max_rate` of a parameter say it in its own units.
+        moving_cost: what it costs to move a parameter across its whole range, or to change one
+            without an order, in units of the reward, for each or by name. Suggestions stay where
+            the system stands, if nothing is worth the way: see `Suggestion.hold`.
         storage: where the study is kept: see `driftpeak.live.storage.open_store`. A study that is
             there already goes on.
         name: of the study in the storage; by default the only one there, or "study".
@@ -68,7 +78,8 @@ class Optimizer(Shared, EventSourced):
     Raises:
         DriftpeakError: something that is no space or no policy, `maximize` not True or False, or a
             policy that does not fit the space; a storage that is locked, corrupt, or holds a study
-            of another space, direction, policy, seed or horizon under this name.
+            of another space, direction, policy, seed or horizon, start or limits under this name;
+            limits or costs of moving with another policy than a `DriftingGP`.
 
     Example:
         >>> import driftpeak as dp
@@ -88,6 +99,9 @@ class Optimizer(Shared, EventSourced):
         policy: "Policy | DriftingGP | None" = None,
         seed: int = 0,
         horizon: int = 100_000,
+        start: Mapping[str, object] | None = None,
+        max_travel: Shares | None = None,
+        moving_cost: Shares | None = None,
         storage: Storage | None = None,
         name: str | None = None,
         progress: Progress | None = None,
@@ -105,6 +119,13 @@ class Optimizer(Shared, EventSourced):
         self.policy = DriftingGP() if policy is None else policy
         self.horizon = at_least_integer("horizon", horizon, 1)
         self._engine = self._make_engine(self.policy, self.horizon)
+        self.start = None if start is None else self.coding.clean(start)
+        self.travel = Travel(self.coding, max_travel, moving_cost)
+        if self.travel.matters and not isinstance(self.policy, DriftingGP):
+            raise DriftpeakError(
+                "a policy that decides as in simulate knows no limits and no costs of moving: take "
+                "a DriftingGP"
+            )
         self.begin()
         if storage is not None:
             self._study = Study(open_store(storage, name), self, self.describe(), progress)
@@ -143,6 +164,7 @@ class Optimizer(Shared, EventSourced):
             policy=_stored_policy(found) if policy is None else policy,
             seed=found["seed"],
             horizon=found["horizon"],
+            **{name: found[name] for name in OPTIONS if name in found},
             storage=store,
             progress=progress,
         )
@@ -154,12 +176,15 @@ class Optimizer(Shared, EventSourced):
 
     def describe(self) -> dict[str, object]:
         """The arguments, as data that JSON can hold."""
+        travel = self.travel
+        options = (self.start, travel.max_travel, travel.moving_cost)
         return {
             "space": space_to_data(self.space),
             "maximize": self.maximize,
             "policy": policy_to_data(self.policy),
             "seed": self.seed,
             "horizon": self.horizon,
+            **{k: one for k, one in zip(OPTIONS, options, strict=True) if one is not None},
         }
 
     def _make_engine(self, policy: object, horizon: int) -> Engine:
@@ -219,10 +244,21 @@ class Optimizer(Shared, EventSourced):
 
     def _suggest(self, when: float, kind: Kind) -> Suggestion:
         number = self._ledger.asked + 1
-        with computing():
-            parameters = self._engine.propose(number, when, list(self._ledger.pending.values()))
+        place, pending = self._ledger.place, list(self._ledger.pending.values())
+        if place is None and self.start is not None:
+            parameters = self.start
+        else:
+            with computing():
+                reach = self.travel.reach(place, when)
+                parameters = self._engine.propose(number, when, pending, reach)
         self._commit(happened.Asked(number, when, kind, parameters))
-        return Suggestion(number, show_time(when, kind), parameters, self.coding)
+        return self._suggestion(number)
+
+    def _suggestion(self, number: int) -> Suggestion:
+        """One that is out."""
+        one = self._ledger.pending[number]
+        time = self._ledger.show(one.time)
+        return Suggestion(number, time, one.parameters, self.coding, hold=one.hold)
 
     @changing
     def tell(
@@ -230,6 +266,8 @@ class Optimizer(Shared, EventSourced):
         suggestion: "Suggestion | int | Mapping[str, object]",
         reward: float,
         time: Time | None = None,
+        *,
+        actual: Mapping[str, object] | None = None,
     ) -> None:
         """What a setting brought.
 
@@ -238,6 +276,8 @@ class Optimizer(Shared, EventSourced):
                 not. A setting that was suggested answers the oldest such suggestion.
             reward: a finite number; for a policy other than a `DriftingGP` within 1e100 of 0.
             time: when it was brought; default the time of the suggestion.
+            actual: what was set instead of the suggestion, if it was not followed: the reward
+                counts there, the suggestion is answered, and the system stands there.
 
         Raises:
             DriftpeakError: parameters outside the space or misspelt, a reward that is not finite,
@@ -252,6 +292,13 @@ class Optimizer(Shared, EventSourced):
         reward = finite("reward", reward)
         self._engine.check(reward)
         number, parameters = self._find(suggestion)
+        if actual is not None:
+            if not isinstance(suggestion, Suggestion) and not whole(suggestion):
+                raise DriftpeakError(
+                    "actual is what was set instead of a suggestion: give that, or its id; a "
+                    "setting that nobody asked for is told by itself"
+                )
+            parameters = self.coding.clean(actual)
         when, kind = self._ledger.time_of_tell(time, number)
         if self._engine.is_too_late(when):
             warnings.warn(
@@ -398,10 +445,7 @@ class Optimizer(Shared, EventSourced):
     @looking
     def pending(self) -> list[Suggestion]:
         """The suggestions that are out and not yet told."""
-        return [
-            Suggestion(number, self._ledger.show(one.time), one.parameters, self.coding)
-            for number, one in self._ledger.pending.items()
-        ]
+        return [self._suggestion(number) for number in self._ledger.pending]
 
     @looking
     def peaks(self, times: Sequence[Time]) -> list[EstimatedPeak]:

@@ -11,7 +11,8 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.live.clock import show_time
 from driftpeak.live.coding import BoxCoding, FiniteCoding
 from driftpeak.live.optimizer import Optimizer
-from driftpeak.live.space import Categorical, Float, Integer
+from driftpeak.live.parameters import Categorical, Integer, Numeric
+from driftpeak.live.space import Box
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
 NORMAL = 1.96
@@ -40,9 +41,9 @@ def track_figure(optimizer: Optimizer, *, title: str = "") -> Figure:
     panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
     for name, axes in zip(names, panels, strict=True):
         place = _place(optimizer, name, axes)
-        sampled = [place(one.parameters[name]) for one in history]
+        sampled = [_drawn(place, one.parameters, name) for one in history]
         axes.plot(_dates(times, kind), sampled, ".", color=COLOURS[5], markersize=4.5, zorder=2)
-        estimated = [place(peak[name]) for peak in peaks]
+        estimated = [_drawn(place, peak, name) for peak in peaks]
         axes.plot(_dates(known, kind), estimated, color=COLOURS[1], linewidth=1.8, zorder=3)
         tidy(axes)
     panels[0].plot([], [], ".", color=COLOURS[5], markersize=8, label="sampled")
@@ -72,7 +73,7 @@ def belief_figure(optimizer: Optimizer, *, time: Any = None, title: str = "") ->
         axes.set_xlabel("arm")
         panels = [axes]
     else:
-        names = list(optimizer.coding.names)[:MOST]
+        names = list(best)[:MOST]  # what does not count at the peak has no slice through it
         columns = 2 if len(names) == 4 else min(len(names), 3)
         rows = -(-len(names) // columns)
         figure = new_figure(max(5.0, 3.6 * columns), 0.8 + 2.9 * rows)
@@ -152,7 +153,10 @@ def _history(optimizer: Optimizer) -> list[Any]:
 
 def _slice(optimizer: Optimizer, name: str, best: dict[str, Any], time: Any, axes: Axes) -> None:
     values = _values(optimizer, name)
-    settings = [{**best, name: value} for value in values]
+    box = optimizer.space if isinstance(optimizer.space, Box) else None
+    settings = [
+        {**best, name: value} if box is None else box.moved(best, name, value) for value in values
+    ]
     mean, deviation = optimizer.belief(settings, time)
     parameter = _parameter(optimizer, name)
     if isinstance(parameter, Categorical):
@@ -167,7 +171,7 @@ def _slice(optimizer: Optimizer, name: str, best: dict[str, Any], time: Any, axe
         axes.axvline(
             best[name], color=COLOURS[1], linestyle="--", linewidth=1.5, label="estimated peak"
         )
-        if isinstance(parameter, Float) and parameter.log:
+        if isinstance(parameter, Numeric) and parameter.log:
             axes.set_xscale("log")
     axes.set_xlabel(name)
 
@@ -223,7 +227,7 @@ def _place(optimizer: Optimizer, name: str, axes: Axes) -> Any:
         names = [str(choice) for choice in parameter.choices]
     elif parameter is None and isinstance(optimizer.coding, FiniteCoding):
         names = list(optimizer.coding.domain.names) if optimizer.coding.named else None
-    elif isinstance(parameter, Float) and parameter.log:
+    elif isinstance(parameter, Numeric) and parameter.log:
         axes.set_yscale("log")
     if names is None:
         return float
@@ -231,6 +235,11 @@ def _place(optimizer: Optimizer, name: str, axes: Axes) -> Any:
     axes.set_yticks(range(0, len(names), step), names[::step])
     axes.set_ylim(-0.5, len(names) - 0.5)
     return lambda value: names.index(str(value))
+
+
+def _drawn(place: Any, setting: Any, name: str) -> Any:
+    """Where to draw a value; nowhere where the parameter does not count."""
+    return place(setting[name]) if name in setting else np.nan
 
 
 def _dates(numbers: Any, kind: Any) -> Any:

@@ -17,9 +17,9 @@ from jaxtyping import Array
 from driftpeak._types import Scalar, Vector
 from driftpeak.errors import DriftpeakError
 from driftpeak.live.coding import FiniteCoding
-from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak
+from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak, Reach
 from driftpeak.live.ledger import PENDING
-from driftpeak.live.space import ParameterValues
+from driftpeak.live.parameters import ParameterValues
 from driftpeak.numerics.precision import check_digits
 from driftpeak.policies import Policy
 from driftpeak.policies.player import REFRESH, Player, Prediction, Query, State
@@ -85,7 +85,10 @@ class PolicyEngine(Engine):
         """The time of the newest step."""
         return self.steps[-1].time if self.steps else -np.inf
 
-    def propose(self, number: int, time: float, pending: list[Outstanding]) -> ParameterValues:
+    def propose(
+        self, number: int, time: float, pending: list[Outstanding], reach: Reach | None
+    ) -> ParameterValues:
+        assert reach is None  # the optimiser refuses limits
         if self.asks >= self.horizon:
             raise DriftpeakError(
                 f"the policy was prepared for {self.horizon:,} decisions and has made them; give "

@@ -1,8 +1,9 @@
 """Where an upper confidence bound is largest over the unit cube: one compiled program.
 
 Candidates are a Sobol sequence, shifted at random, and the neighbourhoods of the observed rows
-whose mean is highest; the best are improved by gradient ascent, and whatever is whole or
-categorical is moved to the nearest value there is before it is judged.
+whose mean is highest; the best are improved by gradient ascent, and every row is moved to the
+nearest that can be suggested before it is judged. Where moves are limited, candidates are spread
+over what is in reach, and staying is one of them.
 """
 
 from importlib.metadata import version
@@ -16,14 +17,18 @@ from jaxtyping import Array
 from driftpeak._types import AnyArray, Scalar, Vector
 from driftpeak.beliefs import Posterior
 from driftpeak.live.coding import Coding
+from driftpeak.live.engine import Reach
 from driftpeak.live.gp import Imagined, Known, Model, mean, posterior
+from driftpeak.live.lattice import MIDDLE, NEAR, Lattice
+from driftpeak.live.standardise import LINEAR
 from driftpeak.numerics import kept
 from driftpeak.widths import Width
 
 SOBOL = 256
-NEAR = 64
+AROUND = 64
 INCUMBENTS = 4
 CLIMBERS = 8
+FARTHEST = 50.0  # standard units beyond the linear range
 CLIMB = 15  # steps of gradient ascent
 FIRST, LAST = 0.1, 0.005  # lengths of the first and the last step, in lengthscales
 
@@ -35,7 +40,7 @@ class Trials(NamedTuple):
     """The random part of a search."""
 
     everywhere: AnyArray  # (SOBOL, d)
-    steps: AnyArray  # (NEAR, d): how far from an incumbent, in lengthscales
+    steps: AnyArray  # (AROUND, d): how far from an incumbent, in lengthscales
 
 
 class Beliefs(NamedTuple):
@@ -47,6 +52,25 @@ class Beliefs(NamedTuple):
     time: Scalar
     width: Width
     explore: Scalar  # a factor on the width: 0 for the highest mean
+
+
+class Room(NamedTuple):
+    """Where a system stands, between which rows it can go, and what that costs it."""
+
+    here: AnyArray  # (d,)
+    lower: AnyArray  # (d,)
+    upper: AnyArray  # (d,)
+    cost: AnyArray  # (d,): from 0 to 1, in scales of the rewards
+
+    def fares(self, model: Model, rows: AnyArray) -> Array:
+        """What going to some rows costs, shape `(m,)`."""
+        gap = jnp.abs(rows - self.here[None, :])
+        return jnp.where(model.categorical[None, :], gap > NEAR, gap) @ self.cost
+
+    def holds(self, rows: AnyArray) -> Array:
+        """Which rows are in reach, shape `(m,)`."""
+        inside = (rows >= self.lower[None, :]) & (rows <= self.upper[None, :])
+        return jnp.all(inside, axis=1)
 
 
 class Searcher:
@@ -63,18 +87,30 @@ class Searcher:
             kept.write(name, content)
         self.sequence = np.frombuffer(content).reshape(SOBOL, coding.dimension)
 
-    def first(self, number: int) -> Vector:
-        """The row of suggestion `number` before there is anything to go by: spread evenly."""
-        if self.coding.pool is not None:
-            generator = np.random.default_rng(self.seed)
-            order = generator.permutation(len(self.coding.pool))
-            return self.coding.pool[order[(number - 1) % len(order)]]
-        return self.coding.spread(self.sequence[(number - 1) % SOBOL])
+    def first(self, number: int, reach: Reach | None) -> Vector:
+        """The row of suggestion `number` before there is anything to go by: spread evenly.
+
+        Or the nearest to it in reach.
+        """
+        coding, pool = self.coding, self.coding.pool
+        if pool is not None:
+            order = np.random.default_rng(self.seed).permutation(len(pool))
+            row = pool[order[(number - 1) % len(order)]]
+            if reach is None:
+                return row
+            near = pool[((pool >= reach.lower) & (pool <= reach.upper)).all(axis=1)]
+            return near[np.argmin(((near - row) ** 2).sum(axis=1))]
+        row = coding.spread(self.sequence[(number - 1) % SOBOL])
+        if reach is None:
+            return row
+        row = coding.snap(np.clip(row, reach.lower, reach.upper))
+        row = np.clip(row, reach.lower, reach.upper)
+        return np.where(coding.lattice.counting(row[None])[0], row, MIDDLE)
 
     def trials(self, number: int) -> Trials:
         """The candidates of suggestion `number`."""
         generator = np.random.default_rng([self.seed, number])
-        shape = (NEAR, self.coding.dimension)
+        shape = (AROUND, self.coding.dimension)
         everywhere = (self.sequence + generator.uniform(size=shape[1])) % 1.0
         moved = generator.uniform(size=shape) < max(0.3, 1.5 / shape[1])
         steps = np.where(moved, 0.3 * generator.normal(size=shape), 0.0)
@@ -89,51 +125,76 @@ def _sobol(dimension: int, seed: int) -> Vector:
 
 
 @jax.jit
-def highest_of(beliefs: Beliefs, pool: AnyArray) -> Array:
-    """The number of the row of `pool` with the highest bound."""
-    return jnp.argmax(_bound(beliefs, pool))
+def highest_of(beliefs: Beliefs, pool: AnyArray, room: Room | None) -> Array:
+    """The number of the row of `pool` with the highest bound, of those in reach."""
+    bounds = _bound(beliefs, pool, room)
+    return jnp.argmax(bounds if room is None else jnp.where(room.holds(pool), bounds, -jnp.inf))
 
 
 @jax.jit
-def highest(beliefs: Beliefs, trials: Trials, levels: AnyArray) -> Array:
+def highest(beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None) -> Array:
     """The row with the highest bound found, shape `(d,)`."""
     model, known, *_ = beliefs
     means = mean(model, known, known.places.rows, beliefs.time)
     means = jnp.where(known.places.used, means, -jnp.inf)
     best = known.places.rows[jax.lax.top_k(means, INCUMBENTS)[1]]
-    around = jnp.repeat(best, NEAR // INCUMBENTS, axis=0)
+    best = _possible(best, lattice, room)
+    everywhere, unit = trials.everywhere, jnp.minimum(model.lengthscale, 1.0)
+    if room is not None:
+        best = jnp.concatenate([room.here[None, :], best[1:]])
+        wide = room.upper - room.lower
+        unit = jnp.minimum(unit, wide)
+        everywhere = room.lower[None, :] + everywhere * wide[None, :]
+        everywhere = _possible(everywhere, lattice, room)
+    around = jnp.repeat(best, AROUND // INCUMBENTS, axis=0)
     # where a column has no order, a step is another value, that of a row from everywhere
     stepped = jnp.where(
         model.categorical[None, :],
-        jnp.where(trials.steps != 0, trials.everywhere[:NEAR], around),
-        around + trials.steps * jnp.minimum(model.lengthscale, 1.0)[None, :],
+        jnp.where(trials.steps != 0, everywhere[:AROUND], around),
+        around + trials.steps * unit[None, :],
     )
-    near = _snap(jnp.clip(stepped, 0.0, 1.0), levels)
-    candidates = jnp.concatenate([best, near, trials.everywhere])
-    bounds = _bound(beliefs, candidates)
+    near = _possible(stepped, lattice, room)
+    candidates = jnp.concatenate([best, near, everywhere])
+    bounds = _bound(beliefs, candidates, room)
     climbers = candidates[jax.lax.top_k(bounds, CLIMBERS)[1]]
-    climbed = _snap(_climb(beliefs, climbers), levels)
+    climbed = _possible(_climb(beliefs, climbers, room, unit), lattice, room)
     every = jnp.concatenate([candidates, climbed])
-    bounds = jnp.concatenate([bounds, _bound(beliefs, climbed)])
+    bounds = jnp.concatenate([bounds, _bound(beliefs, climbed, room)])
     return every[jnp.argmax(bounds)]
 
 
-def _bound(beliefs: Beliefs, rows: AnyArray) -> Array:
+def _possible(rows: AnyArray, lattice: Lattice, room: Room | None) -> Array:
+    """The nearest rows that can be suggested and gone to."""
+    if room is None:
+        return lattice.snap(jnp.clip(rows, 0.0, 1.0))
+    lower, upper = room.lower[None, :], room.upper[None, :]
+    # again afterwards: a system may stand between two levels, and have to stay there
+    rows = jnp.clip(lattice.snap(jnp.clip(rows, lower, upper)), lower, upper)
+    return jnp.where(lattice.counting(rows), rows, MIDDLE)
+
+
+def _bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
     model, known, imagined, time, width, explore = beliefs
     means, deviations = posterior(model, known, imagined, rows, time)
     count = known.places.used.sum()
     believed = Posterior(means, deviations**2, known.information, count)
-    return means + explore * width(count + 1, believed) * deviations
+    bounds = means + explore * width(count + 1, believed) * deviations
+    if room is None:
+        return bounds
+    # beyond the linear range a standard unit is worth more and more rewards
+    beyond = jnp.clip(jnp.abs(bounds) - LINEAR, 0.0, FARTHEST)
+    inside = jnp.clip(bounds, -LINEAR, LINEAR)
+    return inside + jnp.sign(bounds) * jnp.expm1(beyond) - room.fares(model, rows)
 
 
-def _climb(beliefs: Beliefs, rows: AnyArray) -> Array:
+def _climb(beliefs: Beliefs, rows: AnyArray, room: Room | None, unit: Array) -> Array:
     """Adam (Kingma and Ba 2015) in units of lengthscales, with shrinking steps, in the cube."""
+    lower, upper = (0.0, 1.0) if room is None else (room.lower[None, :], room.upper[None, :])
 
     def total(rows: AnyArray) -> Array:
-        return _bound(beliefs, rows).sum()
+        return _bound(beliefs, rows, room).sum()
 
-    model = beliefs.model
-    unit = jnp.where(model.categorical, 0.0, jnp.minimum(model.lengthscale, 1.0))[None, :]
+    unit = jnp.where(beliefs.model.categorical, 0.0, unit)[None, :]
     shrink = (LAST / FIRST) ** (1 / (CLIMB - 1))
 
     def step(number: Array, state: Steps) -> Steps:
@@ -143,13 +204,8 @@ def _climb(beliefs: Beliefs, rows: AnyArray) -> Array:
         second = 0.9 * second + 0.1 * slope**2
         n = number + 1.0
         move = first / (1 - 0.7**n) / (jnp.sqrt(second / (1 - 0.9**n)) + 1e-12)
-        return jnp.clip(rows + FIRST * shrink**number * move * unit, 0.0, 1.0), first, second
+        moved = rows + FIRST * shrink**number * move * unit
+        return jnp.clip(moved, lower, upper), first, second
 
     zeros = jnp.zeros_like(rows)
     return jax.lax.fori_loop(0, CLIMB, step, (rows, zeros, zeros))[0]
-
-
-def _snap(rows: AnyArray, levels: AnyArray) -> Array:
-    levels = levels[None, :]
-    steps = jnp.maximum(levels - 1, 1)
-    return jnp.where(levels > 0, jnp.round(rows * steps) / steps, rows)

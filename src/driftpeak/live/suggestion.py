@@ -7,7 +7,7 @@ from typing import Any
 from driftpeak.live.clock import Kind, show_time
 from driftpeak.live.coding import Coding, FiniteCoding
 from driftpeak.live.events import Told
-from driftpeak.live.space import ParameterValues, Value
+from driftpeak.live.parameters import ParameterValues, Value
 
 
 class NamedValues(Mapping[str, Value]):
@@ -39,16 +39,24 @@ class Suggestion(NamedValues):
     Attributes:
         id: its number, from 1.
         time: when it is to be sampled.
+        hold: whether it is to stay where the system was.
     """
 
     def __init__(
-        self, number: int, time: Any, parameters: Mapping[str, Value], coding: Coding
+        self,
+        number: int,
+        time: Any,
+        parameters: Mapping[str, Value],
+        coding: Coding,
+        *,
+        hold: bool = False,
     ) -> None:
         super().__init__(parameters, coding)
-        self.id, self.time = number, time
+        self.id, self.time, self.hold = number, time, hold
 
     def __repr__(self) -> str:
-        return f"Suggestion({self.id}, {self._parameters}, time={self.time!r})"
+        hold = ", hold" if self.hold else ""
+        return f"Suggestion({self.id}, {self._parameters}, time={self.time!r}{hold})"
 
 
 class EstimatedPeak(NamedValues):

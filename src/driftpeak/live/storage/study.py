@@ -14,6 +14,7 @@ from driftpeak.live.events import Event, from_dict, to_dict
 from driftpeak.live.policy_data import can_be_made, differences
 from driftpeak.live.storage.store import Position, Store
 
+HEAD = {"format", "version", "name", "id"}  # of a description, besides the optimiser's arguments
 FORMAT = 3  # 1: one kind of drift only; 2: policies by the names of their classes, no heads
 EVERY = 1_000  # events between two snapshots
 STEP = 200  # events between two reports of progress
@@ -301,7 +302,9 @@ def check_format(found: dict[str, Any], store: Store) -> None:
 
 def _compare(found: dict[str, Any], description: dict[str, Any], store: Store) -> None:
     whose = f"study {found['name']!r} in {store.where}"
-    for key, given in json.loads(json.dumps(description)).items():
+    given_as = json.loads(json.dumps(description))
+    for key in (*given_as, *sorted(found.keys() - given_as.keys() - HEAD)):
+        given = given_as.get(key)
         stored = found.get(key)
         if key == "policy":
             _compare_policies(stored, given, whose)
