@@ -83,7 +83,7 @@ def _column(coding: Coding, name: str, values: list[Value]) -> Any:
         distinct = len({*parameter.choices, None}) > len(parameter.choices)
         if distinct:
             return pd.Categorical(values, parameter.choices, ordered=parameter.ordered)
-        return np.array(values, object)
+        return pd.Series(values, dtype=object)
     if isinstance(parameter, Integer):
         return pd.array(values, dtype="Int64") if None in values else np.array(values, np.int64)
     return np.array(values, np.float64)
