@@ -55,9 +55,12 @@ app.command(
 app.command(epilog=examples("reproduce --list", "reproduce b16-fig2a --quick --output results"))(
     reproduce
 )
-app.command(epilog=examples("completion bash > ~/.driftpeak-completion", "completion zsh"))(
-    completion
-)
+app.command(
+    epilog=examples(
+        "completion bash > ~/.driftpeak-completion",
+        "completion fish > ~/.config/fish/completions/driftpeak.fish",
+    )
+)(completion)
 
 
 def main() -> None:

@@ -17,10 +17,10 @@ class Shell(StrEnum):
 def completion(
     shell: Annotated[Shell, typer.Argument(help="Yours.", metavar="bash|zsh|fish")],
 ) -> None:
-    """Print a script by which a shell completes commands, options and files.
+    """Print a script by which a shell completes commands and options at the Tab key.
 
-    Read it at the start of every shell: the examples are lines for ~/.bashrc and ~/.zshrc; for fish
-    write it into ~/.config/fish/completions/driftpeak.fish.
+    Keep it in a file and read that from ~/.bashrc or ~/.zshrc with source; fish reads
+    ~/.config/fish/completions/driftpeak.fish by itself.
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
