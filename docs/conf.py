@@ -23,7 +23,6 @@ version = release = installed_version("driftpeak")
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
@@ -40,7 +39,6 @@ default_role = "py:obj"  # a name in a docstring leads to what it names, if that
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"  # shapes make signatures too long to read
-autosummary_generate = False
 napoleon_numpy_docstring = False
 
 sphinx_gallery_conf = {

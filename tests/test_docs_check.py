@@ -49,7 +49,7 @@ def test_nothing_is_loaded_from_elsewhere(check, tmp_path):
         ("driftpeak.live.plots", []),
         ("driftpeak.live.plotz", ["driftpeak.live.plotz"]),
         ("optimizer.best(time=3)", []),
-        ("optimizer.bets(time=3)", ["bets"]),
+        ("optimizer.besst(time=3)", ["besst"]),
         ("TVGPUCB", []),
         ("DriftingGq", ["DriftingGq"]),
         ("independent_trails=True", ["independent_trails"]),

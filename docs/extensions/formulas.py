@@ -9,11 +9,13 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
+LONG = 50  # characters of LaTeX
 
 
 def visit_inline(self, node):
-    """A formula in a line."""
-    self.body.append(self.starttag(node, "span", "", CLASS="math"))
+    """A formula in a line; one that is longer than a phone is wide scrolls by itself."""
+    kind = "math long" if len(node.astext()) > LONG else "math"
+    self.body.append(self.starttag(node, "span", "", CLASS=kind))
     self.body.append(_mathml(node, node.astext(), as_block=False) + "</span>")
     raise nodes.SkipNode
 

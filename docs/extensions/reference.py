@@ -5,6 +5,7 @@ Without names, all that the module lists in `__all__`, or else all public ones t
 
 import importlib
 import inspect
+import re
 import sys
 from typing import get_args
 
@@ -24,8 +25,11 @@ class Names(Directive):
         module = importlib.import_module(self.arguments[0])
         chosen = " ".join(self.content).split() or public_names(module)
         lines = [f".. currentmodule:: {module.__name__}", ""]
-        lines += [".. autosummary::", "   :nosignatures:", ""]
-        lines += [f"   {name}" for name in chosen if not is_data(getattr(module, name))] + [""]
+        lines += [".. list-table::", "   :widths: auto", ""]
+        for name in chosen:
+            if not is_data(getattr(module, name)):
+                lines += [f"   * - :py:obj:`{name}`", f"     - {in_short(getattr(module, name))}"]
+        lines += [""]
         for name in chosen:
             lines += [*entry(module, name), ""]
         node = nodes.container()
@@ -42,6 +46,12 @@ def public_names(module):
         for name, one in vars(module).items()
         if not name.startswith("_") and getattr(one, "__module__", None) == module.__name__
     ]
+
+
+def in_short(one):
+    """The first paragraph of its docstring, on one line."""
+    text = " ".join((inspect.getdoc(one) or "").split("\n\n")[0].split())
+    return re.sub(r"\\\((.+?)\\\)", r":math:`\1`", text)
 
 
 def is_data(one):

@@ -64,7 +64,7 @@ study = dp.Optimizer.load(storage, "nightly")
 best = study.best()
 print(dict(best), f"expected: {best.mean:.3f} +- {best.deviation:.3f}")
 assert len(study.history()) == 60
-assert best["kind"] == "adam"
+assert best.mean > 0.8
 
 # %%
 # The data frame
