@@ -14,6 +14,7 @@ All arrays have a fixed number of places. Each place has a worth, by which the v
 is divided: 1, less where a rule forgets, 0 where there is no observation.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import jax
@@ -27,8 +28,10 @@ from driftpeak.motions import HALF
 
 Rows = Float[Array, "m d"]
 SHAPE = Matern(2.5)
+STRIPS = 4
+LEAST_SQUARE = 1e-30  # whose root has a derivative, in single precision too
 STILL, MARKOV, MOMENTUM = range(3)
-RATE = HALF / np.log(2)
+RATE = float(HALF / np.log(2))
 """Of momentum, times the timescale."""
 HALF_LIFE = {MARKOV: np.log(2) / 2, MOMENTUM: 0.44519116201044684}
 """Where the squared correlation is 1/2, in timescales."""
@@ -47,11 +50,12 @@ class Model(NamedTuple):
 
     def covariance(self, x: AnyArray, y: AnyArray) -> Array:
         """Between two sets of rows at one time, shape `(m, n)`."""
-        squared = jnp.zeros((len(x), len(y)))
+        squared = jnp.zeros((len(x), len(y)), x.dtype)
         for column in range(x.shape[1]):
             gap = x[:, None, column] - y[None, :, column]
             apart = jnp.where(self.categorical[column], jnp.abs(gap) > 1e-9, gap**2)
             squared = squared + apart / self.lengthscale[column] ** 2
+        squared = jnp.maximum(squared, LEAST_SQUARE)
         return SHAPE.of_squared_distance(squared) * self.variance
 
     def correlation(self, elapsed: Scalar) -> Array:
@@ -186,11 +190,11 @@ def posterior(
 ) -> tuple[Array, Array]:
     """Mean and deviation at some rows, both of shape `(m,)`."""
     across = _across(model, known.places, rows, time)
-    white = known.whiten @ across
+    white = _lower_times(known.whiten, across)
     variance = model.variance - jnp.sum(white**2, axis=0)
     if imagined is not None:
         further = _across(model, imagined.places, rows, time) - imagined.cross.T @ white
-        variance = variance - jnp.sum((imagined.whiten @ further) ** 2, axis=0)
+        variance = variance - jnp.sum(_lower_times(imagined.whiten, further) ** 2, axis=0)
     # the least variance is that of rounding: a deviation of 0 has no derivative
     least = 1e-12 * model.variance
     return across.T @ known.solved + model.level, jnp.sqrt(jnp.maximum(variance, least))
@@ -207,6 +211,13 @@ def worth(model: Model, known: Known, time: Scalar) -> Array:
     inverse = known.whiten.T @ known.whiten
     numerator = jnp.sum(inverse * across.T, axis=1) ** 2
     return jnp.where(known.places.used, numerator / inverse.diagonal(), jnp.inf)
+
+
+def _lower_times(lower: AnyArray, columns: AnyArray) -> Array:
+    """A product with a lower triangle, in strips without most of the zeros: 5/8 of the work."""
+    ends = [len(lower) * part // STRIPS for part in range(STRIPS + 1)]
+    strips = [lower[a:b, :b] @ columns[:b] for a, b in pairwise(ends)]
+    return jnp.concatenate(strips)
 
 
 def _across(model: Model, places: Places, rows: AnyArray, time: Scalar) -> Array:
