@@ -220,7 +220,7 @@ def forget(
 ) -> None:
     """The system has changed: believe no longer what was observed. What was learned stays."""
     optimizer = _load(store, name)
-    optimizer.forget(_time(before))
+    optimizer.forget(_time(before, "--before"))
     _print({"held": optimizer.diagnostics().held, "told": optimizer.diagnostics().told})
 
 
@@ -234,7 +234,13 @@ def reset(store: Store, name: Name = None) -> None:
 
 @live_app.command()
 def export(store: Store, name: Name = None) -> None:
-    """The rewards told, oldest first, as JSON: the newest 10,000, and what was foretold of each."""
+    """All rewards told since the start, or the last reset, as JSON, with what was foretold of each.
+
+    In the order of telling. Nothing is computed, however long the study is.
+    """
+    from driftpeak.live.storage import open_store
+    from driftpeak.live.storage import rewards as told
+
     _print(
         [
             {
@@ -244,7 +250,7 @@ def export(store: Store, name: Name = None) -> None:
                 "reward": one.reward,
                 "expected": one.expected,
             }
-            for one in _load(store, name).history()
+            for one in told(open_store(store, name))
         ]
     )
 
@@ -336,7 +342,7 @@ def _object(text: str, what: str) -> dict[str, Any]:
     return found
 
 
-def _time(text: str | None) -> Any:
+def _time(text: str | None, option: str = "--time") -> Any:
     """A time as the optimiser takes it."""
     if text is None or text == "now":
         return text
@@ -348,7 +354,7 @@ def _time(text: str | None) -> Any:
         return datetime.fromisoformat(text)
     except ValueError:
         raise DriftpeakError(
-            f"--time must be a number, a date as 2026-03-01T08:00, or now; got {shown(text)}"
+            f"{option} must be a number, a date as 2026-03-01T08:00, or now; got {shown(text)}"
         ) from None
 
 

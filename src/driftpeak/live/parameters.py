@@ -363,7 +363,7 @@ class Categorical(Parameter):
 
     def reach(self, value: Any, elapsed: float, share: float) -> tuple[Any, Any]:
         number, last = self._number("", value), len(self.choices) - 1
-        farthest = int(share * last + ROUNDING) if self.ordered else last
+        farthest = int(min(share, 1.0) * last + ROUNDING) if self.ordered else last
         return self.choices[max(number - farthest, 0)], self.choices[min(number + farthest, last)]
 
     def _number(self, name: str, value: object) -> int:
