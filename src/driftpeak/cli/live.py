@@ -141,6 +141,9 @@ def tell(
     actual: Annotated[
         str | None, typer.Option(help="With --id: what was set instead of it, as JSON.")
     ] = None,
+    noise: Annotated[
+        float | None, typer.Option(help="The standard deviation of the reward's noise, if known.")
+    ] = None,
 ) -> None:
     """What a suggestion, or any other setting, brought."""
     if reward is None:
@@ -152,7 +155,7 @@ def tell(
     setting: Any = number if parameters is None else _object(parameters, "--parameters")
     instead = None if actual is None else _object(actual, "--actual")
     optimizer = _load(store, name)
-    optimizer.tell(setting, reward, _time(time), actual=instead)
+    optimizer.tell(setting, reward, _time(time), actual=instead, noise=noise)
     _print({"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())})
 
 

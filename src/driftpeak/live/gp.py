@@ -73,6 +73,11 @@ class Places(NamedTuple):
     rows: AnyArray  # (c, d)
     times: AnyArray  # (c,)
     worth: AnyArray  # (c,)
+    noise: AnyArray  # (c,): its variance in standard units where it is known, 0 elsewhere
+
+    def variances(self, model: Model) -> Array:
+        """Of the noise, known or learned, shape `(c,)`."""
+        return jnp.where(self.noise > 0, self.noise, model.noise_variance)
 
     @property
     def used(self) -> Array:
@@ -110,29 +115,37 @@ def learn(model: Model, places: Places, rewards: AnyArray) -> Known:
 
 
 def append(
-    model: Model, known: Known, number: Scalar, row: AnyArray, time: Scalar, rewards: AnyArray
+    model: Model,
+    known: Known,
+    number: Scalar,
+    row: AnyArray,
+    time: Scalar,
+    rewards: AnyArray,
+    noise: Scalar = 0.0,
 ) -> Known:
     """One more observation of worth 1, in the free place `number`: a new row of the factor, O(c^2).
 
-    `rewards` are those of all places.
+    `rewards` are those of all places; `noise` as in `Places`.
     """
     across = _across(model, known.places, row[None], time)[:, 0]
     white = known.whiten @ across
-    scale = jnp.sqrt(model.variance + model.noise_variance - white @ white)
+    own = jnp.where(noise > 0, noise, model.noise_variance)
+    scale = jnp.sqrt(model.variance + own - white @ white)
     new = (-white @ known.whiten).at[number].add(1.0) / scale
     whiten = known.whiten.at[number].set(new)
     places = Places(
         jnp.asarray(known.places.rows).at[number].set(row),
         jnp.asarray(known.places.times).at[number].set(time),
         jnp.asarray(known.places.worth).at[number].set(1.0),
+        jnp.asarray(known.places.noise).at[number].set(noise),
     )
-    information = known.information + jnp.log(scale) - 0.5 * jnp.log(model.noise_variance)
+    information = known.information + jnp.log(scale) - 0.5 * jnp.log(own)
     return Known(places, whiten, whiten.T @ (whiten @ (rewards - model.level)), information)
 
 
 def whitened(model: Model, places: Places) -> tuple[Array, Array]:
     """1 / noise deviation of every place, and I + K / noise."""
-    root = jnp.sqrt(places.worth) / jnp.sqrt(model.noise_variance)
+    root = jnp.sqrt(places.worth) / jnp.sqrt(places.variances(model))
     among = _between(model, places, places)
     return root, jnp.eye(len(root)) + root[:, None] * among * root[None, :]
 
@@ -147,7 +160,8 @@ def factor(model: Model, places: Places) -> tuple[Array, Array, Array]:
 def nothing_imagined(known: Known, size: int) -> Imagined:
     """No suggestion in any of `size` places."""
     count, dimension = known.places.rows.shape
-    free = Places(jnp.zeros((size, dimension)), jnp.zeros(size), jnp.zeros(size))
+    nothing = jnp.zeros(size)
+    free = Places(jnp.zeros((size, dimension)), nothing, nothing, nothing)
     return Imagined(free, jnp.zeros((count, size)), jnp.zeros((size, size)))
 
 

@@ -11,6 +11,7 @@ from driftpeak.errors import (
     DriftpeakWarning,
     at_least_integer,
     finite,
+    positive,
     shown,
     whole,
 )
@@ -253,6 +254,7 @@ class Optimizer(Shared, EventSourced):
         time: Time | None = None,
         *,
         actual: Mapping[str, object] | None = None,
+        noise: float | None = None,
     ) -> None:
         """What a setting brought.
 
@@ -263,6 +265,8 @@ class Optimizer(Shared, EventSourced):
             time: when it was brought; default the time of the suggestion.
             actual: what was set instead of the suggestion, if it was not followed: the reward
                 counts there, the suggestion is answered, and the system stands there.
+            noise: the standard deviation of this reward's noise, if it is known: that of one
+                measurement, or of the mean of several. By default it is learned.
 
         Raises:
             DriftpeakError: parameters outside the space or misspelt, a reward that is not finite,
@@ -275,6 +279,7 @@ class Optimizer(Shared, EventSourced):
                 stated noise expects, which then believes it.
         """
         reward = finite("reward", reward)
+        noise = None if noise is None else positive("noise", noise)
         self._engine.check(reward)
         number, parameters = self._find(suggestion)
         if actual is not None:
@@ -293,11 +298,11 @@ class Optimizer(Shared, EventSourced):
                 stacklevel=3,  # above the decorator
             )
         with computing():
-            expected = self._engine.expected(parameters, when)
+            expected = self._engine.expected(parameters, when, noise)
         if expected is not None:
             expected = (self._sign * expected[0], expected[1])
             self._warn_of_surprise(reward, *expected)
-        self._commit(happened.Told(number, when, kind, parameters, reward, expected))
+        self._commit(happened.Told(number, when, kind, parameters, reward, expected, noise))
         self._learn()
 
     def _begin_change(self) -> None:
