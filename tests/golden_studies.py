@@ -38,6 +38,18 @@ def make(storage: str | Path, kind: str) -> dp.Optimizer:
                 forgetting=Window(9), capacity=64, width=dp.widths.Constant(1.5), learn=False
             )
             return dp.Optimizer(box, maximize=False, policy=policy, storage=storage, name="pump")
+    if kind == "machine":
+        machine = dp.Box(
+            speed=dp.Float(0, 10, step=0.5, max_step=2, max_rate=3),
+            size=dp.Integer(1, 1024, log=True, max_step=4),
+            load=dp.Integer(0, 60, step=15),
+            grade=dp.Categorical("low", None, "high", ordered=True),
+            valve=dp.Boolean(),
+            flow=dp.Float(1e-3, 1, log=True, when={"valve": True, "load": [15, 30]}),
+        )
+        start = {"speed": 5, "size": 8, "load": 30, "grade": None, "valve": False}
+        moves = {"start": start, "max_travel": {"load": 0.25}, "moving_cost": {"grade": 0.1}}
+        return dp.Optimizer(machine, maximize=True, **moves, storage=storage, name="mill")
     known = prior()
     policies = {
         "belief": dp.RandomStart(
@@ -68,6 +80,8 @@ def play(optimizer: dp.Optimizer, kind: str) -> None:
     optimizer.tell(dict(optimizer.ask(when)), 0.25, when)
     if kind == "rule":
         optimizer.forget(3)
+    if kind == "machine":
+        optimizer.tell(optimizer.ask(), 0.25, actual=optimizer.start)
     if kind == "belief":
         optimizer.reset()
         optimizer.tell(optimizer.ask(), 1.0)
@@ -75,18 +89,21 @@ def play(optimizer: dp.Optimizer, kind: str) -> None:
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    for kind in ("box", "rule", "belief", "auto", "elimination", "opkb"):
+    for kind in ("box", "rule", "machine", "belief", "auto", "elimination", "opkb"):
         path = FOLDER / f"format-{FORMAT}-{kind}.jsonl"
         if path.exists():
             continue
         play(make(path, kind), kind)
     database = FOLDER / "studies.db"
+    dumped = FOLDER / f"format-{FORMAT}.sql"
+    if dumped.exists():
+        return
     for kind in ("box", "belief"):
         play(make(f"sqlite:///{database}", kind), kind)
     connection = sqlite3.connect(database)
     dump = "\n".join(connection.iterdump()) + "\n"
     connection.close()
-    (FOLDER / f"format-{FORMAT}.sql").write_text(dump)
+    dumped.write_text(dump)
     database.unlink()
 
 

@@ -88,6 +88,7 @@ def calls(optimizer, generator):
             ("tell", lambda: optimizer.tell(odd(), 1.0)),
             ("tell", lambda: optimizer.tell(setting, odd())),
             ("tell", lambda: optimizer.tell(setting, 1.0, odd())),
+            ("tell noise", lambda: optimizer.tell(setting, 1.0, noise=odd())),
             ("tell actual", lambda: optimizer.tell(1, 1.0, actual=odd())),
             ("tell actual", lambda: optimizer.tell(odd(), 1.0, actual=setting)),
             ("cancel", lambda: optimizer.cancel(odd())),

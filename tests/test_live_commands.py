@@ -119,3 +119,37 @@ def test_cancel_forget_reset_export(run, created, tmp_path, monkeypatch):  # noq
     assert created("reset") == {"told": 0, "pending": 0}
     assert created("export") == []
     assert created("ask")["id"] == 10
+
+
+def test_all_rewards_are_exported(live, monkeypatch):
+    """However many are kept in memory; and a mistake names the option that it was made in."""
+    from driftpeak.live import ledger
+
+    monkeypatch.setattr(ledger, "HISTORY", 2)
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"arms": 3}'))
+    live("create", "shop", "--space", "-", "--minimize")
+    for reward in range(5):
+        live("tell", "--parameters", '{"arm": 1}', "--reward", reward)
+    assert [one["reward"] for one in live("export")] == [0, 1, 2, 3, 4]
+
+
+def test_moves_on_the_command_line(live, run, tmp_path):  # noqa: F811
+    space = {"box": {"x": {"type": "float", "low": 0, "high": 10, "max_step": 1}}}
+    begin = ["create", "press", "--space", json.dumps(space), "--maximize"]
+    moves = ["--start", '{"x": 3}', "--max-travel", "0.05", "--moving-cost", '{"x": 0.5}']
+    live(*begin, *moves)
+    assert live("ask")["parameters"] == {"x": 3.0}
+    live("tell", "--id", 1, "--reward", 1, "--actual", '{"x": 6}')
+    two = live("ask")
+    assert abs(two["parameters"]["x"] - 6) <= 0.5
+    assert two["hold"] is (two["parameters"]["x"] == 6)
+    for words, said in (
+        (["tell", "--parameters", '{"x": 1}', "--reward", 1, "--actual", '{"x": 1}'], "--id"),
+        (["tell", "--id", 2, "--reward", 1, "--actual", "[1]"], "--actual must be"),
+        (["forget", "--before", "yesterday"], "--before must be"),
+        ([*begin, "--max-travel", "0,5"], "--max-travel is no JSON"),
+        (begin, "has another"),
+    ):
+        code, _, err = run("live", words[0], f"sqlite:///{tmp_path}/studies", *words[1:])
+        assert code == 2
+        assert said in err

@@ -16,7 +16,7 @@ DUMPS = sorted(golden_studies.FOLDER.glob("format-*.sql"))
 
 def check(address, kind):
     """It is sound, knows what happened, is the study that the program begins now, and goes on."""
-    told = {"belief": 1, "opkb": 0}.get(kind, 7)
+    told = {"belief": 1, "opkb": 0, "machine": 8}.get(kind, 7)
     count = verify(open_store(address, NAMES[kind]))["events"]
     assert (count > 12) == (told > 0)
     found = dp.Optimizer.load(address, NAMES[kind])
@@ -28,11 +28,12 @@ def check(address, kind):
         return
     assert [one.reward for one in found.history()][-1] == (1.0 if kind == "belief" else 0.25)
     latest = found.history()[-1].time
-    assert found.ask(latest if kind == "box" else None).id == (10 if kind == "belief" else 9)
+    number = {"belief": 10, "machine": 10}.get(kind, 9)
+    assert found.ask(latest if kind == "box" else None).id == number
 
 
 NAMES = {kind: kind for kind in ("belief", "auto", "elimination", "opkb")}
-NAMES |= {"box": "kiln", "rule": "pump"}
+NAMES |= {"box": "kiln", "rule": "pump", "machine": "mill"}
 
 
 def test_there_are_golden_studies():

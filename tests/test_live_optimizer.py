@@ -271,6 +271,8 @@ def test_all_that_is_out_counts():
     observed = model.covariance(every, every) * elapsed + model.noise_variance * np.eye(156)
     across = model.covariance(every, at) * model.correlation(now - times)[:, None]
     expected = model.variance - (across * np.linalg.solve(observed, across)).sum(axis=0)
+    gaps = np.abs(out[:, None] - out[None]) / np.minimum(model.lengthscale, 1.0)
+    assert gaps.max(axis=2)[np.triu_indices(150, 1)].min() > 0.01 - 1e-9  # and none is twice out
     pending = list(optimizer._ledger.pending.values())
     found = []
     for ahead in (engine.ahead, Ahead(optimizer.coding)):

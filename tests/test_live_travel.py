@@ -177,7 +177,7 @@ def test_the_first_suggestion():
     other.tell({"x": 0.2}, 1.0, 5)
     assert abs(other.ask(6)["x"] - 0.2) <= 0.001
     unknown = dp.Optimizer(box, maximize=True)
-    with pytest.raises(dp.DriftpeakError, match="not known: give the optimiser start="):
+    with pytest.raises(dp.DriftpeakError, match="not known: begin the study with start="):
         unknown.ask()
     assert unknown.pending() == []
     with pytest.raises(dp.DriftpeakError, match="'y'"):

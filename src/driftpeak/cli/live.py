@@ -157,6 +157,9 @@ def tell(
     actual: Annotated[
         str | None, typer.Option(help="With --id: what was set instead of it, as JSON.")
     ] = None,
+    noise: Annotated[
+        float | None, typer.Option(help="The standard deviation of the reward's noise, if known.")
+    ] = None,
 ) -> None:
     """What a suggestion, or any other setting, brought."""
     if reward is None:
@@ -169,7 +172,7 @@ def tell(
     instead = None if actual is None else _object(actual, "--actual")
     when = _time(time)
     with _study(store, name) as optimizer:
-        optimizer.tell(setting, reward, when, actual=instead)
+        optimizer.tell(setting, reward, when, actual=instead, noise=noise)
         counts = {"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())}
     _print(counts)
 
@@ -245,7 +248,7 @@ def forget(
     ] = None,
 ) -> None:
     """The system has changed: believe no longer what was observed. What was learned stays."""
-    when = _time(before)
+    when = _time(before, "--before")
     with _study(store, name) as optimizer:
         optimizer.forget(when)
         left = optimizer.diagnostics()
@@ -267,9 +270,14 @@ def reset(store: Store, name: Name = None) -> None:
     )
 )
 def export(store: Store, name: Name = None) -> None:
-    """The rewards told, oldest first, as JSON: the newest 10,000, and what was foretold of each."""
-    with _study(store, name) as optimizer:
-        told = optimizer.history()
+    """All rewards told since the start, or the last reset, as JSON, with what was foretold of each.
+
+    In the order of telling. Nothing is computed, however long the study is.
+    """
+    with busy("loading"):
+        from driftpeak.live.storage import open_store
+        from driftpeak.live.storage import rewards as told
+
     _print(
         [
             {
@@ -279,7 +287,7 @@ def export(store: Store, name: Name = None) -> None:
                 "reward": one.reward,
                 "expected": one.expected,
             }
-            for one in told
+            for one in told(open_store(store, name))
         ]
     )
 
@@ -364,7 +372,7 @@ def _object(text: str, what: str) -> dict[str, Any]:
     return found
 
 
-def _time(text: str | None) -> Any:
+def _time(text: str | None, option: str = "--time") -> Any:
     """A time as the optimiser takes it."""
     if text is None or text == "now":
         return text
@@ -376,7 +384,7 @@ def _time(text: str | None) -> Any:
         return datetime.fromisoformat(text)
     except ValueError:
         raise DriftpeakError(
-            f"--time must be a number, a date as 2026-03-01T08:00, or now; got {shown(text)}"
+            f"{option} must be a number, a date as 2026-03-01T08:00, or now; got {shown(text)}"
         ) from None
 
 

@@ -89,11 +89,15 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def told(self, parameters: ParameterValues, reward: float, time: float) -> None:
-        """A reward came in."""
+    def told(
+        self, parameters: ParameterValues, reward: float, time: float, noise: float | None
+    ) -> None:
+        """A reward came in; the standard deviation of its noise, if it is known."""
 
     @abstractmethod
-    def expected(self, parameters: ParameterValues, time: float) -> tuple[float, float] | None:
+    def expected(
+        self, parameters: ParameterValues, time: float, noise: float | None
+    ) -> tuple[float, float] | None:
         """Mean and deviation, noise included, of a reward at `time`; None if nothing is."""
 
     @abstractmethod

@@ -116,7 +116,8 @@ class EventSourced(ABC):
                 self._engine.asked(event.time)
             case happened.Told():
                 self._engine.check(event.reward)
-                self._engine.told(event.parameters, self._sign * event.reward, event.time)
+                reward = self._sign * event.reward
+                self._engine.told(event.parameters, reward, event.time, event.noise)
             case happened.Learned():
                 self._engine.learned(event.values)
                 self._lessons += 1

@@ -43,7 +43,7 @@ class Told(Checked):
     """A reward came in; `id` is None if nobody had asked.
 
     `expected` is the mean and the standard deviation, noise included, of what had been expected of
-    the reward just before, if anything.
+    the reward just before, if anything; `noise` is the standard deviation of its noise, if known.
     """
 
     id: int | None
@@ -52,6 +52,7 @@ class Told(Checked):
     parameters: ParameterValues
     reward: float
     expected: tuple[float, float] | None = None
+    noise: float | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,11 @@ def _optional(name: str, value: object) -> None:
         stored_number(name, value)
 
 
+def _scale(name: str, value: object) -> None:
+    if value is not None and stored_number(name, value) <= 0:
+        raise DriftpeakError(f"{name} must be above 0; got {shown(value)}")
+
+
 def _mapping(name: str, value: object) -> None:
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise DriftpeakError(f"{name} must be an object with names; got {shown(value)}")
@@ -133,6 +139,7 @@ CHECKS: dict[str, Any] = {
     "parameters": _mapping,
     "reward": stored_number,
     "expected": _expectation,
+    "noise": _scale,
     "values": _mapping,
     "queries": _list_of(_mapping),
     "answers": _list_of(_optional),
@@ -144,7 +151,10 @@ KINDS = {kind.__name__: kind for kind in (Asked, Told, Learned, Answered, Cancel
 
 def to_dict(event: Event) -> dict[str, Any]:
     """The event as a dictionary fit for JSON; its type is under "event"."""
-    return {"event": type(event).__name__, **asdict(event)}
+    fields = asdict(event)
+    if fields.get("noise", 0.0) is None:
+        del fields["noise"]  # as it was before there was such a thing
+    return {"event": type(event).__name__, **fields}
 
 
 def from_dict(written: dict[str, Any]) -> Event:

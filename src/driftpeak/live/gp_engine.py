@@ -23,6 +23,7 @@ from driftpeak.widths import ScaledLog, Width
 NEWEST = 256  # observations to learn hyperparameters from
 LESSONS = 10  # learn again after a tenth as many rewards as are in memory
 DROPPED = 8  # of a full memory, one in so many falls out at once
+QUIETEST = 1e-3  # known noise, in scales of the rewards; the loudest is its inverse
 ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
 
 
@@ -174,7 +175,14 @@ class GPEngine(Engine):
         held, size = self.memory, size_for(len(which), self.memory.capacity, NEWEST)
         times = held.times[which] - self.origin
         rewards = pad(standard.into(held.rewards[which]), size)
-        return places(held.rows[which], times, size, worth[which]), rewards
+        noise = self._noise(standard)[which]
+        return places(held.rows[which], times, size, worth[which], noise), rewards
+
+    def _noise(self, standard: Standard) -> Vector:
+        """The known variances of the noise in standard units; 0 where it is learned."""
+        known = self.memory.noise
+        deviations = np.clip(known / standard.scale, QUIETEST, 1 / QUIETEST)
+        return np.where(known > 0, deviations**2, 0.0)
 
     def _all_known(self) -> gp.Known:
         """The first `base` observations factored at once, the others appended one by one.
@@ -184,14 +192,16 @@ class GPEngine(Engine):
         held, size = self.memory, self.memory.size
         rewards = pad(self.standard.into(held.rewards), size)
         known, factored = self._known, self._factored
+        noise = self._noise(self.standard)
         if known is None:
             first, factored = slice(self.base), self.base
             worth = np.where(held.doubted[first], 0.0, 1.0)
-            among = places(held.rows[first], held.times[first] - self.origin, size, worth)
+            times = held.times[first] - self.origin
+            among = places(held.rows[first], times, size, worth, noise[first])
             known = _learn(self.model, among, pad(rewards[first], size))
         for number in range(factored, len(held)):
             row, time = held.rows[number], held.times[number] - self.origin
-            known = _append(self.model, known, number, row, time, rewards)
+            known = _append(self.model, known, number, row, time, rewards, noise[number])
         self._known, self._factored = known, len(held)
         return known
 
@@ -228,11 +238,13 @@ class GPEngine(Engine):
     def asked(self, time: float) -> None:
         pass  # what is out is the optimiser's to know
 
-    def told(self, parameters: ParameterValues, reward: float, time: float) -> None:
+    def told(
+        self, parameters: ParameterValues, reward: float, time: float, noise: float | None
+    ) -> None:
         if len(self.memory) == self.policy.capacity:
             self._drop(max(time, self.origin))
         size = self.memory.size
-        self.newest = self.memory.insert(self.coding.row(parameters), reward, time)
+        self.newest = self.memory.insert(self.coding.row(parameters), reward, time, noise)
         self.tells += 1
         self.since_lesson += 1
         late = self.newest < len(self.memory) - 1
@@ -280,7 +292,8 @@ class GPEngine(Engine):
         if not wild.any():
             return wild
         now = held.times[-1]
-        among = places(held.rows, held.times - now, held.size, self._weights(now))
+        weights, noise = self._weights(now), self._noise(standard)
+        among = places(held.rows, held.times - now, held.size, weights, noise)
         rewards = pad(standard.into(held.rewards), held.size)
         found = doubtful(self.model, among, rewards, np.pad(wild, (0, held.size - len(held))))
         return np.asarray(found)[: len(held)]
@@ -315,11 +328,16 @@ class GPEngine(Engine):
         self.since_lesson = values.get("since", 0)
         self.memory.doubt(values.get("doubted", []))
 
-    def expected(self, parameters: ParameterValues, time: float) -> tuple[float, float] | None:
+    def expected(
+        self, parameters: ParameterValues, time: float, noise: float | None
+    ) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
             return None  # of so few rewards not even the scale is known
         mean, deviation = self._posterior(self.coding.row(parameters)[None], time)
-        whole = np.sqrt(deviation**2 + self.model.noise_variance)
+        own = self.model.noise_variance
+        if noise is not None:
+            own = np.clip(noise / self.standard.scale, QUIETEST, 1 / QUIETEST) ** 2
+        whole = np.sqrt(deviation**2 + own)
         mean, whole = self.standard.back(mean, whole)
         return float(mean[0]), float(whole[0])
 
@@ -385,7 +403,7 @@ class GPEngine(Engine):
     def save(self) -> tuple[Arrays, dict[str, Any]]:
         held = self.memory
         arrays = {"rows": held.rows, "rewards": held.rewards, "times": held.times}
-        arrays["doubted"] = held.doubted
+        arrays |= {"doubted": held.doubted, "noise": held.noise}
         rest = {
             "lessons": self.lessons,
             "since": self.since_lesson,
@@ -396,7 +414,8 @@ class GPEngine(Engine):
 
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         self.reset()
-        self.memory.load(arrays["rows"], arrays["rewards"], arrays["times"], arrays["doubted"])
+        names = ("rows", "rewards", "times", "doubted", "noise")
+        self.memory.load(*(arrays[name] for name in names))
         self.tells, self.since_lesson = int(rest["tells"]), int(rest["since"])
         self._understand(rest["lessons"])
         self.base = int(rest["base"])

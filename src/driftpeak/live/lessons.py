@@ -158,7 +158,7 @@ def _slope(vector: AnyArray, problem: Problem, fixed: AnyArray, weights: AnyArra
 
 def _simple_part(vector: AnyArray, model: Model, places: Places) -> Array:
     """Of the cost: the scale of the noise, and the priors."""
-    noise = 0.5 * places.used.sum() * jnp.log(model.noise_variance)
+    noise = 0.5 * jnp.sum(jnp.where(places.used, jnp.log(places.variances(model)), 0.0))
     priors = ranges(len(vector) - 4)
     centre = jnp.append(jnp.log(jnp.array([one.median for one in priors])), 0.0)
     width = jnp.append(jnp.array([one.deviation for one in priors]), 1.0)

@@ -11,13 +11,23 @@ from driftpeak.live.gp import Places
 SIZES = (32, 128, 512, 2048)  # numbers of places for which programs are compiled
 
 
-def places(rows: Vector, times: Vector, size: int, worth: Vector | None = None) -> Places:
-    """Rows and times in `size` places; each counts in full, if its worth is not given."""
+def places(
+    rows: Vector,
+    times: Vector,
+    size: int,
+    worth: Vector | None = None,
+    noise: Vector | None = None,
+) -> Places:
+    """Rows and times in `size` places.
+
+    Each counts in full, if its worth is not given; its noise is to be learned, if it is not known.
+    """
     free = size - len(rows)
     return Places(
         np.pad(rows, ((0, free), (0, 0))),
         np.pad(times, (0, free)),
         pad(np.ones(len(rows)) if worth is None else worth, size),
+        pad(np.zeros(len(rows)) if noise is None else noise, size),
     )
 
 
@@ -32,7 +42,10 @@ def size_for(count: int, *others: int) -> int:
 
 
 class Memory:
-    """Rows, rewards and times of up to `capacity` observations, and which are not believed."""
+    """Rows, rewards and times of up to `capacity` observations, and which are not believed.
+
+    And the standard deviations of their noise, in units of the rewards; 0 where it is not known.
+    """
 
     def __init__(self, capacity: int, dimension: int) -> None:
         self.capacity = capacity
@@ -40,6 +53,7 @@ class Memory:
         self.rewards = np.zeros(0)
         self.times = np.zeros(0)
         self.doubted = np.zeros(0, bool)
+        self.noise = np.zeros(0)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -49,16 +63,16 @@ class Memory:
         """How many places to compute with."""
         return size_for(len(self), self.capacity)
 
-    def load(self, rows: Any, rewards: Any, times: Any, doubted: Any) -> None:
+    def load(self, rows: Any, rewards: Any, times: Any, doubted: Any, noise: Any) -> None:
         """Hold these instead.
 
         Raises:
             DriftpeakError: arrays that cannot be those of a memory.
         """
         count = len(times)
-        shapes = ((count, self.rows.shape[1]), (count,), (count,), (count,))
-        found = (rows, rewards, times, doubted)
-        kinds = (*["f"] * 3, "b")
+        shapes = ((count, self.rows.shape[1]), *[(count,)] * 4)
+        found = (rows, rewards, times, doubted, noise)
+        kinds = "fffbf"
         if (
             count > self.capacity
             or any(one.shape != shape for one, shape in zip(found, shapes, strict=True))
@@ -66,17 +80,20 @@ class Memory:
             or not all(np.isfinite(one).all() for one in found)
             or (np.abs(rows - 0.5) > 0.5 + 1e-9).any()
             or (np.diff(times) < 0).any()
+            or (noise < 0).any()
         ):
             raise DriftpeakError("these arrays are no observations")
-        self.rows, self.rewards, self.times, self.doubted = rows, rewards, times, doubted
+        self.rows, self.rewards, self.times = rows, rewards, times
+        self.doubted, self.noise = doubted, noise
 
-    def insert(self, row: Vector, reward: float, time: float) -> int:
+    def insert(self, row: Vector, reward: float, time: float, noise: float | None) -> int:
         """One more observation, believed, after those of the same time; its place."""
         place = int(np.searchsorted(self.times, time, side="right"))
         self.rows = np.insert(self.rows, place, row, axis=0)
         self.rewards = np.insert(self.rewards, place, reward)
         self.times = np.insert(self.times, place, time)
         self.doubted = np.insert(self.doubted, place, False)
+        self.noise = np.insert(self.noise, place, noise or 0.0)
         return place
 
     def doubt(self, which: list[list[float]]) -> None:
@@ -92,3 +109,4 @@ class Memory:
         """Drop all but some observations."""
         self.rows, self.rewards = self.rows[which], self.rewards[which]
         self.times, self.doubted = self.times[which], self.doubted[which]
+        self.noise = self.noise[which]

@@ -11,6 +11,7 @@ from driftpeak.errors import (
     DriftpeakWarning,
     at_least_integer,
     finite,
+    positive,
     shown,
     whole,
 )
@@ -268,6 +269,7 @@ class Optimizer(Shared, EventSourced):
         time: Time | None = None,
         *,
         actual: Mapping[str, object] | None = None,
+        noise: float | None = None,
     ) -> None:
         """What a setting brought.
 
@@ -278,6 +280,8 @@ class Optimizer(Shared, EventSourced):
             time: when it was brought; default the time of the suggestion.
             actual: what was set instead of the suggestion, if it was not followed: the reward
                 counts there, the suggestion is answered, and the system stands there.
+            noise: the standard deviation of this reward's noise, if it is known: that of one
+                measurement, or of the mean of several. By default it is learned.
 
         Raises:
             DriftpeakError: parameters outside the space or misspelt, a reward that is not finite,
@@ -290,6 +294,7 @@ class Optimizer(Shared, EventSourced):
                 stated noise expects, which then believes it.
         """
         reward = finite("reward", reward)
+        noise = None if noise is None else positive("noise", noise)
         self._engine.check(reward)
         number, parameters = self._find(suggestion)
         if actual is not None:
@@ -308,11 +313,11 @@ class Optimizer(Shared, EventSourced):
                 stacklevel=3,  # above the decorator
             )
         with computing():
-            expected = self._engine.expected(parameters, when)
+            expected = self._engine.expected(parameters, when, noise)
         if expected is not None:
             expected = (self._sign * expected[0], expected[1])
             self._warn_of_surprise(reward, *expected)
-        self._commit(happened.Told(number, when, kind, parameters, reward, expected))
+        self._commit(happened.Told(number, when, kind, parameters, reward, expected, noise))
         self._learn()
 
     def _begin_change(self) -> None:

@@ -275,8 +275,10 @@ class Integer(Numeric):
                 f"a range has at most 2**53 whole numbers; got {low} to {high}. Count in "
                 "a larger unit, or take a Float"
             )
-        if step is not None and not whole(step):
-            raise DriftpeakError(f"step must be an integer above 0; got {shown(step)}")
+        if step is not None and not (whole(step) and 0 < step <= high - low):
+            raise DriftpeakError(
+                f"step must be an integer above 0 and within the range; got {shown(step)}"
+            )
         _check_step(low, high, log, step)
         least = (low + 1) / low if log else step or 1
         limits = (_limit("max_step", max_step, log, least), _limit("max_rate", max_rate, log))
@@ -361,7 +363,7 @@ class Categorical(Parameter):
 
     def reach(self, value: Any, elapsed: float, share: float) -> tuple[Any, Any]:
         number, last = self._number("", value), len(self.choices) - 1
-        farthest = int(share * last + ROUNDING) if self.ordered else last
+        farthest = int(min(share, 1.0) * last + ROUNDING) if self.ordered else last
         return self.choices[max(number - farthest, 0)], self.choices[min(number + farthest, last)]
 
     def _number(self, name: str, value: object) -> int:
@@ -416,7 +418,7 @@ def _check_step(low: float, high: float, log: bool, step: float | None) -> None:
     if log:
         raise DriftpeakError("with log=True there is no step: choose one of them")
     if step <= 0 or step > high - low:
-        raise DriftpeakError(f"step must lie above 0 and within the range; got {step:g}")
+        raise DriftpeakError(f"step must lie above 0 and within the range; got {shown(step)}")
     count = (high - low) / step
     if count >= MOST:
         raise DriftpeakError(f"a range has at most 2**53 steps; got {count:.3g}: leave step out")

@@ -27,6 +27,7 @@ from driftpeak.simulation.programs import random_keys
 from driftpeak.times import AtMost
 
 LARGEST = 1e100  # of a reward: no sum of squares of them overflows
+NO_NOISE = "the noise of this policy is stated in its prior: leave noise out, or take a DriftingGP"
 KEPT = 256  # steps that something late can still be put between
 SPACING = 32  # steps between kept states
 RECENT = 16  # newest steps before each of which the state is kept: several workers are seldom later
@@ -115,7 +116,11 @@ class PolicyEngine(Engine):
                 f"{reward:g}: leave it out, or take a DriftingGP, which doubts what is absurd"
             )
 
-    def told(self, parameters: ParameterValues, reward: float, time: float) -> None:
+    def told(
+        self, parameters: ParameterValues, reward: float, time: float, noise: float | None
+    ) -> None:
+        if noise is not None:
+            raise DriftpeakError(NO_NOISE)
         self.tells += 1
         self._take(Step("tell", time, (self.coding.number(parameters),), (reward,)))
 
@@ -136,7 +141,11 @@ class PolicyEngine(Engine):
         points = tuple(self.coding.number(query) for query in queries)
         self._take(Step("hear", max(time, self.latest), points, tuple(answers)))
 
-    def expected(self, parameters: ParameterValues, time: float) -> tuple[float, float] | None:
+    def expected(
+        self, parameters: ParameterValues, time: float, noise: float | None
+    ) -> tuple[float, float] | None:
+        if noise is not None:
+            raise DriftpeakError(NO_NOISE)
         expected = None if time < self.latest else _predict(self.player, self.head, time)
         if expected is None:
             return None

@@ -3,11 +3,12 @@
 Candidates are a Sobol sequence, shifted at random, and the neighbourhoods of the observed rows
 whose mean is highest; the best are improved by gradient ascent, and every row is moved to the
 nearest that can be suggested before it is judged. Where moves are limited, candidates are spread
-over what is in reach, and staying is one of them.
+over what is in reach, and staying is one of them. Nothing is suggested again that is out, unless
+there is nothing else. Looking around is done in single precision, the best are judged in double.
 """
 
 from importlib.metadata import version
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +29,8 @@ SOBOL = 256
 AROUND = 64
 INCUMBENTS = 4
 CLIMBERS = 8
+APART = 0.01  # lengthscales between two that are out, in some column, where there is room
+BARRED = 1e6  # more than any bound: chosen only where all are
 FARTHEST = 50.0  # standard units beyond the linear range
 CLIMB = 15  # steps of gradient ascent
 FIRST, LAST = 0.1, 0.005  # lengths of the first and the last step, in lengthscales
@@ -155,12 +158,55 @@ def highest(beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | Non
     )
     near = _possible(stepped, lattice, room)
     candidates = jnp.concatenate([best, near, everywhere])
-    bounds = _bound(beliefs, candidates, room)
+    rough, rough_room = _rough(beliefs), _single(room)
+    bounds = _bound(rough, _single(candidates), rough_room)
+    bounds = bounds - BARRED * _taken(rough, _single(candidates), room)
     climbers = candidates[jax.lax.top_k(bounds, CLIMBERS)[1]]
-    climbed = _possible(_climb(beliefs, climbers, room, unit), lattice, room)
-    every = jnp.concatenate([candidates, climbed])
-    bounds = jnp.concatenate([bounds, _bound(beliefs, climbed, room)])
-    return every[jnp.argmax(bounds)]
+    climbed = _climb(rough, _single(climbers), rough_room, _single(unit)).astype(float)
+    finest = jnp.concatenate([best[:1], climbers, _possible(climbed, lattice, room)])
+    return finest[
+        jnp.argmax(_bound(beliefs, finest, room) - BARRED * _taken(beliefs, finest, room))
+    ]
+
+
+def _taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
+    """1 for rows that all but equal one that is out, else 0: shape `(m,)`.
+
+    One system that is moved step by step may well stay where it was sent.
+    """
+    model, _, imagined, *_ = beliefs
+    if imagined is None or room is not None:
+        return jnp.zeros(len(rows))
+    out = imagined.places
+    # so many fit in, with room to spare, however many are out
+    apart = jnp.minimum(APART, 0.25 * out.used.sum() ** (-1.0 / rows.shape[1]))
+    unit = jnp.where(model.categorical, 1.0, jnp.minimum(model.lengthscale, 1.0))
+    near = out.used[:, None] & jnp.ones((1, len(rows)), bool)
+    for column in range(rows.shape[1]):
+        gap = jnp.abs(out.rows[:, column, None] - rows[None, :, column])
+        near = near & (gap < apart * unit[column])
+    return near.any(axis=0).astype(float)
+
+
+def _rough(beliefs: Beliefs) -> Beliefs:
+    """The same in single precision, ages in place of times: enough to see where to look."""
+    _, known, imagined, time, *_ = beliefs
+    since = known.places._replace(times=known.places.times - time)
+    beliefs = beliefs._replace(known=known._replace(places=since), time=jnp.zeros(()))
+    if imagined is not None:
+        since = imagined.places._replace(times=imagined.places.times - time)
+        beliefs = beliefs._replace(imagined=imagined._replace(places=since))
+    return _single(beliefs)
+
+
+def _single(tree: Any) -> Any:
+    """Real numbers in single precision."""
+
+    def single(leaf: Any) -> Any:
+        leaf = jnp.asarray(leaf)
+        return leaf.astype(jnp.float32) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
+
+    return jax.tree.map(single, tree)
 
 
 def _possible(rows: AnyArray, lattice: Lattice, room: Room | None) -> Array:

@@ -95,6 +95,7 @@ class Observation:
         reward: how much.
         number, kind: when, as the optimiser counts; see `time`.
         expected: mean and deviation, noise included, foretold just before; None if nothing was.
+        noise: its standard deviation, if it was told; else None.
     """
 
     id: int | None
@@ -103,6 +104,7 @@ class Observation:
     number: float
     kind: Kind
     expected: tuple[float, float] | None
+    noise: float | None = None
 
     @property
     def time(self) -> Any:
@@ -113,7 +115,13 @@ class Observation:
     def of(event: Told) -> "Observation":
         """What an event says."""
         return Observation(
-            event.id, event.parameters, event.reward, event.time, event.kind, event.expected
+            event.id,
+            event.parameters,
+            event.reward,
+            event.time,
+            event.kind,
+            event.expected,
+            event.noise,
         )
 
     def to_list(self) -> list[Any]:
@@ -123,6 +131,6 @@ class Observation:
     @staticmethod
     def from_list(written: list[Any]) -> "Observation":
         """What `to_list` wrote; what an event cannot say is refused."""
-        number, parameters, reward, time, kind, expected = written
+        number, parameters, reward, time, kind, expected, noise = written
         expected = None if expected is None else tuple(expected)
-        return Observation.of(Told(number, time, kind, parameters, reward, expected))
+        return Observation.of(Told(number, time, kind, parameters, reward, expected, noise))

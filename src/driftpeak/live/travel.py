@@ -84,8 +84,8 @@ class Travel:
         """
         if place is None and self.limited:
             raise DriftpeakError(
-                "moves are limited, and where the system stands is not known: give the optimiser "
-                "start={...}, or tell what a setting brought"
+                "moves are limited, and where the system stands is not known: begin the "
+                "study with start={...}, or tell what a setting brought"
             )
         if place is None or not self.matters:
             return None

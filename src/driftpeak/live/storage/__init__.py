@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 from driftpeak.errors import DriftpeakError, positive
 from driftpeak.live.storage.journal import Journal
 from driftpeak.live.storage.store import News, Position, Store
-from driftpeak.live.storage.study import Study, check_format, verify
+from driftpeak.live.storage.study import Study, check_format, rewards, verify
 
 __all__ = [
     "Journal",
@@ -18,6 +18,7 @@ __all__ = [
     "Study",
     "check_format",
     "open_store",
+    "rewards",
     "verify",
 ]
 

@@ -10,9 +10,10 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning
 from driftpeak.live.description import space_from_data, space_to_data
-from driftpeak.live.events import Event, from_dict, to_dict
+from driftpeak.live.events import Event, Reset, Told, from_dict, to_dict
 from driftpeak.live.policy_data import can_be_made, differences
 from driftpeak.live.storage.store import Position, Store
+from driftpeak.live.suggestion import Observation
 
 HEAD = {"format", "version", "name", "id"}  # of a description, besides the optimiser's arguments
 FORMAT = 3  # 1: one kind of drift only; 2: policies by the names of their classes, no heads
@@ -269,6 +270,26 @@ def verify(store: Store) -> dict[str, Any]:
         fits = place is not None and store.holds(place)
         snapshot = "of this history" if fits else "of another version or history, not used"
     return {"name": store.name, "events": count, "snapshot": snapshot}
+
+
+def rewards(store: Store) -> list[Observation]:
+    """All rewards told since the start, or the last reset, in the order of telling.
+
+    Raises:
+        DriftpeakError: no such study, or one that is corrupt, and where.
+    """
+    found = store.describe()
+    if found is None:
+        raise missing(store)
+    check_format(found, store)
+    told: list[Observation] = []
+    for _, written in store.read(store.start()).events:
+        match from_dict(written):
+            case Told() as event:
+                told.append(Observation.of(event))
+            case Reset():
+                told = []
+    return told
 
 
 def missing(store: Store) -> DriftpeakError:
