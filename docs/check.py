@@ -139,7 +139,7 @@ def misspelt(text: str, known: set[str]) -> list[str]:
     capitals inside or with underscores, and words that are called, must be known.
     """
     wrong = [name for name in DOTTED.findall(text) if not importable(name)]
-    for one in re.finditer(r"(?<![\w./\\-])[A-Za-z_]\w*(?![\w/-]|\.\w+/)", text):
+    for one in re.finditer(r"(?<![\w/\\-])[A-Za-z_]\w*(?![\w/-]|\.\w+/)", text):
         name = one.group()
         telling = re.search(r"[a-z][A-Z]|[A-Za-z]_[A-Za-z]", name) or text[one.end() :][:1] == "("
         if telling and name not in known:

@@ -38,7 +38,7 @@ def print_plan(plan: Plan) -> None:
     """Print the table, the lower bounds and the recommendation."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("policy", overflow="fold")
-    table.add_column("parameters", overflow="fold")
+    table.add_column("parameters", no_wrap=True)
     table.add_column("regret grows as", overflow="fold")
     for name in ("below\nT", "must\nknow"):
         table.add_column(name, overflow="fold")
@@ -47,7 +47,7 @@ def print_plan(plan: Plan) -> None:
         grows = f"{advice.rate}, {advice.remark}" if advice.rate else advice.remark
         table.add_row(
             advice.policy,
-            ", ".join(f"{name}={shown(value)}" for name, value in advice.parameters.items()),
+            "\n".join(f"{name}={shown(value)}" for name, value in advice.parameters.items()),
             grows if advice.remark else advice.rate,
             "yes" if advice.sublinear else "no",
             ", ".join(advice.needs) or "nothing",

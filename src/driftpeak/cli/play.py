@@ -89,6 +89,12 @@ def replay(
     """
     kept.prepare("replay")
     check_texts(policy or (), width)
+    if save is not None:
+        with busy("loading"):
+            keep_programs()
+            from driftpeak.live.policy_file import check_policy_path
+
+            check_policy_path(save)
     with busy(f"reading {data.name}"):
         from driftpeak.data import read_table
 
@@ -96,12 +102,10 @@ def replay(
     for text in table.notes:
         note(text)
     with busy("loading"):
-        keep_programs()
-        from driftpeak.live.policy_file import check_policy_path
+        if save is None:
+            keep_programs()
         from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
         from driftpeak.replay import replay as play
-    if save is not None:
-        check_policy_path(save)
     texts = policy or (*DEFAULT_POLICIES, *HISTORIC)
     runs = play(
         table, texts, **asdict(training), **asdict(meaning), width=width, trials=trials, seed=seed
