@@ -440,10 +440,10 @@ class Optimizer(Shared, EventSourced):
         Returns:
             With the columns `suggestion` (its number; missing if nobody had asked), `status` (told
             or pending), `time` (integers for steps, floats for other numbers, or dates, in UTC if
-            they have a zone), one for each parameter (floats, integers or categories; a parameter
-            called as one of these columns is in `parameter_NAME`), `reward`, and `expected` and
-            `expected_deviation`, mean and standard deviation, noise included, foretold just before
-            a reward. Numbers that do not exist are NaN.
+            they have a zone), one for each parameter (floats, integers or categories; what is
+            called as one of these columns has `parameter_` before its name), `reward`, and
+            `expected` and `expected_deviation`, mean and standard deviation, noise included,
+            foretold just before a reward. Numbers that do not exist are NaN.
         """
         return history_frame(self.coding, self.history(), self.pending())
 
