@@ -9,7 +9,7 @@ BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-third test-slow test-long test-postgres check format docs links bench clean
+.PHONY: help demo test test-fifth test-slow test-long test-postgres check format docs links bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
@@ -33,8 +33,8 @@ QUICK  = "not slow and not long"
 test: $(READY)  ## quick tests, and the examples of the pages
 	@$(PYTEST) -m $(QUICK) tests README.md CONTRIBUTING.md docs
 
-test-third: $(READY)  ## a third of the quick tests: enough for a second interpreter
-	@$(PYTEST) -m $(QUICK) --every-third tests README.md
+test-fifth: $(READY)  ## a fifth of the quick tests: enough for a second interpreter
+	@$(PYTEST) -m $(QUICK) --every=5 tests README.md
 
 test-slow: $(READY)  ## the tests that take minutes in all
 	@$(PYTEST) -m slow tests

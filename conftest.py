@@ -45,41 +45,33 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.collect()
 
 
-# in these files a test stands for a policy, a storage or a command
-WHOLE = (
-    "test_cli",
-    "test_data_sets",
-    "test_experiments",
-    "test_live_commands",
-    "test_live_storage",
-    "test_planner",
-    "test_policies",
-    "test_registries",
-)
+# in these files a test stands for a policy, a name or a storage
+WHOLE = ("test_live_storage", "test_policies", "test_registries")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--every-third",
-        action="store_true",
-        help="of every file's tests the first and every third one after it, but for "
-        + ", ".join(WHOLE),
+        "--every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of every file's tests the first and every N-th after it, but for " + ", ".join(WHOLE),
     )
 
 
 @pytest.hookimpl(trylast=True)  # what the markers leave
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A second interpreter changes no formula: it plays a third, and all that stand for a name."""
-    if not config.getoption("every_third"):
-        return
+    """A second interpreter changes no formula: it plays a part, and all that stand for a name."""
+    every = config.getoption("every")
     seen: Counter[Path] = Counter()
     chosen, left_out = [], []
     for item in items:
         whole = item.path.stem in WHOLE
-        (chosen if whole or seen[item.path] % 3 == 0 else left_out).append(item)
+        (chosen if whole or seen[item.path] % every == 0 else left_out).append(item)
         seen[item.path] += 1
     items[:] = chosen
-    config.hook.pytest_deselected(items=left_out)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
 
 
 def pytest_configure(config: pytest.Config) -> None:
