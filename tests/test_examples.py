@@ -41,7 +41,7 @@ def test_an_example_says_what_it_is(name):
     assert sentence
 
 
-@pytest.mark.slow
+@pytest.mark.long  # `make docs` runs them too, without the checks of types and shapes
 @pytest.mark.parametrize("name", sorted(set(GALLERY) - set(NEWCOMERS)))
 def test_an_example_runs(name):
     made = runpy.run_path(str(EXAMPLES / f"{name}.py"))

@@ -1,6 +1,6 @@
 """Pictures of runs: the peak and who followed it, what `Auto` thinks, a function as a map."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,11 @@ def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
 
 
 def map_figure(
-    values: Any, positions: Any, tracks: dict[str, Sequence[int]], *, title: str = ""
+    values: Any,
+    positions: Any,
+    tracks: Mapping[str, Sequence[int] | np.ndarray[Any, np.dtype[np.integer[Any]]]],
+    *,
+    title: str = "",
 ) -> Figure:
     """A function on a line as a map, time to the right, with its peak and each policy's choices.
 
