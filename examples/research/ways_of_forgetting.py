@@ -8,6 +8,7 @@ the literature apart.
 """
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import driftpeak as dp
@@ -34,7 +35,7 @@ for axes, (name, rule), colour in zip(panels, rules.items(), COLOURS, strict=Fal
     with jax.enable_x64(True):
         state = policy.init(jax.random.key(0))
         for step, (arm, reward) in enumerate(zip(where, rewards, strict=True)):
-            state = policy.tell(state, int(arm), float(reward), step + 1.0)
+            state = policy.tell(state, jnp.asarray(arm), float(reward), step + 1.0)
         expected = policy.predict(state, 13.0)
     mean, deviation = np.asarray(expected.mean), np.sqrt(np.asarray(expected.variance))
     axes.fill_between(
