@@ -6,7 +6,7 @@ of the point that it has chosen. Figures: the share of rewards within it, over a
 whose data are not there are left out.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 import jax.scipy.stats as stats
@@ -17,8 +17,9 @@ from driftpeak.data import data_path
 from driftpeak.experiments.tournament.players import AUTO
 from driftpeak.experiments.tournament.recordings import RECORDINGS, recorded
 from driftpeak.experiments.tournament.worlds import WORLDS, simulated
-from driftpeak.policies import ActingPolicy, RandomStart
+from driftpeak.policies import Policy, RandomStart
 from driftpeak.policies.player import Reading
+from driftpeak.policies.wrapping import WrappedState, Wrapping
 
 TRIALS, TAIL = 10, 0.05
 TARGETS = {
@@ -27,12 +28,7 @@ TARGETS = {
 }  # fmt: skip
 
 
-class ForetoldState(NamedTuple):
-    own: Any
-    level: Any  # of the last reward: the probability that was given to less
-
-
-class Foretold(ActingPolicy[ForetoldState]):
+class Foretold(Policy):
     """Auto, and at every step which quantile of its forecast the reward was."""
 
     auto: dp.Auto
@@ -41,27 +37,27 @@ class Foretold(ActingPolicy[ForetoldState]):
     def points(self) -> int:
         return self.auto.points
 
-    def prepare(self, times: Any) -> "Foretold":
-        return Foretold(self.auto.prepare(times))
+    def prepare(self, times: Any) -> "ForetoldPlayer":
+        return ForetoldPlayer(self.auto.prepare(times))
 
-    def init(self, key: Any) -> ForetoldState:
-        return ForetoldState(self.auto.init(key), jnp.full((), 0.5))
 
-    def ask(self, state: ForetoldState, time: Any) -> Any:
-        own, query = self.auto.ask(state.own, time)
-        return state._replace(own=own), query
+class ForetoldPlayer(Wrapping):
+    """The state beside auto's own: the probability that was given to less than the last reward."""
 
-    def tell(self, state: ForetoldState, query: Any, reward: Any, time: Any) -> ForetoldState:
-        weights, means, variances = self.auto.predictive(state.own, query, time)
+    def init(self, key: Any) -> WrappedState:
+        return WrappedState(self.player.init(key), jnp.full((), 0.5))
+
+    def tell(self, state: WrappedState, query: Any, reward: Any, time: Any) -> WrappedState:
+        weights, means, variances = self.player.predictive(state.own, query, time)
         level = weights @ stats.norm.cdf((reward - means) / jnp.sqrt(variances))
-        return ForetoldState(self.auto.tell(state.own, query, reward, time), level)
+        return WrappedState(self.player.tell(state.own, query, reward, time), level)
 
     @property
     def readings(self) -> dict[str, Reading]:
         return {"level": Reading("probability that the forecast gave to less than the reward")}
 
-    def read(self, state: ForetoldState) -> dict[str, Any]:
-        return {"level": state.level}
+    def read(self, state: WrappedState) -> dict[str, Any]:
+        return {"level": state.more}
 
 
 def share(setup: Any, trials: int) -> float:

@@ -94,7 +94,7 @@ def create(
             from driftpeak.live.policy_file import read_policy
 
             made = read_policy(policy_file).optimizer(seed=seed, storage=store, name=name)
-        _print({"name": made.name, "told": made.diagnostics().told})
+        _created(made)
         return
     if maximize == minimize:
         raise DriftpeakError("give --maximize or --minimize")
@@ -117,7 +117,11 @@ def create(
             storage=store,
             name=name,
         )
-    _print({"name": made.name, "told": made.diagnostics().told})
+    _created(made)
+
+
+def _created(optimizer: "Optimizer") -> None:
+    _print({"name": optimizer.name, "told": optimizer.diagnostics().told})
 
 
 @live_app.command(
@@ -173,7 +177,7 @@ def tell(
     when = _time(time)
     with _study(store, name) as optimizer:
         optimizer.tell(setting, reward, when, actual=instead, noise=noise)
-        counts = {"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())}
+        counts = _counts(optimizer)
     _print(counts)
 
 
@@ -260,7 +264,7 @@ def reset(store: Store, name: Name = None) -> None:
     """Start again from nothing; only the numbers of suggestions go on."""
     with _study(store, name) as optimizer:
         optimizer.reset()
-        counts = {"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())}
+        counts = _counts(optimizer)
     _print(counts)
 
 
@@ -386,6 +390,10 @@ def _time(text: str | None, option: str = "--time") -> Any:
         raise DriftpeakError(
             f"{option} must be a number, a date as 2026-03-01T08:00, or now; got {shown(text)}"
         ) from None
+
+
+def _counts(optimizer: "Optimizer") -> dict[str, int]:
+    return {"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())}
 
 
 def _suggestion(one: "Suggestion") -> dict[str, Any]:

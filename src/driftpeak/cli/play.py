@@ -89,23 +89,19 @@ def replay(
     """
     kept.prepare("replay")
     check_texts(policy or (), width)
-    if save is not None:
-        with busy("loading"):
-            keep_programs()
-            from driftpeak.live.policy_file import check_policy_path
-
-            check_policy_path(save)
     with busy(f"reading {data.name}"):
         from driftpeak.data import read_table
 
         table = read_table(data, **asdict(reading))
-    for text in table.notes:
-        note(text)
     with busy("loading"):
-        if save is None:
-            keep_programs()
+        keep_programs()
+        from driftpeak.live.policy_file import check_policy_path
         from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
         from driftpeak.replay import replay as play
+    if save is not None:
+        check_policy_path(save)
+    for text in table.notes:
+        note(text)
     texts = policy or (*DEFAULT_POLICIES, *HISTORIC)
     runs = play(
         table, texts, **asdict(training), **asdict(meaning), width=width, trials=trials, seed=seed
