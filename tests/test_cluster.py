@@ -19,7 +19,7 @@ import xarray as xr
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.running import runner
-from driftpeak.experiments.running.workers import cluster_workers
+from driftpeak.workers import cluster_workers
 
 TINY = Path(__file__).with_name("tiny_experiment.py")
 MANY = ("tiny", "--trials", "90")  # 60 jobs, so that there is time to interfere

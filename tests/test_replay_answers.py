@@ -75,7 +75,7 @@ def test_padding_is_not_learned_from(monkeypatch):
     world = dp.MarkovDrift(prior, drift=0.05)
     arguments = {"steps": 5, "trials": 2, "forecast": True, "progress": False}
     whole = dp.simulate({"GP": dp.GPUCB(prior)}, world, **arguments)
-    monkeypatch.setattr("driftpeak.simulation.simulator.BLOCK", 3)
+    monkeypatch.setattr("driftpeak.simulation.plan.BLOCK", 3)
     parts = dp.simulate({"GP": dp.GPUCB(prior)}, world, **arguments)
     for name in ("expected_mean", "expected_deviation", "action"):
         np.testing.assert_allclose(parts[name], whole[name], atol=1e-9)

@@ -117,6 +117,28 @@ def write_results(
             draw().savefig(part / name, dpi=150)
 
 
+def write_dataset(data: "xr.Dataset | xr.DataTree", path: Path) -> None:
+    """Write a NetCDF file that is whole or not there.
+
+    Raises:
+        DriftpeakError: the disk is full or the folder not writable.
+    """
+    import xarray as xr
+
+    with new_file(path) as part:
+        if isinstance(data, xr.Dataset):
+            data.to_netcdf(part, engine="h5netcdf", encoding=_compressed(data))
+        else:
+            encoding = {node.path: _compressed(node.dataset) for node in data.leaves}
+            data.to_netcdf(part, engine="h5netcdf", encoding=encoding)
+
+
+def _compressed(data: "xr.Dataset") -> dict[str, dict[str, int]]:
+    """Fast compression of everything numeric that has a size."""
+    large = [n for n in data.data_vars if data[n].dtype.kind in "iuf" and data[n].ndim > 1]
+    return {str(name): {"zlib": 1, "complevel": 1} for name in large}
+
+
 def _kind(directory: Path) -> str | None:
     """What command wrote the directory, as its summary says."""
     try:

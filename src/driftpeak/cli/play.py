@@ -19,6 +19,7 @@ from driftpeak.cli.options import (
 from driftpeak.cli.printing import note, report
 from driftpeak.cli.programs import keep_programs
 from driftpeak.cli.reading import TableOptions
+from driftpeak.cli.sharing import Workers
 from driftpeak.errors import DriftpeakError
 from driftpeak.named.lines import check_texts
 
@@ -81,6 +82,7 @@ def replay(
         typer.Option(help="File for the best policy, for `driftpeak live create --policy-file`."),
     ] = None,
     *,
+    workers: Workers,
     kept: Results,
 ) -> None:
     """Which policy would have followed the peak of recorded data best, and what to follow now?
@@ -103,9 +105,17 @@ def replay(
     for text in table.notes:
         note(text)
     texts = policy or (*DEFAULT_POLICIES, *HISTORIC)
-    runs = play(
-        table, texts, **asdict(training), **asdict(meaning), width=width, trials=trials, seed=seed
-    )
+    with workers.start() as executor:
+        runs = play(
+            table,
+            texts,
+            **asdict(training),
+            **asdict(meaning),
+            width=width,
+            trials=trials,
+            seed=seed,
+            executor=executor,
+        )
     rows = runs.attrs["train_rows"]
     note(
         f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
@@ -188,6 +198,7 @@ def compare(
     trials: Trials = 50,
     seed: Seed = 0,
     *,
+    workers: Workers,
     kept: Results,
 ) -> None:
     """Play policies on a synthetic environment, all on the same worlds and noise.
@@ -212,7 +223,16 @@ def compare(
         environment = make_environment(world.environment, prior, world.drift, steps)
         texts = policy or default_policies(prior, world.drift, steps)
         policies = make_policies(texts, prior, steps, width=width)
-    runs = simulate(policies, environment, steps=steps, trials=trials, seed=seed, readings=True)
+    with workers.start() as executor:
+        runs = simulate(
+            policies,
+            environment,
+            steps=steps,
+            trials=trials,
+            seed=seed,
+            readings=True,
+            executor=executor,
+        )
     settings = world.summary() | {"width": width, "policies": list(texts)}
     runs = runs.assign_attrs({key: str(value) for key, value in settings.items()})
     title = f"Environment {world.environment}, kernel {settings['kernel']}, {trials} trials"

@@ -1,7 +1,6 @@
 """`reproduce`: the papers' experiments and the tournament."""
 
 import json
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,13 +9,12 @@ import typer
 
 from driftpeak.cli.bundles import bundled
 from driftpeak.cli.busy import busy
-from driftpeak.cli.options import MOST_TRIALS, MOST_WORKERS, Results, Seed
+from driftpeak.cli.options import MOST_TRIALS, Results, Seed
 from driftpeak.cli.printing import note, print_claims, print_experiments
+from driftpeak.cli.sharing import Workers
 from driftpeak.errors import DriftpeakError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from driftpeak.experiments.running.reproduce import Told
 
 DEFAULT_WORKERS = 2
@@ -36,31 +34,6 @@ class Size:
         typer.Option(help="Folder of the data files, by default that of `driftpeak data`."),
     ] = None
     seed: Seed = 0
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Who shares the work."""
-
-    workers: Annotated[
-        int | None,
-        typer.Option(help="Processes that share the work; 2 by default.", max=MOST_WORKERS),
-    ] = None
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="tcp://HOST:PORT",
-            help="Scheduler of a dask cluster whose workers share the work instead.",
-        ),
-    ] = None
-
-    def start(self) -> "AbstractContextManager[Executor | None]":
-        """The processes, or the cluster's; gone with the context."""
-        from driftpeak.experiments.running.workers import cluster_workers, local_workers
-
-        if self.cluster is not None:
-            return cluster_workers(self.cluster)
-        return local_workers(DEFAULT_WORKERS if self.workers is None else self.workers)
 
 
 @bundled
@@ -121,15 +94,10 @@ def _run(
         raise DriftpeakError("give either --trials or --quick")
     if kept.overwrite and kept.output is None:
         raise DriftpeakError("--overwrite needs --output DIR")
-    if workers.workers is not None and workers.cluster is not None:
-        raise DriftpeakError(
-            "give either --workers N (processes here) or --cluster; a cluster has as many "
-            "workers as were started with `dask worker`"
-        )
     chosen, run_size = registry.find(ids), runner.RunSize(**asdict(size))
     output, overwrite = kept.output, kept.overwrite
     try:
-        with workers.start() as executor:
+        with workers.start(DEFAULT_WORKERS) as executor:
             return reproduce.reproduce(
                 chosen, run_size, output=output, overwrite=overwrite, executor=executor, tell=tell
             )

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from driftpeak.errors import DriftpeakError
 from driftpeak.plots.looks import looks
 from driftpeak.plots.style import BAND, COLOURS, new_figure, tidy, with_unit
 from driftpeak.plots.time import time_axis, write_dates
@@ -26,7 +27,11 @@ def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "") -> Figu
         runs: as `driftpeak.replay.replay` gives them; the unit is that of `rewards`.
         title: above the picture.
         ylabel: beside it; default reward or cost, with its unit.
+
+    Raises:
+        DriftpeakError: a record without rewards, or of which only summaries were kept.
     """
+    _need(runs, "rewards", "action", "regret")
     names = [str(name) for name in runs["policy"].values]
     ranked = sorted(names, key=lambda name: float(runs["regret"].sel(policy=name).mean()))
     order, look = ranked[:MOST_TRACKS], looks(names)
@@ -73,7 +78,11 @@ def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
     Arguments:
         runs: played with `readings=True`.
         title: above the picture.
+
+    Raises:
+        DriftpeakError: a record without readings.
     """
+    _need(runs, "believed_drift", "reward")
     policy = runs["policy"].values[runs["believed_drift"].notnull().all(["trial", "step"])][0]
     mine, (when, label) = runs.sel(policy=policy), time_axis(runs)
     unit = runs["reward"].attrs.get("units") or "reward's unit"
@@ -98,6 +107,20 @@ def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
     band = "; bands: 10 % to 90 % of the trials" if runs.sizes["trial"] > 1 else ""
     figure.suptitle(f"What {policy} thinks{band}\n{title}", fontsize=11)
     return figure
+
+
+def _need(runs: xr.Dataset, *names: str) -> None:
+    """Raise DriftpeakError if a record lacks what a picture shows."""
+    missing = [name for name in names if name not in runs.variables]
+    if missing:
+        only = runs.attrs.get("keep") == "summaries"
+        why = (
+            "only summaries were kept: keep='everything' has every step of " if only else "it has "
+        )
+        rest = "every trial" if only else ", ".join(map(str, runs.data_vars))
+        raise DriftpeakError(
+            f"the picture needs {', '.join(missing)}, which the record has not; {why}{rest}"
+        )
 
 
 def map_figure(

@@ -4,7 +4,8 @@ import dataclasses
 import json
 import math
 from collections.abc import Sequence
-from typing import Any
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -18,6 +19,9 @@ from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC, make_policies
 from driftpeak.priors import Prior
 from driftpeak.replay.prior import Mean, prior_from_history
 from driftpeak.simulation.simulator import simulate
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 SENSOR_WIDTH = "scaled-log:c1=0.8,c2=0.4"
 LONGEST_UNIT = 40
@@ -38,6 +42,7 @@ def replay(
     minimize: bool = False,
     unit: str | None = None,
     progress: bool | None = None,
+    executor: "Executor | Client | None" = None,
 ) -> xr.Dataset:
     """Let policies play the later rows of a table, with a prior from the earlier ones.
 
@@ -61,6 +66,7 @@ def replay(
         unit: of the rewards, as "degrees C", for words and pictures; by default the table's own,
             which `read_table` takes from the header.
         progress: show a progress bar; by default if the error output is a terminal.
+        executor: who shares the policies, as for `driftpeak.simulate`.
 
     Returns:
         As `driftpeak.simulate`, with `rewards` (step x arm, what could be had), what every policy
@@ -71,7 +77,7 @@ def replay(
     Raises:
         DriftpeakError: one arm only, train outside (0, 1) or leaving fewer than two rows on either
             side, training rows that never vary for a policy that learns from them, and as the
-            functions named above.
+            functions named above and `driftpeak.simulate`.
     """
     if len(table.arms) < 2:
         raise DriftpeakError(
@@ -118,6 +124,7 @@ def replay(
             trials=count,
             seed=seed,
             progress=progress,
+            executor=executor,
             readings=True,
             forecast=True,
         )
@@ -171,7 +178,14 @@ def learned_for(
             "the training rows never vary, so nothing can be learned of how they move: give more "
             f"rows or another share of them (train), or play other policies than {wanting}"
         )
-    learned = learn(history.values, history.arms, likely=calendar_periods(history.times))
+    # noise that is given is that of the rewards as they are
+    transformation = "auto" if noise_variance is None else "none"
+    learned = learn(
+        history.values,
+        history.arms,
+        likely=calendar_periods(history.times),
+        transformation=transformation,
+    )
     if noise_variance is None:
         return learned
     prior = learned.prior.with_noise_variance(positive("noise_variance", noise_variance))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from driftpeak.errors import DriftpeakError, nearest, shown
+from driftpeak.simulation.keeping import kept_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +38,14 @@ def to_dataframe(
     known = [str(name) for name in runs.data_vars]
     for name in variables:
         if name not in known:
+            only = (
+                " Of this run only summaries were kept; keep='everything' keeps every step."
+                if kept_of(runs) == "summaries"
+                else ""
+            )
             raise DriftpeakError(
                 f"the record has no variable {shown(name)}; there are: {', '.join(known)}."
-                + nearest(str(name), known)
+                + (nearest(str(name), known) or only)
             )
     chosen = runs[list(variables)]
     first = [name for name in DIMENSIONS if name in chosen.dims]

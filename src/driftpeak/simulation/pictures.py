@@ -7,6 +7,14 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from driftpeak.plots import BAND, looks, new_figure, tidy, time_axis, with_unit, write_dates
+from driftpeak.simulation.keeping import kept_of
+from driftpeak.simulation.regrets import (
+    regret_so_far,
+    regret_unit,
+    regrets_of,
+    side_queries_by_step,
+    totals_of,
+)
 from driftpeak.simulation.samples import half_interval, standard_error
 from driftpeak.simulation.verdict import LEVEL, verdict
 
@@ -27,27 +35,28 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
     ranked instead, as by `ranking_figure`.
 
     Arguments:
-        runs: with `regret`, policy x trial x step, in the unit that its attribute `units` says.
+        runs: as `simulate` gives them, however they were kept; the unit is the attribute `units` of
+            their regret.
         title: above the picture.
         independent_trials: whether trials are samples; False for one recorded history.
     """
     if runs.sizes["policy"] > MOST_CURVES:
         return ranking_figure(runs, title=title, independent_trials=independent_trials)
-    totals = runs["side_queries"].sum("step").mean("trial")
-    asking = bool(totals.any())
+    names = [str(name) for name in runs["policy"].values]
+    totals = {name: float(totals_of(runs, "side_queries", name).mean()) for name in names}
+    asking = any(totals.values())
     figure = new_figure(11.5 if asking else 8.0, 5.2)
     axes, *beside = figure.subplots(1, 1 + asking, squeeze=False)[0]
-    average = runs["regret"].cumsum("step") / runs["step"]
-    ends = average.mean("trial").isel(step=-1)
-    order = [str(name) for name in runs["policy"].values[np.argsort(ends.values)[::-1]]]
-    look, unit = looks(map(str, runs["policy"].values)), _unit(runs)
+    average = {name: regret_so_far(runs, name) for name in names}
+    order = [names[one] for one in np.argsort([average[name][-1] for name in names])[::-1]]
+    look, unit = looks(names), regret_unit(runs)
     x, xlabel = time_axis(runs)
     # the first few steps are all exploration and would flatten everything after them
     settled, top, banded = min(10, runs.sizes["step"] // 4), 0.0, False
     shade = min(BAND, 0.6 / len(order))  # many bands lie upon one another
     for name in order:
-        mean, (colour, style) = average.sel(policy=name).values.mean(axis=0), look[name]
-        at, error = band(runs["regret"].sel(policy=name).values, independent_trials)
+        mean, (colour, style) = average[name], look[name]
+        at, error = _band(runs, name, independent_trials)
         reach = mean[settled:]
         if len(at):
             banded, low, high = True, mean[at] - error, mean[at] + error
@@ -56,10 +65,9 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
         label = f"{name}: {mean[-1]:.3g}"
         if len(at):
             label += f" $\\pm$ {error[-1]:.2g}"
-        if asked := float(totals.sel(policy=name)):
+        if asked := totals[name]:
             label += f", {asked:.4g} side queries"
-            queries = runs["side_queries"].sel(policy=name).mean("trial").cumsum("step")
-            share = queries / runs["step"]
+            share = side_queries_by_step(runs, name).cumsum() / runs["step"].values
             beside[0].plot(x, share, color=colour, linestyle=style, linewidth=1.8)
         # a broken line on top of a full one leaves both to be seen
         look_of = {"color": colour, "linestyle": style, "zorder": 2.0 if style == "-" else 2.5}
@@ -84,6 +92,23 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
     return figure
 
 
+def _band(runs: xr.Dataset, name: str, independent_trials: bool) -> tuple[Any, Any]:
+    """`band` of a policy; of independent trials, summaries hold the errors already."""
+    if kept_of(runs) == "everything" or not independent_trials:
+        return band(
+            regrets_of(runs, name, independent_trials=independent_trials), independent_trials
+        )
+    steps = runs.sizes["step"]
+    if steps < FIRST_BAND or runs.sizes["trial"] < 2:
+        return np.empty(0, int), np.empty(0)
+    at = _places(steps)
+    return at, runs["mean_regret_so_far_stderr"].sel(policy=name).values[at]
+
+
+def _places(steps: int) -> Any:
+    return np.unique(np.linspace(FIRST_BAND - 1, steps - 1, BAND_POINTS).round().astype(int))
+
+
 def band(regret: Any, independent_trials: bool) -> tuple[Any, Any]:
     """Where, as step numbers from 0, and how large the standard error of the mean so far is.
 
@@ -97,7 +122,7 @@ def band(regret: Any, independent_trials: bool) -> tuple[Any, Any]:
     trials, steps = regret.shape
     if steps < FIRST_BAND or (independent_trials and trials < 2):
         return np.empty(0, int), np.empty(0)
-    at = np.unique(np.linspace(FIRST_BAND - 1, steps - 1, BAND_POINTS).round().astype(int))
+    at = _places(steps)
     errors = [
         standard_error(regret[:, : last + 1], independent_trials=independent_trials) for last in at
     ]
@@ -114,18 +139,19 @@ def ranking_figure(runs: xr.Dataset, *, title: str = "", independent_trials: boo
         runs, title, independent_trials: as for `regret_figure`.
     """
     names = [str(name) for name in runs["policy"].values]
-    mean = {name: float(runs["regret"].sel(policy=name).mean()) for name in names}
+    regrets = {
+        name: regrets_of(runs, name, independent_trials=independent_trials) for name in names
+    }
+    mean = {name: float(one.mean()) for name, one in regrets.items()}
     order = sorted(names, key=lambda name: mean[name])[::-1]
     judged = verdict(runs, independent_trials=independent_trials) if _real(runs) else None
-    look, unit, barred = looks(names), _unit(runs), False
+    look, unit, barred = looks(names), regret_unit(runs), False
     figure = new_figure(8.6, 1.4 + 0.3 * len(order))
     axes = figure.subplots()
-    asked = runs["side_queries"].sum("step").mean("trial")
     labels = []
     for height, name in enumerate(order):
-        regret = runs["regret"].sel(policy=name).values
         colour = look[name].colour
-        error = half_interval(regret, independent_trials=independent_trials, level=LEVEL)
+        error = half_interval(regrets[name], independent_trials=independent_trials, level=LEVEL)
         barred = barred or error == error
         error = np.nan_to_num(error)
         low, high = max(0.0, mean[name] - error), mean[name] + error
@@ -142,7 +168,7 @@ def ranking_figure(runs: xr.Dataset, *, title: str = "", independent_trials: boo
             markeredgewidth=1.8,
             zorder=3,
         )
-        queries = float(asked.sel(policy=name))
+        queries = float(totals_of(runs, "side_queries", name).mean())
         labels.append(f"{name} ({queries:.3g} side queries)" if queries else name)
     axes.set_yticks(range(len(order)), labels)
     if judged is not None:
@@ -181,7 +207,3 @@ def ranking_figure(runs: xr.Dataset, *, title: str = "", independent_trials: boo
 
 def _real(runs: xr.Dataset) -> bool:
     return bool((runs["foresight"] == "none").any())
-
-
-def _unit(runs: xr.Dataset) -> str:
-    return str(runs["regret"].attrs.get("units", ""))

@@ -51,5 +51,9 @@ def progress_bar(title: str, *, show: bool | None = None) -> Iterator[Progress]:
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
-    with Bar(*columns, console=console, transient=console.is_terminal) as bar:
+    # what is printed meanwhile goes above the bar, unless the output goes elsewhere
+    above = sys.stdout.isatty()
+    with Bar(
+        *columns, console=console, transient=console.is_terminal, redirect_stdout=above
+    ) as bar:
         yield Progress(title, bar)

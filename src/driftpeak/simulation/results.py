@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import xarray as xr
 
+from driftpeak.simulation.regrets import regrets_of, share_on_best, totals_of
 from driftpeak.simulation.samples import standard_error
 
 
@@ -29,19 +30,19 @@ class PolicyResult:
 
 def summarise(runs: xr.Dataset, *, independent_trials: bool) -> dict[str, PolicyResult]:
     """Every policy's figures, best first."""
-    results = {}
+    results, steps = {}, runs.sizes["step"]
     for name in map(str, runs["policy"].values):
-        run = runs.sel(policy=name)
-        regret = run["regret"].values
+        regret = regrets_of(runs, name, independent_trials=independent_trials)
+        queries = float(totals_of(runs, "side_queries", name).mean())
         results[name] = PolicyResult(
             mean_regret=float(regret.mean()),
-            cumulative_regret=float(regret.sum(axis=1).mean()),
+            cumulative_regret=float(regret.sum(axis=1).mean()) * (steps / regret.shape[1]),
             stderr=standard_error(regret, independent_trials=independent_trials),
-            on_best=float((regret <= 0).mean()),
-            side_queries=float(run["side_queries"].sum("step").mean()),
-            restarts=float(run["restarts"].sum("step").mean()),
-            side_queries_per_step=float(run["side_queries"].mean()),
-            seconds=float(run["seconds"]),
-            compile_seconds=float(run["compile_seconds"]),
+            on_best=share_on_best(runs, name),
+            side_queries=queries,
+            restarts=float(totals_of(runs, "restarts", name).mean()),
+            side_queries_per_step=queries / steps,
+            seconds=float(runs["seconds"].sel(policy=name)),
+            compile_seconds=float(runs["compile_seconds"].sel(policy=name)),
         )
     return dict(sorted(results.items(), key=lambda item: item[1].mean_regret))

@@ -1,41 +1,38 @@
-"""Play policies against an environment: one compiled loop over steps, all trials at once."""
+"""Play policies against an environment: in chunks of trials, here or elsewhere."""
 
-import math
-import time as clock
+import pickle
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import closing
+from functools import lru_cache
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 from driftpeak.environments import Environment
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
-from driftpeak.numerics.precision import check_digits, double_precision
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, shown
+from driftpeak.numerics.precision import double_precision
 from driftpeak.numerics.threads import single_threaded_lapack
-from driftpeak.policies import Player, Policy
-from driftpeak.policies.player import REFRESH
-from driftpeak.simulation.programs import (
-    Block,
-    Chance,
-    Played,
-    advance,
-    compiled,
-    expect,
-    foretell,
-    playing,
-    random_keys,
-    refresh,
-    start,
-)
+from driftpeak.policies import Policy
+from driftpeak.policies.player import Reading
+from driftpeak.simulation.folder import Folder, manifest_of
+from driftpeak.simulation.keeping import Gathering, Keep, check_keep, summarised
+from driftpeak.simulation.plan import MEMORY_BUDGET, Chunk, Plan, make_plan
+from driftpeak.simulation.programs import advance, random_keys, start
 from driftpeak.simulation.progress import Progress, progress_bar
-from driftpeak.simulation.record import Record
-from driftpeak.times import Times, TimesLike, check_times, median_step
+from driftpeak.simulation.stage import Simulation, Stage, Wishes, to_device
+from driftpeak.times import Times, TimesLike, check_times
+from driftpeak.workers import spread, taken
 
-MEMORY_BUDGET = 2**30
-BLOCK = 1024  # steps in one compiled call, at most
+if TYPE_CHECKING:
+    from distributed import Client
+
+FEW_CHUNKS = 32
+"""Chunks; fewer than these are shared among workers policy by policy."""
 
 
 @double_precision
@@ -49,6 +46,10 @@ def simulate(
     first_trial: int = 0,
     seed: int = 0,
     memory_budget: int = MEMORY_BUDGET,
+    chunk: int | None = None,
+    keep: Keep = "everything",
+    folder: str | PathLike[str] | None = None,
+    executor: "Executor | Client | None" = None,
     progress: bool | None = None,
     predictions: bool = False,
     readings: bool = False,
@@ -57,7 +58,8 @@ def simulate(
     """Play every policy against the same worlds, and record what happened.
 
     All policies see the same functions and the same noise: trial i of one is comparable with trial
-    i of another (common random numbers). Equal arguments give equal results on one machine.
+    i of another (common random numbers). Equal arguments give equal results on one machine, to the
+    last bit, whoever shares the work.
     Side queries are answered at once, from the function of the step, with independent noise of the
     same variance.
 
@@ -70,8 +72,19 @@ def simulate(
         first_trial: number of the first of them; a trial depends on the seed and its number alone,
             so that parts of a run can be played apart.
         seed: of everything random.
-        memory_budget: bytes that the run may use for its arrays; trials are played in groups small
-            enough for it. Results do not depend on it beyond rounding.
+        memory_budget: bytes that a process may use for the trials it is playing, beside what is
+            kept. Results do not depend on it beyond rounding.
+        chunk: trials that are played together; by default as many as the memory budget has room
+            for, at most 256. Results do not depend on it beyond rounding.
+        keep: "everything", every step of every trial; or "summaries", so that memory does not grow
+            with trials x steps: means over trials with their intervals at every step, and totals of
+            every trial.
+        folder: keep every chunk there as soon as it is finished, a NetCDF file each. The same call
+            goes on where an interrupted or killed one stopped, to the same bits;
+            `driftpeak.read_runs` reads what is there.
+        executor: who shares the work: `driftpeak.workers.local_workers`, any other executor of
+            `concurrent.futures` that does not fork, or a `distributed.Client` of a dask cluster.
+            Chunks are shared out, and, where these are few, policies.
         progress: show a progress bar; by default if the error output is a terminal.
         predictions: also record what each policy expects of the function just before it samples,
             against the noiseless function, squared: `squared_error` at every step, mean over all
@@ -91,14 +104,24 @@ def simulate(
         answered); and, per policy, `seconds` (running), `compile_seconds` and `foresight` ("none"
         for all but yardsticks).
 
+        Of summaries instead, policy x step: `mean_regret` over trials, its standard error
+        (`mean_regret_stderr`) and 95 % interval by Student's t (`mean_regret_low`,
+        `mean_regret_high`), `mean_regret_so_far` (regret per step up to there) with
+        `mean_regret_so_far_stderr`, `mean_side_queries`; and policy x trial: `total_regret`,
+        `total_side_queries`, `total_restarts`, `best_steps` (steps on a best point).
+
     Raises:
         DriftpeakError: no policy, numbers out of range, a policy for another number of points than
             the environment's, a memory budget too small for one trial, or a posterior that has lost
-            its digits because the noise is too small (looked at after every 1,024 steps or fewer).
+            its digits because the noise is too small (looked at after every 1,024 steps or fewer);
+            predictions, readings or a forecast asked for of summaries; a folder of another
+            simulation, or one that cannot be written; an executor that is none, whose workers die,
+            have other versions, or cannot be sent a policy or the world.
+        KeyboardInterrupt: Ctrl-C; with a folder it says how much is kept.
 
     Warns:
         DriftpeakWarning: rewards outside the bound that a policy was given; they are used as they
-            are.
+            are. A damaged chunk in the folder, which is played again.
 
     Example:
         >>> import driftpeak as dp
@@ -114,32 +137,35 @@ def simulate(
     trials = at_least_integer("trials", trials, 1)
     first_trial = at_least_integer("first_trial", first_trial, 0)
     seed = at_least_integer("seed", seed, 0)
+    chunk = None if chunk is None else at_least_integer("chunk", chunk, 1)
+    check_keep(keep)
+    wishes = Wishes(predictions, readings, forecast)
+    if keep == "summaries" and (asked := [one for one, wanted in vars(wishes).items() if wanted]):
+        raise DriftpeakError(f"summaries hold no {asked[0]}: take keep='everything' for {asked[0]}")
+    simulation = Simulation(dict(policies), environment, times, seed, wishes)
     with progress_bar("simulating", show=progress) as bar:
         bar.now("preparing")
-        world = _to_device(environment.prepare(times))
-        players = {name: _to_device(policy.prepare(times)) for name, policy in policies.items()}
-        points = _check_points(world, players)
-        plan = _plan(world, players, points, len(times), trials, memory_budget)
-        record = Record(
-            list(policies),
-            [player.foresight for player in players.values()],
-            trials,
-            len(times),
+        stage = Stage(simulation)
+        stage.check_points()
+        plan = make_plan(
+            [stage.world, *(stage.player(name) for name in policies)],
+            policies=len(policies),
+            points=stage.points,
+            steps=len(times),
             first_trial=first_trial,
-            points=points if predictions else None,
-            readings=[player.readings for player in players.values()] if readings else None,
-            forecast=points if forecast else None,
+            trials=trials,
+            chunk=chunk,
+            budget=memory_budget,
         )
-        wanted = playing(predictions=predictions, readings=readings)
-        bar.expect(plan.groups * plan.blocks * len(players))
-        with single_threaded_lapack():
-            for group in range(plan.groups):
-                _play_group(world, players, times, seed, plan, group, record, bar, wanted)
-    for index, (name, policy) in enumerate(policies.items()):
-        _warn_of_contradictions(
-            name, policy, record.steps["action"][index], record.steps["reward"][index]
-        )
-    return record.dataset(times, seed)
+        into = None
+        if folder is not None:
+            into = Folder.claim(folder, manifest_of(simulation, plan, keep))
+        gathering = Gathering(keep, plan.chunks)
+        with taken(executor) as shared:
+            _gather(stage, plan, keep, into, shared, gathering, bar)
+    runs = gathering.dataset()
+    _warn_of_contradictions(policies, runs)
+    return runs.drop_vars("contradictions")
 
 
 @double_precision
@@ -170,7 +196,7 @@ def true_functions(
     """
     times = _times(steps, times)
     trials, seed = at_least_integer("trials", trials, 1), at_least_integer("seed", seed, 0)
-    world = _to_device(environment.prepare(times))
+    world = to_device(environment.prepare(times))
     state = start(world, random_keys(seed, np.arange(trials)).world)
     values = advance(world, state, jnp.asarray(times))[1]
     return np.ascontiguousarray(np.asarray(values).swapaxes(0, 1))
@@ -182,152 +208,151 @@ def _times(steps: int | None, times: TimesLike | None) -> Times:
     return check_times(at_least_integer("steps", steps, 1) if times is None else times)
 
 
-class _Plan(NamedTuple):
-    """How a run is cut: groups of trials, blocks of steps."""
-
-    trials: int  # in one group
-    groups: int
-    steps: int  # in one block
-    blocks: int
-
-
-def _plan(
-    world: Environment[Any],
-    players: Mapping[str, Player[Any]],
-    points: int,
-    steps: int,
-    trials: int,
-    budget: int,
-) -> _Plan:
-    parts: list[Any] = [world, *players.values()]
-    states = [start.eval_shape(part, _one_key()) for part in parts]
-    # the states, the next ones, and what is computed on the way: of auto about as much again twice
-    per_trial = 4 * sum(_bytes(state) for state in states)
-    per_step = 2 * 8 * points
-    least = min(steps, 16)
-    needed = per_trial + least * per_step
-    if needed > budget:
-        raise DriftpeakError(
-            f"memory_budget must be at least {needed:,} bytes for one trial; got {budget:,}"
-        )
-    comfortable = min(steps, 64)
-    group = min(trials, max(1, budget // (per_trial + comfortable * per_step)))
-    groups = math.ceil(trials / group)
-    group = math.ceil(trials / groups)
-    block = (budget // group - per_trial) // per_step
-    blocks = math.ceil(steps / min(steps, BLOCK, max(block, 1)))
-    return _Plan(group, groups, math.ceil(steps / blocks), blocks)
-
-
-def _one_key() -> Any:
-    return random_keys(0, np.arange(1)).world
-
-
-def _bytes(shapes: Any) -> int:
-    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
-
-
-def _play_group(
-    world: Environment[Any],
-    players: Mapping[str, Player[Any]],
-    times: Times,
-    seed: int,
-    plan: _Plan,
-    group: int,
-    record: Record,
+def _gather(
+    stage: Stage,
+    plan: Plan,
+    keep: Keep,
+    into: Folder | None,
+    executor: Executor | None,
+    gathering: Gathering,
     bar: Progress,
-    wanted: Callable[..., Played],
 ) -> None:
-    """Play all steps of one group of trials, every policy in turn on each block of steps."""
-    # numbers past the last trial or step pad the last group and block; their results are dropped
-    trials = record.first_trial + np.arange(group * plan.trials, (group + 1) * plan.trials)
-    numbers = np.arange(plan.blocks * plan.steps).reshape(plan.blocks, plan.steps)
-    padded = times[np.minimum(numbers, len(times) - 1)]
-    keys = random_keys(seed, trials)
-    chance = Chance(keys.noise, keys.expert, world.noise)
-    # states are donated to what updates them, so each gets a copy of the keys of its own
-    states = {
-        name: start(player, random_keys(seed, trials).policy) for name, player in players.items()
-    }
-
-    foreseeing = [name for name, player in players.items() if player.foresight == "all"]
-    if foreseeing:
-        world_state = start(world, random_keys(seed, trials).world)
-        for block in range(plan.blocks):
-            here = numbers[block] < len(times)
-            world_state, values, _ = advance(world, world_state, jnp.asarray(padded[block]))
-            for name in foreseeing:
-                states[name] = foretell(players[name], states[name], values, jnp.asarray(here))
-
-    world_state = start(world, random_keys(seed, trials).world)
-    for block in range(plan.blocks):
-        if record.forecasts is not None:
-            # what is expected at the end must not have learned from padding
-            numbers_here = numbers[block][numbers[block] < len(times)]
+    """Every chunk once: from the folder, or else played and, if there is a folder, kept there."""
+    missing, ready = [], 0
+    for chunk in plan.chunks:
+        part = None if into is None else into.read(chunk)
+        if part is None:
+            missing.append(chunk)
         else:
-            numbers_here = numbers[block]
-        clock_times = jnp.asarray(padded[block][: len(numbers_here)])
-        world_state, values, best = advance(world, world_state, clock_times)
-        _check_finite(best, numbers_here, len(times))
-        steps = Block(values, best, clock_times, jnp.asarray(numbers_here))
-        for index, (name, player) in enumerate(players.items()):
-            arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
-            bar.now(f"compiling {name}")  # if it is new; at once if not
-            program, compile_seconds = compiled(wanted, arguments)
-            bar.now(name)
-            started = clock.perf_counter()
-            played = jax.block_until_ready(program(*arguments))
-            last = min(int(numbers_here[-1]) + 1, len(times))
-            check_digits(f"policy {name!r} after step {last:,}", played.least_variance)
-            states[name] = played.state
-            refresh_due = (block + 1) * plan.steps // REFRESH > block * plan.steps // REFRESH
-            if refresh_due and block + 1 < plan.blocks:
-                states[name] = jax.block_until_ready(refresh(states[name], player))
-            seconds = clock.perf_counter() - started
-            record.write(index, trials, numbers_here, played, seconds, compile_seconds)
+            gathering.add(chunk, part)
+            ready += 1
+    try:
+        for chunk, part in _played(stage, plan, missing, keep, executor, bar):
+            if into is not None:
+                into.write(chunk, part)
+            gathering.add(chunk, part)
+            ready += 1
+    except KeyboardInterrupt:
+        if into is None:
+            raise
+        raise KeyboardInterrupt(
+            f"{ready:,} of {len(plan.chunks):,} chunks are kept in {into.path}; the same call goes "
+            "on from there"
+        ) from None
+
+
+def _played(
+    stage: Stage,
+    plan: Plan,
+    missing: list[Chunk],
+    keep: Keep,
+    executor: Executor | None,
+    bar: Progress,
+) -> Iterator[tuple[Chunk, xr.Dataset]]:
+    """The chunks that are missing, as they are ready and as they are kept."""
+    names = tuple(stage.simulation.policies)
+    readings = stage.readings
+    if executor is None or not missing:
+        bar.expect(len(missing) * plan.blocks * len(names))
+        with single_threaded_lapack():
+            for chunk in missing:
+                part = stage.play(plan, chunk, names, readings, bar)
+                yield chunk, summarised(part) if keep == "summaries" else part
+        return
+    parcel = _parcel(stage.simulation)
+    few = len(missing) < FEW_CHUNKS
+    shares = [(name,) for name in names] if few else [names]
+    jobs = [Job(parcel, plan, one, share, readings, keep) for one in missing for share in shares]
+    bar.expect(len(jobs))
+    bar.now(f"{len(missing):,} chunks")
+    parts: dict[Chunk, dict[tuple[str, ...], xr.Dataset]] = {}
+    with closing(spread(play_job, jobs, executor)) as played:
+        for job, part in played:
             bar.done()
-    if record.forecasts is not None:
-        after = times[-1] + median_step(times)
-        for index, (name, player) in enumerate(players.items()):
-            record.foresee(index, trials, expect(states[name], player, after))
+            mine = parts.setdefault(job.chunk, {})
+            mine[job.names] = part
+            if len(mine) == len(shares):
+                yield job.chunk, _side_by_side([mine[share] for share in shares])
+                del parts[job.chunk]
 
 
-def _warn_of_contradictions(
-    name: str, policy: Policy, actions: np.ndarray, rewards: np.ndarray
-) -> None:
-    count = int(np.sum(policy.out_of_bounds(actions, rewards)))
-    if count:
-        warnings.warn(
-            f"policy {name!r}: {count:,} of {rewards.size:,} rewards lie outside its bound "
-            f"({policy.bounds_in_words}); its guarantees assume none: give a larger bound",
-            DriftpeakWarning,
-            stacklevel=4,  # whoever called simulate
-        )
+class Job(NamedTuple):
+    """Some policies on a chunk, for another process."""
+
+    parcel: bytes
+    plan: Plan
+    chunk: Chunk
+    names: tuple[str, ...]
+    readings: tuple[Mapping[str, Reading], ...]
+    keep: Keep
 
 
-def _to_device(module: Any) -> Any:
-    return jax.tree.map(jnp.asarray, module)
+@double_precision
+def play_job(job: Job) -> xr.Dataset:
+    """Play a job, in whatever process."""
+    stage = _opened(job.parcel)
+    with single_threaded_lapack():
+        part = stage.play(job.plan, job.chunk, job.names, job.readings, Progress(""))
+    return summarised(part) if job.keep == "summaries" else part
 
 
-def _check_points(world: Environment[Any], players: Mapping[str, Player[Any]]) -> int:
-    # asked of the compiled programs, whose shapes JAX remembers from one simulation to the next
-    state = start.eval_shape(world, _one_key())
-    points = advance.eval_shape(world, state, jnp.zeros(1))[1].shape[-1]
-    for name, player in players.items():
-        if player.points != points:
-            raise DriftpeakError(
-                f"policy {name!r} chooses among {player.points} points, "
-                f"the environment has {points}"
-            )
-    return points
+def _parcel(simulation: Simulation) -> bytes:
+    """The simulation as bytes: numbers by value, classes and functions by their names.
+
+    Raises:
+        DriftpeakError: naming what cannot be sent.
+    """
+    try:
+        return pickle.dumps(simulation)
+    except Exception:
+        things = {f"policy {name!r}": one for name, one in simulation.policies.items()}
+        for name, one in {**things, "the environment": simulation.environment}.items():
+            try:
+                pickle.dumps(one)
+            except Exception as error:
+                raise DriftpeakError(
+                    f"{name} cannot be sent to other processes ({shown(str(error))}): keep in its "
+                    "fields numbers, arrays, and functions and classes from the top level of a "
+                    "module, or leave out executor"
+                ) from None
+        raise
 
 
-def _check_finite(best: Any, numbers: np.ndarray, steps: int) -> None:
-    """Stop before a reward that is NaN or infinite reaches a belief."""
-    finite = np.isfinite(np.asarray(best)).all(axis=1)[: max(0, steps - numbers[0])]
-    if not finite.all():
-        step = int(numbers[0] + np.argmin(finite)) + 1
+@lru_cache(maxsize=1)
+def _opened(parcel: bytes) -> Stage:
+    """What was sent, made ready once in a process."""
+    try:
+        simulation = pickle.loads(parcel)
+    except (AttributeError, ImportError) as error:
         raise DriftpeakError(
-            f"the environment's function is NaN or infinite somewhere at step {step}; "
-            "every value must be a finite number"
-        )
+            f"a worker does not find a class or function of a policy or the environment ({error}): "
+            "define it at the top level of a module that every worker can import, not in a "
+            "notebook (`client.upload_file('mine.py')` gives a module to the workers of a dask "
+            "cluster)"
+        ) from None
+    return Stage(simulation)
+
+
+def _side_by_side(parts: list[xr.Dataset]) -> xr.Dataset:
+    """Parts of one chunk by policies, put together."""
+    return xr.concat(
+        parts,
+        "policy",
+        data_vars="minimal",
+        coords="minimal",
+        compat="override",
+        join="exact",
+        combine_attrs="override",
+    )
+
+
+def _warn_of_contradictions(policies: Mapping[str, Policy], runs: xr.Dataset) -> None:
+    for name, policy in policies.items():
+        if count := int(runs["contradictions"].sel(policy=name)):
+            rewards = runs.sizes["trial"] * runs.sizes["step"]
+            warnings.warn(
+                f"policy {name!r}: {count:,} of {rewards:,} rewards lie outside its bound "
+                f"({policy.bounds_in_words}); its guarantees assume none: give a larger bound",
+                DriftpeakWarning,
+                stacklevel=4,  # whoever called simulate
+            )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.simulation.regrets import check_runs, regret_unit, regrets_of
 from driftpeak.simulation.samples import by_sample, half_interval
 from driftpeak.simulation.verdict import LEVEL, Verdict, verdict
 
@@ -89,7 +89,7 @@ def table(runs: xr.Dataset, *, independent_trials: bool | None = None) -> Regret
     policies in pairs, step by step, which tells more.
 
     Arguments:
-        runs: what `simulate` or `replay` gave.
+        runs: what `simulate` or `replay` gave, however it was kept.
         independent_trials: whether trials are samples; by default unless the record holds the
             rewards of one recorded history, as that of `replay` does.
 
@@ -98,13 +98,12 @@ def table(runs: xr.Dataset, *, independent_trials: bool | None = None) -> Regret
     """
     import pandas as pd
 
-    if not isinstance(runs, xr.Dataset) or not {"regret", "foresight"} <= set(runs.variables):
-        raise DriftpeakError("runs must be what simulate or replay gave, with regret and foresight")
+    check_runs(runs)
     independent = "rewards" not in runs if independent_trials is None else independent_trials
     names = [str(name) for name in runs["policy"].values]
     real = [str(name) for name in runs["policy"].values[runs["foresight"] == "none"]]
     judged = verdict(runs, real, independent_trials=independent) if real else None
-    regrets = {name: runs["regret"].sel(policy=name).values for name in names}
+    regrets = {name: regrets_of(runs, name, independent_trials=independent) for name in names}
     means = np.array([regrets[name].mean() for name in names])
     reach = np.array(
         [
@@ -137,7 +136,7 @@ def _beside_best(name: str, judged: Verdict | None) -> str:
 
 
 def _caption(runs: xr.Dataset, samples: int, independent: bool) -> str:
-    unit, steps = str(runs["regret"].attrs.get("units", "")), runs.sizes["step"]
+    unit, steps = regret_unit(runs), runs.sizes["step"]
     what = f"Mean regret per step{' in ' * bool(unit)}{unit} over {steps:,} steps"
     if samples < 2:
         return f"{what}, of one trial, which has no interval."

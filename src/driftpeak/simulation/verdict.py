@@ -8,6 +8,7 @@ from scipy import stats
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.numerics.holm import holm
+from driftpeak.simulation.regrets import regrets_of
 from driftpeak.simulation.samples import by_sample
 
 LEVEL = 0.05
@@ -115,7 +116,7 @@ def verdict(
     comparisons together (Holm), two-sided since the best was found in the same data.
 
     Arguments:
-        runs: with `regret`, policy x trial x step.
+        runs: as `simulate` gives them, however they were kept.
         candidates: names of policies; default all that see no more than their own rewards.
         independent_trials: whether trials are samples; False for one recorded history.
 
@@ -128,7 +129,9 @@ def verdict(
         raise DriftpeakError(
             "there is no policy to judge: those that are shown the true function are yardsticks"
         )
-    regrets = {name: runs["regret"].sel(policy=name).values for name in candidates}
+    regrets = {
+        name: regrets_of(runs, name, independent_trials=independent_trials) for name in candidates
+    }
     best, *others = sorted(regrets, key=lambda name: float(regrets[name].mean()))
     found = []
     samples = len(by_sample(regrets[best], independent_trials=independent_trials))

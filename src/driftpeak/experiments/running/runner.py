@@ -6,8 +6,9 @@ import math
 import os
 import platform
 import time as clock
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,15 +21,15 @@ from driftpeak.data import data_path, require_data
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.running.registry import EXPERIMENTS
-from driftpeak.experiments.running.workers import MADE_WITH, check_versions, versions
-from driftpeak.files import new_file
+from driftpeak.files import write_dataset
 from driftpeak.simulation.progress import progress_bar
 from driftpeak.simulation.simulator import simulate
+from driftpeak.workers import MADE_WITH, spread, versions
 
 QUICK_SHARE = 0.1
 FEWEST_TRIALS = 2
 DROPPED = ("compile_seconds",)
-OF_A_JOB = ("job_seconds", "machine", "made_with")
+OF_A_JOB = ("job_seconds",)
 
 
 class Job(NamedTuple):
@@ -208,36 +209,18 @@ def run(
                 missing.append(job)
             else:
                 finish(job, kept)
-        for job, runs in _played(missing, executor):
-            check_versions(runs.attrs["machine"], json.loads(runs.attrs["made_with"]))
-            if chunks is not None:
-                write_dataset(runs, chunks / job.key)
-            finish(job, runs)
-
-
-def _played(jobs: list[Job], executor: Executor | None) -> Iterator[tuple[Job, xr.Dataset]]:
-    if executor is None:
-        for job in jobs:
-            yield job, timed_play(job)
-        return
-    futures: dict[Future[xr.Dataset], Job] = {executor.submit(timed_play, job): job for job in jobs}
-    try:
-        for future in as_completed(futures):
-            yield futures.pop(future), future.result()
-    finally:
-        for future in futures:
-            future.cancel()
+        with closing(spread(timed_play, missing, executor)) as played:
+            for job, runs in played:
+                if chunks is not None:
+                    write_dataset(runs, chunks / job.key)
+                finish(job, runs)
 
 
 def timed_play(job: Job) -> xr.Dataset:
-    """`play`, with the seconds it took, compilation included, and who played it."""
+    """`play`, with the seconds it took, compilation included."""
     started = clock.perf_counter()
     runs = play(job)
-    return runs.assign_attrs(
-        job_seconds=clock.perf_counter() - started,
-        machine=platform.node(),
-        made_with=json.dumps(versions()),
-    )
+    return runs.assign_attrs(job_seconds=clock.perf_counter() - started)
 
 
 def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -273,26 +256,6 @@ def provenance(
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         **{f"{name}_version": versions()[name] for name in MADE_WITH},
     }
-
-
-def write_dataset(data: xr.Dataset | xr.DataTree, path: Path) -> None:
-    """Write a NetCDF file that is whole or not there.
-
-    Raises:
-        DriftpeakError: the disk is full or the folder not writable.
-    """
-    with new_file(path) as part:
-        if isinstance(data, xr.Dataset):
-            data.to_netcdf(part, engine="h5netcdf", encoding=_compressed(data))
-        else:
-            encoding = {node.path: _compressed(node.dataset) for node in data.leaves}
-            data.to_netcdf(part, engine="h5netcdf", encoding=encoding)
-
-
-def _compressed(data: xr.Dataset) -> dict[str, dict[str, int]]:
-    """Fast compression of everything numeric that has a size."""
-    large = [n for n in data.data_vars if data[n].dtype.kind in "iuf" and data[n].ndim > 1]
-    return {str(name): {"zlib": 1, "complevel": 1} for name in large}
 
 
 def _read(path: Path) -> xr.Dataset | None:

@@ -1,0 +1,50 @@
+"""Who shares the work of a command: `--workers` and `--cluster`."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from driftpeak.cli.options import MOST_WORKERS
+from driftpeak.errors import DriftpeakError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who shares the work."""
+
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that share the work; by default one, of `reproduce` two.",
+            max=MOST_WORKERS,
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tcp://HOST:PORT",
+            help="Scheduler of a dask cluster whose workers share the work instead.",
+        ),
+    ] = None
+
+    def start(self, default: int = 1) -> "AbstractContextManager[Executor | None]":
+        """The processes, or the cluster's; gone with the context.
+
+        Raises:
+            DriftpeakError: both are asked for, or what `driftpeak.workers` refuses.
+        """
+        from driftpeak.workers import cluster_workers, local_workers
+
+        if self.cluster is None:
+            return local_workers(default if self.workers is None else self.workers)
+        if self.workers is not None:
+            raise DriftpeakError(
+                "give either --workers N (processes here) or --cluster; a cluster has as many "
+                "workers as were started with `dask worker`"
+            )
+        return cluster_workers(self.cluster)

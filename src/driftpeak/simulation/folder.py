@@ -1,0 +1,281 @@
+"""A folder that holds a run: what it is of, and a NetCDF file for every chunk that is finished.
+
+    simulation.json     the simulation and its plan, bound by fingerprints
+    chunk-000000.nc     one chunk of trials, whole or not there
+
+Chunks take their names when they are written; a checksum tells what was damaged afterwards.
+"""
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from driftpeak.errors import DriftpeakError, DriftpeakWarning
+from driftpeak.files import new_file, write_dataset
+from driftpeak.simulation.fingerprint import fingerprint
+from driftpeak.simulation.keeping import Gathering, Keep, check_keep, summarised
+from driftpeak.simulation.plan import Chunk, Plan
+from driftpeak.simulation.stage import Simulation
+from driftpeak.workers import versions
+
+MANIFEST = "simulation.json"
+KIND, FORMAT = "driftpeak simulation", 1
+WORDS = {
+    "seed": "seed",
+    "steps": "steps",
+    "first_trial": "first_trial",
+    "trials": "trials",
+    "chunk": "chunk (trials in one; it follows from memory_budget where it is not given)",
+    "block": "block of steps (it follows from memory_budget)",
+    "keep": "keep",
+    "predictions": "predictions",
+    "readings": "readings",
+    "forecast": "forecast",
+}
+
+
+class Folder:
+    """Where the chunks of one run are kept.
+
+    Arguments:
+        path: of the folder.
+        manifest: what it is of, as `manifest_of` says.
+    """
+
+    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
+        self.path, self.manifest = path, dict(manifest)
+
+    @classmethod
+    def claim(cls, path: str | PathLike[str], manifest: Mapping[str, Any]) -> "Folder":
+        """The folder of a run that is about to be played: new, empty, or one of the same run.
+
+        Raises:
+            DriftpeakError: it holds something else, or another simulation; it cannot be written.
+        """
+        path = Path(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            empty = next(path.iterdir(), None) is None
+        except FileExistsError:
+            raise DriftpeakError(f"{path} is a file; name a folder") from None
+        except OSError as error:
+            raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
+        if empty:
+            with new_file(path / MANIFEST) as part:
+                part.write_text(json.dumps(manifest, indent=2) + "\n")
+        else:
+            _check_same(path, _read_manifest(path), manifest)
+        return cls(path, manifest)
+
+    @property
+    def plan(self) -> Plan:
+        """Of the run."""
+        names = ("first_trial", "trials", "chunk", "block", "blocks")
+        return Plan(*(int(self.manifest[name]) for name in names))
+
+    def file(self, chunk: Chunk) -> Path:
+        """Where a chunk is kept."""
+        return self.path / f"chunk-{chunk.number:06d}.nc"
+
+    def write(self, chunk: Chunk, part: xr.Dataset) -> None:
+        """Keep a finished chunk.
+
+        Raises:
+            DriftpeakError: it cannot be written.
+        """
+        bound = part.assign_attrs(
+            simulation=_bond(self.manifest), chunk=chunk.number, checksum=_checksum(part)
+        )
+        write_dataset(bound, self.file(chunk))
+
+    def read(self, chunk: Chunk) -> xr.Dataset | None:
+        """A finished chunk; None if there is none, or with a warning if it is damaged."""
+        path = self.file(chunk)
+        if not path.exists():
+            return None
+        try:
+            with xr.open_dataset(
+                path, engine="h5netcdf", decode_times=False, decode_timedelta=False
+            ) as stored:
+                part = stored.load()
+            whole = (
+                part.attrs.pop("simulation") == _bond(self.manifest)
+                and int(part.attrs.pop("chunk")) == chunk.number
+                and part.attrs.pop("checksum") == _checksum(part)
+            )
+        except (OSError, ValueError, KeyError, RuntimeError):
+            whole = False
+        if not whole:
+            warnings.warn(
+                f"{path} is damaged, and counts as not yet played", DriftpeakWarning, stacklevel=2
+            )
+            return None
+        texts = {
+            name: (one.dims, one.values.astype(str))
+            for name, one in part.coords.items()
+            if one.dtype.kind == "O"
+        }
+        return part.assign_coords(texts)
+
+
+def manifest_of(simulation: Simulation, plan: Plan, keep: Keep) -> dict[str, Any]:
+    """What a folder is of: all that its numbers depend on."""
+    return {
+        "kind": KIND,
+        "format": FORMAT,
+        "policies": [[name, fingerprint(one)] for name, one in simulation.policies.items()],
+        "environment": fingerprint(simulation.environment),
+        "steps": len(simulation.times),
+        "times": fingerprint(simulation.times),
+        "seed": simulation.seed,
+        "first_trial": plan.first_trial,
+        "trials": plan.trials,
+        "chunk": plan.chunk,
+        "block": plan.steps,
+        "blocks": plan.blocks,
+        "keep": keep,
+        "predictions": simulation.wishes.predictions,
+        "readings": simulation.wishes.readings,
+        "forecast": simulation.wishes.forecast,
+        "made_with": versions(),
+    }
+
+
+def read_runs(folder: str | PathLike[str], *, keep: Keep | None = None) -> xr.Dataset:
+    """What a folder of `simulate(..., folder=)` holds, finished or not; nothing is written.
+
+    Arguments:
+        folder: its path.
+        keep: "summaries" to have only these in memory where everything was kept, one chunk after
+            another; by default as it was kept.
+
+    Returns:
+        As `simulate`, with the trials of the chunks that are finished, and the attribute
+        `unfinished_trials`: how many are not.
+
+    Raises:
+        DriftpeakError: no such folder, one of another format, one without a finished chunk; or
+            everything is asked for where only summaries were kept.
+
+    Warns:
+        DriftpeakWarning: a chunk is damaged; it counts as not finished.
+
+    Example:
+        >>> import tempfile
+        >>> import driftpeak as dp
+        >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
+        >>> world = dp.MarkovDrift(prior, drift=0.02)
+        >>> policies = {"TV": dp.TVGPUCB(prior, drift=0.02)}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     runs = dp.simulate(policies, world, steps=30, trials=4, folder=folder)
+        ...     again = dp.read_runs(folder)
+        >>> again["regret"].equals(runs["regret"])
+        True
+    """
+    path = Path(folder)
+    manifest = _read_manifest(path)
+    kept: Keep = manifest["keep"]
+    wanted = kept if keep is None else keep
+    check_keep(wanted)
+    if (kept, wanted) == ("summaries", "everything"):
+        raise DriftpeakError(
+            f"{path} holds summaries; what happened at every step of every trial is only kept by "
+            "simulate(..., keep='everything')"
+        )
+    there = Folder(path, manifest)
+    finished = [chunk for chunk in there.plan.chunks if there.file(chunk).exists()]
+    while finished:
+        gathering, damaged = Gathering(wanted, finished), []
+        for chunk in finished:
+            part = there.read(chunk)
+            if part is None:
+                damaged.append(chunk)
+            else:
+                gathering.add(chunk, summarised(part) if kept != wanted else part)
+        if not damaged:
+            runs = gathering.dataset().drop_vars("contradictions")
+            return runs.assign_attrs(unfinished_trials=there.plan.trials - runs.sizes["trial"])
+        finished = [chunk for chunk in finished if chunk not in damaged]
+    raise DriftpeakError(f"{path} holds no finished chunk yet; play on, or wait for one")
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """What a folder says that it is of.
+
+    Raises:
+        DriftpeakError: nothing that is understood.
+    """
+    try:
+        manifest = json.loads((path / MANIFEST).read_text())
+        kind, version = manifest["kind"], manifest["format"]
+    except (OSError, ValueError, KeyError, TypeError):
+        kind = version = None
+    if kind != KIND:
+        raise DriftpeakError(
+            f"{path} is no folder of simulate(..., folder=): it has no readable {MANIFEST}; name "
+            "that of a run, or for a new run a new or empty folder"
+        )
+    if version != FORMAT:
+        raise DriftpeakError(
+            f"{path} was written in format {version}, and this driftpeak knows format {FORMAT}: "
+            "use the driftpeak that wrote it, or another folder"
+        )
+    return manifest
+
+
+def _check_same(path: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
+    """Raise DriftpeakError, naming what differs, if a folder is of another simulation."""
+    found: list[str] = []
+    old, new = dict(there["policies"]), dict(here["policies"])
+    if list(old) != list(new):
+        found.append(f"policies {_row(old)} there, {_row(new)} here")
+    found += [
+        f"policy {name!r} is configured or written otherwise"
+        for name in new
+        if name in old and old[name] != new[name]
+    ]
+    if there["environment"] != here["environment"]:
+        found.append("the world is another")
+    found += [
+        f"{words}: {there[name]} there, {here[name]} here"
+        for name, words in WORDS.items()
+        if there[name] != here[name]
+    ]
+    if there["steps"] == here["steps"] and there["times"] != here["times"]:
+        found.append("other times")
+    found += [
+        f"made with {name} {version}, here {here['made_with'].get(name)}"
+        for name, version in there["made_with"].items()
+        if here["made_with"].get(name) != version
+    ]
+    if found:
+        raise DriftpeakError(
+            f"{path} belongs to another simulation ({'; '.join(found)}): name another folder, or "
+            "call simulate as for that one to go on with it"
+        )
+
+
+def _row(names: Sequence[str] | Mapping[str, Any]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _bond(manifest: Mapping[str, Any]) -> str:
+    """What binds a chunk to its simulation."""
+    return fingerprint(dict(manifest))
+
+
+def _checksum(part: xr.Dataset) -> str:
+    """Of all numbers of a chunk."""
+    found = hashlib.sha256()
+    for name in sorted(map(str, part.data_vars)):
+        values = part[name].values
+        found.update(f"{name} {part[name].dims} {values.dtype} {values.shape}".encode())
+        found.update(np.ascontiguousarray(values).tobytes())
+    return found.hexdigest()
