@@ -51,9 +51,22 @@ def test_a_law_is_found_from_its_correlations_and_is_its_motion():
         np.testing.assert_allclose(law.motion.correlation(lag), expected, rtol=1e-9)
 
 
-def test_draws_of_a_law_have_its_correlations():
+@double_precision
+def test_a_law_may_come_round():
+    """A rhythm whose phase wanders: cos(2 pi v / 24) exp(-v / 72), beside what fades."""
+    law = Law(np.array([0.6, 0.3]), np.array([72.0, 10.0]), 0.1, np.array([DAY, np.inf]))
+    found = fitted_law(law.correlation(np.arange(200)), 400, DAY)
+    each = {(life, period): share for share, life, period in found.parts}
+    assert each == pytest.approx({(72.0, DAY): 0.6, (10.0, np.inf): 0.3}, abs=1e-6)
+    for lag in (1.0, 12.0, 24.0, 50.0):
+        expected = law.correlation([lag])[0] / 0.9
+        np.testing.assert_allclose(law.motion.correlation(lag), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("periods", [np.inf, [np.inf, 20.0]])
+def test_draws_of_a_law_have_its_correlations(periods):
     """60 series of 1,000 steps: four standard errors, about 0.02 each."""
-    law = Law(np.array([0.4, 0.4]), np.array([3.0, 30.0]), 0.2)
+    law = Law(np.array([0.4, 0.4]), np.array([3.0, 30.0]), 0.2, np.array(periods))
     drawn = law.draw(np.random.default_rng(1), (1000, 60))
     np.testing.assert_allclose(
         autocorrelation(drawn, 50), law.correlation(np.arange(51)), atol=0.08
@@ -140,6 +153,40 @@ def test_a_timetable_is_the_best_mean_of_the_hour():
         same = [row for row, at in zip(rows, range(-49, 1), strict=True) if (at - time) % 7 == 0]
         assert policy.ask(0, float(time))[1] == np.argmax(np.mean(same, axis=0))
     assert dp.Timetable(rows).ask(0, 3.0)[1] == rows.mean(axis=0).argmax()
+
+
+def wandering(steps, seed):
+    """A day whose phase is forgotten within three, on arms that resemble their neighbours."""
+    law = Law(np.array([0.7, 0.25]), np.array([3.0 * DAY, 10.0]), 0.05, np.array([DAY, np.inf]))
+    apart = np.arange(12)[:, None] - np.arange(12)
+    factor = np.linalg.cholesky(np.exp(-0.5 * (apart / 2) ** 2) + 1e-9 * np.eye(12))
+    return law.draw(np.random.default_rng(seed), (steps, 12)) @ factor.T
+
+
+def test_a_rhythm_whose_phase_wanders_belongs_to_the_law():
+    learned = dp.learn(wandering(20 * DAY, seed=0))
+    [rhythm] = learned.rhythms  # what comes round, but not for long, is no further period
+    assert abs(rhythm.period - DAY) <= 1
+    assert rhythm.skill < 0.2
+    assert sum(share for share, _, period in learned.law.parts if period < np.inf) > 0.5
+    assert "comes round in" in learned.report()
+
+
+@pytest.mark.long
+def test_a_rhythm_whose_phase_wanders_pays():
+    """20 days to learn from, 20 to play, three histories: a tenth less regret than without."""
+    regret = []
+    for seed in range(3):
+        rows = wandering(40 * DAY, seed=seed)
+        train, played = rows[: 20 * DAY], rows[20 * DAY :]
+        policies = {
+            "with": dp.learn(train).policy(),
+            "without": dp.learn(train, rhythm=False).policy(),
+        }
+        runs = dp.simulate(policies, RecordedRewards(played), steps=len(played))
+        regret.append(runs["regret"].mean(["trial", "step"]).values)
+    found, without = np.mean(regret, axis=0)
+    assert found < 0.9 * without
 
 
 @pytest.mark.slow

@@ -62,6 +62,7 @@ OTHERS = {
     "adaptive-sparq": dp.AdaptiveSparQ(PRIOR),
     "et-gp-ucb": dp.ETGPUCB(PRIOR, acquisition="thompson"),
     "w-sparq as published": dp.WSparQ(PRIOR, exponent=0.5, asks="after", multiplicity=True),
+    "transformed": dp.Transformed(dp.TVGPUCB(PRIOR, drift=0.1), "log", least=0.1),
     "random start": dp.RandomStart(dp.WSparQ(PRIOR, exponent=0.5), steps=3),
 }
 

@@ -25,6 +25,8 @@ from driftpeak.forgetting import markov_correlation
 Parts = tuple[tuple[int, ...], ...]
 HALF = 1.6783469900166605
 """Where (1 + x) exp(-x) is 1/2."""
+HORIZONS = tuple(float(steps) for steps in range(24, 97, 12))
+"""Steps ahead for which a look now should be of use, where influence decides what to explore."""
 LONGEST = 1e9
 """A correlation that is above 1/2 after this time counts as standing still."""
 

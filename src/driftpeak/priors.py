@@ -7,6 +7,7 @@ import numpy as np
 from attrs import field, frozen
 
 from driftpeak._types import Matrix, Vector
+from driftpeak.contexts import Contextual
 from driftpeak.domains import Domain
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.features import TOLERANCE, Features, pivoted_cholesky
@@ -28,8 +29,8 @@ class Prior:
         mean: the prior mean, one number or one per point.
 
     Raises:
-        DriftpeakError: a noise variance that is not positive, a mean of the wrong length, or a
-            kernel that cannot be evaluated on the domain.
+        DriftpeakError: a space in a context, a noise variance that is not positive, a mean of the
+            wrong length, or a kernel that cannot be evaluated on the domain.
 
     Example:
         >>> import driftpeak as dp
@@ -47,6 +48,11 @@ class Prior:
     def __init__(
         self, domain: Domain, kernel: Kernel, noise_variance: float, mean: Any = 0.0
     ) -> None:
+        if isinstance(domain, Contextual):
+            raise DriftpeakError(
+                "a prior is of what can be chosen, and knows no context: give the space alone, or "
+                "take a DriftingGP"
+            )
         kernel.check(domain)
         single = np.isscalar(mean) or getattr(mean, "shape", None) == ()
         vector = finite_array("mean", np.full(len(domain), mean) if single else mean, 1)
@@ -107,6 +113,10 @@ class Covariance:
     def __init__(self, domain: Domain, kernel: Kernel) -> None:
         self.domain, self.kernel = domain, kernel
         self._found: dict[float, Features] = {}  # by tolerance
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Sent to another process without what is large and soon made again."""
+        return {name: value for name, value in vars(self).items() if name != "gram"}
 
     @cached_property
     def variance(self) -> Vector:

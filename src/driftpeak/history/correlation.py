@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from driftpeak.motions import MarkovMotion, SumMotion
+from driftpeak.motions import MarkovMotion, Oscillation, SumMotion
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -13,6 +13,10 @@ LIFETIMES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 """Steps in which a part's correlation falls to 1/e."""
 LEAST_SHARE = 0.02
 """Parts with less of the variance are left out."""
+CYCLES = (1.0, 3.0, 10.0)
+"""Periods in which an oscillation's correlation falls to 1/e."""
+OVERTONES = 2
+"""Oscillations of the period and of half of it."""
 
 
 def autocorrelation(series: Array, most: int) -> Array:
@@ -29,55 +33,79 @@ def autocorrelation(series: Array, most: int) -> Array:
 
 
 class Law(NamedTuple):
-    """A sum of exponentials: shares of the variance, their lifetimes in steps, and the noise's."""
+    r"""Parts that fade, and some that oscillate as they do.
+
+    Their correlation is \(\sum_c w_c \cos(2\pi v/P_c)\, e^{-v/l_c}\), with the `shares` w of the
+    variance, the `lifetimes` l and the `periods` P in steps, infinite for parts that do not
+    oscillate; `noise` is its share of the variance.
+    """
 
     shares: Array
     lifetimes: Array
     noise: float
+    periods: Array = np.array(np.inf)
+
+    @property
+    def parts(self) -> list[tuple[float, float, float]]:
+        """Share, lifetime and period of each."""
+        periods = np.broadcast_to(self.periods, self.shares.shape)
+        each = np.stack([self.shares, self.lifetimes, periods], axis=-1)
+        return [(float(share), float(life), float(period)) for share, life, period in each]
 
     @property
     def motion(self) -> SumMotion:
         """As a motion of the function, noise not included."""
-        return self.at_speeds((1.0,))
-
-    def at_speeds(self, speeds: Any) -> SumMotion:
-        """The law, and the same law faster or slower by these factors."""
-        drifts = [-np.expm1(-2 * np.asarray(speeds) / lifetime) for lifetime in self.lifetimes]
-        return SumMotion([MarkovMotion(each) for each in drifts], self.shares)
+        motions = [
+            MarkovMotion([-np.expm1(-2 / lifetime)])
+            if np.isinf(period)
+            else Oscillation([period], [lifetime])
+            for _, lifetime, period in self.parts
+        ]
+        return SumMotion(motions, self.shares)
 
     def correlation(self, lags: Any) -> Array:
         """Of the rows, noise included."""
         lags = np.asarray(lags, dtype=float)
-        parts = self.shares * np.exp(-lags[:, None] / self.lifetimes)
+        faded = np.exp(-lags[:, None] / self.lifetimes)
+        parts = self.shares * np.cos(2 * np.pi * lags[:, None] / self.periods) * faded
         return np.asarray(parts.sum(axis=1) + self.noise * (lags == 0))
 
     def draw(self, generator: Any, shape: tuple[int, ...]) -> Array:
         """Independent series of this law; time is the last axis but one."""
         total = np.sqrt(self.noise) * generator.normal(size=shape)
-        for share, lifetime in zip(self.shares, self.lifetimes, strict=True):
+        for share, lifetime, period in self.parts:
+            steps = generator.normal(size=shape)
+            if np.isfinite(period):
+                steps = steps + 1j * generator.normal(size=shape)
             kept = np.exp(-1 / lifetime)
-            steps = generator.normal(size=shape) * np.sqrt(1 - kept**2)
-            steps[..., 0, :] /= np.sqrt(1 - kept**2)
-            total += np.sqrt(share) * _accumulated(steps, kept)
+            steps[..., 1:, :] *= np.sqrt(1 - kept**2)
+            total += np.sqrt(share) * _accumulated(steps, kept, period).real
         return np.asarray(total)
 
 
-def _accumulated(steps: Array, kept: float) -> Array:
+def _accumulated(steps: Any, kept: float, period: float) -> Any:
     from scipy.signal import lfilter
 
-    return np.asarray(lfilter([1.0], [1.0, -kept], steps, axis=-2))
+    turned = kept if np.isinf(period) else kept * np.exp(2j * np.pi / period)
+    return lfilter([1.0], [1.0, -turned], steps, axis=-2)
 
 
-def fitted_law(correlations: Array, steps: int) -> Law:
+def fitted_law(correlations: Array, steps: int, period: float | None = None) -> Law:
     """The law whose correlations are nearest by least squares, lags weighted by how often seen.
 
     Arguments:
         correlations: at lags 0, 1, ..., as `autocorrelation` gives them.
         steps: T, the number of rows that they come from.
+        period: in steps, of oscillations that may be among the parts.
     """
     lags = np.arange(len(correlations), dtype=float)
-    lifetimes = np.array([life for life in LIFETIMES if life <= max(4 * steps, 4)])
-    columns = np.concatenate([np.exp(-lags[:, None] / lifetimes), (lags == 0)[:, None]], axis=1)
+    turning = [] if period is None else [period / count for count in range(1, OVERTONES + 1)]
+    candidates = [(life, np.inf) for life in LIFETIMES]
+    candidates += [(cycles * turning[0], one) for one in turning for cycles in CYCLES]
+    candidates = [one for one in candidates if one[0] <= max(4 * steps, 4)]
+    lifetimes, periods = np.array(candidates).T
+    columns = np.cos(2 * np.pi * lags[:, None] / periods) * np.exp(-lags[:, None] / lifetimes)
+    columns = np.concatenate([columns, (lags == 0)[:, None]], axis=1)
     weight = np.sqrt(1 - lags / steps)
     weight[0] = 10 * np.sqrt(len(lags))  # all variance is accounted for
     shares = nnls(columns * weight[:, None], correlations * weight)[0]
@@ -90,4 +118,4 @@ def fitted_law(correlations: Array, steps: int) -> Law:
             else Law(np.array([LEAST_SHARE]), np.ones(1), 1 - LEAST_SHARE)
         )
     shares = shares[kept] * (1 - noise) / shares[kept].sum()
-    return Law(shares, lifetimes[kept], noise)
+    return Law(shares, lifetimes[kept], noise, periods[kept])

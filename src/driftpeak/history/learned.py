@@ -9,18 +9,23 @@ from matplotlib.figure import Figure
 
 from driftpeak import kernels
 from driftpeak.domains import Arms
-from driftpeak.errors import DriftpeakError, finite_array, positive
+from driftpeak.errors import DriftpeakError, finite_array, positive, shown
 from driftpeak.history.correlation import Array, Law, autocorrelation, fitted_law
 from driftpeak.history.picture import learned_figure
 from driftpeak.history.rhythm import Rhythm, find_period, fit_profile, refined
+from driftpeak.history.transformation import find_transformation
 from driftpeak.policies.auto import Auto
 from driftpeak.policies.baselines import Timetable
+from driftpeak.policies.protocol import Policy
+from driftpeak.policies.transformed import Transformed
 from driftpeak.priors import Prior
 from driftpeak.profiles import Profile
+from driftpeak.transformations import TRANSFORMATIONS, Transformation, transformed
 
 LEAST_NOISE = 0.01
 """Share of the variance that counts as noise at least."""
 MOST_PERIODS = 2
+NOUNS: dict[Transformation, str] = {"root": "roots", "log": "logarithms"}
 NEAR = 0.05
 
 
@@ -29,13 +34,16 @@ class Learned:
     """What recorded rows say.
 
     Attributes:
-        prior: means, covariance between arms and noise of what remains beside the rhythms.
+        prior: means, covariance between arms and noise of what remains beside the rhythms; of the
+            transformed rewards, as all of this is.
         rhythms: periods with their profiles, largest first; none if the rows repeat nothing.
         law: how what remains moves, in steps of the rows.
         rows: how many were learned from.
         shrinkage: of the covariance towards equal variances.
         correlations: of what remains, at lags 0, 1, ...
-        history: the rows.
+        history: the rows, as they were given.
+        transformation: under which the rows are easier to foretell; "none" for most.
+        least: the smallest reward that is believed, if they are transformed.
     """
 
     prior: Prior
@@ -45,6 +53,8 @@ class Learned:
     shrinkage: float
     correlations: Array = field(repr=False)
     history: Array = field(repr=False)
+    transformation: Transformation = "none"
+    least: float = 0.0
 
     @property
     def profile(self) -> Profile | None:
@@ -76,9 +86,14 @@ class Learned:
         ]
         if not lines:
             lines = ["no period: the rows repeat nothing, or not often enough to tell"]
+        if self.transformation != "none":
+            lines.insert(0, f"the {NOUNS[self.transformation]} of the rewards are easier to "
+                            "foretell; what follows is of these")  # fmt: skip
         parts = [
             f"{share:.0%} fades within {life:g} steps"
-            for share, life in zip(self.law.shares, self.law.lifetimes, strict=True)
+            if np.isinf(turn)
+            else f"{share:.0%} comes round in {turn:g} steps and fades within {life:g}"
+            for share, life, turn in self.law.parts
         ]
         lines.append(f"of what remains {', '.join(parts)}, and {self.law.noise:.0%} is noise")
         lines.append(f"covariance of {len(self.prior)} arms from {self.rows} rows, "
@@ -89,13 +104,19 @@ class Learned:
         """The autocorrelation with the fitted law, and the profiles of some arms."""
         return learned_figure(self)
 
-    def policy(self, **options: Any) -> Auto:
-        """`Auto` that begins with all of this; the row after the last is at time 1."""
+    def policy(self, **options: Any) -> Policy:
+        """`Auto` that begins with all of this; the row after the last is at time 1.
+
+        Behind `Transformed`, if the rewards are easier to foretell so.
+        """
         given = {
             "motions": (self.law.motion,), "drifts": (), "rates": (), "profile": self.profile,
             "acquisition": "influence",
         }  # fmt: skip
-        return Auto(self.prior, **(given | options))
+        auto = Auto(self.prior, **(given | options))
+        if self.transformation == "none":
+            return auto
+        return Transformed(auto, self.transformation, least=self.least)
 
 
 def learn(
@@ -105,6 +126,7 @@ def learn(
     period: float | None = None,
     likely: Sequence[float] = (),
     rhythm: bool = True,
+    transformation: str = "auto",
     seed: int = 0,
 ) -> Learned:
     """What recorded rewards say of those to come.
@@ -119,11 +141,14 @@ def learn(
         likely: periods in steps that would make sense, such as a day: one that is found within
             5 % of such a one is taken for it.
         rhythm: whether to look for one at all.
+        transformation: "none", "root" or "log" of the rewards; "auto" for that under which the
+            rows are easier to foretell beyond doubt (`driftpeak.history.transformation`).
         seed: of the series without rhythm that the rows are held against.
 
     Raises:
         DriftpeakError: fewer than two rows or arms, values that are not finite, rows that
-            never vary, a period that is not positive.
+            never vary, a period that is not positive, a root or logarithm of rewards that are not
+            above 0.
 
     Example:
         >>> import numpy as np
@@ -139,17 +164,35 @@ def learn(
         raise DriftpeakError(
             f"learning needs at least 2 rows of at least 2 arms; got {len(rows)} of {rows.shape[1]}"
         )
+    given = rows
+    chosen = find_transformation(rows) if transformation == "auto" else transformation
+    if chosen not in TRANSFORMATIONS:
+        raise DriftpeakError(
+            f"transformation must be auto or one of {', '.join(TRANSFORMATIONS)}; got "
+            f"{shown(transformation)}"
+        )
+    least = 0.0
+    if chosen != "none":
+        if rows.min() <= 0:
+            raise DriftpeakError(
+                f"{NOUNS[chosen]} need rewards above 0; got {rows.min():g}. Add a "
+                'constant to all of them, or give transformation="none"'
+            )
+        least = float(rows.min() ** 2 / rows.max())  # as far below all as these are apart
+        rows = transformed(rows, chosen)
     mean, times = rows.mean(axis=0), np.arange(1.0 - len(rows), 1.0)
     unit = float(np.sqrt(((rows - mean) ** 2).mean()))
     if unit == 0:
         raise DriftpeakError("the rows never vary, so nothing can be learned of how they move")
     rest = (rows - mean) / unit
     rhythms: list[Rhythm] = []
+    wandering: float | None = None  # a period that no profile fits, since its phase wanders
     for _ in range(MOST_PERIODS if rhythm else 0):
         if period is not None:
             best = fit_profile(rest, times, positive("period", period))
         else:
-            found = find_period(rest, seed=seed)
+            known = rhythms[0].period if rhythms else None
+            found = find_period(rest, known=known, seed=seed)
             sense = [one for one in likely if found and abs(one / found - 1) <= NEAR]
             best = None
             if sense:
@@ -157,6 +200,7 @@ def learn(
             elif found is not None:
                 best = refined(rest, times, found)
         if best is None:
+            wandering = found if period is None else period
             break
         rest = rest - best.profile.at(times)
         rest = rest - rest.mean(axis=0)
@@ -164,7 +208,8 @@ def learn(
         if period is not None:
             break
     correlations = autocorrelation(rest, len(rest) // 2)
-    law = fitted_law(correlations, len(rest))
+    turning = rhythms[0].period if rhythms else wandering
+    law = fitted_law(correlations, len(rest), turning)
     covariance, shrinkage = ledoit_wolf(rest)
     noise = max(law.noise, LEAST_NOISE) * float(covariance.diagonal().mean())
     values, vectors = np.linalg.eigh(covariance)
@@ -180,7 +225,7 @@ def learn(
         )
         for one in rhythms
     )
-    return Learned(prior, scaled, law, len(rows), shrinkage, correlations, rows)
+    return Learned(prior, scaled, law, len(rows), shrinkage, correlations, given, chosen, least)
 
 
 def ledoit_wolf(rows: Array) -> tuple[Array, float]:

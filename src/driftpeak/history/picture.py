@@ -6,11 +6,17 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from driftpeak.plots import COLOURS, STYLES, tidy
+from driftpeak.transformations import Transformation, transformed
 
 if TYPE_CHECKING:
     from driftpeak.history.learned import Learned
 
 SHOWN = 4  # arms
+LABELS: dict[Transformation, str] = {
+    "none": "reward",
+    "root": "root of the reward",
+    "log": "logarithm of the reward",
+}
 
 
 def learned_figure(learned: "Learned") -> Figure:
@@ -37,16 +43,17 @@ def _profiles(axes, learned, rhythm) -> None:  # type: ignore[no-untyped-def]
     period = round(rhythm.period)
     times = np.arange(1 - learned.rows, 1)
     profile = learned.prior.mean + rhythm.profile.at(np.arange(period))
+    rows = transformed(learned.history, learned.transformation)
     chosen = np.argsort(profile.var(axis=0))[::-1][:SHOWN]
     for place, arm in enumerate(chosen):
-        apart = learned.history[:, arm] - learned.prior.mean[arm] - rhythm.profile.at(times)[:, arm]
+        apart = rows[:, arm] - learned.prior.mean[arm] - rhythm.profile.at(times)[:, arm]
         spread = np.array([apart[times % period == phase].std() for phase in range(period)])
         colour, values = COLOURS[place], profile[:, arm]
         axes.plot(values, STYLES[place], color=colour, linewidth=1.8,
                   label=learned.prior.domain.names[arm])  # fmt: skip
         axes.fill_between(np.arange(period), values - spread, values + spread, color=colour,
                           alpha=0.12, linewidth=0)  # fmt: skip
-    axes.set(xlabel=f"step of the period of {rhythm.period:g}", ylabel="reward",
-             xlim=(0, max(period - 1, 1)))  # fmt: skip
+    axes.set(xlabel=f"step of the period of {rhythm.period:g}",
+             ylabel=LABELS[learned.transformation], xlim=(0, max(period - 1, 1)))  # fmt: skip
     axes.legend(frameon=False, title="arm; band: one deviation")
     tidy(axes)

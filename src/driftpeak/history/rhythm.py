@@ -58,11 +58,13 @@ def contrasts(correlations: Array, periods: Any, steps: int) -> Array:
     return np.stack(found, axis=-1)
 
 
-def find_period(rows: Array, *, seed: int = 0) -> int | None:
+def find_period(rows: Array, *, known: float | None = None, seed: int = 0) -> int | None:
     """The period of the rows in steps, between 4 and half their number; None if there is none.
 
     Arguments:
         rows: shape `(steps, arms)`, means removed.
+        known: a period whose profile is removed; what comes round with it, but not for long, is no
+            further one.
         seed: of the series that have no rhythm.
     """
     steps = len(rows)
@@ -74,7 +76,7 @@ def find_period(rows: Array, *, seed: int = 0) -> int | None:
     most = 3 * steps // 4
     own = autocorrelation(scores, most)
     contrast = contrasts(own, periods, steps)
-    law = fitted_law(own[: steps // 2], steps)
+    law = fitted_law(own[: steps // 2], steps, known)
     drawn = law.draw(np.random.default_rng(seed), (SURROGATES, steps, scores.shape[1]))
     drawn = (drawn - drawn.mean(axis=1, keepdims=True)) * scores.std(axis=0)
     chance = contrasts(autocorrelation(drawn, most), periods, steps).max(axis=-1)

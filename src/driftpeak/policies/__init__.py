@@ -18,6 +18,7 @@ from driftpeak.policies.player import Player, Prediction, Reading
 from driftpeak.policies.protocol import ActingPolicy, Policy
 from driftpeak.policies.random_start import RandomStart
 from driftpeak.policies.side_queries import AdaptiveSparQ, SparQ, WSparQ
+from driftpeak.policies.transformed import Transformed
 from driftpeak.policies.ucb import ABO, GPUCB, IGPUCB, RGPUCB, SWGPUCB, TVGPUCB, UIGPUCB, WGPUCB
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "Reading",
     "SparQ",
     "Timetable",
+    "Transformed",
     "UniformRandom",
     "WSparQ",
 ]

@@ -32,7 +32,7 @@ from driftpeak.bank import Bank, BankState, Forecast, Level, LevelState, Scale, 
 from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
 from driftpeak.features import Features, pivoted_cholesky
-from driftpeak.motions import MarkovMotion, Motion, SmoothMotion
+from driftpeak.motions import HORIZONS, MarkovMotion, Motion, SmoothMotion
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
@@ -47,8 +47,6 @@ FEATURE_SHARE = 1e-2
 """Features miss at most this share of the noise variance, unless others are given."""
 LEAST_DRIFT = 1e-4
 """Standing still counts as this drift in a geometric mean."""
-HORIZONS = tuple(float(steps) for steps in range(24, 97, 12))
-"""Steps ahead for which a look now should be of use."""
 RECENT = 25.0
 """Steps after which a change counts as recent with probability 1/e."""
 

@@ -15,6 +15,7 @@ from driftpeak.beliefs import Belief, Form, check_form, make_belief
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
 from driftpeak.forgetting import Drift, Forgetting
+from driftpeak.motions import HORIZONS
 from driftpeak.policies.player import Player, Prediction, Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.priors import Prior
@@ -23,8 +24,6 @@ from driftpeak.widths import ScaledLog, Width
 
 AcquisitionName = Literal["ucb", "influence", "thompson"]
 ACQUISITIONS = ("ucb", "influence", "thompson")
-HORIZONS = tuple(float(steps) for steps in range(24, 97, 12))
-"""Steps ahead for which a look now should be of use, under `Influence`."""
 
 
 class Acquisition(eqx.Module):
