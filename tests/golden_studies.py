@@ -50,6 +50,21 @@ def make(storage: str | Path, kind: str) -> dp.Optimizer:
         start = {"speed": 5, "size": 8, "load": 30, "grade": None, "valve": False}
         moves = {"start": start, "max_travel": {"load": 0.25}, "moving_cost": {"grade": 0.1}}
         return dp.Optimizer(machine, maximize=True, **moves, storage=storage, name="mill")
+    if kind == "limits":
+        space = dp.Box(speed=dp.Float(0, 10), feed=dp.Integer(0, 5))
+        rules = {
+            "heat": dp.Limit(at_most=75, probability=0.9),
+            "flow": dp.Limit(at_least=-1, at_most=1),
+            "power": dp.WeightedSum({"speed": 1, "feed": 2}, at_most=15),
+        }
+        return dp.Optimizer(
+            space.context(day=dp.Categorical("work", "rest"), load=dp.Float(0, 4)),
+            maximize=True,
+            constraints=rules,
+            safe_start=[{"speed": 2, "feed": 1}, {"speed": 3, "feed": 0}],
+            storage=storage,
+            name="press",
+        )
     known = prior()
     policies = {
         "belief": dp.RandomStart(
@@ -66,6 +81,11 @@ def make(storage: str | Path, kind: str) -> dp.Optimizer:
     return dp.Optimizer(known.domain, policy=policies[kind], **options)
 
 
+def said(kind: str) -> dict[str, object] | None:
+    """What the world says."""
+    return {"day": "work", "load": 1} if kind == "limits" else None
+
+
 def play(optimizer: dp.Optimizer, kind: str) -> None:
     """A dozen made-up events of every sort; none for a policy that takes long to compile."""
     if kind == "opkb":
@@ -73,11 +93,13 @@ def play(optimizer: dp.Optimizer, kind: str) -> None:
     start = datetime(2026, 3, 1, 8)
     for step in range(6):
         when = start + timedelta(hours=step) if kind == "box" else None
-        one = optimizer.ask(when)
-        optimizer.tell(one, float(np.cos(one.id)))
+        one = optimizer.ask(when, context=said(kind))
+        measured = {"heat": 60.0 + one.id, "flow": None} if kind == "limits" else None
+        optimizer.tell(one, float(np.cos(one.id)), constraints=measured)
     when = start + timedelta(hours=9) if kind == "box" else None
-    optimizer.cancel(optimizer.ask(when))
-    optimizer.tell(dict(optimizer.ask(when)), 0.25, when)
+    optimizer.cancel(optimizer.ask(when, context=said(kind)))
+    last = {"heat": 76.0, "flow": 0.5} if kind == "limits" else None
+    optimizer.tell(dict(optimizer.ask(when, context=said(kind))), 0.25, when, constraints=last)
     if kind == "rule":
         optimizer.forget(3)
     if kind == "machine":
@@ -89,7 +111,7 @@ def play(optimizer: dp.Optimizer, kind: str) -> None:
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    for kind in ("box", "rule", "machine", "belief", "auto", "elimination", "opkb"):
+    for kind in ("box", "rule", "machine", "limits", "belief", "auto", "elimination", "opkb"):
         path = FOLDER / f"format-{FORMAT}-{kind}.jsonl"
         if path.exists():
             continue

@@ -73,22 +73,44 @@ ODD = [
 
 def spaces():
     box = dp.Box(x=dp.Float(0, 1), k=dp.Categorical("a", "b"))
-    return [dp.Optimizer(box, maximize=True), dp.Optimizer(dp.Arms(3), maximize=False)]
+    arms = dp.Arms(3)
+    rules = {"k": dp.Limit(at_most=1), "odd": lambda setting: setting["arm"] != "1"}
+    return [
+        dp.Optimizer(arms, maximize=True, constraints=rules, safe_start=[{"arm": 0}]),
+        dp.Optimizer(box, maximize=True),
+        dp.Optimizer(arms, maximize=False),
+        dp.Optimizer(arms.context(k=dp.Categorical("a", "b")), maximize=True),
+    ]
 
 
 def calls(optimizer, generator):
     """A call with one to three odd arguments."""
     odd = lambda: generator.choice(ODD)  # noqa: E731
-    setting = {"arm": 0} if isinstance(optimizer.space, dp.Arms) else {"x": 0.5, "k": "a"}
+    setting = {"x": 0.5, "k": "a"} if isinstance(optimizer.space, dp.Box) else {"arm": 0}
+    measured = {"k": 0.5} if optimizer.rules.limits else None
+    said = None if optimizer.coding.context is None else {"k": "a"}
     return generator.choice(
         [
             ("ask", lambda: optimizer.ask(odd())),
+            ("tell measured", lambda: optimizer.tell(setting, 1.0, constraints=odd())),
+            ("tell measured", lambda: optimizer.tell(setting, 1.0, constraints={"k": odd()})),
+            ("tell measured", lambda: optimizer.tell(odd(), odd(), constraints=measured)),
+            ("chances", lambda: optimizer.chances([setting], odd(), context=odd())),
+            ("chances", lambda: optimizer.chances(odd())),
+            ("ask context", lambda: optimizer.ask(context=odd())),
+            ("ask context", lambda: optimizer.ask(odd(), context=said)),
+            ("tell context", lambda: optimizer.tell(setting, 1.0, context=odd())),
+            ("tell context", lambda: optimizer.tell(setting, odd(), odd(), context=said)),
+            ("best context", lambda: optimizer.best(context=odd())),
+            ("belief context", lambda: optimizer.belief([setting], odd(), context=said)),
+            ("peaks context", lambda: optimizer.peaks([odd()], context=odd())),
             ("ask", lambda: optimizer.ask(count=odd())),
             ("tell", lambda: optimizer.tell(odd(), odd())),
             ("tell", lambda: optimizer.tell(odd(), 1.0)),
             ("tell", lambda: optimizer.tell(setting, odd())),
             ("tell", lambda: optimizer.tell(setting, 1.0, odd())),
             ("tell noise", lambda: optimizer.tell(setting, 1.0, noise=odd())),
+            ("tell trials", lambda: optimizer.tell(setting, 1.0, trials=odd())),
             ("tell actual", lambda: optimizer.tell(1, 1.0, actual=odd())),
             ("tell actual", lambda: optimizer.tell(odd(), 1.0, actual=setting)),
             ("cancel", lambda: optimizer.cancel(odd())),
@@ -113,6 +135,7 @@ def makers(generator):
     """Something made of odd arguments."""
     odd = lambda: generator.choice(ODD)  # noqa: E731
     box = dp.Box(x=dp.Float(0, 1))
+    odd_name = lambda: generator.choice(["x", "y", "", "\ud800"])  # noqa: E731
     return generator.choice(
         [
             ("Float", lambda: dp.Float(odd(), odd())),
@@ -131,6 +154,21 @@ def makers(generator):
             ("max_travel x", lambda: dp.Optimizer(box, maximize=True, max_travel={"x": odd()})),
             ("moving_cost", lambda: dp.Optimizer(box, maximize=True, moving_cost=odd())),
             ("Categorical", lambda: dp.Categorical(odd(), odd())),
+            ("context", lambda: box.context(odd())),
+            ("Limit", lambda: dp.Limit(at_most=odd(), at_least=odd(), probability=odd())),
+            ("Limit at_most", lambda: dp.Limit(at_most=odd())),
+            ("WeightedSum", lambda: dp.WeightedSum(odd(), at_most=1)),
+            ("WeightedSum x", lambda: dp.WeightedSum({odd_name(): odd()}, at_least=odd())),
+            ("constraints", lambda: dp.Optimizer(box, maximize=True, constraints=odd())),
+            ("constraint", lambda: dp.Optimizer(box, maximize=True, constraints={"a": odd()})),
+            (
+                "safe_start",
+                lambda: dp.Optimizer(
+                    box, maximize=True, constraints={"a": dp.Limit(at_most=1)}, safe_start=odd()
+                ),
+            ),
+            ("context k", lambda: dp.Optimizer(box.context(k=odd()), maximize=True)),
+            ("context names", lambda: box.context({odd_name(): dp.Boolean()})),
             ("Box", lambda: dp.Box(odd())),
             ("Box x", lambda: dp.Box(x=odd())),
             ("Arms", lambda: dp.Arms(odd())),

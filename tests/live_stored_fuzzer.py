@@ -39,14 +39,21 @@ def written(description, events):
 def studies(folder):
     """Descriptions, events and snapshots of a few studies."""
     box = dp.Box(x=dp.Float(0, 1), k=dp.Categorical("a", "b"))
+    seasonal = dp.Arms(3).context(day=dp.Categorical("a", "b"), load=dp.Float(0, 1))
     made = {"box": lambda path: dp.Optimizer(box, maximize=True, storage=path)}
+    rules = {"heat": dp.Limit(at_most=2), "sum": dp.WeightedSum({"x": 1}, at_most=0.9)}
+    limits = {"constraints": rules, "safe_start": [{"x": 0.2, "k": "a"}]}
+    made["limit"] = lambda path: dp.Optimizer(box, maximize=True, storage=path, **limits)
+    made["context"] = lambda path: dp.Optimizer(seasonal, maximize=True, storage=path)
     made["arms"] = live_worker.make
     for name, make in made.items():
         path = folder / name
         optimizer = make(path)
+        said = {"day": "a", "load": 0.5} if name == "context" else None
         for step in range(7):
-            optimizer.tell(optimizer.ask(), 0.1 * step)
-        optimizer.cancel(optimizer.ask(count=3)[0])
+            measured = {"heat": 0.2 * step} if name == "limit" else None
+            optimizer.tell(optimizer.ask(context=said), 0.1 * step, constraints=measured)
+        optimizer.cancel(optimizer.ask(count=3, context=said)[0])
         optimizer.forget(before=2)
         store = open_store(path)
         description = store.describe()
@@ -135,6 +142,10 @@ def fuzz(cases, seed):
                 words = {"tell": ["--parameters", '{"arm": 1}' if "arms" in description["space"]
                                   else '{"x": 0.5, "k": "a"}', "--reward", "0.5"],
                          "cancel": ["--all"]}.get(command, [])  # fmt: skip
+                if "constraints" in description and command == "tell":
+                    words = [*words, "--constraints", '{"heat": 1}']
+                if "context" in description["space"] and command in ("ask", "tell", "best"):
+                    words = [*words, "--context", "day=b", "--context", "load=1"]
                 try:
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore")

@@ -46,8 +46,9 @@ def test_a_study_from_the_command_line(created, tmp_path):
     pair = created("ask", "--count", 2)
     assert [one["id"] for one in pair] == [9, 10]
     setting = {"speed": 4, "kind": "b"}
-    told = created("tell", "--parameters", json.dumps(setting), "--reward", "-0.5", "--time", 9)
-    assert told == {"told": 9, "pending": 2}
+    words = ("--parameters", json.dumps(setting), "--reward", "-0.5", "--time", 9, "--key", "a")
+    for _ in range(2):  # a program that was killed just after it had told
+        assert created("tell", *words) == {"told": 9, "pending": 2}
     best = created("best", "--time", 12)
     assert set(best) == {"time", "parameters", "mean", "deviation"}
     assert best["parameters"]["kind"] == "b"
@@ -153,3 +154,19 @@ def test_moves_on_the_command_line(live, run, tmp_path):  # noqa: F811
         code, _, err = run("live", words[0], f"sqlite:///{tmp_path}/studies", *words[1:])
         assert code == 2
         assert said in err
+
+
+def test_rewards_of_a_kind(live, run, tmp_path):  # noqa: F811
+    """0/1 rewards: a study of them is created, told shares of trials, and drawn."""
+    create = ("clicks", "--space", '{"arms": 2}', "--maximize", "--likelihood", "bernoulli")
+    live("create", *create)
+    for step, (arm, reward, trials) in enumerate(((0, 0.25, 4), (1, 1, 1), (1, 0, 1))):
+        words = ("--reward", reward, "--trials", trials, "--time", step)
+        live("tell", "--parameters", json.dumps({"arm": arm}), *words)
+    best = live("best")
+    assert 0 < best["mean"] < 1
+    wrong = ("live", "tell", f"sqlite:///{tmp_path}/studies", "--parameters", '{"arm": 0}')
+    refused(run(*wrong, "--reward", "0.5", "--time", "3"), "bernoulli", "trials=n")
+    refused(run("live", "create", "x.jsonl", "x", *create[1:5], "probit"), "likelihood must be")
+    assert live("show")["diagnostics"]["noise"] is None
+    assert len(live("plot", "--output", tmp_path / "pictures")) == 3

@@ -6,7 +6,7 @@ import pytest
 import driftpeak as dp
 from driftpeak.forgetting import Discount, Drift, Injection, Keep, Restart, Weights, Window
 from driftpeak.live.gp import MARKOV, MOMENTUM, RATE
-from driftpeak.live.lessons import default_model, most_probable
+from driftpeak.live.lessons import Kind, default_model, most_probable
 from driftpeak.live.memory import pad, places
 
 LINE = dp.Box(x=dp.Float(0, 1))
@@ -112,7 +112,7 @@ def test_the_kind_of_drift_is_recognised(motion):
         seen = places(x[:, None], times, 128)
         categorical = np.zeros(1, bool)
         densities = [
-            most_probable(default_model(1, categorical, 1.0, kind), seen, rewards, 1.0)[1]
+            most_probable(default_model(categorical, 1.0, Kind(kind)), seen, rewards, 1.0)[1]
             for kind in (motion, MARKOV + MOMENTUM - motion)
         ]
         gains.append(densities[0] - densities[1])
@@ -128,9 +128,13 @@ def test_what_is_believed_of_the_motion_is_reported():
         x = float(generator.uniform())
         optimizer.tell({"x": x}, float(np.sin(step / 8) - (x - 0.5) ** 2), float(step))
     engine, thought = optimizer._engine, optimizer.diagnostics()
-    densities = [one["log_density"] for one in engine.lessons["motions"].values()]
+    chances = {"markov": 0.9, "momentum": 0.05, "two speeds": 0.03}
+    found = engine.lessons["motions"]
+    assert set(found) == set(chances)
     assert thought.motion == "momentum"
-    expected = 1 / (1 + 19 * np.exp(densities[0] - densities[1]))
+    best = found["momentum"]["log_density"]
+    odds = {name: chances[name] * np.exp(one["log_density"] - best) for name, one in found.items()}
+    expected = 0.05 / sum(odds.values())
     np.testing.assert_allclose(thought.motion_probability, expected, rtol=1e-12)
     ages = 59 - engine.memory.times
     correlation = np.asarray(engine.model.correlation(ages))

@@ -10,10 +10,12 @@ import driftpeak as dp
 from driftpeak.live import gp
 from driftpeak.live.coding import make_coding
 from driftpeak.live.lessons import (
+    Kind,
     Problem,
     _evaluate,
     cost,
     default_model,
+    kind_of,
     most_probable,
     pace_of,
     pack,
@@ -21,16 +23,36 @@ from driftpeak.live.lessons import (
     unpack,
 )
 from driftpeak.live.memory import pad, places
-from driftpeak.live.search import SOBOL, Beliefs, Room, Searcher, highest, highest_of
+from driftpeak.live.mirrored import Mirrored
+from driftpeak.live.search import (
+    SOBOL,
+    Beliefs,
+    Room,
+    Searcher,
+    _mirrored,
+    bound,
+    highest,
+    highest_of,
+    rough,
+)
 from driftpeak.live.standardise import Standard
-from driftpeak.widths import Constant
+from driftpeak.widths import Constant, ScaledLog
 
 learn, append, imagine = jax.jit(gp.learn), jax.jit(gp.append), jax.jit(gp.imagine)
 nothing_imagined = gp.nothing_imagined
 posterior, worths = jax.jit(gp.posterior), jax.jit(gp.worth)
 CATEGORICAL = np.array([False, False, True])
 MODEL = gp.Model(0.4, np.array([0.3, 0.7, 1.1]), 1.7, 0.05, 12.0, CATEGORICAL)
-MOTIONS = pytest.mark.parametrize("motion", [gp.STILL, gp.MARKOV, gp.MOMENTUM])
+SLOWER, ROUND = Kind(gp.MARKOV, gp.SLOWER), Kind(gp.MARKOV, gp.ROUND, 7.0)
+KINDS = {"still": Kind(gp.STILL), "markov": Kind(gp.MARKOV), "momentum": Kind(gp.MOMENTUM),
+         "two speeds": SLOWER, "rhythm": ROUND}  # fmt: skip
+MOTIONS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+
+
+def moving(kind):
+    """`MODEL`, moving in this way; of two parts the second has 0.4 of the variance."""
+    share = 0.0 if kind.beside == gp.ALONE else 0.4
+    return MODEL._replace(motion=kind.motion, beside=kind.beside, period=kind.period, share=share)
 
 
 def data(count, seed=0):
@@ -49,8 +71,16 @@ def covariance(model, x, y):
 
 
 def faded(model, a, b):
-    """Correlations in time: of Markov drift, of Matern 3/2 with the same half-life, or 1."""
+    """Correlations in time: of Markov drift, of Matern 3/2 with the same half-life, or 1.
+
+    Beside the first, a hundredth of the drift, or what comes round and wanders within ten periods.
+    """
     gap, drift = np.abs(a - b), 1 - np.exp(-2 / model.timescale)
+    if model.beside == gp.SLOWER:
+        return 0.6 * (1 - drift) ** (gap / 2) + 0.4 * (1 - drift) ** (gap / 200)
+    if model.beside == gp.ROUND:
+        turned = np.exp(np.cos(2 * np.pi * gap / model.period) - 1)
+        return 0.6 * (1 - drift) ** (gap / 2) + 0.4 * turned * np.exp(-gap / 10 / model.period)
     if model.motion == gp.MARKOV:
         return (1 - drift) ** (gap / 2)
     rate = brentq(lambda x: (1 + x) * np.exp(-x) - 0.5, 1, 2) / (model.timescale * np.log(2))
@@ -68,8 +98,8 @@ def dense(model, rows, times, rewards, at, now, worth=1.0):
 
 @MOTIONS
 @pytest.mark.parametrize("now", [40.0, 55.0, 20.0])
-def test_posterior_is_that_of_two_linear_solves(now, motion):
-    model = MODEL._replace(motion=motion)
+def test_posterior_is_that_of_two_linear_solves(now, kind):
+    model = moving(kind)
     rows, times, rewards = data(20)
     at = data(7, seed=1)[0]
     known = learn(model, places(rows, times, 32), pad(rewards, 32))
@@ -130,6 +160,27 @@ def test_what_is_out_counts_as_if_it_had_brought_what_was_expected():
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-6, atol=1e-8)
 
 
+@MOTIONS
+def test_influence_is_a_covariance_with_later(kind):
+    """By dense algebra: given the data and what is out, of the present with the mean of later."""
+    model = moving(kind)
+    rows, times, rewards = data(12)
+    at, out, then = data(5, seed=1)[0], *data(3, seed=2)[:2]
+    ahead = np.array([3.0, 10.0, 20.0])
+    known = learn(model, places(rows, times, 32), pad(rewards, 32))
+    imagined = imagine(model, known, nothing_imagined(known, 32), 0, places(out, then, 32))
+    found = jax.jit(gp.influence)(model, known, imagined, at, 43.0, ahead)
+    seen, when = np.concatenate([rows, out]), np.concatenate([times, then])
+    among = covariance(model, seen, seen) * faded(model, when[:, None], when)
+    inverse = np.linalg.inv(among + 0.05 * np.eye(15))
+    now = covariance(model, seen, at) * faded(model, when, 43.0)[:, None]
+    each = [covariance(model, seen, at) * faded(model, when, 43.0 + h)[:, None] for h in ahead]
+    own = np.mean([faded(model, 43.0, 43.0 + h) for h in ahead]) * model.variance
+    moved = own - np.einsum("ij,ik,kj->j", now, inverse, np.mean(each, axis=0))
+    variance = model.variance - np.einsum("ij,ik,kj->j", now, inverse, now)
+    np.testing.assert_allclose(found, np.abs(moved) / np.sqrt(variance + 0.05), rtol=1e-7)
+
+
 def test_worth_is_what_is_lost_by_leaving_out():
     rows, times, rewards = data(12)
     rows[5], times[5] = rows[6], times[6]  # one of two twins is worth little
@@ -145,10 +196,11 @@ def test_worth_is_what_is_lost_by_leaving_out():
 
 
 @MOTIONS
-def test_cost_is_minus_the_log_posterior_density(motion):
+def test_cost_is_minus_the_log_posterior_density(kind):
     rows, times, rewards = data(20)
-    vector, model = pack(MODEL, 2.0), MODEL._replace(motion=motion)
-    problem = Problem(places(rows, times, 32), pad(rewards, 32), CATEGORICAL, 2.0, motion)
+    model = moving(kind)
+    vector = pack(model, 2.0)
+    problem = Problem(places(rows, times, 32), pad(rewards, 32), CATEGORICAL, 2.0, kind_of(model))
     found = cost(vector, problem)
     among = covariance(model, rows, rows) * faded(model, times[:, None], times)
     whole = among + 0.05 * np.eye(20)
@@ -157,20 +209,20 @@ def test_cost_is_minus_the_log_posterior_density(motion):
     priors = ranges(3)
     prior = -sum(
         (v - np.log(p.median)) ** 2 / (2 * p.deviation**2)
-        for v, p in zip(vector[:-1], priors, strict=True)
+        for v, p in zip(vector[:-2], priors, strict=True)
     )
-    prior -= MODEL.level**2 / 2
+    prior -= MODEL.level**2 / 2 + (vector[-2] / 1.5) ** 2 / 2
     np.testing.assert_allclose(found, -(likelihood + prior), rtol=1e-10)
 
 
 @MOTIONS
-def test_slope_of_the_cost_by_finite_differences(motion):
+def test_slope_of_the_cost_by_finite_differences(kind):
     rows, times, rewards = data(20)
     worth = np.random.default_rng(3).uniform(0.05, 1, 20)
     among = places(rows, times, 32, worth)
-    problem = Problem(among, pad(rewards, 32), CATEGORICAL, 2.0, motion)
+    problem = Problem(among, pad(rewards, 32), CATEGORICAL, 2.0, kind)
     for seed in range(3):
-        start = pack(MODEL, 2.0) + 0.3 * np.random.default_rng(seed).normal(size=7)
+        start = pack(moving(kind), 2.0) + 0.3 * np.random.default_rng(seed).normal(size=8)
         np.testing.assert_allclose(_evaluate(problem, start)[0], cost(start, problem), rtol=1e-12)
         error = check_grad(
             lambda v: _evaluate(problem, v)[0], lambda v: _evaluate(problem, v)[1], start
@@ -189,10 +241,10 @@ def test_numbers_are_learned_back():
     among = truth.covariance(jnp.asarray(rows), jnp.asarray(rows))
     among = np.asarray(among * truth.correlation(times[:, None] - times))
     rewards = np.linalg.cholesky(among + 0.05 * np.eye(250)) @ generator.normal(size=250)
-    found = default_model(2, truth.categorical, 1.0, gp.MARKOV)
+    found = default_model(truth.categorical, 1.0, Kind(gp.MARKOV))
     for _ in range(2):  # each call goes on from where the last one stopped
         found, _ = most_probable(found, places(rows, times, 256), pad(rewards, 256), 1.0)
-    ratio = np.exp(np.abs(pack(found, 1.0) - pack(truth, 1.0)))[:-1]
+    ratio = np.exp(np.abs(pack(found, 1.0) - pack(truth, 1.0)))[:-2]
     assert abs(found.level) < 0.8
     assert (ratio < [1.6, 2.5, 2.0, 2.0, 2.5]).all(), ratio
 
@@ -204,7 +256,7 @@ def test_the_memory_cannot_collapse():
     times = np.cumsum(generator.exponential(3.0, 60))
     pace = pace_of(times)
     rewards = np.where(np.arange(60) % 2, 1.0, -1.0) * 1.0
-    start = default_model(3, CATEGORICAL, pace, gp.MARKOV)
+    start = default_model(CATEGORICAL, pace, Kind())
     found, _ = most_probable(start, places(rows, times, 128), pad(rewards, 128), pace)
     assert found.timescale >= 10 * pace * (1 - 1e-9)
 
@@ -219,7 +271,7 @@ def test_pace():
 
 
 def test_vectors_come_back():
-    again = unpack(pack(MODEL, 3.0), CATEGORICAL, 3.0, gp.MARKOV)
+    again = unpack(pack(MODEL, 3.0), CATEGORICAL, 3.0, Kind())
     for one, other in zip(again, MODEL, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
@@ -307,3 +359,37 @@ def test_candidates_depend_on_seed_and_number_alone():
     firsts = np.array([one.first(number, None) for number in range(1, 65)])
     assert np.histogram(firsts[:, 0], bins=8, range=(0, 1))[0].tolist() == [8] * 8
     assert len(one.trials(0).everywhere) == SOBOL
+
+
+def test_a_matrix_beside_its_transpose_is_a_matrix():
+    """Products, both ways, and their slopes: as of the matrix alone, written plainly."""
+    generator = np.random.default_rng(0)
+    matrix, columns = generator.normal(size=(5, 7)), jnp.asarray(generator.normal(size=(7, 3)))
+    mirrored = Mirrored.of(jnp.asarray(matrix))
+    weights = jnp.asarray(generator.normal(size=(5, 3)))
+    np.testing.assert_allclose(mirrored @ columns, matrix @ columns, rtol=1e-12)
+    np.testing.assert_allclose(mirrored.T @ weights, matrix.T @ weights, rtol=1e-12)
+    slope = jax.grad(lambda some: (weights * (mirrored @ some)).sum())(columns)
+    np.testing.assert_allclose(slope, matrix.T @ weights, rtol=1e-12)
+    back = jax.grad(lambda some: (columns * (mirrored.T @ some)).sum())(weights)
+    np.testing.assert_allclose(back, matrix @ columns, rtol=1e-12)
+
+
+def test_a_climb_sees_the_dense_posterior_with_many_out():
+    """Bounds and their slopes in the single precision of a climb, against plain double ones."""
+    rows, times, rewards = data(20)
+    known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
+    out, then = data(30, seed=1)[0], np.full(30, 41.0)
+    imagined = imagine(MODEL, known, nothing_imagined(known, 32), 0, places(out, then, 32))
+    beliefs = Beliefs(MODEL, known, imagined, 42.0, ScaledLog(0.6, 2.0), 1.0)
+    at = data(8, seed=2)[0]
+
+    @jax.jit
+    def both(beliefs, at):
+        return bound(beliefs, at, None), jax.grad(lambda x: bound(beliefs, x, None).sum())(at)
+
+    plain, slopes = both(beliefs, at)
+    quick, quick_slopes = both(_mirrored(rough(beliefs)), at.astype(np.float32))
+    assert quick.dtype == np.float32
+    np.testing.assert_allclose(quick, plain, atol=1e-4)
+    np.testing.assert_allclose(quick_slopes, slopes, atol=1e-2)

@@ -8,7 +8,7 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.live import events, gp
-from driftpeak.live.lessons import Problem, _evaluate, cost, pack
+from driftpeak.live.lessons import Kind, Problem, _evaluate, cost, pack
 from driftpeak.live.memory import pad, places
 
 CATEGORICAL = np.zeros(2, bool)
@@ -60,12 +60,14 @@ def test_the_posterior_is_that_of_two_linear_solves():
 def test_what_is_learned_takes_it_into_account():
     """The cost falls and rises as the likelihood does, and its slope is that of differences."""
     rows, times, rewards, noise = data()
-    problem = Problem(places(rows, times, 32, None, noise), pad(rewards, 32), CATEGORICAL, 2.0, 1)
+    problem = Problem(
+        places(rows, times, 32, None, noise), pad(rewards, 32), CATEGORICAL, 2.0, Kind()
+    )
     observed = covariance(rows, times) + np.diag(np.where(noise > 0, noise, 0.05))
     rest = rewards - 0.3
     plain = 0.5 * (rest @ np.linalg.solve(observed, rest) + np.linalg.slogdet(observed)[1])
     vector = pack(MODEL, 2.0)
-    louder = vector + np.eye(1, 6, 3)[0]
+    louder = vector + np.eye(1, 7, 3)[0]
     model = MODEL._replace(noise_variance=0.05 * np.e)
     observed = covariance(rows, times) + np.diag(np.where(noise > 0, noise, model.noise_variance))
     other = 0.5 * (rest @ np.linalg.solve(observed, rest) + np.linalg.slogdet(observed)[1])
@@ -73,8 +75,8 @@ def test_what_is_learned_takes_it_into_account():
     gained = float(cost(louder, problem) - cost(vector, problem))
     np.testing.assert_allclose(gained, other - plain + prior, rtol=1e-8)
     slope, step = _evaluate(problem, vector)[1], 1e-6
-    for place in range(6):
-        ahead, behind = vector + step * np.eye(6)[place], vector - step * np.eye(6)[place]
+    for place in range(7):
+        ahead, behind = vector + step * np.eye(7)[place], vector - step * np.eye(7)[place]
         difference = (_evaluate(problem, ahead)[0] - _evaluate(problem, behind)[0]) / (2 * step)
         np.testing.assert_allclose(slope[place], difference, rtol=1e-4, atol=1e-6)
 

@@ -108,6 +108,18 @@ def test_an_event_is_recorded_before_it_takes_effect():
     assert optimizer.snapshot() == before
 
 
+def test_a_box_is_restored_between_two_lessons():
+    """What came after the last lesson was appended, and is appended again."""
+    box = dp.Box(x=dp.Float(0, 1))
+    optimizer, restored = (dp.Optimizer(box, maximize=True) for _ in range(2))
+    for step in range(24):
+        optimizer.tell({"x": (0.37 * step) % 1}, np.sin(step))
+    assert optimizer._engine.base < 24
+    restored.restore(optimizer.snapshot())
+    assert restored.best() == optimizer.best()
+    assert dict(restored.ask()) == dict(optimizer.ask())
+
+
 def test_a_policy_of_driftpeak_is_restored_too():
     prior = dp.Prior(dp.Grid([0, 1], size=12), dp.SE(0.3), 0.01)
     policy = dp.TVGPUCB(prior, drift=0.05, acquisition="thompson")

@@ -147,11 +147,11 @@ def test_what_fails_halfway_is_undone(storage, name, monkeypatch):
     play(optimizer, 4)
     before, suggest, calls = optimizer.belief()[0], dp.Optimizer._suggest, []
 
-    def interrupted(self, when, kind):
+    def interrupted(self, when, *rest):
         if calls:
             raise KeyboardInterrupt
         calls.append(when)
-        return suggest(self, when, kind)
+        return suggest(self, when, *rest)
 
     with monkeypatch.context() as patch:
         patch.setattr(dp.Optimizer, "_suggest", interrupted)

@@ -8,7 +8,7 @@ import pytest
 import driftpeak as dp
 from driftpeak import policies
 from driftpeak.experiments.tournament import players
-from driftpeak.live.registry import TAGS
+from driftpeak.live.registry import tags
 from driftpeak.named import lines
 from driftpeak.named.policies import (
     MEMORY,
@@ -24,7 +24,7 @@ FROM_A_HISTORY = {"timetable", "best-of-history"}
 """Names of what is made from recorded rows, which `replay` has: both are a `Timetable`."""
 ROOT = Path(__file__).parents[1]
 BASES = {"ActingPolicy", "BeliefPolicy", "Policy", "Player", "Prediction", "Reading"}
-WRAPPERS = {"Doubling", "RandomStart"}
+WRAPPERS = {"Doubling", "RandomStart", "Transformed"}
 PUBLIC = sorted(set(policies.__all__) - BASES - WRAPPERS)
 NOT_IN_THE_TOURNAMENT = {
     "SparQ", "WSparQ", "AdaptiveSparQ",  # ask an expert, whom the others do not have
@@ -62,7 +62,7 @@ def test_policies_that_are_left_out_of_the_tournament_exist():
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_can_be_stored(name):
     made = type(make_policy(name, PRIOR, steps=20))
-    assert made in {entry.make for entry in TAGS.values()} or made in (
+    assert made in {entry.make for entry in tags().values()} or made in (
         dp.BestFixedArm,
         dp.Clairvoyant,  # shown the true function: never live
     )

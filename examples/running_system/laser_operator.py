@@ -5,9 +5,9 @@ Four knobs, and a largest step
 The operator of a laser keeps four knobs at their best while the optics warm up. No knob may jump:
 at most a tenth of its range at a time.
 
-Today the optimiser knows of no largest step. What works: clip its suggestion, set that, tell what
-was set, and cancel the suggestion where it differs. The belief is right, since it is told the
-truth; only the suggestions do not know that a long way takes several steps.
+``max_step`` says so, and ``start`` where the knobs stand: every suggestion is within reach of where
+the system was sent last, and a long way takes several steps. Now and then the operator sets a knob
+by hand instead: ``tell(..., actual=...)`` says what was set.
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ from driftpeak.plots import COLOURS, new_figure, tidy
 KNOBS = ("mirror_x", "mirror_y", "lens", "pump")
 LARGEST_STEP = 0.1  # of a range of 1
 
-space = dp.Box({name: dp.Float(0, 1) for name in KNOBS})
-optimizer = dp.Optimizer(space, maximize=True)
+space = dp.Box({name: dp.Float(0, 1, max_step=LARGEST_STEP) for name in KNOBS})
+optimizer = dp.Optimizer(space, maximize=True, start=dict.fromkeys(KNOBS, 0.5))
 generator = np.random.default_rng(0)
 
 
@@ -38,20 +38,16 @@ def power(setting, minute):
 # %%
 # The control loop
 
-setting = dict.fromkeys(KNOBS, 0.5)
 track, lost = [], []
 for minute in range(90):
-    wanted = optimizer.ask(time=minute)
-    setting = {
-        name: float(
-            np.clip(wanted[name], setting[name] - LARGEST_STEP, setting[name] + LARGEST_STEP)
-        )
-        for name in KNOBS
-    }
-    optimizer.tell(setting, power(setting, minute), time=minute)
-    if setting != dict(wanted):
-        optimizer.cancel(wanted)
-    track.append(list(setting.values()))
+    suggestion = optimizer.ask(time=minute)
+    setting = dict(suggestion)
+    if minute == 30:  # by hand: the pump stays where it is
+        setting["pump"] = track[-1][KNOBS.index("pump")]
+        optimizer.tell(suggestion, power(setting, minute), actual=setting)
+    else:
+        optimizer.tell(suggestion, power(setting, minute))
+    track.append([setting[name] for name in KNOBS])
     away = track[-1] - best_setting(minute)
     lost.append(8 * float(away @ away))
 

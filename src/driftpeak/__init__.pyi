@@ -2,6 +2,7 @@
 
 from . import environments, features, forgetting, kernels, live, widths
 from .beliefs import Posterior, make_belief
+from .client import Client
 from .design import balance, optimal_design
 from .domains import Arms, Grid, unit_sphere
 from .environments import (
@@ -32,8 +33,11 @@ from .live import (
     DriftingGP,
     Float,
     Integer,
+    Limit,
     Optimizer,
     Suggestion,
+    WeightedSum,
+    optimize,
 )
 from .policies import (
     ABO,
@@ -66,11 +70,13 @@ from .policies import (
     RExp3,
     SparQ,
     Timetable,
+    Transformed,
     UniformRandom,
     WSparQ,
 )
 from .priors import Prior
 from .profiles import Profile
+from .simulation.folder import read_runs
 from .simulation.frame import to_dataframe
 from .simulation.simulator import simulate, true_functions
 from .simulation.table import table
@@ -105,6 +111,7 @@ __all__ = [
     "Box",
     "Categorical",
     "Clairvoyant",
+    "Client",
     "Doubling",
     "DriftingGP",
     "DriftpeakError",
@@ -114,6 +121,7 @@ __all__ = [
     "InjectedDrift",
     "Integer",
     "Learned",
+    "Limit",
     "Linear",
     "MarkovDrift",
     "Matern",
@@ -140,8 +148,10 @@ __all__ = [
     "Suggestion",
     "TabulatedGain",
     "Timetable",
+    "Transformed",
     "UniformRandom",
     "WSparQ",
+    "WeightedSum",
     "balance",
     "cross_validate",
     "environments",
@@ -157,6 +167,8 @@ __all__ = [
     "log_marginal_likelihood",
     "make_belief",
     "optimal_design",
+    "optimize",
+    "read_runs",
     "simulate",
     "table",
     "to_dataframe",

@@ -8,13 +8,14 @@ import numpy as np
 from attrs import field, frozen
 
 from driftpeak._types import Points
+from driftpeak.contexts import HasContext
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, shown
 
 MOST = 10_000_000  # points of a domain: all are listed
 
 
 @frozen(eq=False, init=False)
-class Arms:
+class Arms(HasContext):
     """A list of candidates, with coordinates or without.
 
     Arguments:
@@ -78,7 +79,7 @@ class Arms:
 
 
 @frozen(eq=False, init=False)
-class Grid:
+class Grid(HasContext):
     """A regular lattice over a box; the last dimension varies fastest.
 
     Arguments:

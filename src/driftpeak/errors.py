@@ -15,6 +15,7 @@ import numpy.typing as npt
 __all__ = [
     "DriftpeakError",
     "DriftpeakWarning",
+    "StorageError",
     "at_least",
     "at_least_integer",
     "finite",
@@ -41,6 +42,10 @@ class DriftpeakError(ValueError):
         Traceback (most recent call last):
         driftpeak.errors.DriftpeakError: low must be below high; got 2 and 1
     """
+
+
+class StorageError(DriftpeakError):
+    """What is stored cannot be read or written now; nothing is wrong with what was asked for."""
 
 
 class DriftpeakWarning(UserWarning):

@@ -1,5 +1,6 @@
 """The command line, but for `data` and `live`. Thin: parse, call, print."""
 
+import gc
 import sys
 import warnings
 from importlib.metadata import version
@@ -17,6 +18,7 @@ from driftpeak.cli.live import live_app
 from driftpeak.cli.plan import plan
 from driftpeak.cli.policy_help import CommandWithPolicies
 from driftpeak.cli.reproduce import reproduce
+from driftpeak.cli.serve import serve
 from driftpeak.errors import DriftpeakError, DriftpeakWarning
 
 # The rest of the package is imported where it is used: `--help` and mistakes answer at once.
@@ -57,6 +59,12 @@ app.command(epilog=examples("reproduce --list", "reproduce b16-fig2a --quick --o
 )
 app.command(
     epilog=examples(
+        "serve studies --port 8765",
+        "serve sqlite:///studies.db --host 0.0.0.0 --token-file token",
+    )
+)(serve)
+app.command(
+    epilog=examples(
         "completion bash > ~/.driftpeak-completion",
         "completion fish > ~/.config/fish/completions/driftpeak.fish",
     )
@@ -65,6 +73,8 @@ app.command(
 
 def main() -> None:
     """Entry point: a mistake in the input is one line on the error output, and exit code 2."""
+    # what is imported and traced is no garbage: to look for some takes a tenth of a short command
+    gc.set_threshold(100_000, 50, 100)
     warnings.showwarning = _show_warning
     completion_init()  # answers the scripts of `completion`
     try:

@@ -38,6 +38,12 @@ Name = Annotated[str | None, typer.Argument(help="The study; by default the only
 Time = Annotated[
     str | None, typer.Option(help="A number, a date as 2026-03-01T08:00, or now; default: steps.")
 ]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What the world says, for a space with a context: NAME=VALUE, once for each, or JSON."
+    ),
+]
 
 
 @live_app.command(
@@ -59,6 +65,10 @@ def create(
         int | None,
         typer.Option(help="The most observations in memory; default 512.", max=MOST_HELD),
     ] = None,
+    likelihood: Annotated[
+        str,
+        typer.Option(help="What rewards are: gaussian, bernoulli (0 and 1) or poisson (counts)."),
+    ] = "gaussian",
     start: Annotated[
         str | None, typer.Option(help="The first suggestion, as JSON: where the system stands.")
     ] = None,
@@ -74,6 +84,14 @@ def create(
             help="Of moving a parameter across its range, in rewards, or JSON by parameter."
         ),
     ] = None,
+    constraints: Annotated[
+        str | None,
+        typer.Option(help='What to keep, as JSON: {"heat": {"at_most": 75}}, see the docs.'),
+    ] = None,
+    safe_start: Annotated[
+        str | None,
+        typer.Option(help="A list of settings known to keep all limits, as JSON."),
+    ] = None,
     policy_file: Annotated[
         Path | None,
         typer.Option(help="A policy with its space and direction, from `replay --save`."),
@@ -82,12 +100,18 @@ def create(
 ) -> None:
     """Begin a study, or check that there is just such a one already."""
     if policy_file is not None:
-        moves = (start, max_travel, moving_cost)
-        if any(one is not None for one in (space, capacity, *moves)) or maximize or minimize:
+        moves = (start, max_travel, moving_cost, constraints, safe_start)
+        if (
+            any(one is not None for one in (space, capacity, *moves))
+            or maximize
+            or minimize
+            or likelihood != "gaussian"
+        ):
             raise DriftpeakError(
-                "--policy-file says the space, the direction and what is kept, and knows no limits "
-                "of moving: leave out --space, --maximize, --minimize, --capacity, --start, "
-                "--max-travel and --moving-cost"
+                "--policy-file says the space, the direction, the rewards and what is kept, and "
+                "knows no limits of moving and no constraints: leave out --space, --maximize, "
+                "--minimize, --capacity, --likelihood, --start, --max-travel, --moving-cost, "
+                "--constraints and --safe-start"
             )
         with busy("loading"):
             keep_programs()
@@ -104,16 +128,24 @@ def create(
     with busy("loading"):
         keep_programs()
         from driftpeak.live import DriftingGP, Optimizer
+        from driftpeak.live.constraints import constraints_from_data
         from driftpeak.live.description import space_from_data
+        from driftpeak.live.rates import check_likelihood
 
+        rules = None if constraints is None else _object(constraints, "--constraints")
         made = Optimizer(
             space_from_data(data),
             maximize=maximize,
-            policy=DriftingGP(capacity=512 if capacity is None else capacity),
+            policy=DriftingGP(
+                capacity=512 if capacity is None else capacity,
+                likelihood=check_likelihood(likelihood),
+            ),
             seed=seed,
             start=None if start is None else _object(start, "--start"),
             max_travel=None if max_travel is None else _json(max_travel, "--max-travel"),
             moving_cost=None if moving_cost is None else _json(moving_cost, "--moving-cost"),
+            constraints=None if rules is None else constraints_from_data(rules),
+            safe_start=None if safe_start is None else _json(safe_start, "--safe-start"),
             storage=store,
             name=name,
         )
@@ -125,7 +157,7 @@ def _created(optimizer: "Optimizer") -> None:
 
 
 @live_app.command(
-    epilog=examples("live ask kiln.jsonl", "live ask sqlite:///studies.db kiln --count 3")
+    epilog=examples("live ask kiln.jsonl", "live ask shop.jsonl --context weekday=monday")
 )
 def ask(
     store: Store,
@@ -134,11 +166,12 @@ def ask(
     count: Annotated[
         int | None, typer.Option(help="How many, for several workers; prints a list.")
     ] = None,
+    context: Context = None,
 ) -> None:
     """Where to sample next: id, time and parameters."""
-    when = _time(time)
+    when, said = _time(time), _context(context)
     with _study(store, name) as optimizer:
-        found = optimizer.ask(when, 1 if count is None else count)
+        found = optimizer.ask(when, 1 if count is None else count, context=said)
     shown = [_suggestion(one) for one in found]
     _print(shown[0] if count is None else shown)
 
@@ -164,6 +197,16 @@ def tell(
     noise: Annotated[
         float | None, typer.Option(help="The standard deviation of the reward's noise, if known.")
     ] = None,
+    context: Context = None,
+    constraints: Annotated[
+        str | None, typer.Option(help="What was measured of limits, as JSON; null for nothing.")
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(help="Of how many 0/1 rewards or counts it is the mean.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Your name for this reward: told again, it counts once.")
+    ] = None,
 ) -> None:
     """What a suggestion, or any other setting, brought."""
     if reward is None:
@@ -174,9 +217,20 @@ def tell(
         raise DriftpeakError("--actual goes with --id; another setting is told by --parameters")
     setting: Any = number if parameters is None else _object(parameters, "--parameters")
     instead = None if actual is None else _object(actual, "--actual")
-    when = _time(time)
+    measured = None if constraints is None else _object(constraints, "--constraints")
+    when, said = _time(time), _context(context)
     with _study(store, name) as optimizer:
-        optimizer.tell(setting, reward, when, actual=instead, noise=noise)
+        optimizer.tell(
+            setting,
+            reward,
+            when,
+            actual=instead,
+            noise=noise,
+            context=said,
+            constraints=measured,
+            trials=trials,
+            key=key,
+        )
         counts = _counts(optimizer)
     _print(counts)
 
@@ -184,11 +238,11 @@ def tell(
 @live_app.command(
     epilog=examples("live best kiln.jsonl", "live best kiln.jsonl --time 2026-03-01T08:00")
 )
-def best(store: Store, name: Name = None, time: Time = None) -> None:
+def best(store: Store, name: Name = None, time: Time = None, context: Context = None) -> None:
     """The estimated peak now, or at a time to come: parameters, mean and standard deviation."""
-    when = _time(time)
+    when, said = _time(time), _context(context)
     with _study(store, name) as optimizer:
-        found = optimizer.best(when)
+        found = optimizer.best(when, context=said)
     _print({**_setting(found), "mean": found.mean, "deviation": found.deviation})
 
 
@@ -209,6 +263,9 @@ def show(store: Store, name: Name = None) -> None:
                 "coverage": foretold.coverage,
             },
         }
+        if limits := optimizer.violations():
+            content["constraints"] = optimizer.describe()["constraints"]
+            content["violations"] = {one: asdict(found) for one, found in limits.items()}
     _print(content)
 
 
@@ -290,6 +347,8 @@ def export(store: Store, name: Name = None) -> None:
                 "parameters": one.parameters,
                 "reward": one.reward,
                 "expected": one.expected,
+                **({"context": one.context} if one.context else {}),
+                **({"constraints": one.constraints} if one.constraints else {}),
             }
             for one in told(open_store(store, name))
         ]
@@ -306,14 +365,16 @@ def plot(
     store: Store,
     output: Annotated[Path, typer.Option(help="Directory for the pictures.")],
     name: Name = None,
+    context: Context = None,
 ) -> None:
     """Write track.png, belief.png and reward.png; print their paths."""
+    said = _context(context)
     with _study(store, name) as optimizer:
         from driftpeak.live.plots import belief_figure, reward_figure, track_figure
 
         figures = {
-            "track": track_figure(optimizer),
-            "belief": belief_figure(optimizer),
+            "track": track_figure(optimizer, context=said),
+            "belief": belief_figure(optimizer, context=said),
             "reward": reward_figure(optimizer),
         }
         try:
@@ -376,6 +437,25 @@ def _object(text: str, what: str) -> dict[str, Any]:
     return found
 
 
+def _context(given: list[str] | None) -> dict[str, Any] | None:
+    """What the options say together; a value is JSON if it can be read so, else text."""
+    found: dict[str, Any] = {}
+    for text in given or ():
+        if text.lstrip().startswith("{"):
+            found |= _object(text, "--context")
+            continue
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise DriftpeakError(
+                f"--context is NAME=VALUE, as weekday=monday, or a JSON object; got {shown(text)}"
+            )
+        try:
+            found[name] = json.loads(value)
+        except (ValueError, RecursionError):
+            found[name] = value
+    return found if given else None
+
+
 def _time(text: str | None, option: str = "--time") -> Any:
     """A time as the optimiser takes it."""
     if text is None or text == "now":
@@ -397,11 +477,13 @@ def _counts(optimizer: "Optimizer") -> dict[str, int]:
 
 
 def _suggestion(one: "Suggestion") -> dict[str, Any]:
-    return {"id": one.id, **_setting(one), "hold": one.hold}
+    chances = {"chances": one.chances, "feasible": one.feasible} if one.chances else {}
+    return {"id": one.id, **_setting(one), "hold": one.hold, **chances}
 
 
 def _setting(one: "Suggestion | EstimatedPeak") -> dict[str, Any]:
-    return {"time": one.time, "parameters": dict(one)}
+    context = {"context": one.context} if one.context else {}
+    return {"time": one.time, "parameters": dict(one), **context}
 
 
 def _print(content: Any) -> None:

@@ -1,5 +1,6 @@
 """How observations age: by a motion of the function that is learned, or by a stated rule."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -7,14 +8,29 @@ import jax
 import numpy as np
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError, nearest, shown
+from driftpeak.errors import DriftpeakError, nearest, positive, shown
 from driftpeak.forgetting import Discount, Forgetting, Injection, Keep, Restart, Window
-from driftpeak.live.gp import MARKOV, MOMENTUM, STILL
+from driftpeak.live.gp import MARKOV, MOMENTUM, ROUND, SLOWER, STILL
+from driftpeak.live.lessons import Kind
+from driftpeak.numerics.compiled import compiled
 
 LearnedMotion = Literal["auto", "markov", "momentum"]
-MOTIONS = {"markov": MARKOV, "momentum": MOMENTUM, "none": STILL}
-PRIOR = {"markov": 0.95, "momentum": 0.05, "none": 1.0}
-"""Probability of each motion before anything is known."""
+MOTIONS = {
+    "markov": Kind(MARKOV),
+    "momentum": Kind(MOMENTUM),
+    "two speeds": Kind(MARKOV, SLOWER),
+    "none": Kind(STILL),
+}
+PRIOR = {"markov": 0.9, "momentum": 0.05, "two speeds": 0.03, "none": 1.0}
+"""Probability of each motion before anything is known, up to a factor."""
+PERIOD = "period "
+OF_A_PERIOD = 0.01
+"""Probability of each period."""
+DAY = 86_400.0
+CALENDAR = (DAY, 7 * DAY)
+"""Periods that dates suggest, in seconds."""
+TWICE, SIXTH, SOME = 2.0, 6.0, 24
+"""Cycles that must have been seen, observations in each, and in all, to look for a second part."""
 RULES = (Keep, Restart, Window, Discount, Injection)
 
 
@@ -41,11 +57,67 @@ def check_forgetting(forgetting: Any, capacity: int) -> Any:
     return forgetting
 
 
+def check_periods(periods: Any, forgetting: Any) -> tuple[float, ...]:
+    """`periods` as numbers, if `forgetting` leaves the choice.
+
+    Raises:
+        DriftpeakError: not a sequence of positive numbers, or no choice.
+    """
+    if not isinstance(periods, Sequence) or isinstance(periods, str):
+        raise DriftpeakError(
+            f"periods must be a sequence of positive numbers; got {shown(periods)}"
+        )
+    found = tuple(positive("a period", one) for one in periods)
+    if found and forgetting != "auto":
+        raise DriftpeakError(
+            f'periods need forgetting="auto", which chooses by evidence; got {shown(forgetting)}'
+        )
+    return found
+
+
 def motions(forgetting: LearnedMotion | Forgetting) -> tuple[str, ...]:
-    """Names of the motions to choose among."""
+    """Names of the motions to choose among at first."""
     if isinstance(forgetting, Forgetting):
         return ("none",)
     return ("markov", "momentum") if forgetting == "auto" else (forgetting,)
+
+
+def further_motions(times: Vector, pace: float, periods: Sequence[float]) -> tuple[str, ...]:
+    """Names of motions of two parts, of which observations at these times can tell.
+
+    Arguments:
+        pace: usual time between two observations.
+        periods: that the function may repeat.
+    """
+    if len(times) < SOME:
+        return ()
+    seen = [one for one in periods if times[-1] - times[0] >= TWICE * one and one >= SIXTH * pace]
+    return ("two speeds", *(f"{PERIOD}{one!r}" for one in seen))
+
+
+def kind_named(name: Any) -> Kind:
+    """The kind of motion of a name.
+
+    Raises:
+        DriftpeakError: there is none of that name.
+    """
+    if isinstance(name, str) and name in MOTIONS:
+        return MOTIONS[name]
+    if isinstance(name, str) and name.startswith(PERIOD):
+        return Kind(MARKOV, ROUND, positive("a period", _number(name.removeprefix(PERIOD))))
+    raise DriftpeakError(f"there is no motion {shown(name)}")
+
+
+def prior_of(name: str) -> float:
+    """The probability of a motion before anything is known, up to a factor."""
+    return PRIOR.get(name, OF_A_PERIOD)
+
+
+def _number(text: str) -> Any:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def worths(rule: Forgetting, times: Vector, now: float, size: int) -> Vector:
@@ -67,7 +139,7 @@ def worths(rule: Forgetting, times: Vector, now: float, size: int) -> Vector:
     return found
 
 
-@jax.jit
+@compiled
 def _weight(rule: Any, times: Any, newest: Any, now: Any) -> Any:
     weight = partial(rule.weight, present=rule.present(newest, now))
     return jax.vmap(lambda time: weight(rule.stamp(time, 0)))(times)

@@ -6,7 +6,6 @@ suggestion are there for the next one, and what was kept equals what is computed
 digit, in whatever process.
 """
 
-import jax
 import numpy as np
 
 from driftpeak.live import gp
@@ -14,6 +13,8 @@ from driftpeak.live.coding import Coding
 from driftpeak.live.engine import Outstanding
 from driftpeak.live.ledger import PENDING
 from driftpeak.live.memory import places
+from driftpeak.live.rates import Rates
+from driftpeak.numerics.compiled import compiled
 
 BLOCK = 32  # suggestions that are added at once
 SIZES = (BLOCK, 128, 512, 1024)  # numbers of places for which programs are compiled
@@ -30,13 +31,19 @@ class Ahead:
         self._imagined: gp.Imagined | None = None
 
     def imagined(
-        self, model: gp.Model, known: gp.Known, pending: list[Outstanding], origin: float
+        self,
+        model: gp.Model,
+        known: gp.Known,
+        pending: list[Outstanding],
+        origin: float,
+        rates: Rates | None = None,
     ) -> gp.Imagined | None:
         """What is out, imagined after what is known; None if nothing is out.
 
         Arguments:
             pending: oldest first.
             origin: the time from which `known` counts.
+            rates: for what the function stands, if it is latent.
         """
         if not pending:
             return None
@@ -47,12 +54,12 @@ class Ahead:
             self._imagined = gp.nothing_imagined(known, size)
         for start in range(len(self._added), whole, BLOCK):
             block = pending[start : start + BLOCK]
-            self._imagined = self._with(model, block, origin)
+            self._imagined = self._with(model, block, origin, rates)
             self._added = [*self._added, *block]
         # the last block may still grow
-        return (
-            self._with(model, pending[whole:], origin) if whole < len(pending) else self._imagined
-        )
+        if whole == len(pending):
+            return self._imagined
+        return self._with(model, pending[whole:], origin, rates)
 
     def _goes_on(self, known: gp.Known, whole: list[Outstanding], size: int) -> bool:
         kept = self._imagined is not None and len(self._imagined.places.times) == size
@@ -64,11 +71,15 @@ class Ahead:
             and all(one is other for one, other in same)
         )
 
-    def _with(self, model: gp.Model, block: list[Outstanding], origin: float) -> gp.Imagined:
-        rows = np.array([self.coding.row(one.parameters) for one in block])
+    def _with(
+        self, model: gp.Model, block: list[Outstanding], origin: float, rates: Rates | None
+    ) -> gp.Imagined:
+        assert self._known is not None
+        assert self._imagined is not None  # `imagined` has made it
+        rows = np.array([self.coding.row_in(one.setting) for one in block])
         times = np.array([one.time for one in block]) - origin
         added = places(rows, times, BLOCK)
-        return _imagine(model, self._known, self._imagined, len(self._added), added)
+        return _imagine(model, self._known, self._imagined, len(self._added), added, rates)
 
 
-_imagine = jax.jit(gp.imagine)
+_imagine = compiled(gp.imagine)

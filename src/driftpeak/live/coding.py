@@ -6,13 +6,19 @@ from collections.abc import Mapping
 import numpy as np
 
 from driftpeak._types import Vector
+from driftpeak.contexts import Contextual
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError, finite, nearest, shown, whole
 from driftpeak.live.lattice import MIDDLE, Lattice, free_lattice, lattice_of
 from driftpeak.live.parameters import ROUNDING, ParameterValues
 from driftpeak.live.space import Box, check_names
 
-Space = Box | Arms | Grid
+Space = Box | Arms | Grid | Contextual
+
+
+def is_nothing(given: object) -> bool:
+    """Whether nothing is given: None, or an empty mapping."""
+    return given is None or (isinstance(given, Mapping) and not given)
 
 
 class Coding(ABC):
@@ -24,6 +30,7 @@ class Coding(ABC):
         lattice: which rows stand for settings that can be suggested.
         categorical: which columns have no order.
         pool: all rows there are, shape `(n, d)`; None for a box.
+        context: the coding of what the world says and nobody chooses; None if it says nothing.
     """
 
     names: tuple[str, ...]
@@ -31,11 +38,65 @@ class Coding(ABC):
     lattice: Lattice
     categorical: np.ndarray
     pool: Vector | None = None
+    context: "BoxCoding | None" = None
 
     @property
     def dimension(self) -> int:
         """d, the number of columns."""
         return len(self.lattice.levels)
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """Of the d columns and those of the context."""
+        return self.columns + (() if self.context is None else self.context.columns)
+
+    @property
+    def all_categorical(self) -> np.ndarray:
+        """Which of all columns have no order."""
+        own = self.categorical
+        return own if self.context is None else np.append(own, self.context.categorical)
+
+    def clean_context(self, given: object) -> ParameterValues:
+        """A context as the belief takes it; empty if the world says nothing.
+
+        Raises:
+            DriftpeakError: none where one is needed, one where there is none, or naming what of it
+                is misspelt, missing or outside its range.
+        """
+        if self.context is None:
+            if is_nothing(given):
+                return {}
+            raise DriftpeakError(
+                f"this study has no context; got {shown(given)}. A new one has, with "
+                "space.context(...)"
+            )
+        names = self.context.names
+        if is_nothing(given):
+            example = ", ".join(f"{name!r}: ..." for name in names)
+            raise DriftpeakError(f"a context is needed: give context={{{example}}}")
+        if not isinstance(given, Mapping):
+            raise DriftpeakError(f"a context maps {', '.join(names)} to values; got {shown(given)}")
+        try:
+            return self.context.clean(given)
+        except DriftpeakError as error:
+            hint = (
+                ""
+                if str(error).endswith("?")
+                else ". A value that the world can take must be in it"
+            )
+            raise DriftpeakError(f"context: {error}{hint}") from None
+
+    def context_row(self, context: ParameterValues) -> Vector:
+        """The row of a context, shape `(k,)`; empty if the world says nothing."""
+        return np.zeros(0) if self.context is None else self.context.row(context)
+
+    def row_in(self, setting: ParameterValues) -> Vector:
+        """The row of a setting with what the world said beside it, shape `(d + k,)`."""
+        if self.context is None:
+            return self.row(setting)
+        said = {name: value for name, value in setting.items() if name in self.context.names}
+        chosen = {name: value for name, value in setting.items() if name not in said}
+        return np.append(self.row(chosen), self.context.row(said))
 
     @abstractmethod
     def row(self, parameters: object) -> Vector:
@@ -175,11 +236,32 @@ def make_coding(space: Space) -> Coding:
     Raises:
         DriftpeakError: something that is no space.
     """
+    if isinstance(space, Contextual):
+        coding = make_coding(space.space)  # type: ignore[arg-type]
+        coding.context = _context(space, coding.names)
+        return coding
     if isinstance(space, Box):
         return BoxCoding(space)
     if isinstance(space, Arms | Grid):
         return FiniteCoding(space)
     raise DriftpeakError(f"space must be a Box, Arms or Grid; got {shown(space)}")
+
+
+def _context(space: Contextual, names: tuple[str, ...]) -> BoxCoding:
+    try:
+        box = Box(space.parameters)
+    except DriftpeakError as error:
+        raise DriftpeakError(f"context: {error}") from None
+    for name, parameter in box.parameters.items():
+        if name in names:
+            raise DriftpeakError(
+                f"{shown(name)} is a parameter and cannot be in the context too: rename one"
+            )
+        if parameter.limited:
+            raise DriftpeakError(
+                f"context: {shown(name)} is not moved by anybody: leave out max_step and max_rate"
+            )
+    return BoxCoding(box)
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -9,6 +9,10 @@ It is written as a user would write it by hand::
                       "when": {"kind": ["a"]}}}}
     {"arms": 5}    {"arms": [[0, 0], [1, 2]], "names": ["near", "far"]}
     {"grid": [[0, 1], [0, 5]], "size": [50, 20]}
+
+each with what the world says and nobody chooses, if anything::
+
+    {"arms": 5, "context": {"load": {"type": "float", "low": 0, "high": 1}}}
 """
 
 import json
@@ -17,6 +21,7 @@ from typing import Any
 
 import attrs
 
+from driftpeak.contexts import Contextual
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.live.coding import Space
@@ -35,6 +40,10 @@ EXAMPLE = (
 
 def space_to_data(space: Space) -> dict[str, object]:
     """The space as a dictionary fit for JSON."""
+    if isinstance(space, Contextual):
+        each = space.parameters.items()
+        context = {name: _parameter_to_data(one) for name, one in each}
+        return space_to_data(space.space) | {"context": context}  # type: ignore[arg-type]
     if isinstance(space, Box):
         each = space.parameters.items()
         return {"box": {name: _parameter_to_data(one) for name, one in each}}
@@ -52,11 +61,12 @@ def space_from_data(data: object) -> Space:
     """
     if not isinstance(data, Mapping):
         raise DriftpeakError(f"a space is written as {EXAMPLE}; got {data!r}")
+    if "context" in data:
+        rest = {name: value for name, value in data.items() if name != "context"}
+        return space_from_data(rest).context(_parameters("a context", data["context"]))  # type: ignore[union-attr]
     if "box" in data:
         fields = _fields("a box", data, ("box",))
-        if not isinstance(fields["box"], Mapping):
-            raise DriftpeakError(f"a box maps names to parameters; got {fields['box']!r}")
-        return Box({name: _parameter(name, one) for name, one in fields["box"].items()})
+        return Box(_parameters("a box", fields["box"]))
     if "arms" in data:
         fields = _fields("arms", data, ("arms",), ("names",))
         return Arms(fields["arms"], fields.get("names"))
@@ -66,6 +76,12 @@ def space_from_data(data: object) -> Space:
             raise DriftpeakError(f"a grid is a list of [low, high]; got {fields['grid']!r}")
         return Grid(*fields["grid"], size=fields["size"])
     raise DriftpeakError(f"a space is written as {EXAMPLE}; got {json.dumps(data)[:80]}")
+
+
+def _parameters(whose: str, data: object) -> dict[str, Parameter]:
+    if not isinstance(data, Mapping):
+        raise DriftpeakError(f"{whose} maps names to parameters; got {data!r}")
+    return {name: _parameter(name, one) for name, one in data.items()}
 
 
 def _parameter_to_data(parameter: Parameter) -> dict[str, object]:

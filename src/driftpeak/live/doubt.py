@@ -24,13 +24,14 @@ import jax
 import jax.numpy as jnp
 
 from driftpeak.live.gp import Model, Places, factor
+from driftpeak.numerics.compiled import compiled
 
 FAR = 5.0  # deviations from what the others foretell
 TO_DEVIATION = 0.6745  # the median of |z|, for standard normal z
 ROW, ACCIDENTS = 5, 2  # among so many before and after, at most so many are doubted
 
 
-@jax.jit
+@compiled
 def doubtful(model: Model, places: Places, rewards: Any, wild: Any) -> Any:
     """Which observations, in the order of their times, are not to be believed, shape `(c,)`.
 

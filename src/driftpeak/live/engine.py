@@ -15,16 +15,34 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.live.coding import Coding
 from driftpeak.live.memory import Memory
 from driftpeak.live.parameters import ParameterValues
+from driftpeak.live.rates import Rates
 
 Arrays = dict[str, np.ndarray]
 
 
+NOTHING_SAID: ParameterValues = {}  # never changed in place
+NO_CHANCES: dict[str, float] = {}  # neither
+
+
 class Outstanding(NamedTuple):
-    """A suggestion that is out and not yet told; `hold`: to stay where the system was."""
+    """A suggestion that is out and not yet told.
+
+    Attributes:
+        hold: whether it is to stay where the system was.
+        context: what the world said.
+        chances: with which probability it keeps each limit, as was believed.
+    """
 
     parameters: ParameterValues
     time: float
     hold: bool = False
+    context: ParameterValues = NOTHING_SAID
+    chances: dict[str, float] = NO_CHANCES
+
+    @property
+    def setting(self) -> ParameterValues:
+        """The parameters, and what the world said."""
+        return self.parameters | self.context
 
 
 class Reach(NamedTuple):
@@ -55,6 +73,11 @@ class Reach(NamedTuple):
         return found
 
 
+def setting_of(coding: Coding, row: Vector, reach: Reach | None) -> ParameterValues:
+    """The setting of a row, within reach."""
+    return coding.parameters(row) if reach is None else reach.parameters(coding, row)
+
+
 class Peak(NamedTuple):
     """Where the function is expected to be largest, its mean there and its deviation."""
 
@@ -64,45 +87,84 @@ class Peak(NamedTuple):
 
 
 class Engine(ABC):
-    """Base class of engines."""
+    """Base class of engines.
+
+    A setting that was made, or is looked at, holds what the world said with it: its context.
+    """
+
+    kind: type[Rates] | None = None  # of rewards that are 0 and 1, or counts
 
     @abstractmethod
     def propose(
-        self, number: int, time: float, pending: list[Outstanding], reach: Reach | None
+        self,
+        number: int,
+        time: float,
+        pending: list[Outstanding],
+        reach: Reach | None,
+        context: ParameterValues,
     ) -> ParameterValues:
         """Where to sample at `time`, as suggestion `number`.
 
         Arguments:
             pending: what is out, oldest first.
             reach: what can be gone to; None: everything, at no cost.
+            context: what the world says.
         """
 
     @abstractmethod
     def asked(self, time: float) -> None:
         """A suggestion went out."""
 
-    def check(self, reward: float) -> None:  # noqa: B027
+    def check(self, reward: float, noise: float | None, trials: int | None) -> None:
         """Refuse a reward that cannot be computed with.
 
         Raises:
             DriftpeakError: with the accepted range.
         """
+        if trials is not None:
+            raise DriftpeakError(
+                "trials are for rewards of 0 and 1 and for counts, with "
+                "DriftingGP(likelihood='bernoulli') or 'poisson'; how good the mean of several "
+                "other rewards is, a DriftingGP takes as noise="
+            )
 
     @abstractmethod
     def told(
-        self, parameters: ParameterValues, reward: float, time: float, noise: float | None
+        self,
+        parameters: ParameterValues,
+        reward: float,
+        time: float,
+        noise: float | None,
+        trials: int | None,
     ) -> None:
-        """A reward came in; the standard deviation of its noise, if it is known."""
+        """A reward came in; its noise's standard deviation, and its trials, if they were told."""
+
+    def measured(  # noqa: B027
+        self,
+        setting: ParameterValues,
+        values: dict[str, float],
+        time: float,
+        chances: dict[str, float],
+    ) -> None:
+        """What was measured of the quantities with limits, beside a reward.
+
+        Arguments:
+            chances: with which the setting was believed to keep them, if it was suggested.
+        """
+
+    def chances(self, settings: list[ParameterValues], time: float) -> dict[str, Vector]:
+        """The probabilities, by limit, that some settings keep it; none where nothing is known."""
+        return {}
 
     @abstractmethod
     def expected(
-        self, parameters: ParameterValues, time: float, noise: float | None
+        self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
     ) -> tuple[float, float] | None:
         """Mean and deviation, noise included, of a reward at `time`; None if nothing is."""
 
     @abstractmethod
-    def peak(self, time: float) -> Peak:
-        """The estimated peak at `time`.
+    def peak(self, time: float, context: ParameterValues) -> Peak:
+        """The estimated peak at `time` in a context.
 
         Raises:
             DriftpeakError: nothing is expected yet.
@@ -112,9 +174,16 @@ class Engine(ABC):
     def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
         """Mean and deviation of the function at some settings."""
 
+    def quantiles(
+        self, settings: list[ParameterValues], time: float, deviations: float
+    ) -> tuple[Vector, Vector]:
+        """The function's values so many deviations below and above its median at some settings."""
+        mean, deviation = self.belief(settings, time)
+        return mean - deviations * deviation, mean + deviations * deviation
+
     @abstractmethod
-    def peaks(self, times: Vector) -> tuple[Vector, list[Peak]]:
-        """The estimated peak at some past times, or at those of them that are still known."""
+    def peaks(self, times: Vector, context: ParameterValues) -> tuple[Vector, list[Peak]]:
+        """The estimated peaks in a context at some past times, or at those still known."""
 
     @abstractmethod
     def forgot(self, before: float | None) -> None:
@@ -153,8 +222,12 @@ class Engine(ABC):
         vars(self).clear()
         vars(self).update(mark)
 
-    def lesson(self) -> dict[str, Any] | None:
-        """Hyperparameters learned just now, if it is time to learn."""
+    def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
+        """Hyperparameters learned just now, if it is time to learn.
+
+        Arguments:
+            dates: whether times are seconds of the calendar.
+        """
         return None
 
     def learned(self, values: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from driftpeak.errors import DriftpeakError, shown
 from driftpeak.live import events as happened
 from driftpeak.live.coding import Coding
+from driftpeak.live.constraints import Rules
 from driftpeak.live.engine import Arrays, Engine
 from driftpeak.live.events import Event
 from driftpeak.live.ledger import Ledger
@@ -25,6 +26,7 @@ class EventSourced(ABC):
     """Books and an engine that events alone change: what of an `Optimizer` is kept and restored."""
 
     coding: Coding
+    rules: Rules
     _engine: Engine
     _sign: float  # of what the engine maximises
 
@@ -91,8 +93,11 @@ class EventSourced(ABC):
             before = self._engine.save()
             try:
                 ledger = Ledger.load(shell["ledger"])
-                settings = [one.parameters for one in ledger.pending.values()]
-                settings += [one.parameters for one in ledger.history]
+                made: list[Any] = [*ledger.pending.values(), *ledger.history]
+                for one in made:
+                    self.coding.clean_context(one.context)
+                    self.rules.known_limits(one.chances)
+                settings = [one.parameters for one in made]
                 if ledger.told_last is not None:
                     settings.append(ledger.told_last.parameters)
                 for setting in settings:
@@ -110,14 +115,22 @@ class EventSourced(ABC):
     def _apply(self, event: Event) -> None:
         if isinstance(event, happened.Asked | happened.Told):
             self.coding.clean(event.parameters)  # refuses what is outside the space
+            self.coding.clean_context(event.context)
+            self.rules.known_limits(
+                event.chances if isinstance(event, happened.Asked) else event.constraints
+            )
         self._ledger.enter(event)
         match event:
             case happened.Asked():
                 self._engine.asked(event.time)
             case happened.Told():
-                self._engine.check(event.reward)
+                self._engine.check(event.reward, event.noise, event.trials)
                 reward = self._sign * event.reward
-                self._engine.told(event.parameters, reward, event.time, event.noise)
+                setting = event.parameters | event.context
+                self._engine.told(setting, reward, event.time, event.noise, event.trials)
+                if event.constraints:
+                    chances = self._ledger.history[-1].chances
+                    self._engine.measured(setting, event.constraints, event.time, chances)
             case happened.Learned():
                 self._engine.learned(event.values)
                 self._lessons += 1
@@ -128,7 +141,7 @@ class EventSourced(ABC):
                 self._engine.forgot(event.before)
             case happened.Reset():
                 self._engine.reset()
-                self._ledger = Ledger(self._ledger.asked, self._ledger.place)
+                self._ledger = self._ledger.anew()
 
 
 @contextmanager

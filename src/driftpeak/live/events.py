@@ -9,12 +9,14 @@ space and what came before, is seen when they take effect.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from driftpeak.errors import DriftpeakError, shown, stored_number, whole
 from driftpeak.live.clock import Kind, check_number
 from driftpeak.live.parameters import ParameterValues
+
+LONGEST_KEY = 200
 
 
 class Checked:
@@ -30,12 +32,17 @@ class Checked:
 
 @dataclass(frozen=True)
 class Asked(Checked):
-    """A suggestion went out."""
+    """A suggestion went out; `context` is what the world said, if anything.
+
+    `chances` are the probabilities, by limit, with which it keeps them, as was believed.
+    """
 
     id: int
     time: float
     kind: Kind
     parameters: ParameterValues
+    context: ParameterValues = field(default_factory=dict)
+    chances: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,10 @@ class Told(Checked):
     """A reward came in; `id` is None if nobody had asked.
 
     `expected` is the mean and the standard deviation, noise included, of what had been expected of
-    the reward just before, if anything; `noise` is the standard deviation of its noise, if known.
+    the reward just before, if anything; `noise` is the standard deviation of its noise, if known;
+    `context` is what the world said, and `constraints` what was measured of limits, if anything;
+    `trials` of how many measurements the reward is the mean, if of several; `key` the teller's own
+    name for it, if it has one.
     """
 
     id: int | None
@@ -53,6 +63,10 @@ class Told(Checked):
     reward: float
     expected: tuple[float, float] | None = None
     noise: float | None = None
+    context: ParameterValues = field(default_factory=dict)
+    constraints: dict[str, float] = field(default_factory=dict)
+    trials: int | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +119,19 @@ def _optional(name: str, value: object) -> None:
         stored_number(name, value)
 
 
+def check_key(name: str, value: object) -> None:
+    """Refuse what is no key of a reward.
+
+    Raises:
+        DriftpeakError: with what is accepted.
+    """
+    fits = isinstance(value, str) and 1 <= len(value) <= LONGEST_KEY and value.isascii()
+    if value is not None and not (fits and str(value).isprintable()):
+        raise DriftpeakError(
+            f"{name} must be 1 to {LONGEST_KEY} printable ASCII characters; got {shown(value)}"
+        )
+
+
 def _scale(name: str, value: object) -> None:
     if value is not None and stored_number(name, value) <= 0:
         raise DriftpeakError(f"{name} must be above 0; got {shown(value)}")
@@ -113,6 +140,13 @@ def _scale(name: str, value: object) -> None:
 def _mapping(name: str, value: object) -> None:
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise DriftpeakError(f"{name} must be an object with names; got {shown(value)}")
+
+
+def _numbers(name: str, value: object) -> None:
+    _mapping(name, value)
+    assert isinstance(value, dict)
+    for key, one in value.items():
+        stored_number(f"{name} {key!r}", one)
 
 
 def _list_of(check: Any) -> Any:
@@ -137,14 +171,28 @@ CHECKS: dict[str, Any] = {
     "time": _any,  # with its kind
     "kind": _any,
     "parameters": _mapping,
+    "context": _mapping,
+    "chances": _numbers,
+    "constraints": _numbers,
     "reward": stored_number,
     "expected": _expectation,
     "noise": _scale,
+    "trials": _number,
+    "key": check_key,
     "values": _mapping,
     "queries": _list_of(_mapping),
     "answers": _list_of(_optional),
     "before": _optional,
 }
+NEWER: dict[str, Any] = {
+    "noise": None,
+    "context": {},
+    "chances": {},
+    "constraints": {},
+    "trials": None,
+    "key": None,
+}
+"""Fields that are written only where they say something."""
 Event = Asked | Told | Learned | Answered | Cancelled | Forgot | Reset
 KINDS = {kind.__name__: kind for kind in (Asked, Told, Learned, Answered, Cancelled, Forgot, Reset)}
 
@@ -152,8 +200,9 @@ KINDS = {kind.__name__: kind for kind in (Asked, Told, Learned, Answered, Cancel
 def to_dict(event: Event) -> dict[str, Any]:
     """The event as a dictionary fit for JSON; its type is under "event"."""
     fields = asdict(event)
-    if fields.get("noise", 0.0) is None:
-        del fields["noise"]  # as it was before there was such a thing
+    for name, nothing in NEWER.items():
+        if fields.get(name, 0.0) == nothing:
+            del fields[name]  # as it was before there was such a thing
     return {"event": type(event).__name__, **fields}
 
 

@@ -18,7 +18,10 @@ OWN = ("suggestion", "status", "time", "reward", "expected", "expected_deviation
 
 
 def history_frame(
-    coding: Coding, told: Sequence[Observation], pending: Sequence[Suggestion]
+    coding: Coding,
+    told: Sequence[Observation],
+    pending: Sequence[Suggestion],
+    limits: Sequence[str] = (),
 ) -> "pd.DataFrame":
     """A row for every reward told, then for every suggestion that is out.
 
@@ -41,6 +44,15 @@ def history_frame(
     for name in coding.names:
         values = [setting.get(name) for setting in settings]
         columns[_heading(name, coding.names)] = _column(coding, name, values)
+    if coding.context is not None:
+        for name in coding.context.names:
+            values = [one.context.get(name) for one in every]
+            taken = (*coding.names, *coding.context.names)
+            columns[_heading(name, taken)] = _column(coding.context, name, values)
+    for name in limits:
+        measured = [one.constraints.get(name, np.nan) for one in told]
+        taken = (*coding.names, *limits)
+        columns[_heading(name, taken)] = np.array(measured + [np.nan] * len(pending), float)
     columns |= {"reward": reward, "expected": expected[:, 0], "expected_deviation": expected[:, 1]}
     return pd.DataFrame(columns)
 

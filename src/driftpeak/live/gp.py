@@ -10,12 +10,17 @@ values of a categorical column are as far apart as the ends of another. c is one
   the same time \(\tau\log 2\) as that of Markov drift;
 - standing still, 1: old observations lose nothing but what a forgetting rule takes from them.
 
+Beside the first there may be a second part with a share w of the variance,
+\((1-w)\,c(v) + w\,c'(v)\): one that moves a hundred times as slowly, or one that comes round after
+a period P, \(e^{-2\sin^2(\pi v/P)}\,e^{-v/10P}\) (MacKay 1998; the phase and the size of a rhythm
+wander, too).
+
 All arrays have a fixed number of places. Each place has a worth, by which the variance of its noise
 is divided: 1, less where a rule forgets, 0 where there is no observation.
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,13 +29,20 @@ from jaxtyping import Array, Float
 
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.kernels import Matern
+from driftpeak.live.mirrored import Mirrored
+from driftpeak.live.rates import Rates
 from driftpeak.motions import HALF
+from driftpeak.numerics.compiled import returned
 
 Rows = Float[Array, "m d"]
 SHAPE = Matern(2.5)
 STRIPS = 4
+FEW = 16  # columns, for which a strip costs more to cut than it saves
 LEAST_SQUARE = 1e-30  # whose root has a derivative, in single precision too
+FAINTEST = 1e-12  # the least precision of a reward whose noise is that of its kind
 STILL, MARKOV, MOMENTUM = range(3)
+ALONE, SLOWER, ROUND = range(3)
+SLOWER_BY, CYCLES = 100.0, 10.0
 RATE = float(HALF / np.log(2))
 """Of momentum, times the timescale."""
 HALF_LIFE = {MARKOV: np.log(2) / 2, MOMENTUM: 0.44519116201044684}
@@ -47,6 +59,9 @@ class Model(NamedTuple):
     timescale: Scalar
     categorical: AnyArray  # (d,) booleans
     motion: Scalar = MARKOV  # STILL, MARKOV or MOMENTUM; an array of it inside JAX
+    beside: Scalar = ALONE  # or SLOWER, or ROUND: the second part
+    share: Scalar = 0.0  # of the second part in the variance
+    period: Scalar = 1.0  # after which it comes round
 
     def covariance(self, x: AnyArray, y: AnyArray) -> Array:
         """Between two sets of rows at one time, shape `(m, n)`."""
@@ -64,9 +79,14 @@ class Model(NamedTuple):
         moving = jnp.where(
             self.motion == MARKOV, jnp.exp(-ages), (1 + RATE * ages) * jnp.exp(-RATE * ages)
         )
-        return jnp.where(self.motion == STILL, 1.0, moving)
+        moving = jnp.where(self.motion == STILL, 1.0, moving)
+        half_turns = jnp.pi * elapsed / self.period
+        round_ = -2 * jnp.sin(half_turns) ** 2 - jnp.abs(elapsed) / (CYCLES * self.period)
+        second: Any = jnp.exp(jnp.where(self.beside == ROUND, round_, -ages / SLOWER_BY))
+        return (1 - self.share) * moving + self.share * second
 
 
+@returned
 class Places(NamedTuple):
     """Observations, or suggestions that are out."""
 
@@ -85,6 +105,7 @@ class Places(NamedTuple):
         return jnp.asarray(self.worth) > 0
 
 
+@returned
 class Known(NamedTuple):
     """What the observations say, ready to be asked."""
 
@@ -94,6 +115,7 @@ class Known(NamedTuple):
     information: Array  # in nats
 
 
+@returned
 class Imagined(NamedTuple):
     """Suggestions that are out, taken as if each had brought what is expected of it.
 
@@ -127,7 +149,7 @@ def append(
 
     `rewards` are those of all places; `noise` as in `Places`.
     """
-    across = _across(model, known.places, row[None], time)[:, 0]
+    across = covariance_across(model, known.places, row[None], time)[:, 0]
     white = known.whiten @ across
     own = jnp.where(noise > 0, noise, model.noise_variance)
     scale = jnp.sqrt(model.variance + own - white @ white)
@@ -146,7 +168,7 @@ def append(
 def whitened(model: Model, places: Places) -> tuple[Array, Array]:
     """1 / noise deviation of every place, and I + K / noise."""
     root = jnp.sqrt(places.worth) / jnp.sqrt(places.variances(model))
-    among = _between(model, places, places)
+    among = covariance_between(model, places, places)
     return root, jnp.eye(len(root)) + root[:, None] * among * root[None, :]
 
 
@@ -166,7 +188,12 @@ def nothing_imagined(known: Known, size: int) -> Imagined:
 
 
 def imagine(
-    model: Model, known: Known, imagined: Imagined, start: Scalar, block: Places
+    model: Model,
+    known: Known,
+    imagined: Imagined,
+    start: Scalar,
+    block: Places,
+    rates: Rates | None = None,
 ) -> Imagined:
     r"""Add a block of b suggestions that are out, in the free places from `start` on.
 
@@ -174,11 +201,16 @@ def imagine(
     with V = W K(imagined, block) and L the factor of what is left of the block's own,
     \(L^{-1}(-V^\top W, 1)\). Takes O(b (c + p)^2).
     """
-    root = jnp.sqrt(block.worth) / jnp.sqrt(model.noise_variance)
-    cross = known.whiten @ _between(model, known.places, block)
-    left = _between(model, imagined.places, block) - imagined.cross.T @ cross
+    cross = covariance_between(model, known.places, block)
+    noise = model.noise_variance
+    if rates is not None:  # that of the likelihood there, see `driftpeak.live.laplace`
+        noise = 1 / jnp.maximum(rates.curvature(cross.T @ known.solved + model.level), FAINTEST)
+    root = jnp.sqrt(block.worth) / jnp.sqrt(noise)
+    cross = known.whiten @ cross
+    # not the transpose of the larger one, which XLA would write out
+    left = covariance_between(model, imagined.places, block) - (cross.T @ imagined.cross).T
     white = imagined.whiten @ left
-    among = _between(model, block, block) - cross.T @ cross - white.T @ white
+    among = covariance_between(model, block, block) - cross.T @ cross - white.T @ white
     identity = jnp.eye(len(root))
     lower = jnp.linalg.cholesky(identity + root[:, None] * among * root[None, :])
     inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True) * root[None, :]
@@ -196,18 +228,52 @@ def imagine(
 
 def mean(model: Model, known: Known, rows: AnyArray, time: Scalar) -> Array:
     """The mean at some rows, shape `(m,)`."""
-    return _across(model, known.places, rows, time).T @ known.solved + model.level
+    return covariance_across(model, known.places, rows, time).T @ known.solved + model.level
+
+
+def influence(
+    model: Model,
+    known: Known,
+    imagined: Imagined | None,
+    rows: AnyArray,
+    time: Scalar,
+    ahead: AnyArray,
+) -> Array:
+    r"""How far a look at `time` would move what is expected of the same row later, shape `(m,)`.
+
+    \(|\mathrm{Cov}(f_{t+h}(x), f_t(x))| / \sqrt{\mathrm{Var}(f_t(x)) + \lambda}\) given all that is
+    known, the covariance being the mean over the times h in `ahead`: what will be forgotten by then
+    is not worth exploring. driftpeak's own, as of `driftpeak.Auto`.
+    """
+
+    def both(places: Places) -> list[Array]:
+        """The covariance with the present, as `posterior` has it, and with the mean of later."""
+        elapsed = jnp.asarray(time) + ahead[:, None] - places.times[None, :]
+        later = model.correlation(elapsed).mean(axis=0)
+        now = covariance_across(model, places, rows, time)
+        return [now, model.covariance(places.rows, rows) * later[:, None]]
+
+    now, later = (_lower_times(known.whiten, one) for one in both(known.places))
+    variance = model.variance - (now**2).sum(axis=0)
+    moved = model.variance * model.correlation(ahead).mean() - (now * later).sum(axis=0)
+    if imagined is not None:
+        whites = zip(both(imagined.places), (now, later), strict=True)
+        further = [across - imagined.cross.T @ white for across, white in whites]
+        now, later = (_lower_times(imagined.whiten, one) for one in further)
+        variance = variance - (now**2).sum(axis=0)
+        moved = moved - (now * later).sum(axis=0)
+    return jnp.abs(moved) / jnp.sqrt(jnp.maximum(variance, 0.0) + model.noise_variance)
 
 
 def posterior(
     model: Model, known: Known, imagined: Imagined | None, rows: AnyArray, time: Scalar
 ) -> tuple[Array, Array]:
     """Mean and deviation at some rows, both of shape `(m,)`."""
-    across = _across(model, known.places, rows, time)
+    across = covariance_across(model, known.places, rows, time)
     white = _lower_times(known.whiten, across)
     variance = model.variance - jnp.sum(white**2, axis=0)
     if imagined is not None:
-        further = _across(model, imagined.places, rows, time) - imagined.cross.T @ white
+        further = covariance_across(model, imagined.places, rows, time) - imagined.cross.T @ white
         variance = variance - jnp.sum(_lower_times(imagined.whiten, further) ** 2, axis=0)
     # the least variance is that of rounding: a deviation of 0 has no derivative
     least = 1e-12 * model.variance
@@ -221,25 +287,30 @@ def worth(model: Model, known: Known, time: Scalar) -> Array:
     infinite for places not in use. With \\(\\tilde K\\) the observations' covariance and \\(c_i\\)
     that with the function at the i-th row, \\((\\tilde K^{-1} c_i)_i^2 / (\\tilde K^{-1})_{ii}\\).
     """
-    across = _across(model, known.places, known.places.rows, time)
+    across = covariance_across(model, known.places, known.places.rows, time)
     inverse = known.whiten.T @ known.whiten
     numerator = jnp.sum(inverse * across.T, axis=1) ** 2
     return jnp.where(known.places.used, numerator / inverse.diagonal(), jnp.inf)
 
 
-def _lower_times(lower: AnyArray, columns: AnyArray) -> Array:
+def _lower_times(lower: AnyArray | Mirrored, columns: Array) -> Array:
     """A product with a lower triangle, in strips without most of the zeros: 5/8 of the work."""
+    if isinstance(lower, Mirrored):
+        if columns.shape[1] <= FEW:
+            return lower @ columns
+        lower = lower.matrix
     ends = [len(lower) * part // STRIPS for part in range(STRIPS + 1)]
     strips = [lower[a:b, :b] @ columns[:b] for a, b in pairwise(ends)]
     return jnp.concatenate(strips)
 
 
-def _across(model: Model, places: Places, rows: AnyArray, time: Scalar) -> Array:
+def covariance_across(model: Model, places: Places, rows: AnyArray, time: Scalar) -> Array:
+    """The covariance of the function at some places and at some rows at one time."""
     faded = model.correlation(time - places.times)
     return model.covariance(places.rows, rows) * faded[:, None]
 
 
-def _between(model: Model, some: Places, others: Places) -> Array:
+def covariance_between(model: Model, some: Places, others: Places) -> Array:
     """The covariance of the function at some places and at others."""
     elapsed = some.times[:, None] - others.times[None, :]
     return model.covariance(some.rows, others.rows) * model.correlation(elapsed)

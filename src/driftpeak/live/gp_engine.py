@@ -1,99 +1,62 @@
-"""The default of an optimiser: a Gaussian process that drifts and learns its own numbers."""
+"""The engine of a `DriftingGP` with rewards on a scale."""
 
+from collections.abc import Iterable
 from typing import Any
 
-import jax
 import numpy as np
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError, at_least_integer, shown
+from driftpeak.errors import DriftpeakError
 from driftpeak.forgetting import Forgetting
 from driftpeak.live import gp, search
-from driftpeak.live.aging import MOTIONS, PRIOR, LearnedMotion, check_forgetting, motions, worths
+from driftpeak.live.aging import (
+    CALENDAR,
+    further_motions,
+    kind_named,
+    motions,
+    prior_of,
+    worths,
+)
 from driftpeak.live.ahead import Ahead
 from driftpeak.live.coding import Coding
 from driftpeak.live.doubt import doubtful
-from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak, Reach
+from driftpeak.live.drifting_gp import DriftingGP
+from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak, Reach, setting_of
 from driftpeak.live.lessons import check_lesson, default_model, most_probable, pace_of
 from driftpeak.live.memory import Memory, pad, places, size_for
 from driftpeak.live.parameters import ParameterValues
+from driftpeak.live.rates import Rates
 from driftpeak.live.standardise import LINEAR, Standard
-from driftpeak.widths import ScaledLog, Width
+from driftpeak.motions import HORIZONS
+from driftpeak.numerics.compiled import compiled
+from driftpeak.widths import ScaledLog
 
 NEWEST = 256  # observations to learn hyperparameters from
 LESSONS = 10  # learn again after a tenth as many rewards as are in memory
 DROPPED = 8  # of a full memory, one in so many falls out at once
 QUIETEST = 1e-3  # known noise, in scales of the rewards; the loudest is its inverse
+PHASES = 8  # of a period, at which observations may be worth something
 ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
 
 
-class DriftingGP:
-    """Upper confidence bounds of a Gaussian process that drifts, on any space.
-
-    Lengthscales (one for each parameter), amplitude, noise, drift and its kind are learned while it
-    runs: see `driftpeak.live.lessons`. The first d + 2 suggestions are spread evenly.
-
-    Arguments:
-        forgetting: how old observations lose their worth. "markov": the function drifts as B16's,
-            in continuous time. "momentum": it goes on for a while as it has begun (Matern 3/2 in
-            time). "auto": the more probable of the two, judged anew at every lesson. Or a rule that
-            you state, of `driftpeak.forgetting`, under which the function stands still: `Window`
-            (ZS21), `Restart` (B16), `Discount` (D22), `Injection` (M25) or `Keep`. A rule's numbers
-            are in units of time (seconds for dates), a window's in observations.
-        capacity: the most observations in memory, at least 32. When it is full, the eighth that
-            tells least of the present falls out: what is old, or repeated; under a rule, what is
-            oldest.
-        width: the exploration width; its step is the number of observations in memory plus one,
-            since a system that moves must be explored for ever. Default
-            `widths.ScaledLog(0.2 * d, 2)` for d parameters (Kandasamy et al. 2015).
-        learn: whether to learn; if not, the medians of the priors stay, but for the scale of the
-            rewards.
-
-    Raises:
-        DriftpeakError: capacity below 32, or below two windows; no such forgetting, or a rule that
-            goes by the numbers of observations (`Weights`) or is learned here (`Drift`).
-
-    Example:
-        >>> import driftpeak as dp
-        >>> space, policy = dp.Box(x=dp.Float(0, 1)), dp.DriftingGP(forgetting="markov")
-        >>> optimizer = dp.Optimizer(space, maximize=True, policy=policy)
-    """
-
-    def __init__(
-        self,
-        *,
-        forgetting: LearnedMotion | Forgetting = "auto",
-        capacity: int = 512,
-        width: Width | None = None,
-        learn: bool = True,
-    ) -> None:
-        if not isinstance(width, Width | None):
-            raise DriftpeakError(
-                "width must be one of driftpeak.widths, as ScaledLog(0.2, 2) or Constant(2); got "
-                f"{shown(width)}"
-            )
-        self.capacity = at_least_integer("capacity", capacity, 32)
-        self.forgetting = check_forgetting(forgetting, self.capacity)
-        self.width = width
-        self.learn = learn
-
-
 class GPEngine(Engine):
-    """The engine of a `DriftingGP`."""
+    """Keeps what is known of the function, learns the numbers of its process, and searches it."""
+
+    rates: Rates | None = None  # for what a latent function stands, if this is one
 
     def __init__(self, policy: DriftingGP, coding: Coding, *, seed: int) -> None:
         self.policy, self.coding = policy, coding
-        default = ScaledLog(0.2 * coding.dimension, 2.0)
+        default = ScaledLog(0.2 * len(coding.all_columns), 2.0)
         self.width = default if policy.width is None else policy.width
         self.searcher = search.Searcher(coding, seed)
         self.ahead = Ahead(coding)
-        self.initial = coding.dimension + 2
+        self.initial = len(coding.all_columns) + 2
         self.motions = motions(policy.forgetting)
         self.rule = policy.forgetting if isinstance(policy.forgetting, Forgetting) else None
         self.reset()
 
     def reset(self) -> None:
-        self.memory = Memory(self.policy.capacity, self.coding.dimension)
+        self.memory = Memory(self.policy.capacity, len(self.coding.all_columns))
         self.tells = self.since_lesson = 0
         self.newest = 0  # the place of what was told last
         self.lessons: dict[str, Any] | None = None
@@ -101,44 +64,48 @@ class GPEngine(Engine):
 
     def _understand(self, values: dict[str, Any] | None) -> None:
         if values is not None:
-            check_lesson(values, self.motions, self.coding.dimension)
+            check_lesson(values, self.motions, len(self.coding.all_columns))
         self.lessons = values
         if values is None:
             self.standard = Standard()
             self.pace = 1.0
-            d, categorical = self.coding.dimension, self.coding.categorical
-            self.models = {
-                name: default_model(d, categorical, self.pace, MOTIONS[name])
-                for name in self.motions
-            }
-            densities = np.zeros(len(self.motions))
+            self.models = {name: self._default_model(name) for name in self.motions}
+            densities = dict.fromkeys(self.models, 0.0)
         else:
             self.standard = Standard(values["centre"], values["scale"])
             self.pace = values["pace"]
             found = values["motions"]
-            self.models = {name: self._model(name, found[name]) for name in self.motions}
-            densities = np.array([found[name]["log_density"] for name in self.motions])
-        evidence = densities + np.log([PRIOR[name] for name in self.motions])
+            self.models = {name: self._model(name, one) for name, one in found.items()}
+            densities = {name: one["log_density"] for name, one in found.items()}
+        names = list(self.models)
+        evidence = np.array([densities[name] + np.log(prior_of(name)) for name in names])
         odds = np.exp(evidence - evidence.max())
         self.probabilities = odds / odds.sum()
-        self.motion = self.motions[int(np.argmax(evidence))]
+        self.motion = names[int(np.argmax(evidence))]
         self.model = self.models[self.motion]
         self._refactor()
 
+    def _default_model(self, motion: str) -> gp.Model:
+        return default_model(self.coding.all_categorical, self.pace, kind_named(motion))
+
     def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
+        kind = kind_named(motion)
         return gp.Model(
             values["level"],
             np.array(values["lengthscale"]),
             values["variance"],
             values["noise_variance"],
             values["timescale"],
-            self.coding.categorical,
-            MOTIONS[motion],
+            self.coding.all_categorical,
+            kind.motion,
+            kind.beside,
+            values.get("share", 0.0),
+            kind.period,
         )
 
     def _refactor(self) -> None:
         """Factor all that is in memory afresh, when next asked; what comes then is appended."""
-        self.base = self._factored = len(self.memory)
+        self.base = len(self.memory)
         self._known: gp.Known | None = None
         self._known_at = np.inf  # the time, under a rule
 
@@ -153,11 +120,13 @@ class GPEngine(Engine):
             return self._all_known()
         if self._known is None or self._known_at != time:
             worth = self._worths(time)
-            self._known = _learn(
-                self.model, *self._seen(np.flatnonzero(worth), worth, self.standard)
-            )
+            seen = self._seen(np.flatnonzero(worth), worth, self.standard)
+            self._known = self._all_at_once(*seen)
             self._known_at = time
         return self._known
+
+    def _all_at_once(self, among: gp.Places, rewards: Vector) -> gp.Known:
+        return _learn(self.model, among, rewards)
 
     def _worths(self, time: float) -> Vector:
         """How much each observation counts at `time`, its correlation with the present apart."""
@@ -170,9 +139,15 @@ class GPEngine(Engine):
             return np.ones(len(held))
         return worths(self.rule, held.times, time, held.size)
 
-    def _seen(self, which: Any, worth: Vector, standard: Standard) -> tuple[gp.Places, Vector]:
-        """Some observations in places, and their rewards in standard units."""
-        held, size = self.memory, size_for(len(which), self.memory.capacity, NEWEST)
+    def _seen(
+        self, which: Any, worth: Vector, standard: Standard, size: int | None = None
+    ) -> tuple[gp.Places, Vector]:
+        """Some observations in places, and their rewards in standard units.
+
+        `size` is the number of places, by default the least that is enough.
+        """
+        held = self.memory
+        size = size or size_for(len(which), held.capacity, NEWEST)
         times = held.times[which] - self.origin
         rewards = pad(standard.into(held.rewards[which]), size)
         noise = self._noise(standard)[which]
@@ -189,62 +164,96 @@ class GPEngine(Engine):
 
         So equal states give equal numbers to the last digit, however they came about.
         """
-        held, size = self.memory, self.memory.size
-        rewards = pad(self.standard.into(held.rewards), size)
-        known, factored = self._known, self._factored
-        noise = self._noise(self.standard)
+        held, known = self.memory, self._known
         if known is None:
-            first, factored = slice(self.base), self.base
+            first = np.arange(self.base)
             worth = np.where(held.doubted[first], 0.0, 1.0)
-            times = held.times[first] - self.origin
-            among = places(held.rows[first], times, size, worth, noise[first])
-            known = _learn(self.model, among, pad(rewards[first], size))
-        for number in range(factored, len(held)):
-            row, time = held.rows[number], held.times[number] - self.origin
-            known = _append(self.model, known, number, row, time, rewards, noise[number])
+            known = self._all_at_once(*self._seen(first, worth, self.standard, held.size))
+            self._factored = self.base
+        if self._factored < len(held):
+            known = self._appended(known, range(self._factored, len(held)))
         self._known, self._factored = known, len(held)
         return known
 
+    def _appended(self, known: gp.Known, numbers: Iterable[int]) -> gp.Known:
+        """Some observations more, the next in memory."""
+        held, noise = self.memory, self._noise(self.standard)
+        rewards = pad(self.standard.into(held.rewards), held.size)
+        for number in numbers:
+            row, time = held.rows[number], held.times[number] - self.origin
+            known = _append(self.model, known, number, row, time, rewards, noise[number])
+        return known
+
     def propose(
-        self, number: int, time: float, pending: list[Outstanding], reach: Reach | None
+        self,
+        number: int,
+        time: float,
+        pending: list[Outstanding],
+        reach: Reach | None,
+        context: ParameterValues,
     ) -> ParameterValues:
         if len(self.memory) + len(pending) < self.initial:
             row = self.searcher.first(number, reach)
         else:
-            row = self._search(number, time, pending, explore=1.0, reach=reach)
-        return self.coding.parameters(row) if reach is None else reach.parameters(self.coding, row)
+            row = self._search(number, time, pending, context, explore=1.0, reach=reach)
+        return setting_of(self.coding, row, reach)
 
     def _search(
         self,
         number: int,
         time: float,
         pending: list[Outstanding],
+        context: ParameterValues,
         *,
         explore: float,
         reach: Reach | None = None,
     ) -> Vector:
-        known, elapsed = self.known(time), time - self.origin
-        imagined = self.ahead.imagined(self.model, known, pending, self.origin)
-        beliefs = search.Beliefs(self.model, known, imagined, elapsed, self.width, explore)
-        room = None
-        if reach is not None:
-            cost = reach.cost / self.standard.scale
-            room = search.Room(reach.here, reach.lower, reach.upper, cost)
+        beliefs, room = self._beliefs(time, pending, context, explore=explore, reach=reach)
         if self.coding.pool is not None:
             return self.coding.pool[int(search.highest_of(beliefs, self.coding.pool, room))]
         trials = self.searcher.trials(number)
         return np.asarray(search.highest(beliefs, trials, self.coding.lattice, room))
 
+    def _beliefs(
+        self,
+        time: float,
+        pending: list[Outstanding],
+        context: ParameterValues,
+        *,
+        explore: float,
+        reach: Reach | None,
+    ) -> tuple[search.Beliefs, search.Room | None]:
+        """What a search needs to know."""
+        known, elapsed = self.known(time), time - self.origin
+        imagined = self.ahead.imagined(self.model, known, pending, self.origin, self.rates)
+        said = self.coding.context_row(context)
+        influence = self.policy.acquisition == "influence"
+        ahead = self.pace * np.array(HORIZONS) if influence else None
+        beliefs = search.Beliefs(
+            self.model, known, imagined, elapsed, self.width, explore, said, ahead
+        )
+        room = None
+        if reach is not None:
+            cost = reach.cost / self.standard.scale
+            room = search.Room(reach.here, reach.lower, reach.upper, cost, self.rates)
+        return beliefs, room
+
     def asked(self, time: float) -> None:
         pass  # what is out is the optimiser's to know
 
     def told(
-        self, parameters: ParameterValues, reward: float, time: float, noise: float | None
+        self,
+        parameters: ParameterValues,
+        reward: float,
+        time: float,
+        noise: float | None,
+        trials: int | None,
     ) -> None:
         if len(self.memory) == self.policy.capacity:
             self._drop(max(time, self.origin))
         size = self.memory.size
-        self.newest = self.memory.insert(self.coding.row(parameters), reward, time, noise)
+        row = self.coding.row_in(parameters)
+        self.newest = self.memory.insert(row, reward, time, noise, trials)
         self.tells += 1
         self.since_lesson += 1
         late = self.newest < len(self.memory) - 1
@@ -253,7 +262,12 @@ class GPEngine(Engine):
 
     def _drop(self, now: float) -> None:
         if self.rule is None:
-            worth = np.asarray(_worth(self.model, self.known(now), now - self.origin))
+            known, elapsed = self.known(now), now - self.origin
+            # what tells of another time of the day is worth something then
+            rhythm = self.model.beside == gp.ROUND
+            phases = np.arange(PHASES) * self.model.period / PHASES if rhythm else (0.0,)
+            each = [np.asarray(_worth(self.model, known, elapsed + phase)) for phase in phases]
+            worth = np.max(each, axis=0)
             worth = np.where(self.memory.doubted, -np.inf, worth[: len(self.memory)])
         else:
             worth = self.memory.times
@@ -264,7 +278,7 @@ class GPEngine(Engine):
         self.memory.keep(kept)
         self._refactor()
 
-    def lesson(self) -> dict[str, Any] | None:
+    def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
         held = self.memory
         counted = int(np.count_nonzero(self._worths(held.times[-1])))
         due = self.lessons is None or self.since_lesson >= max(1, counted // LESSONS)
@@ -272,15 +286,19 @@ class GPEngine(Engine):
             return None
         standard, pace = self.standard, self.pace
         if due:
-            standard, pace = Standard.of(held.rewards[-NEWEST:]), pace_of(held.times[-NEWEST:])
+            standard, pace = self._newest_standard(), pace_of(held.times[-NEWEST:])
         doubted = self._doubtful(standard)
         if not due and np.array_equal(doubted, held.doubted):
             return None
-        values = self._learn(standard, pace, doubted) if due else self.lessons
+        values = self._learn(standard, pace, doubted, dates) if due else self.lessons
         assert values is not None  # the first reward is a lesson
         since = 0 if due else self.since_lesson
         which = np.stack([held.times, held.rewards], axis=1)[doubted]
         return {**values, "since": since, "doubted": which.tolist()}
+
+    def _newest_standard(self) -> Standard:
+        """What the newest rewards are measured by."""
+        return Standard.of(self.memory.rewards[-NEWEST:])
 
     def _is_wild(self, standard: Standard) -> Any:
         """Which of the rewards held are so far off that they may be doubted."""
@@ -298,16 +316,23 @@ class GPEngine(Engine):
         found = doubtful(self.model, among, rewards, np.pad(wild, (0, held.size - len(held))))
         return np.asarray(found)[: len(held)]
 
-    def _learn(self, standard: Standard, pace: float, doubted: Any) -> dict[str, Any]:
+    def _learn(self, standard: Standard, pace: float, doubted: Any, dates: bool) -> dict[str, Any]:
         """The most probable numbers, from the newest observations that are believed."""
         worth = np.where(doubted, 0.0, self._weights(self.memory.times[-1]))
         seen = self._seen(np.flatnonzero(worth)[-NEWEST:], worth, standard)
-        found = {}
-        for motion, known in self.models.items():
+        found, names = {}, self.motions
+        if self.policy.forgetting == "auto" and self.policy.learn:
+            periods = (*self.policy.periods, *(CALENDAR if dates else ()))
+            names = (*names, *further_motions(self.memory.times[-NEWEST:], pace, periods))
+        for motion in names:
+            known = self.models.get(motion)
+            if known is None:
+                known = self._default_model(motion)
             model, density = known._replace(timescale=known.timescale / self.pace * pace), 0.0
             if self.policy.learn:
                 start = model if self.lessons is None else known
-                model, density = most_probable(start, *seen, pace)
+                rates = self._rates(standard)
+                model, density = most_probable(start, *seen, pace, rates)
             found[motion] = {
                 "level": float(model.level),
                 "lengthscale": [float(one) for one in model.lengthscale],
@@ -316,6 +341,8 @@ class GPEngine(Engine):
                 "timescale": float(model.timescale),
                 "log_density": density,
             }
+            if model.beside != gp.ALONE:
+                found[motion]["share"] = float(model.share)
         return {
             "motions": found,
             "pace": pace,
@@ -323,17 +350,20 @@ class GPEngine(Engine):
             "scale": standard.scale,
         }
 
+    def _rates(self, standard: Standard) -> Rates | None:
+        return None
+
     def learned(self, values: dict[str, Any]) -> None:
         self._understand(values)
         self.since_lesson = values.get("since", 0)
         self.memory.doubt(values.get("doubted", []))
 
     def expected(
-        self, parameters: ParameterValues, time: float, noise: float | None
+        self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
     ) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
             return None  # of so few rewards not even the scale is known
-        mean, deviation = self._posterior(self.coding.row(parameters)[None], time)
+        mean, deviation = self._posterior(self.coding.row_in(parameters)[None], time)
         own = self.model.noise_variance
         if noise is not None:
             own = np.clip(noise / self.standard.scale, QUIETEST, 1 / QUIETEST) ** 2
@@ -341,17 +371,35 @@ class GPEngine(Engine):
         mean, whole = self.standard.back(mean, whole)
         return float(mean[0]), float(whole[0])
 
-    def peak(self, time: float) -> Peak:
+    def peak(self, time: float, context: ParameterValues) -> Peak:
         if len(self.memory) == 0:
             raise DriftpeakError("nothing has been told of which anything could be expected")
-        row = self._search(0, time, [], explore=0.0)
-        mean, deviation = self.standard.back(*self._posterior(row[None], time))
+        row = self._search(0, time, [], context, explore=0.0)
+        whole = np.append(row, self.coding.context_row(context))
+        mean, deviation = self._back(*self._posterior(whole[None], time))
         return Peak(self.coding.parameters(row), float(mean[0]), float(deviation[0]))
 
     def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
-        rows = np.array([self.coding.row(one) for one in settings])
-        rows = rows.reshape(-1, self.coding.dimension)
-        return self.standard.back(*self._posterior(rows, time))
+        return self._back(*self._posterior(self._rows(settings), time))
+
+    def quantiles(
+        self, settings: list[ParameterValues], time: float, deviations: float
+    ) -> tuple[Vector, Vector]:
+        mean, deviation = self._posterior(self._rows(settings), time)
+        low, high = mean - deviations * deviation, mean + deviations * deviation
+        return self._value(low), self._value(high)
+
+    def _rows(self, settings: list[ParameterValues]) -> Vector:
+        rows = np.array([self.coding.row_in(one) for one in settings])
+        return rows.reshape(-1, len(self.coding.all_columns))
+
+    def _back(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
+        """Means and deviations in units of rewards."""
+        return self.standard.back(means, deviations)
+
+    def _value(self, standardised: Vector) -> Vector:
+        """Values of the function in units of rewards."""
+        return self.standard.back(standardised, np.zeros_like(standardised))[0]
 
     def _posterior(self, rows: Vector, time: float) -> tuple[Vector, Vector]:
         """Mean and deviation in standard units, of any number of rows."""
@@ -365,10 +413,10 @@ class GPEngine(Engine):
             deviations.append(np.asarray(found[1])[: len(some)])
         return np.concatenate(means), np.concatenate(deviations)
 
-    def peaks(self, times: Vector) -> tuple[Vector, list[Peak]]:
+    def peaks(self, times: Vector, context: ParameterValues) -> tuple[Vector, list[Peak]]:
         first = self.memory.times[0] if len(self.memory) else np.inf
         known = times[times >= first]
-        return known, [self.peak(float(time)) for time in known]
+        return known, [self.peak(float(time), context) for time in known]
 
     def forgot(self, before: float | None) -> None:
         self.memory.keep(self.memory.times >= (np.inf if before is None else before))
@@ -393,7 +441,7 @@ class GPEngine(Engine):
             "noise": float(scale * np.sqrt(model.noise_variance)),
             "amplitude": float(scale * np.sqrt(model.variance)),
             "lengthscales": dict(
-                zip(self.coding.columns, map(float, model.lengthscale), strict=True)
+                zip(self.coding.all_columns, map(float, model.lengthscale), strict=True)
             ),
             "newest_age": float(ages[-1]),
             "median_age": float(np.median(ages)),
@@ -403,7 +451,7 @@ class GPEngine(Engine):
     def save(self) -> tuple[Arrays, dict[str, Any]]:
         held = self.memory
         arrays = {"rows": held.rows, "rewards": held.rewards, "times": held.times}
-        arrays |= {"doubted": held.doubted, "noise": held.noise}
+        arrays |= {"doubted": held.doubted, "noise": held.noise, "trials": held.trials}
         rest = {
             "lessons": self.lessons,
             "since": self.since_lesson,
@@ -414,7 +462,8 @@ class GPEngine(Engine):
 
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         self.reset()
-        names = ("rows", "rewards", "times", "doubted", "noise")
+        names = ("rows", "rewards", "times", "doubted", "noise", "trials")
+        arrays = {"trials": np.ones(len(arrays["times"]))} | arrays  # from when there were none
         self.memory.load(*(arrays[name] for name in names))
         self.tells, self.since_lesson = int(rest["tells"]), int(rest["since"])
         self._understand(rest["lessons"])
@@ -423,7 +472,7 @@ class GPEngine(Engine):
             raise DriftpeakError(f"{self.base} of {len(self.memory)} observations are the first")
 
 
-_learn = jax.jit(gp.learn)
-_append = jax.jit(gp.append)
-_posterior = jax.jit(gp.posterior)
-_worth = jax.jit(gp.worth)
+_learn = compiled(gp.learn)
+_append = compiled(gp.append)
+_posterior = compiled(gp.posterior)
+_worth = compiled(gp.worth)

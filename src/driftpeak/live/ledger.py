@@ -30,6 +30,14 @@ class Stand(NamedTuple):
     parameters: ParameterValues
 
 
+class Keyed(NamedTuple):
+    """A reward that was told under a key: of which suggestion, where, and how much."""
+
+    id: int | None
+    parameters: ParameterValues
+    reward: float
+
+
 class Ledger:
     """What an optimiser must remember whatever its policy; a function of the events so far.
 
@@ -40,9 +48,12 @@ class Ledger:
         pending: the suggestions that are out and not yet told, oldest first.
         history: the rewards told, in the order of telling; the newest 10,000.
         told_last: where, when and after which suggestion the reward of the latest time was made.
+        keys: rewards by the keys that they were told under, if under one; the newest 10,000.
     """
 
-    def __init__(self, asked: int = 0, place: Place | None = None) -> None:
+    def __init__(
+        self, asked: int = 0, place: Place | None = None, keys: dict[str, Keyed] | None = None
+    ) -> None:
         self.told_last: Stand | None
         self.told_last = None if place is None else Stand(-math.inf, 0, place.parameters)
         self.kind: Kind | None = None
@@ -50,6 +61,7 @@ class Ledger:
         self.asked = asked
         self.pending: dict[int, Outstanding] = {}
         self.history: deque[Observation] = deque(maxlen=HISTORY)
+        self.keys = {} if keys is None else keys
 
     def enter(self, event: Event) -> None:
         """Write an event down. After a reset, a new ledger begins instead.
@@ -71,11 +83,19 @@ class Ledger:
                 place = self.place
                 hold = place is not None and place.parameters == event.parameters
                 self.asked = event.id
-                self.pending[event.id] = Outstanding(event.parameters, event.time, hold)
+                self.pending[event.id] = Outstanding(
+                    event.parameters, event.time, hold, event.context, event.chances
+                )
             case happened.Told():
+                chances: dict[str, float] = {}
                 if event.id is not None:
-                    self._settle(event.id)
-                self.history.append(Observation.of(event))
+                    one = self._settle(event.id)
+                    chances = one.chances if one.parameters == event.parameters else {}
+                self.history.append(Observation.of(event, chances))
+                if event.key is not None:
+                    self.keys[event.key] = Keyed(event.id, event.parameters, event.reward)
+                    if len(self.keys) > HISTORY:
+                        del self.keys[next(iter(self.keys))]
                 told = Stand(event.time, event.id or self.asked, event.parameters)
                 if self.told_last is None or told[:2] >= self.told_last[:2]:
                     self.told_last = told
@@ -87,12 +107,14 @@ class Ledger:
         if isinstance(event, happened.Asked | happened.Told):
             self.latest = max(event.time, -np.inf if self.latest is None else self.latest)
 
-    def _settle(self, number: int) -> None:
-        if self.pending.pop(number, None) is None:
+    def _settle(self, number: int) -> Outstanding:
+        found = self.pending.pop(number, None)
+        if found is None:
             raise DriftpeakError(
                 f"an event answers suggestion {number}, which is not out: events must be applied "
                 "once each, in order, to an optimiser that has seen the earlier ones"
             )
+        return found
 
     @property
     def place(self) -> Place | None:
@@ -134,9 +156,19 @@ class Ledger:
             )
         return self.pending[number]
 
-    def oldest(self, parameters: ParameterValues) -> int | None:
-        """The number of the oldest suggestion of this setting that is out."""
-        same = (n for n, one in self.pending.items() if one.parameters == parameters)
+    def anew(self) -> "Ledger":
+        """The books after a reset: the numbers of suggestions, the place and the keys go on."""
+        return Ledger(self.asked, self.place, self.keys.copy())
+
+    def oldest(
+        self, parameters: ParameterValues, context: ParameterValues | None = None
+    ) -> int | None:
+        """The number of the oldest suggestion of this setting that is out, in this context."""
+        same = (
+            number
+            for number, one in self.pending.items()
+            if one.parameters == parameters and context in (None, one.context)
+        )
         return next(same, None)
 
     def time_of_ask(self, time: Time | None) -> tuple[float, Kind]:
@@ -178,6 +210,7 @@ class Ledger:
         """The same books; what is written into one does not stand in the other."""
         copied = copy(self)
         copied.pending, copied.history = self.pending.copy(), self.history.copy()
+        copied.keys = self.keys.copy()
         return copied
 
     def save(self) -> dict[str, Any]:
@@ -189,6 +222,7 @@ class Ledger:
             "pending": {number: list(one) for number, one in self.pending.items()},
             "history": [one.to_list() for one in self.history],
             "told_last": self.told_last,
+            "keys": self.keys,
         }
 
     @classmethod
@@ -202,12 +236,14 @@ class Ledger:
         self.kind, self.latest = written["kind"], written["latest"]
         if self.latest is not None:
             check_number(self.latest, self.kind)
-        for number, (parameters, time, hold) in written["pending"].items():
+        for number, (parameters, time, hold, *rest) in written["pending"].items():
             # as events they are checked
-            asked = happened.Asked(int(number), time, self.kind or "steps", parameters)
+            asked = happened.Asked(int(number), time, self.kind or "steps", parameters, *rest)
             if not (last := max(self.pending, default=0)) < asked.id <= self.asked:
                 raise DriftpeakError(f"suggestion {asked.id} is out after {last}")
-            self.pending[asked.id] = Outstanding(asked.parameters, asked.time, hold is True)
+            self.pending[asked.id] = Outstanding(
+                asked.parameters, asked.time, hold is True, asked.context, asked.chances
+            )
         if not (whole(self.asked) and self.asked >= 0 and len(self.pending) <= PENDING):
             raise DriftpeakError(f"{len(self.pending)} suggestions of {self.asked} are out")
         self.history.extend(map(Observation.from_list, written["history"]))
@@ -218,4 +254,7 @@ class Ledger:
             if not (whole(after) and 0 <= after <= self.asked):
                 raise DriftpeakError(f"a reward was told after suggestion {shown(after)}")
             self.told_last = Stand(time, after, parameters)
+        for key, (number, parameters, reward) in written.get("keys", {}).items():
+            told = happened.Told(number, 0.0, "steps", parameters, reward, key=key)  # checks them
+            self.keys[key] = Keyed(told.id, told.parameters, told.reward)
         return self

@@ -13,10 +13,20 @@ logarithm (median; deviation of the natural logarithm), for standardised rewards
 and the level, the mean where and when nothing is known, normal around 0 with deviation 1. It is
 learned because most samples are taken near the peak: their median is not what to expect elsewhere.
 
-The kind of motion is a priori Markov drift with probability 0.95, momentum with 0.05: with equal
-odds momentum was believed too readily in simulations. Given the rewards, the odds are multiplied by
-the ratio of the posterior densities at the most probable numbers of each kind, which are as many
-and have the same priors.
+The share of a second part, slower or coming round, has a normal prior in its log-odds, of median
+1/2 and deviation 1.5.
+
+Where rewards are 0 and 1, or counts, all of this is said of the latent function, log-odds or
+logarithm of the rate, counted from that of all rewards together; its variance has the deviation 1
+(no scale of the rewards is divided out), there is no noise to learn, and the marginal likelihood is
+Laplace's approximation (`driftpeak.live.laplace`).
+
+The kind of motion is a priori Markov drift with probability 0.9, momentum with 0.05, two speeds
+with 0.03, each period with 0.01: with equal odds momentum was believed too readily in simulations.
+Given the rewards, the odds are multiplied by the ratio of the posterior densities at the most
+probable numbers of each kind, which have the same priors; for the share, one number more, the
+density is divided by the root of the number of rewards (Schwarz 1978). Two parts are considered
+from 24 rewards on, a period once it has been seen twice, with six paces or more in each.
 
 A *pace* is the usual time from one observation to the next. The timescale cannot fall below ten of
 them: observations ten paces old always keep a correlation of 0.37 (with momentum 0.30) with the
@@ -36,7 +46,18 @@ from jaxtyping import Array
 
 from driftpeak._types import AnyArray, Scalar, Vector
 from driftpeak.errors import DriftpeakError, at_least_integer, shown, stored_number
-from driftpeak.live.gp import Model, Places, factor, whitened
+from driftpeak.live.gp import (
+    ALONE,
+    MARKOV,
+    Model,
+    Places,
+    covariance_between,
+    factor,
+    whitened,
+)
+from driftpeak.live.laplace import evidence
+from driftpeak.live.rates import Rates
+from driftpeak.numerics.compiled import compiled
 
 EVALUATIONS = 12
 STARTS = (12.0, 40.0, 150.0, 600.0)  # timescales, in paces, to start from
@@ -54,15 +75,31 @@ class Range:
 
 
 VARIANCE = Range(1.0, 0.5, 0.05, 20.0)
+RATES_VARIANCE = Range(2.0, 0.7, 0.05, 20.0)
 NOISE = Range(0.01, 1.5, 1e-4, 2.0)
 TIMESCALE = Range(100.0, 1.5, 10.0, 1e5)
 LEVEL = 10.0  # the largest, in standard units
+SHARE = 1.5  # deviation of its log-odds
+EVENEST = 4.0  # the farthest log-odds from 0
 
 
-def ranges(dimension: int) -> list[Range]:
+class Kind(NamedTuple):
+    """A way of moving, but for its numbers; as of `driftpeak.live.gp.Model`."""
+
+    motion: Scalar = MARKOV
+    beside: Scalar = ALONE
+    period: Scalar = 1.0
+
+
+def kind_of(model: Model) -> Kind:
+    """That of a model."""
+    return Kind(model.motion, model.beside, model.period)
+
+
+def ranges(dimension: int, variance: Range = VARIANCE) -> list[Range]:
     """The priors of the d lengthscales, variance, noise variance and timescale."""
     lengthscale = Range(0.3 * dimension**0.5, 0.7, 0.02, 20.0)
-    return [lengthscale] * dimension + [VARIANCE, NOISE, TIMESCALE]
+    return [lengthscale] * dimension + [variance, NOISE, TIMESCALE]
 
 
 def pace_of(times: Vector) -> float:
@@ -78,24 +115,37 @@ def pace_of(times: Vector) -> float:
     return pace or float(times[-1] - times[0]) / (len(times) - 1) or 1.0
 
 
-def default_model(dimension: int, categorical: np.ndarray, pace: float, motion: int) -> Model:
+def default_model(categorical: np.ndarray, pace: float, kind: Kind) -> Model:
     """The medians of the priors."""
-    medians = np.array([one.median for one in ranges(dimension)])
-    return unpack(np.append(np.log(medians), 0.0), categorical, pace, motion)
+    medians = np.array([one.median for one in ranges(len(categorical))])
+    return unpack(np.append(np.log(medians), [0.0, 0.0]), categorical, pace, kind)
 
 
-def unpack(vector: AnyArray, categorical: AnyArray, pace: Scalar, motion: Scalar) -> Model:
-    """The model of a vector: logarithms, and last the level."""
-    numbers = (jnp if isinstance(vector, jax.Array) else np).exp(vector[:-1])
-    *_, variance, noise, timescale = numbers
-    return Model(vector[-1], numbers[:-3], variance, noise, timescale * pace, categorical, motion)
+def unpack(vector: AnyArray, categorical: AnyArray, pace: Scalar, kind: Kind) -> Model:
+    """The model of a vector: logarithms, log-odds of the share, and last the level."""
+    library = jnp if isinstance(vector, jax.Array) else np
+    *lengthscales, variance, noise, timescale = library.exp(vector[:-2])
+    share = library.where(kind.beside == ALONE, 0.0, 1 / (1 + library.exp(-vector[-2])))
+    return Model(
+        vector[-1],
+        library.stack(lengthscales),
+        variance,
+        noise,
+        timescale * pace,
+        categorical,
+        kind.motion,
+        kind.beside,
+        share,
+        kind.period,
+    )
 
 
 def pack(model: Model, pace: float) -> Vector:
     """The vector of a model."""
     rest = [model.variance, model.noise_variance, model.timescale / pace]
     logarithms = np.log(np.concatenate([np.asarray(model.lengthscale, float), rest]))
-    return np.append(logarithms, model.level)
+    odds = 0.0 if model.beside == ALONE else np.log(model.share) - np.log1p(-model.share)
+    return np.append(logarithms, [odds, model.level])
 
 
 class Problem(NamedTuple):
@@ -105,16 +155,20 @@ class Problem(NamedTuple):
     rewards: AnyArray  # (c,)
     categorical: AnyArray  # (d,)
     pace: Scalar
-    motion: Scalar
+    kind: Kind
+    rates: Rates | None = None  # where rewards are 0 and 1, or counts
 
     def model(self, vector: AnyArray) -> Model:
         """The model of a vector."""
-        return unpack(vector, self.categorical, self.pace, self.motion)
+        return unpack(vector, self.categorical, self.pace, self.kind)
 
 
 def cost(vector: AnyArray, problem: Problem) -> Array:
     """Minus the log posterior density, up to a constant."""
     model = problem.model(vector)
+    if problem.rates is not None:
+        seen = problem.places, problem.rewards, problem.rates
+        return evidence(model, *seen)[0] + _prior(vector, RATES_VARIANCE)
     root, lower, half_logarithm = factor(model, problem.places)
     residuals = root * (problem.rewards - model.level)
     white = jax.scipy.linalg.solve_triangular(lower, residuals, lower=True)
@@ -127,14 +181,18 @@ def cost_and_slope(vector: AnyArray, problem: Problem) -> tuple[Array, Array]:
     With \(C = I + K/\lambda\), residuals r and \(\beta = C^{-1} r\), that of
     \(\frac12 r^\top C^{-1} r + \frac12 \log|C|\) is that of
     \(\frac12 \mathrm{tr}((C^{-1} - \beta\beta^\top)\, C) + \beta^\top r\) with the first factors
-    held fixed: less work than differentiating the factorisation.
+    held fixed: less work than differentiating the factorisation. For 0/1 rewards and counts that of
+    Laplace's evidence, likewise (`driftpeak.live.laplace.evidence`).
     """
+    if problem.rates is not None:
+        value, inverse, slopes = _rates_value(vector, problem)
+        return value, _rates_slope(vector, problem, inverse, slopes)
     value, fixed, weights = _value(vector, problem)
     return value, _slope(vector, problem, fixed, weights)
 
 
 # Two programs: one for both takes half as long again.
-@jax.jit
+@compiled
 def _value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Array]:
     model = problem.model(vector)
     root, lower, half_logarithm = factor(model, problem.places)
@@ -146,7 +204,7 @@ def _value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Array]:
     return value, fixed, weights
 
 
-@jax.jit
+@compiled
 @jax.grad
 def _slope(vector: AnyArray, problem: Problem, fixed: AnyArray, weights: AnyArray) -> Array:
     model = problem.model(vector)
@@ -159,29 +217,51 @@ def _slope(vector: AnyArray, problem: Problem, fixed: AnyArray, weights: AnyArra
 def _simple_part(vector: AnyArray, model: Model, places: Places) -> Array:
     """Of the cost: the scale of the noise, and the priors."""
     noise = 0.5 * jnp.sum(jnp.where(places.used, jnp.log(places.variances(model)), 0.0))
-    priors = ranges(len(vector) - 4)
-    centre = jnp.append(jnp.log(jnp.array([one.median for one in priors])), 0.0)
-    width = jnp.append(jnp.array([one.deviation for one in priors]), 1.0)
-    return noise + 0.5 * jnp.sum(((vector - centre) / width) ** 2)
+    return noise + _prior(vector, VARIANCE)
 
 
-_cost = jax.jit(cost)
+def _prior(vector: AnyArray, variance: Range) -> Array:
+    """Minus the logarithm of the density of the priors, that of the variance being given."""
+    priors = ranges(len(vector) - 5, variance)
+    centre = jnp.append(jnp.log(jnp.array([one.median for one in priors])), jnp.zeros(2))
+    width = jnp.append(jnp.array([one.deviation for one in priors]), jnp.array([SHARE, 1.0]))
+    return 0.5 * jnp.sum(((vector - centre) / width) ** 2)
+
+
+@compiled
+def _rates_value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Array]:
+    assert problem.rates is not None
+    seen = problem.places, problem.rewards, problem.rates
+    value, inverse, slopes = evidence(problem.model(vector), *seen)
+    return value + _prior(vector, RATES_VARIANCE), inverse, slopes
+
+
+@compiled
+@jax.grad
+def _rates_slope(vector: AnyArray, problem: Problem, inverse: AnyArray, slopes: AnyArray) -> Array:
+    model = problem.model(vector)
+    covariance = covariance_between(model, problem.places, problem.places)
+    fit = 0.5 * (inverse * covariance).sum() - model.level * slopes.sum()
+    return fit + _prior(vector, RATES_VARIANCE)
+
+
+_cost = compiled(cost)
 
 
 def most_probable(
-    start: Model, places: Places, rewards: Vector, pace: float
+    start: Model, places: Places, rewards: Vector, pace: float, rates: Rates | None = None
 ) -> tuple[Model, float]:
     """The most probable model near `start`, or near one of other timescales that is better.
 
     Of the same kind of motion; with its log posterior density, up to a constant that is the same
-    for all kinds. At most 12 evaluations of the likelihood and its gradient: the next call goes on
-    from here.
+    for all kinds, less what a share costs. At most 12 evaluations of the likelihood and its
+    gradient: the next call goes on from here.
     """
     from scipy.optimize import minimize  # here: an ask learns nothing, and need not wait for it
 
-    problem = Problem(places, rewards, start.categorical, pace, start.motion)
+    problem = Problem(places, rewards, start.categorical, pace, kind_of(start), rates)
     bounds = [(np.log(one.low), np.log(one.high)) for one in ranges(len(start.lengthscale))]
-    bounds.append((-LEVEL, LEVEL))
+    bounds += [(-EVENEST, EVENEST), (-LEVEL, LEVEL)]
     low, high = np.array(bounds).T
     here = np.clip(pack(start, pace), low, high)
     starts = [here, *(_with_timescale(here, timescale) for timescale in STARTS)]
@@ -195,12 +275,14 @@ def most_probable(
         options={"maxfun": EVALUATIONS, "maxiter": EVALUATIONS},
     )
     model = problem.model(np.asarray(found.x))
-    return model, -float(found.fun)
+    used = max(int(np.count_nonzero(places.used)), 1)
+    numbers = 0.0 if start.beside == ALONE else 1.0
+    return model, -float(found.fun) - numbers * 0.5 * float(np.log(used))
 
 
 def _with_timescale(vector: Vector, timescale: float) -> Vector:
     changed = vector.copy()
-    changed[-2] = np.log(timescale)
+    changed[-3] = np.log(timescale)
     return changed
 
 
@@ -212,20 +294,27 @@ def _evaluate(problem: Problem, vector: Vector) -> tuple[float, Vector]:
 def check_lesson(values: dict[str, Any], motions: Sequence[str], dimension: int) -> None:
     """Refuse what no lesson can have been.
 
+    Arguments:
+        motions: that it must know.
+
     Raises:
         DriftpeakError: a number that is missing, of another kind, or cannot be one of a process.
     """
     try:
         scales = [values["scale"], values["pace"]]
         levels = [values["centre"]]
-        for motion in motions:
-            found = values["motions"][motion]
+        if not set(motions) <= set(values["motions"]):
+            raise DriftpeakError(f"a lesson knows {', '.join(motions)}")
+        for found in values["motions"].values():
             scales += [found["variance"], found["noise_variance"], found["timescale"]]
             scales += found["lengthscale"]
             levels.append(found["level"])
             if len(found["lengthscale"]) != dimension:
                 raise DriftpeakError(f"{dimension} columns have as many lengthscales")
             float(found["log_density"])
+            share = stored_number("a share", found.get("share", 0.0))
+            if not 0 <= share < 1:
+                raise DriftpeakError("a share is below 1")
         for one in scales + levels:
             stored_number("a number learned", one)
         if min(scales) <= 0:

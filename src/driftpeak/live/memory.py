@@ -44,7 +44,8 @@ def size_for(count: int, *others: int) -> int:
 class Memory:
     """Rows, rewards and times of up to `capacity` observations, and which are not believed.
 
-    And the standard deviations of their noise, in units of the rewards; 0 where it is not known.
+    And the standard deviations of their noise, in units of the rewards, 0 where it is not known;
+    and of how many measurements each is the mean.
     """
 
     def __init__(self, capacity: int, dimension: int) -> None:
@@ -54,6 +55,7 @@ class Memory:
         self.times = np.zeros(0)
         self.doubted = np.zeros(0, bool)
         self.noise = np.zeros(0)
+        self.trials = np.zeros(0)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -63,16 +65,18 @@ class Memory:
         """How many places to compute with."""
         return size_for(len(self), self.capacity)
 
-    def load(self, rows: Any, rewards: Any, times: Any, doubted: Any, noise: Any) -> None:
+    def load(
+        self, rows: Any, rewards: Any, times: Any, doubted: Any, noise: Any, trials: Any
+    ) -> None:
         """Hold these instead.
 
         Raises:
             DriftpeakError: arrays that cannot be those of a memory.
         """
         count = len(times)
-        shapes = ((count, self.rows.shape[1]), *[(count,)] * 4)
-        found = (rows, rewards, times, doubted, noise)
-        kinds = "fffbf"
+        shapes = ((count, self.rows.shape[1]), *[(count,)] * 5)
+        found = (rows, rewards, times, doubted, noise, trials)
+        kinds = "fffbff"
         if (
             count > self.capacity
             or any(one.shape != shape for one, shape in zip(found, shapes, strict=True))
@@ -81,12 +85,15 @@ class Memory:
             or (np.abs(rows - 0.5) > 0.5 + 1e-9).any()
             or (np.diff(times) < 0).any()
             or (noise < 0).any()
+            or (trials < 1).any()
         ):
             raise DriftpeakError("these arrays are no observations")
         self.rows, self.rewards, self.times = rows, rewards, times
-        self.doubted, self.noise = doubted, noise
+        self.doubted, self.noise, self.trials = doubted, noise, trials
 
-    def insert(self, row: Vector, reward: float, time: float, noise: float | None) -> int:
+    def insert(
+        self, row: Vector, reward: float, time: float, noise: float | None, trials: int | None
+    ) -> int:
         """One more observation, believed, after those of the same time; its place."""
         place = int(np.searchsorted(self.times, time, side="right"))
         self.rows = np.insert(self.rows, place, row, axis=0)
@@ -94,6 +101,7 @@ class Memory:
         self.times = np.insert(self.times, place, time)
         self.doubted = np.insert(self.doubted, place, False)
         self.noise = np.insert(self.noise, place, noise or 0.0)
+        self.trials = np.insert(self.trials, place, trials or 1.0)
         return place
 
     def doubt(self, which: list[list[float]]) -> None:
@@ -109,4 +117,4 @@ class Memory:
         """Drop all but some observations."""
         self.rows, self.rewards = self.rows[which], self.rewards[which]
         self.times, self.doubted = self.times[which], self.doubted[which]
-        self.noise = self.noise[which]
+        self.noise, self.trials = self.noise[which], self.trials[which]

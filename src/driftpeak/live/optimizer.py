@@ -18,33 +18,35 @@ from driftpeak.errors import (
 from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, show_time
 from driftpeak.live.coding import FiniteCoding, Space, make_coding
+from driftpeak.live.constraints import Constraints, Rules, constraints_from_data
 from driftpeak.live.description import space_from_data, space_to_data
-from driftpeak.live.diagnostics import Calibration, Diagnostics, calibration, diagnostics
-from driftpeak.live.engine import Engine, Peak
-from driftpeak.live.event_sourced import EventSourced, computing
+from driftpeak.live.drifting_gp import DriftingGP
+from driftpeak.live.engine import Engine
+from driftpeak.live.event_sourced import computing
 from driftpeak.live.events import Event
-from driftpeak.live.frame import history_frame
-from driftpeak.live.gp_engine import DriftingGP, GPEngine
+from driftpeak.live.gp_engine import GPEngine
+from driftpeak.live.inspection import Inspectable, Said, listed
+from driftpeak.live.ledger import Keyed
 from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.policy_data import policy_from_data, policy_to_data
-from driftpeak.live.sharing import Shared, changing, looking
+from driftpeak.live.rate_engine import RateEngine
+from driftpeak.live.sharing import changing, looking
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.storage.study import Progress, missing
-from driftpeak.live.suggestion import EstimatedPeak, Observation, Suggestion
+from driftpeak.live.suggestion import Suggestion
 from driftpeak.live.travel import Shares, Travel
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from driftpeak.policies import Policy
 
-OPTIONS = ("start", "max_travel", "moving_cost")
+OPTIONS = ("start", "max_travel", "moving_cost", "constraints", "safe_start")
 """Arguments that a stored study need not have; an absent one has its default."""
 LARGEST_SEED = 2**63 - 1  # that JAX takes
+MOST_TRIALS = 10**9
 SURPRISE = 1_000.0  # deviations from what a policy with stated noise expects, worth a warning
 
 
-class Optimizer(Shared, EventSourced):
+class Optimizer(Inspectable):
     """Keeps a system at the moving peak of something that can only be sampled, with noise.
 
     Nothing is read from the computer's clock unless `time="now"` is given. Times may be irregular,
@@ -56,7 +58,8 @@ class Optimizer(Shared, EventSourced):
     threads share one `Optimizer`: each call has it to itself, and the others wait.
 
     Arguments:
-        space: `Box`, `Arms` or `Grid`.
+        space: `Box`, `Arms` or `Grid`; `space.context(load=Float(0, 1))` of one, where the world
+            says something that nobody chooses.
         maximize: whether large rewards are good; there is no default.
         policy: how to choose. By default `DriftingGP()`: a Gaussian process that drifts, whose
             numbers are learned while it runs, and whether it has momentum. On `Arms` and `Grid` any
@@ -71,6 +74,13 @@ class Optimizer(Shared, EventSourced):
         moving_cost: what it costs to move a parameter across its whole range, or to change one
             without an order, in units of the reward, for each or by name. Suggestions stay where
             the system stands, if nothing is worth the way: see `Suggestion.hold`.
+        constraints: what suggestions must keep, by name: a `WeightedSum` of parameters, which is
+            never broken; a function of a setting that returns True or False, neither, in a study
+            without storage; a `Limit` of a quantity that is measured and told with every reward,
+            kept with the probability that it states.
+        safe_start: settings that are known to keep all limits, for a machine that must never leave
+            them: only what is believed to keep them is suggested, first these, and then what lies
+            farther and farther around as it becomes known.
         storage: where the study is kept: see `driftpeak.live.storage.open_store`. A study that is
             there already goes on.
         name: of the study in the storage; by default the only one there, or "study".
@@ -80,7 +90,9 @@ class Optimizer(Shared, EventSourced):
         DriftpeakError: something that is no space or no policy, `maximize` not True or False, or a
             policy that does not fit the space; a storage that is locked, corrupt, or holds a study
             of another space, direction, policy, seed or horizon, start or limits under this name;
-            limits or costs of moving with another policy than a `DriftingGP`.
+            limits or costs of moving, or constraints, with another policy than a `DriftingGP`;
+            constraints that no setting keeps, or that cannot be stored; a safe start without a
+            `Limit`, or one that breaks a known constraint.
 
     Example:
         >>> import driftpeak as dp
@@ -103,6 +115,8 @@ class Optimizer(Shared, EventSourced):
         start: Mapping[str, object] | None = None,
         max_travel: Shares | None = None,
         moving_cost: Shares | None = None,
+        constraints: Constraints | None = None,
+        safe_start: Sequence[Mapping[str, object]] | None = None,
         storage: Storage | None = None,
         name: str | None = None,
         progress: Progress | None = None,
@@ -119,8 +133,10 @@ class Optimizer(Shared, EventSourced):
         self._sign = 1.0 if maximize else -1.0
         self.policy = DriftingGP() if policy is None else policy
         self.horizon = at_least_integer("horizon", horizon, 1)
-        self._engine = self._make_engine(self.policy, self.horizon)
         self.start = None if start is None else self.coding.clean(start)
+        self.rules = Rules(self.coding, constraints)
+        self.safe_start = self._safe(safe_start)
+        self._engine = self._make_engine(self.policy, self.horizon)
         self.travel = Travel(self.coding, max_travel, moving_cost)
         if self.travel.matters and not isinstance(self.policy, DriftingGP):
             raise DriftpeakError(
@@ -129,6 +145,7 @@ class Optimizer(Shared, EventSourced):
             )
         self.begin()
         if storage is not None:
+            self._check_functions()
             self._study = Study(open_store(storage, name), self, self.describe(), progress)
         elif name is not None:
             raise DriftpeakError("a name needs a storage to be kept in")
@@ -165,7 +182,7 @@ class Optimizer(Shared, EventSourced):
             policy=_stored_policy(found) if policy is None else policy,
             seed=found["seed"],
             horizon=found["horizon"],
-            **{name: found[name] for name in OPTIONS if name in found},
+            **_options(found),
             storage=store,
             progress=progress,
         )
@@ -178,7 +195,13 @@ class Optimizer(Shared, EventSourced):
     def describe(self) -> dict[str, object]:
         """The arguments, as data that JSON can hold."""
         travel = self.travel
-        options = (self.start, travel.max_travel, travel.moving_cost)
+        options = (
+            self.start,
+            travel.max_travel,
+            travel.moving_cost,
+            self.rules.to_data(),
+            self.safe_start or None,
+        )
         return {
             "space": space_to_data(self.space),
             "maximize": self.maximize,
@@ -190,14 +213,23 @@ class Optimizer(Shared, EventSourced):
 
     def _make_engine(self, policy: object, horizon: int) -> Engine:
         with computing():
+            if isinstance(policy, DriftingGP) and self.rules.matter:
+                return self._limited_engine(policy)
             if isinstance(policy, DriftingGP):
-                return GPEngine(policy, self.coding, seed=self.seed)
+                if policy.likelihood == "gaussian":
+                    return GPEngine(policy, self.coding, seed=self.seed)
+                return RateEngine(policy, self.coding, seed=self.seed, sign=self._sign)
             from driftpeak.live.policy_engine import PolicyEngine  # with the worlds of `simulate`
             from driftpeak.policies import Policy
 
             if not isinstance(policy, Policy):
                 raise DriftpeakError(
                     f"policy must be a DriftingGP or a policy of driftpeak; got {shown(policy)}"
+                )
+            if self.rules.matter:
+                raise DriftpeakError(
+                    f"{type(policy).__name__} knows no constraints: take a DriftingGP, or leave "
+                    "out of the arms what must not be chosen"
                 )
             if not isinstance(self.coding, FiniteCoding):
                 raise DriftpeakError(
@@ -206,25 +238,74 @@ class Optimizer(Shared, EventSourced):
                 )
             return PolicyEngine(policy, self.coding, seed=self.seed, horizon=horizon)
 
+    def _limited_engine(self, policy: DriftingGP) -> Engine:
+        from driftpeak.live.limited_engine import LimitedEngine, LimitedRateEngine
+
+        start = self.start if self.start is not None else next(iter(self.safe_start), None)
+        if start is not None:
+            self.rules.check("start", start)
+        row = None if start is None else self.coding.row(start)
+        given: dict[str, Any] = {
+            "seed": self.seed,
+            "rules": self.rules,
+            "start": row,
+            "safe": self.safe_start,
+        }
+        if policy.likelihood == "gaussian":
+            return LimitedEngine(policy, self.coding, **given)
+        return LimitedRateEngine(policy, self.coding, sign=self._sign, **given)
+
+    def _safe(self, given: object) -> list[ParameterValues]:
+        """The settings of a safe start, checked."""
+        if given is None:
+            return []
+        found = self._settings("safe_start", given)
+        if not found or not self.rules.limits:
+            raise DriftpeakError(
+                "safe_start is for settings that are known to keep the measured limits, at least "
+                'one: give it with constraints={"temperature": Limit(at_most=75)}'
+            )
+        for setting in found:
+            self.rules.check("safe_start", setting)
+        return found
+
+    def _check_functions(self) -> None:
+        """Refuse to store what is code.
+
+        Raises:
+            DriftpeakError: naming the functions.
+        """
+        if self.rules.functions:
+            names = ", ".join(map(shown, self.rules.functions))
+            raise DriftpeakError(
+                f"a study is data, and constraint {names} is a function: write it as a "
+                "WeightedSum, or leave storage out"
+            )
+
     # asking and telling
 
     @overload
-    def ask(self, time: Time | None = None, count: None = None) -> Suggestion: ...
+    def ask(
+        self, time: Time | None = None, count: None = None, *, context: Said = None
+    ) -> Suggestion: ...
 
     @overload
-    def ask(self, time: Time | None = None, *, count: int) -> list[Suggestion]: ...
+    def ask(
+        self, time: Time | None = None, *, count: int, context: Said = None
+    ) -> list[Suggestion]: ...
 
     @overload
-    def ask(self, time: Time | None, count: int) -> list[Suggestion]: ...
+    def ask(self, time: Time | None, count: int, *, context: Said = None) -> list[Suggestion]: ...
 
     def ask(
-        self, time: Time | None = None, count: int | None = None
+        self, time: Time | None = None, count: int | None = None, *, context: Said = None
     ) -> Suggestion | list[Suggestion]:
         """Where to sample next.
 
         Arguments:
             time: when it will be sampled. Without one, steps are counted: 1, 2, ...
             count: how many, for several workers at once.
+            context: what the world says then, for a space with a context; kept with the suggestion.
 
         Returns:
             A `Suggestion`; a list of them if `count` is given. Suggestions that are out and not yet
@@ -232,71 +313,92 @@ class Optimizer(Shared, EventSourced):
 
         Raises:
             DriftpeakError: a time that cannot be compared with earlier ones, more than 1,000
-                suggestions out.
+                suggestions out; a context that is missing, misspelt or out of range; nothing
+                within reach of where the system stands that keeps the known constraints.
         """
-        found = self._ask(time, 1 if count is None else at_least_integer("count", count, 1))
+        number = 1 if count is None else at_least_integer("count", count, 1)
+        found = self._ask(time, number, self.coding.clean_context(context))
         return found[0] if count is None else found
 
     @changing
-    def _ask(self, time: Time | None, count: int) -> list[Suggestion]:
+    def _ask(self, time: Time | None, count: int, context: ParameterValues) -> list[Suggestion]:
         self._ledger.check_room(count)
         when, kind = self._ledger.time_of_ask(time)
-        return [self._suggest(when, kind) for _ in range(count)]
+        return [self._suggest(when, kind, context) for _ in range(count)]
 
-    def _suggest(self, when: float, kind: Kind) -> Suggestion:
+    def _suggest(self, when: float, kind: Kind, context: ParameterValues) -> Suggestion:
         number = self._ledger.asked + 1
         place, pending = self._ledger.place, list(self._ledger.pending.values())
-        if place is None and self.start is not None:
-            parameters = self.start
-        else:
-            with computing():
+        with computing():
+            if place is None and self.start is not None:
+                parameters = self.start
+            else:
                 reach = self.travel.reach(place, when)
-                parameters = self._engine.propose(number, when, pending, reach)
-        self._commit(happened.Asked(number, when, kind, parameters))
+                parameters = self._engine.propose(number, when, pending, reach, context)
+            found = self._engine.chances([parameters | context], when)
+        chances = {name: float(one[0]) for name, one in found.items()}
+        self._commit(happened.Asked(number, when, kind, parameters, context, chances))
         return self._suggestion(number)
-
-    def _suggestion(self, number: int) -> Suggestion:
-        """One that is out."""
-        one = self._ledger.pending[number]
-        time = self._ledger.show(one.time)
-        return Suggestion(number, time, one.parameters, self.coding, hold=one.hold)
 
     @changing
     def tell(
         self,
         suggestion: "Suggestion | int | Mapping[str, object]",
-        reward: float,
+        reward: float | np.bool_,
         time: Time | None = None,
         *,
         actual: Mapping[str, object] | None = None,
         noise: float | None = None,
+        context: Said = None,
+        constraints: Mapping[str, float | None] | None = None,
+        trials: int | None = None,
+        key: str | None = None,
     ) -> None:
         """What a setting brought.
 
         Arguments:
             suggestion: as `ask` gave it, its id, or any setting of the parameters, asked for or
                 not. A setting that was suggested answers the oldest such suggestion.
-            reward: a finite number; for a policy other than a `DriftingGP` within 1e100 of 0.
+            reward: a finite number; for a policy other than a `DriftingGP` within 1e100 of 0; for
+                one with another likelihood 0 or 1 (or a truth value), or a count.
             time: when it was brought; default the time of the suggestion.
             actual: what was set instead of the suggestion, if it was not followed: the reward
                 counts there, the suggestion is answered, and the system stands there.
             noise: the standard deviation of this reward's noise, if it is known: that of one
                 measurement, or of the mean of several. By default it is learned.
+            context: what the world said; default what it said when the suggestion was asked for.
+            constraints: what was measured of every quantity with a `Limit`, by name; None for one
+                that was not measured.
+            trials: of how many rewards of 0 and 1, or counts, `reward` is the mean, all of them
+                made with this setting at this time; by default of one. For a `DriftingGP` with such
+                a likelihood. They cost no more time and memory than one.
+            key: your own name for this reward, 1 to 200 printable ASCII characters. It is stored
+                with the reward: telling it again under its key, after a crash say, changes nothing.
+                The newest 10,000 are known, also after a `reset`.
 
         Raises:
-            DriftpeakError: parameters outside the space or misspelt, a reward that is not finite,
-                an id that is unknown or already told, a time that cannot be compared. Nothing has
-                changed then.
+            DriftpeakError: parameters, a context or constraints outside the space, missing or
+                misspelt, a reward that is not finite or not of the likelihood's kind, an id that is
+                unknown or already told, a time that cannot be compared; a key under which another
+                reward was told. Nothing has changed then.
 
         Warns:
             DriftpeakWarning: a reward so late that a policy's belief can no longer take it in; it
                 is in the history only. A reward more than 1,000 deviations from what a policy with
                 stated noise expects, which then believes it.
         """
-        reward = finite("reward", reward)
+        truth = self._engine.kind is not None and isinstance(reward, bool | np.bool_)
+        reward = float(reward) if truth else finite("reward", reward)
         noise = None if noise is None else positive("noise", noise)
-        self._engine.check(reward)
-        number, parameters = self._find(suggestion)
+        if trials is not None and at_least_integer("trials", trials, 1) > MOST_TRIALS:
+            raise DriftpeakError(f"trials must be at most 10**9; got {shown(trials)}")
+        self._engine.check(reward, noise, trials)
+        measured = self.rules.measured(constraints)
+        happened.check_key("key", key)
+        if key in self._ledger.keys:
+            self._check_repeated(self._ledger.keys[key], suggestion, actual, reward, key)
+            return
+        number, parameters, said = self._find(suggestion, context)
         if actual is not None:
             if not isinstance(suggestion, Suggestion) and not whole(suggestion):
                 raise DriftpeakError(
@@ -313,12 +415,33 @@ class Optimizer(Shared, EventSourced):
                 stacklevel=3,  # above the decorator
             )
         with computing():
-            expected = self._engine.expected(parameters, when, noise)
+            expected = self._engine.expected(parameters | said, when, noise, trials)
         if expected is not None:
             expected = (self._sign * expected[0], expected[1])
             self._warn_of_surprise(reward, *expected)
-        self._commit(happened.Told(number, when, kind, parameters, reward, expected, noise))
+        trials = None if trials is None else int(trials)
+        self._commit(
+            happened.Told(
+                number, when, kind, parameters, reward, expected, noise, said, measured, trials, key
+            )
+        )
         self._learn()
+
+    def _check_repeated(
+        self, told: Keyed, suggestion: object, actual: object, reward: float, key: str
+    ) -> None:
+        """Refuse another reward under a key that was told."""
+        number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
+        same = (
+            told.id == number if whole(number) else told.parameters == self.coding.clean(suggestion)
+        )
+        if actual is not None:
+            same = same and told.parameters == self.coding.clean(actual)
+        if not same or reward != told.reward:
+            raise DriftpeakError(
+                f"key {key!r} was told with another setting or reward, {told.reward:g}: a key "
+                "names one reward; take a new one"
+            )
 
     def _begin_change(self) -> None:
         self._lesson = None
@@ -327,7 +450,8 @@ class Optimizer(Shared, EventSourced):
         """Learn hyperparameters if it is time to; once, however often this call is repeated."""
         if self._lesson is None or self._lesson[0] != self._lessons:
             with computing():
-                self._lesson = self._lessons, self._engine.lesson()
+                dates = self._ledger.kind in ("dates", "zoned dates")
+                self._lesson = self._lessons, self._engine.lesson(dates=dates)
         if self._lesson[1] is not None:
             self._commit(happened.Learned(self._lesson[1]))
 
@@ -348,17 +472,22 @@ class Optimizer(Shared, EventSourced):
                 stacklevel=4,  # above tell and its decorator
             )
 
-    def _find(self, suggestion: object) -> tuple[int | None, ParameterValues]:
-        """The number of a pending suggestion and its parameters; or None and a setting."""
+    def _find(
+        self, suggestion: object, context: Said
+    ) -> tuple[int | None, ParameterValues, ParameterValues]:
+        """The number of a pending suggestion, or None; the setting, and what the world said."""
+        said = None if context is None else self.coding.clean_context(context)
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if not whole(number):
             parameters = self.coding.clean(suggestion)
-            return self._ledger.oldest(parameters), parameters
+            number = self._ledger.oldest(parameters, said)
+            if number is None:
+                return None, parameters, self.coding.clean_context(context)
         number = int(number)
-        parameters = self._ledger.outstanding(number).parameters
-        if isinstance(suggestion, Suggestion) and dict(suggestion) != parameters:
+        one = self._ledger.outstanding(number)
+        if isinstance(suggestion, Suggestion) and dict(suggestion) != one.parameters:
             raise DriftpeakError(f"suggestion {number} is not of this optimiser")
-        return number, parameters
+        return number, one.parameters, one.context if said is None else said
 
     @changing
     def cancel(self, suggestion: "Suggestion | int") -> None:
@@ -369,7 +498,7 @@ class Optimizer(Shared, EventSourced):
         """
         if not isinstance(suggestion, Suggestion) and not whole(suggestion):
             raise DriftpeakError(f"cancel a suggestion or an id; got {shown(suggestion)}")
-        number = self._find(suggestion)[0]
+        number = self._find(suggestion, None)[0]
         assert number is not None
         self._commit(happened.Cancelled(number))
 
@@ -387,95 +516,6 @@ class Optimizer(Shared, EventSourced):
     def reset(self) -> None:
         """Start again from nothing; only the numbers of suggestions go on."""
         self._commit(happened.Reset())
-
-    # looking
-
-    @looking
-    def best(self, time: Time | None = None) -> EstimatedPeak:
-        """The estimated peak at `time`: by default at the latest time seen; it may be to come.
-
-        Raises:
-            DriftpeakError: nothing told yet of which anything could be expected.
-        """
-        when = self._ledger.time_to_look(time)
-        with computing():
-            peak = self._engine.peak(when)
-        return self._estimate(peak, when)
-
-    @looking
-    def belief(
-        self, points: Sequence[Mapping[str, object]] | None = None, time: Time | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """What is believed of the system at `time`: by default the latest time seen.
-
-        Arguments:
-            points: settings of the parameters; by default all points of an `Arms` or a `Grid`.
-
-        Returns:
-            Mean and standard deviation of the noiseless reward, one for each point.
-        """
-        if points is None:
-            if not isinstance(self.coding, FiniteCoding):
-                raise DriftpeakError("give the points of the box to look at")
-            settings = [self.coding.at(number) for number in range(len(self.coding))]
-        else:
-            settings = self._settings("points", points)
-        when = self._ledger.time_to_look(time)
-        with computing():
-            mean, deviation = self._engine.belief(settings, when)
-        return self._sign * mean, deviation
-
-    @looking
-    def history(self) -> list[Observation]:
-        """The rewards told, in the order of telling; the newest 10,000."""
-        return list(self._ledger.history)
-
-    @looking
-    def to_dataframe(self) -> "pd.DataFrame":
-        """The history as a tidy table of pandas, and what is pending below it.
-
-        A row for each of the newest 10,000 rewards told, in the order of telling, then one for each
-        suggestion that is out and not yet told.
-
-        Returns:
-            With the columns `suggestion` (its number; missing if nobody had asked), `status` (told
-            or pending), `time` (integers for steps, floats for other numbers, or dates, in UTC if
-            they have a zone), one for each parameter (floats, integers or categories; what is
-            called as one of these columns has `parameter_` before its name), `reward`, and
-            `expected` and `expected_deviation`, mean and standard deviation, noise included,
-            foretold just before a reward. Numbers that do not exist are NaN.
-        """
-        return history_frame(self.coding, self.history(), self.pending())
-
-    @looking
-    def pending(self) -> list[Suggestion]:
-        """The suggestions that are out and not yet told."""
-        return [self._suggestion(number) for number in self._ledger.pending]
-
-    @looking
-    def peaks(self, times: Sequence[Time]) -> list[EstimatedPeak]:
-        """The estimated peak at past times, in hindsight where the policy can look back.
-
-        Times that are too long ago to be known are left out.
-        """
-        times = _listed("times", times, "times")
-        numbers = np.array([self._ledger.time_to_look(time) for time in times], float)
-        with computing():
-            known, found = self._engine.peaks(np.sort(numbers))
-        return [self._estimate(peak, when) for when, peak in zip(known, found, strict=True)]
-
-    @looking
-    def diagnostics(self, time: Time | None = None) -> Diagnostics:
-        """What the belief thinks: memory, drift, noise, age of the data."""
-        when = self._ledger.time_to_look(time)
-        with computing():
-            report = self._engine.report(when)
-        return diagnostics(report, len(self._ledger.pending))
-
-    @looking
-    def calibration(self) -> Calibration:
-        """How well rewards were foretold, one step ahead, over the history."""
-        return calibration(self.history())
 
     # side queries
 
@@ -504,7 +544,7 @@ class Optimizer(Shared, EventSourced):
                 answer that is not a finite number.
         """
         asked = self._settings("queries", queries)
-        answers = _listed("answers", answers, "numbers or None")
+        answers = listed("answers", answers, "numbers or None")
         if len(asked) != len(answers):
             raise DriftpeakError(f"{len(asked)} side queries need as many answers or None")
         values = [None if one is None else finite("an answer", one) for one in answers]
@@ -513,11 +553,6 @@ class Optimizer(Shared, EventSourced):
             self._engine.consult(when)  # refused by a policy that makes none
         self._commit(happened.Answered(when, kind, asked, values))
 
-    def _settings(self, what: str, given: object) -> list[ParameterValues]:
-        """Several settings of the parameters, checked."""
-        kind = f"mappings of {', '.join(self.coding.names)}"
-        return [self.coding.clean(one) for one in _listed(what, given, kind)]
-
     def _commit(self, event: Event) -> None:
         if self._study is None:
             self.on_event(event)
@@ -525,23 +560,13 @@ class Optimizer(Shared, EventSourced):
             self._study.add(event)
         self.apply(event)
 
-    def _estimate(self, peak: Peak, when: float) -> EstimatedPeak:
-        return EstimatedPeak(
-            self._ledger.show(float(when)),
-            self._sign * peak.mean,
-            peak.deviation,
-            peak.parameters,
-            self.coding,
-        )
 
-
-def _listed(what: str, given: Any, kind: str) -> list[Any]:
-    try:
-        if not isinstance(given, str | bytes | Mapping):
-            return list(given)
-    except TypeError:
-        pass
-    raise DriftpeakError(f"{what} must be a sequence of {kind}; got {shown(given)}")
+def _options(found: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a stored study that need not be there."""
+    options = {name: found[name] for name in OPTIONS if name in found}
+    if "constraints" in options:
+        options["constraints"] = constraints_from_data(options["constraints"])
+    return options
 
 
 def _stored_policy(found: dict[str, Any]) -> Any:

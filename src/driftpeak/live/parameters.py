@@ -417,7 +417,7 @@ def _check_step(low: float, high: float, log: bool, step: float | None) -> None:
         return
     if log:
         raise DriftpeakError("with log=True there is no step: choose one of them")
-    if step <= 0 or step > high - low:
+    if step <= 0 or step > (high - low) * (1 + ROUNDING):
         raise DriftpeakError(f"step must lie above 0 and within the range; got {shown(step)}")
     count = (high - low) / step
     if count >= MOST:

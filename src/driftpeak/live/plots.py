@@ -1,5 +1,6 @@
 """Pictures of a live optimiser, in the colours and the style of `driftpeak.plots`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,20 +13,23 @@ from driftpeak.live.clock import show_time
 from driftpeak.live.coding import BoxCoding, FiniteCoding
 from driftpeak.live.optimizer import Optimizer
 from driftpeak.live.parameters import Categorical, Integer, Numeric
-from driftpeak.live.space import Box
+from driftpeak.live.rates import KINDS
+from driftpeak.live.suggestion import EstimatedPeak
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
 NORMAL = 1.96
+Context = Mapping[str, object] | None
 MOMENTS = 60  # at which the peak is estimated
 RESOLUTION = 101
 MOST = 6  # parameters drawn
 
 
-def track_figure(optimizer: Optimizer, *, title: str = "") -> Figure:
+def track_figure(optimizer: Optimizer, *, context: Context = None, title: str = "") -> Figure:
     """Where was sampled, and where the peak is estimated to have been, through time.
 
     One panel for each parameter (the first six), over the history. The peak is estimated in
-    hindsight by a `DriftingGP`, with what was known then by another policy.
+    hindsight by a `DriftingGP`, with what was known then by another policy; for a space with a
+    context, in the one given, or that of the newest reward.
 
     Raises:
         DriftpeakError: nothing has been told.
@@ -34,7 +38,9 @@ def track_figure(optimizer: Optimizer, *, title: str = "") -> Figure:
     times = np.array([one.number for one in history])
     moments = np.unique(np.linspace(times.min(), times.max(), MOMENTS))
     kind = history[-1].kind
-    peaks = optimizer.peaks([show_time(float(moment), kind) for moment in moments])
+    said = _context(optimizer, context)
+    asked = [show_time(float(moment), kind) for moment in moments]
+    peaks = optimizer.peaks(asked, context=said)
     known = moments[len(moments) - len(peaks) :]
     names = list(optimizer.coding.names)[:MOST]
     figure = new_figure(9.0, 1.1 + 1.6 * len(names))
@@ -54,22 +60,26 @@ def track_figure(optimizer: Optimizer, *, title: str = "") -> Figure:
     return figure
 
 
-def belief_figure(optimizer: Optimizer, *, time: Any = None, title: str = "") -> Figure:
+def belief_figure(
+    optimizer: Optimizer, *, time: Any = None, context: Context = None, title: str = ""
+) -> Figure:
     """Slices of the belief through the estimated peak at `time`: mean and 95 % band.
 
     One panel for each parameter (the first six), the others held at the peak; for `Arms` one panel
-    with all arms. Bands are of the noiseless function.
+    with all arms. Bands are of the noiseless function. For a space with a context, in
+    the one given, or that of the newest reward.
 
     Raises:
         DriftpeakError: nothing has been told.
     """
-    _history(optimizer)
-    best = optimizer.best(time)
+    said = _context(optimizer, context)
+    best = optimizer.best(time, context=said)
     if isinstance(optimizer.coding, FiniteCoding) and optimizer.coding.named:
         figure = new_figure(8.0, 4.2)
         axes = figure.subplots()
-        mean, deviation = optimizer.belief(time=time)
-        _bars(axes, list(optimizer.coding.domain.names), mean, deviation, str(best["arm"]))
+        mean, _ = optimizer.belief(time=time, context=said)
+        band = optimizer.interval(time=time, context=said)
+        _bars(axes, list(optimizer.coding.domain.names), mean, band, str(best["arm"]))
         axes.set_xlabel("arm")
         panels = [axes]
     else:
@@ -80,7 +90,7 @@ def belief_figure(optimizer: Optimizer, *, time: Any = None, title: str = "") ->
         grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
         panels = list(grid.ravel()[: len(names)])
         for name, axes in zip(names, panels, strict=True):
-            _slice(optimizer, name, dict(best), time, axes)
+            _slice(optimizer, name, best, time, axes)
         for axes in grid.ravel()[len(names) :]:
             axes.set_visible(False)
     for axes in panels:
@@ -95,7 +105,8 @@ def belief_figure(optimizer: Optimizer, *, time: Any = None, title: str = "") ->
 def reward_figure(optimizer: Optimizer, *, title: str = "") -> Figure:
     """Rewards through time, with what was foretold of each just before (95 % bands).
 
-    The legend says how many fell inside.
+    The legend says how many fell inside. Of rewards that are 0 and 1, and counts, the foretold rate
+    is drawn, too: the band of a 0 or 1 mostly holds both.
 
     Raises:
         DriftpeakError: nothing has been told.
@@ -108,7 +119,7 @@ def reward_figure(optimizer: Optimizer, *, title: str = "") -> Figure:
     mean, deviation = np.array([one.expected or nothing for one in history]).T
     figure = new_figure(9.0, 4.2)
     axes = figure.subplots()
-    low, high = mean - NORMAL * deviation, mean + NORMAL * deviation
+    low, high = _foretold(optimizer, history, mean, deviation)
     inside = (rewards >= low) & (rewards <= high)
     foretold = np.isfinite(mean)
     axes.vlines(
@@ -120,6 +131,8 @@ def reward_figure(optimizer: Optimizer, *, title: str = "") -> Figure:
         linewidth=2.0,
         label="foretold (95 % band)",
     )
+    if _law(optimizer) is not None:
+        axes.plot(times, mean, color=COLOURS[1], linewidth=1.5, label="foretold rate")
     count = int(foretold.sum())
     share = f"reward, inside: {int(inside.sum())} of {count}"
     axes.plot(times[inside], rewards[inside], ".", color="black", markersize=5, label=share)
@@ -144,6 +157,21 @@ def reward_figure(optimizer: Optimizer, *, title: str = "") -> Figure:
     return figure
 
 
+def _law(optimizer: Optimizer) -> Any:
+    """Of rewards that are 0 and 1, or counts; None for others."""
+    kind = KINDS.get(getattr(optimizer.policy, "likelihood", "gaussian"))
+    return None if kind is None else kind.law
+
+
+def _foretold(optimizer: Optimizer, history: Any, mean: Any, deviation: Any) -> tuple[Any, Any]:
+    """The ends of 95 % bands of rewards."""
+    if (law := _law(optimizer)) is None:
+        return mean - NORMAL * deviation, mean + NORMAL * deviation
+    trials = np.array([one.trials or 1 for one in history])
+    low, high = law(mean, deviation, trials).interval(0.95)
+    return low / trials, high / trials
+
+
 def _history(optimizer: Optimizer) -> list[Any]:
     history = optimizer.history()
     if not history:
@@ -151,37 +179,45 @@ def _history(optimizer: Optimizer) -> list[Any]:
     return history
 
 
-def _slice(optimizer: Optimizer, name: str, best: dict[str, Any], time: Any, axes: Axes) -> None:
-    values = _values(optimizer, name)
-    box = optimizer.space if isinstance(optimizer.space, Box) else None
+def _context(optimizer: Optimizer, given: Context) -> Context:
+    """The context given, or that of the newest reward; None where there is none."""
+    newest = _history(optimizer)[-1].context
+    return (newest or None) if given is None else given
+
+
+def _slice(optimizer: Optimizer, name: str, best: EstimatedPeak, time: Any, axes: Axes) -> None:
+    values, here = _values(optimizer, name), dict[str, Any](best)
+    coding = optimizer.coding
+    box = coding.box if isinstance(coding, BoxCoding) else None
     settings = [
-        {**best, name: value} if box is None else box.moved(best, name, value) for value in values
+        {**here, name: value} if box is None else box.moved(here, name, value) for value in values
     ]
-    mean, deviation = optimizer.belief(settings, time)
+    said = best.context or None
+    mean, _ = optimizer.belief(settings, time, context=said)
+    band = optimizer.interval(settings, time, context=said)
     parameter = _parameter(optimizer, name)
     if isinstance(parameter, Categorical):
-        _bars(axes, [str(value) for value in values], mean, deviation, str(best[name]))
+        _bars(axes, [str(value) for value in values], mean, band, str(here[name]))
     else:
         style = "o" if isinstance(parameter, Integer) and parameter.levels <= 20 else "-"
         axes.plot(values, mean, style, color=COLOURS[0], linewidth=1.8, markersize=4, label="mean")
-        low, high = mean - NORMAL * deviation, mean + NORMAL * deviation
         axes.fill_between(
-            values, low, high, color=COLOURS[0], alpha=BAND, linewidth=0, label="95 % band"
+            values, *band, color=COLOURS[0], alpha=BAND, linewidth=0, label="95 % band"
         )
         axes.axvline(
-            best[name], color=COLOURS[1], linestyle="--", linewidth=1.5, label="estimated peak"
+            here[name], color=COLOURS[1], linestyle="--", linewidth=1.5, label="estimated peak"
         )
         if isinstance(parameter, Numeric) and parameter.log:
             axes.set_xscale("log")
     axes.set_xlabel(name)
 
 
-def _bars(axes: Axes, names: list[str], mean: Any, deviation: Any, best: str) -> None:
+def _bars(axes: Axes, names: list[str], mean: Any, band: Any, best: str) -> None:
     place = np.arange(len(names))
     axes.errorbar(
         place,
         mean,
-        NORMAL * np.nan_to_num(deviation),
+        np.nan_to_num(np.maximum([mean - band[0], band[1] - mean], 0.0)),
         fmt="o",
         color=COLOURS[0],
         capsize=3,

@@ -26,7 +26,7 @@ from driftpeak.arguments import arguments_of, fits
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError
 from driftpeak.live.description import space_from_data, space_to_data
-from driftpeak.live.registry import NAMES, TAGS
+from driftpeak.live.registry import Entry, entry_of, tag_of
 
 
 class NotOursError(DriftpeakError):
@@ -49,9 +49,10 @@ def policy_to_data(policy: Any) -> Any:
         return [policy_to_data(one) for one in policy]
     if isinstance(policy, Arms | Grid):
         return {"space": space_to_data(policy)}
-    tag = NAMES.get(type(policy))
-    if tag is not None:
-        given = arguments_of(policy, TAGS[tag].parameters)
+    tag = tag_of(type(policy))
+    entry = entry_of(tag)
+    if entry is not None:
+        given = arguments_of(policy, entry.parameters)
         if given is not None:
             return {tag: {name: policy_to_data(one) for name, one in given.items()}}
     named = policy if isinstance(policy, type) or isfunction(policy) else type(policy)
@@ -86,15 +87,16 @@ def differences(stored: Any, given: Any, where: str = "policy") -> Iterator[tupl
     that was not there yet when the policy was stored had its default.
     """
     tag, other = _tag(stored), _tag(given)
-    if tag is None or tag != other or tag not in TAGS:
+    entry = entry_of(tag)
+    if tag is None or tag != other or entry is None:
         if isinstance(stored, list) and isinstance(given, list) and len(stored) == len(given):
             for number, pair in enumerate(zip(stored, given, strict=True)):
                 yield from differences(*pair, f"{where}[{number}]")
         elif stored != given:
-            known = tag is None or tag in TAGS or tag in ("array", "number", "space")
+            known = tag is None or entry is not None or tag in ("array", "number", "space")
             yield where, known
         return
-    parameters, before, now = TAGS[tag].parameters, stored[tag], given[tag]
+    parameters, before, now = entry.parameters, stored[tag], given[tag]
     if not isinstance(before, dict):
         yield where, False
         return
@@ -142,13 +144,13 @@ def _made(data: Any, where: str, depth: int) -> Any:
             raise NotOursError(f"{where} is {_shown(content)}, which is not driftpeak's own")
         case "space":
             return _called(lambda: space_from_data(content), tag, where)
-        case str() if tag in TAGS and isinstance(content, dict):
-            return _constructed(tag, content, where, depth)
+        case str() if isinstance(content, dict) and (entry := entry_of(tag)) is not None:
+            return _constructed(tag, entry, content, where, depth)
     raise DriftpeakError(f"{where} is {_shown(tag or data)}, which this version does not know")
 
 
-def _constructed(tag: str, content: dict[str, Any], where: str, depth: int) -> Any:
-    entry, given = TAGS[tag], {}
+def _constructed(tag: str, entry: Entry, content: dict[str, Any], where: str, depth: int) -> Any:
+    given = {}
     for name, one in content.items():
         if name not in entry.parameters:
             raise DriftpeakError(f"{where} is a {tag}, which has no {_shown(name)} here")

@@ -30,7 +30,8 @@ LARGEST = 1e100  # of a reward: no sum of squares of them overflows
 NO_NOISE = "the noise of this policy is stated in its prior: leave noise out, or take a DriftingGP"
 KEPT = 256  # steps that something late can still be put between
 SPACING = 32  # steps between kept states
-RECENT = 16  # newest steps before each of which the state is kept: several workers are seldom later
+RECENT = 16  # newest states kept besides: several workers are seldom later
+KINDS = ("ask", "tell", "refresh")  # of steps that are played without a look
 READ_AS = {"believed_drift": "drift", "memory": "memory", "believed_noise": "noise"}
 
 
@@ -61,6 +62,11 @@ class PolicyEngine(Engine):
             raise DriftpeakError(
                 f"the policy chooses among {policy.points} points, the space has {len(coding)}"
             )
+        if coding.context is not None:
+            raise DriftpeakError(
+                f"{type(policy).__name__} knows no contexts: take a DriftingGP, or one study for "
+                "each context"
+            )
         if policy.foresight != "none":
             raise DriftpeakError("a policy that must be shown the true function cannot run live")
         self.player = jax.tree.map(jnp.asarray, policy.prepare(AtMost(horizon)))
@@ -87,7 +93,12 @@ class PolicyEngine(Engine):
         return self.steps[-1].time if self.steps else -np.inf
 
     def propose(
-        self, number: int, time: float, pending: list[Outstanding], reach: Reach | None
+        self,
+        number: int,
+        time: float,
+        pending: list[Outstanding],
+        reach: Reach | None,
+        context: ParameterValues,
     ) -> ParameterValues:
         assert reach is None  # the optimiser refuses limits
         if self.asks >= self.horizon:
@@ -109,7 +120,8 @@ class PolicyEngine(Engine):
         self.asks += 1
         self._take(Step("ask", time))
 
-    def check(self, reward: float) -> None:
+    def check(self, reward: float, noise: float | None, trials: int | None) -> None:
+        super().check(reward, noise, trials)
         if abs(reward) > LARGEST:
             raise DriftpeakError(
                 f"with a policy whose noise is stated a reward must lie within 1e100 of 0; got "
@@ -117,7 +129,12 @@ class PolicyEngine(Engine):
             )
 
     def told(
-        self, parameters: ParameterValues, reward: float, time: float, noise: float | None
+        self,
+        parameters: ParameterValues,
+        reward: float,
+        time: float,
+        noise: float | None,
+        trials: int | None,
     ) -> None:
         if noise is not None:
             raise DriftpeakError(NO_NOISE)
@@ -142,7 +159,7 @@ class PolicyEngine(Engine):
         self._take(Step("hear", max(time, self.latest), points, tuple(answers)))
 
     def expected(
-        self, parameters: ParameterValues, time: float, noise: float | None
+        self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
     ) -> tuple[float, float] | None:
         if noise is not None:
             raise DriftpeakError(NO_NOISE)
@@ -155,7 +172,7 @@ class PolicyEngine(Engine):
         deviation = math.sqrt(max(variance, 0.0) + noise)
         return float(expected.mean[number]), deviation
 
-    def peak(self, time: float) -> Peak:
+    def peak(self, time: float, context: ParameterValues) -> Peak:
         mean, deviation = self._whole(time)
         number = int(np.argmax(mean))
         return Peak(self.coding.at(number), float(mean[number]), float(deviation[number]))
@@ -180,14 +197,14 @@ class PolicyEngine(Engine):
         check_digits("the policy", np.min(expected.variance) / expected.noise_variance)
         return np.asarray(expected.mean), np.sqrt(np.maximum(expected.variance, 0.0))
 
-    def peaks(self, times: Vector) -> tuple[Vector, list[Peak]]:
+    def peaks(self, times: Vector, context: ParameterValues) -> tuple[Vector, list[Peak]]:
         found, state = [], self.states[0]
         places = [bisect_right(self.steps, time, key=lambda step: step.time) for time in times]
         known, done = times >= self.horizon_reached, 0
-        for time, place in zip(times[known], np.array(places)[known], strict=True):
-            for step in self.steps[done:place]:
-                state = self._advance(state, step)
-            done = place
+        for time, place in zip(times[known], np.array(places)[known].tolist(), strict=True):
+            while done < place:
+                end = self._end_of_run(done, place)
+                state, done = self._advance(state, self.steps[done:end]), end
             mean, deviation = self._see(state, float(time))
             best = int(np.argmax(mean))
             found.append(Peak(self.coding.at(best), float(mean[best]), float(deviation[best])))
@@ -280,12 +297,21 @@ class PolicyEngine(Engine):
         return self._state
 
     def settle(self) -> None:
-        for number in range(self._done, len(self.steps)):
-            self.states[number] = self._state
-            if (number - RECENT) % SPACING:
-                self.states.pop(number - RECENT, None)
-            self._state = self._advance(self._state, self.steps[number])
-        self._done = len(self.steps)
+        while self._done < len(self.steps):
+            self.states[self._done] = self._state
+            end = self._end_of_run(self._done, len(self.steps))
+            self._state = self._advance(self._state, self.steps[self._done : end])
+            self._done = end
+        others = [number for number in sorted(self.states) if number % SPACING]
+        for number in others[:-RECENT]:
+            del self.states[number]
+
+    def _end_of_run(self, start: int, end: int) -> int:
+        """Before which step a run from `start` on ends: where a state is kept, or at answers."""
+        if self.steps[start].what == "hear":
+            return start + 1
+        end = min(end, (start // SPACING + 1) * SPACING)
+        return next((n for n in range(start, end) if self.steps[n].what == "hear"), end)
 
     def _drop_oldest(self) -> None:
         self.horizon_reached = self.steps[SPACING - 1].time
@@ -293,12 +319,17 @@ class PolicyEngine(Engine):
         self._done -= SPACING
         self.states = {n - SPACING: state for n, state in self.states.items() if n >= SPACING}
 
-    def _advance(self, state: Any, step: Step) -> Any:
-        if step.what == "ask":
-            return _asked(self.player, state, step.time)
-        if step.what == "tell":
-            return _tell(self.player, state, step.points[0], step.rewards[0], step.time)
-        return _refresh(self.player, state) if step.what == "refresh" else self._hear(state, step)
+    def _advance(self, state: Any, run: list[Step]) -> Any:
+        """The state after the steps of a run."""
+        if run[0].what == "hear":
+            return self._hear(state, run[0])
+        kinds, points = np.zeros(SPACING, int), np.zeros(SPACING, int)
+        rewards, times = np.zeros(SPACING), np.zeros(SPACING)
+        for place, step in enumerate(run):
+            kinds[place], times[place] = KINDS.index(step.what), step.time
+            if step.what == "tell":
+                points[place], rewards[place] = step.points[0], step.rewards[0]
+        return _run(self.player, state, kinds, points, rewards, times, len(run))
 
     def _hear(self, state: Any, step: Step) -> Any:
         arms = np.zeros(self.player.side_capacity, int)
@@ -316,14 +347,30 @@ def _ask(player: Player[State], state: State, time: Scalar) -> tuple[State, Quer
 
 
 @jax.jit
-def _asked(player: Player[State], state: State, time: Scalar) -> State:
-    """The state after a question whose answer is known: no point is looked at."""
-    return player.ask(state, time)[0]
+def _run(
+    player: Player[State],
+    state: State,
+    kinds: Array,
+    points: Array,
+    rewards: Array,
+    times: Array,
+    count: Array,
+) -> State:
+    """The state after the first `count` steps; of a question, no point is looked at.
 
+    One program for any number of them, so that it makes no difference how they came together.
+    """
 
-@jax.jit
-def _tell(player: Player[State], state: State, point: Query, reward: Scalar, time: Scalar) -> State:
-    return player.tell(state, point, reward, time)
+    def step(number: Array, state: State) -> State:
+        time = times[number]
+        ways = (
+            lambda state: player.ask(state, time)[0],
+            lambda state: player.tell(state, points[number], rewards[number], time),
+            lambda state: player.refresh(state),  # a bound method has no hash here
+        )
+        return jax.lax.switch(kinds[number], ways, state)
+
+    return jax.lax.fori_loop(0, count, step, state)
 
 
 @jax.jit
@@ -350,11 +397,6 @@ def _hear(
     player: Player[State], state: State, arms: Array, answers: Array, answered: Array, time: Scalar
 ) -> State:
     return player.hear(state, arms, answers, answered, time)
-
-
-@jax.jit
-def _refresh(player: Player[State], state: State) -> State:
-    return player.refresh(state)
 
 
 @jax.jit

@@ -10,7 +10,7 @@ from driftpeak.errors import DriftpeakError, at_least_integer, shown
 from driftpeak.files import check_regular, new_file
 from driftpeak.live.coding import Space
 from driftpeak.live.description import space_from_data, space_to_data
-from driftpeak.live.gp_engine import DriftingGP
+from driftpeak.live.drifting_gp import DriftingGP
 from driftpeak.live.optimizer import Optimizer
 from driftpeak.live.policy_data import NotOursError, policy_from_data, policy_to_data
 from driftpeak.policies import Policy

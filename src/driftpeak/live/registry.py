@@ -4,21 +4,18 @@ Nothing that is stored names code: a tag that is not in this table is refused. A
 be renamed, and a constructor may get a further argument with a default: no stored study notices. A
 tag that was released, and the meaning of its arguments, stay for ever; a constructor that no longer
 takes them is replaced here by a function of the old ones.
+
+Policies other than `DriftingGP` stand in `driftpeak.live.registered_policies`, which is loaded when
+one is met: most studies have none.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from driftpeak import forgetting, information, kernels, motions, policies, widths
+from driftpeak import forgetting, information, kernels, motions, widths
 from driftpeak.arguments import Parameters, parameters_of
 from driftpeak.features import Features
-from driftpeak.live.gp_engine import DriftingGP
-from driftpeak.policies import asking
-from driftpeak.policies.batch_elimination import BatchElimination
-from driftpeak.policies.elimination import PhasedElimination
-from driftpeak.policies.opkb import OptimizationBased
-from driftpeak.policies.opkb_constants import Constants
-from driftpeak.policies.side_queries import SideQueryPolicy
+from driftpeak.live.drifting_gp import DriftingGP
 from driftpeak.priors import Prior
 from driftpeak.profiles import Profile
 
@@ -35,7 +32,7 @@ class Entry(NamedTuple):
         return parameters_of(*self)
 
 
-TAGS: dict[str, Entry] = {
+PARTS: dict[str, Entry] = {
     "drifting-gp": Entry(DriftingGP),
     "prior": Entry(Prior),
     "features": Entry(Features),
@@ -71,29 +68,32 @@ TAGS: dict[str, Entry] = {
     "elimination": Entry(widths.Elimination),
     "realised-gain": Entry(information.RealisedGain),
     "tabulated-gain": Entry(information.TabulatedGain),
-    # policies
-    "belief-policy": Entry(policies.BeliefPolicy),
-    "side-queries": Entry(SideQueryPolicy, policies.BeliefPolicy.__init__),
-    "every-step": Entry(asking.EveryStep),
-    "windows": Entry(asking.Windows),
-    "feedback": Entry(asking.Feedback),
-    "et-gp-ucb": Entry(policies.ETGPUCB, policies.BeliefPolicy.__init__),
-    "uniform-random": Entry(policies.UniformRandom),
-    "auto": Entry(policies.Auto),
-    "phased-elimination": Entry(PhasedElimination, BatchElimination._configure),
-    "adaptive-r-perp": Entry(policies.AdaptiveRPERP, BatchElimination._configure),
-    "opkb": Entry(OptimizationBased),
-    "opkb-constants": Entry(Constants),
-    "rexp3": Entry(policies.RExp3),
-    "timetable": Entry(policies.Timetable),
     # ways of moving, and a mean that comes round
     "markov-motion": Entry(motions.MarkovMotion),
     "smooth-motion": Entry(motions.SmoothMotion),
     "oscillation": Entry(motions.Oscillation),
     "sum-motion": Entry(motions.SumMotion),
     "profile": Entry(Profile),
-    # around policies
-    "random-start": Entry(policies.RandomStart),
-    "doubling": Entry(policies.Doubling),
 }
-NAMES = {entry.make: tag for tag, entry in TAGS.items()}
+"""Parts of policies, and the policy that needs no other."""
+
+
+def entry_of(tag: str | None) -> Entry | None:
+    """What a tag stands for; None: for nothing."""
+    return None if tag is None else PARTS.get(tag) or tags().get(tag)
+
+
+def tag_of(kind: type) -> str | None:
+    """The tag of a class; None: it has none."""
+    return _names(PARTS).get(kind) or _names(tags()).get(kind)
+
+
+def tags() -> dict[str, Entry]:
+    """All tags, those of policies too."""
+    from driftpeak.live.registered_policies import POLICIES
+
+    return PARTS | POLICIES
+
+
+def _names(tags: dict[str, Entry]) -> dict[type, str]:
+    return {entry.make: tag for tag, entry in tags.items()}

@@ -19,10 +19,13 @@ from driftpeak._types import AnyArray, Scalar, Vector
 from driftpeak.beliefs import Posterior
 from driftpeak.live.coding import Coding
 from driftpeak.live.engine import Reach
-from driftpeak.live.gp import Imagined, Known, Model, mean, posterior
+from driftpeak.live.gp import Imagined, Known, Model, influence, mean, posterior
 from driftpeak.live.lattice import MIDDLE, NEAR, Lattice
+from driftpeak.live.mirrored import Mirrored
+from driftpeak.live.rates import Rates
 from driftpeak.live.standardise import LINEAR
 from driftpeak.numerics import kept
+from driftpeak.numerics.compiled import compiled
 from driftpeak.widths import Width
 
 SOBOL = 256
@@ -36,6 +39,7 @@ CLIMB = 15  # steps of gradient ascent
 FIRST, LAST = 0.1, 0.005  # lengths of the first and the last step, in lengthscales
 
 
+NO_COLUMNS = np.zeros(0)
 Steps = tuple[Array, Array, Array]
 
 
@@ -55,6 +59,13 @@ class Beliefs(NamedTuple):
     time: Scalar
     width: Width
     explore: Scalar  # a factor on the width: 0 for the highest mean
+    context: AnyArray = NO_COLUMNS  # (k,): what the world says, the model's last columns
+    ahead: AnyArray | None = None  # times from now, for which a look should be of use; None: now
+
+    def whole(self, rows: AnyArray) -> Array:
+        """Rows of settings with the context beside them, shape `(m, d + k)`."""
+        context = jnp.broadcast_to(self.context, (len(rows), len(self.context)))
+        return jnp.concatenate([rows, context], axis=1)
 
 
 class Room(NamedTuple):
@@ -64,11 +75,13 @@ class Room(NamedTuple):
     lower: AnyArray  # (d,)
     upper: AnyArray  # (d,)
     cost: AnyArray  # (d,): from 0 to 1, in scales of the rewards
+    rates: Rates | None = None  # where rewards are 0 and 1, or counts
 
     def fares(self, model: Model, rows: AnyArray) -> Array:
         """What going to some rows costs, shape `(m,)`."""
         gap = jnp.abs(rows - self.here[None, :])
-        return jnp.where(model.categorical[None, :], gap > NEAR, gap) @ self.cost
+        categorical = jnp.asarray(model.categorical)[None, : rows.shape[1]]
+        return jnp.where(categorical, gap > NEAR, gap) @ self.cost
 
     def holds(self, rows: AnyArray) -> Array:
         """Which rows are in reach, shape `(m,)`."""
@@ -127,49 +140,57 @@ def _sobol(dimension: int, seed: int) -> Vector:
     return qmc.Sobol(dimension, rng=np.random.default_rng(seed)).random(SOBOL)
 
 
-@jax.jit
+@compiled
 def highest_of(beliefs: Beliefs, pool: AnyArray, room: Room | None) -> Array:
     """The number of the row of `pool` with the highest bound, of those in reach."""
-    bounds = _bound(beliefs, pool, room)
+    bounds = bound(beliefs, pool, room)
     return jnp.argmax(bounds if room is None else jnp.where(room.holds(pool), bounds, -jnp.inf))
 
 
-@jax.jit
-def highest(beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None) -> Array:
-    """The row with the highest bound found, shape `(d,)`."""
+def look_around(
+    beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None
+) -> tuple[Array, Array]:
+    """Rows to try, the most promising of those observed first; and the length of a step."""
     model, known, *_ = beliefs
-    means = mean(model, known, known.places.rows, beliefs.time)
+    everywhere = trials.everywhere
+    columns = everywhere.shape[1]
+    observed = known.places.rows[:, :columns]
+    means = mean(model, known, beliefs.whole(observed), beliefs.time)
     means = jnp.where(known.places.used, means, -jnp.inf)
-    best = known.places.rows[jax.lax.top_k(means, INCUMBENTS)[1]]
-    best = _possible(best, lattice, room)
-    everywhere, unit = trials.everywhere, jnp.minimum(model.lengthscale, 1.0)
+    best = observed[jax.lax.top_k(means, INCUMBENTS)[1]]
+    best = possible(best, lattice, room)
+    unit = jnp.minimum(model.lengthscale[:columns], 1.0)
     if room is not None:
         best = jnp.concatenate([room.here[None, :], best[1:]])
         wide = room.upper - room.lower
         unit = jnp.minimum(unit, wide)
         everywhere = room.lower[None, :] + everywhere * wide[None, :]
-        everywhere = _possible(everywhere, lattice, room)
+        everywhere = possible(everywhere, lattice, room)
     around = jnp.repeat(best, AROUND // INCUMBENTS, axis=0)
     # where a column has no order, a step is another value, that of a row from everywhere
     stepped = jnp.where(
-        model.categorical[None, :],
+        model.categorical[None, :columns],
         jnp.where(trials.steps != 0, everywhere[:AROUND], around),
         around + trials.steps * unit[None, :],
     )
-    near = _possible(stepped, lattice, room)
-    candidates = jnp.concatenate([best, near, everywhere])
-    rough, rough_room = _rough(beliefs), _single(room)
-    bounds = _bound(rough, _single(candidates), rough_room)
-    bounds = bounds - BARRED * _taken(rough, _single(candidates), room)
+    near = possible(stepped, lattice, room)
+    return jnp.concatenate([best, near, everywhere]), unit
+
+
+@compiled
+def highest(beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None) -> Array:
+    """The row with the highest bound found, shape `(d,)`."""
+    candidates, unit = look_around(beliefs, trials, lattice, room)
+    quick, quick_room = _mirrored(rough(beliefs)), single(room)
+    bounds = bound(quick, single(candidates), quick_room)
+    bounds = bounds - BARRED * taken(quick, single(candidates), room)
     climbers = candidates[jax.lax.top_k(bounds, CLIMBERS)[1]]
-    climbed = _climb(rough, _single(climbers), rough_room, _single(unit)).astype(float)
-    finest = jnp.concatenate([best[:1], climbers, _possible(climbed, lattice, room)])
-    return finest[
-        jnp.argmax(_bound(beliefs, finest, room) - BARRED * _taken(beliefs, finest, room))
-    ]
+    climbed = climb(quick, single(climbers), quick_room, single(unit)).astype(float)
+    finest = jnp.concatenate([candidates[:1], climbers, possible(climbed, lattice, room)])
+    return finest[jnp.argmax(bound(beliefs, finest, room) - BARRED * taken(beliefs, finest, room))]
 
 
-def _taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
+def taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
     """1 for rows that all but equal one that is out, else 0: shape `(m,)`.
 
     One system that is moved step by step may well stay where it was sent.
@@ -180,6 +201,7 @@ def _taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
     out = imagined.places
     # so many fit in, with room to spare, however many are out
     apart = jnp.minimum(APART, 0.25 * out.used.sum() ** (-1.0 / rows.shape[1]))
+    rows = beliefs.whole(rows)
     unit = jnp.where(model.categorical, 1.0, jnp.minimum(model.lengthscale, 1.0))
     near = out.used[:, None] & jnp.ones((1, len(rows)), bool)
     for column in range(rows.shape[1]):
@@ -188,7 +210,7 @@ def _taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
     return near.any(axis=0).astype(float)
 
 
-def _rough(beliefs: Beliefs) -> Beliefs:
+def rough(beliefs: Beliefs) -> Beliefs:
     """The same in single precision, ages in place of times: enough to see where to look."""
     _, known, imagined, time, *_ = beliefs
     since = known.places._replace(times=known.places.times - time)
@@ -196,20 +218,32 @@ def _rough(beliefs: Beliefs) -> Beliefs:
     if imagined is not None:
         since = imagined.places._replace(times=imagined.places.times - time)
         beliefs = beliefs._replace(imagined=imagined._replace(places=since))
-    return _single(beliefs)
+    return single(beliefs)
 
 
-def _single(tree: Any) -> Any:
+def _mirrored(beliefs: Beliefs) -> Beliefs:
+    """The same, ready for many looks at few rows, each with its derivative."""
+    _, known, imagined, *_ = beliefs
+    whiten: Any = Mirrored.of(known.whiten)
+    beliefs = beliefs._replace(known=known._replace(whiten=whiten))
+    if imagined is None:
+        return beliefs
+    cross: Any = Mirrored.of(imagined.cross)
+    whiten = Mirrored.of(imagined.whiten)
+    return beliefs._replace(imagined=imagined._replace(cross=cross, whiten=whiten))
+
+
+def single(tree: Any) -> Any:
     """Real numbers in single precision."""
 
-    def single(leaf: Any) -> Any:
+    def rounded(leaf: Any) -> Any:
         leaf = jnp.asarray(leaf)
         return leaf.astype(jnp.float32) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
 
-    return jax.tree.map(single, tree)
+    return jax.tree.map(rounded, tree)
 
 
-def _possible(rows: AnyArray, lattice: Lattice, room: Room | None) -> Array:
+def possible(rows: AnyArray, lattice: Lattice, room: Room | None) -> Array:
     """The nearest rows that can be suggested and gone to."""
     if room is None:
         return lattice.snap(jnp.clip(rows, 0.0, 1.0))
@@ -219,28 +253,35 @@ def _possible(rows: AnyArray, lattice: Lattice, room: Room | None) -> Array:
     return jnp.where(lattice.counting(rows), rows, MIDDLE)
 
 
-def _bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
-    model, known, imagined, time, width, explore = beliefs
-    means, deviations = posterior(model, known, imagined, rows, time)
+def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
+    """The upper confidence bound, less the cost of the way, shape `(m,)`."""
+    model, known, imagined, time, width, explore, _, ahead = beliefs
+    whole = beliefs.whole(rows)
+    means, deviations = posterior(model, known, imagined, whole, time)
     count = known.places.used.sum()
     believed = Posterior(means, deviations**2, known.information, count)
-    bounds = means + explore * width(count + 1, believed) * deviations
+    bonus = deviations
+    if ahead is not None:
+        bonus = influence(model, known, imagined, whole, time, ahead)
+    bounds = means + explore * width(count + 1, believed) * bonus
     if room is None:
         return bounds
+    if room.rates is not None:
+        return jnp.asarray(room.rates.rate(bounds)) - room.fares(model, rows)
     # beyond the linear range a standard unit is worth more and more rewards
     beyond = jnp.clip(jnp.abs(bounds) - LINEAR, 0.0, FARTHEST)
     inside = jnp.clip(bounds, -LINEAR, LINEAR)
     return inside + jnp.sign(bounds) * jnp.expm1(beyond) - room.fares(model, rows)
 
 
-def _climb(beliefs: Beliefs, rows: AnyArray, room: Room | None, unit: Array) -> Array:
+def climb(beliefs: Beliefs, rows: AnyArray, room: Room | None, unit: Array) -> Array:
     """Adam (Kingma and Ba 2015) in units of lengthscales, with shrinking steps, in the cube."""
     lower, upper = (0.0, 1.0) if room is None else (room.lower[None, :], room.upper[None, :])
 
     def total(rows: AnyArray) -> Array:
-        return _bound(beliefs, rows, room).sum()
+        return bound(beliefs, rows, room).sum()
 
-    unit = jnp.where(beliefs.model.categorical, 0.0, unit)[None, :]
+    unit = jnp.where(beliefs.model.categorical[: len(unit)], 0.0, unit)[None, :]
     shrink = (LAST / FIRST) ** (1 / (CLIMB - 1))
 
     def step(number: Array, state: Steps) -> Steps:

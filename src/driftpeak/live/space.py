@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from driftpeak.contexts import HasContext
 from driftpeak.errors import DriftpeakError, nearest, shown
 from driftpeak.live.parameters import (
     Categorical,
@@ -23,7 +24,7 @@ MOST_LEVELS = 10**6  # of a parameter on whose values others depend
 
 
 @frozen(init=False)
-class Box:
+class Box(HasContext):
     """Named parameters: `Float`, `Integer`, `Categorical` or `Boolean`, at most 10 in practice.
 
     A parameter with a condition (`when`) counts, and is part of a setting, only where the ones that

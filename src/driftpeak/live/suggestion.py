@@ -1,21 +1,24 @@
 """What an optimiser hands out: suggestions, estimates, and the record of what was told."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from driftpeak.live.clock import Kind, show_time
 from driftpeak.live.coding import Coding, FiniteCoding
-from driftpeak.live.events import Told
+from driftpeak.live.events import Asked, Told
 from driftpeak.live.parameters import ParameterValues, Value
 
 
 class NamedValues(Mapping[str, Value]):
-    """Parameters by name. Base class."""
+    """Parameters by name, and in `context` what the world said, if anything. Base class."""
 
-    def __init__(self, parameters: Mapping[str, Value], coding: Coding) -> None:
+    def __init__(
+        self, parameters: Mapping[str, Value], coding: Coding, context: Mapping[str, Value]
+    ) -> None:
         self._parameters = dict(parameters)
         self._coding = coding
+        self.context = dict(context)
 
     @property
     def index(self) -> int | None:
@@ -32,6 +35,10 @@ class NamedValues(Mapping[str, Value]):
     def __len__(self) -> int:
         return len(self._parameters)
 
+    @property
+    def _in_context(self) -> str:
+        return f", context={self.context}" if self.context else ""
+
 
 class Suggestion(NamedValues):
     """Where to sample next: a mapping of parameters. Made by `Optimizer.ask`.
@@ -40,6 +47,11 @@ class Suggestion(NamedValues):
         id: its number, from 1.
         time: when it is to be sampled.
         hold: whether it is to stay where the system was.
+        context: what the world said when it was asked for; empty if it says nothing.
+        chances: the probability, by limit, that what is measured there keeps it, as is believed;
+            empty where nothing is known yet.
+        feasible: whether every limit is kept with the probability stated for it. If nothing is
+            believed to, this is the setting that most probably does. None where nothing is known.
     """
 
     def __init__(
@@ -50,13 +62,21 @@ class Suggestion(NamedValues):
         coding: Coding,
         *,
         hold: bool = False,
+        context: Mapping[str, Value] | None = None,
+        chances: Mapping[str, float] | None = None,
+        feasible: bool | None = None,
     ) -> None:
-        super().__init__(parameters, coding)
+        super().__init__(parameters, coding, context or {})
+        self.chances, self.feasible = dict(chances or {}), feasible
         self.id, self.time, self.hold = number, time, hold
 
     def __repr__(self) -> str:
         hold = ", hold" if self.hold else ""
-        return f"Suggestion({self.id}, {self._parameters}, time={self.time!r}{hold})"
+        broken = ", not feasible" if self.feasible is False else ""
+        return (
+            f"Suggestion({self.id}, {self._parameters}, time={self.time!r}{self._in_context}"
+            f"{hold}{broken})"
+        )
 
 
 class EstimatedPeak(NamedValues):
@@ -65,6 +85,7 @@ class EstimatedPeak(NamedValues):
     Attributes:
         time: for which it is estimated.
         mean, deviation: of the noiseless reward there, in its unit.
+        context: in which; empty if the world says nothing.
     """
 
     def __init__(
@@ -74,14 +95,15 @@ class EstimatedPeak(NamedValues):
         deviation: float,
         parameters: Mapping[str, Value],
         coding: Coding,
+        context: Mapping[str, Value] | None = None,
     ) -> None:
-        super().__init__(parameters, coding)
+        super().__init__(parameters, coding, context or {})
         self.time, self.mean, self.deviation = time, mean, deviation
 
     def __repr__(self) -> str:
         return (
             f"EstimatedPeak({self._parameters}, mean={self.mean:.4g}, "
-            f"deviation={self.deviation:.3g}, time={self.time!r})"
+            f"deviation={self.deviation:.3g}, time={self.time!r}{self._in_context})"
         )
 
 
@@ -96,6 +118,11 @@ class Observation:
         number, kind: when, as the optimiser counts; see `time`.
         expected: mean and deviation, noise included, foretold just before; None if nothing was.
         noise: its standard deviation, if it was told; else None.
+        context: what the world said; empty if it says nothing.
+        constraints: what was measured of the quantities with limits.
+        chances: with which its suggestion was believed to keep them; empty where it was not
+            followed, or nothing was known.
+        trials: of how many measurements it is the mean, if that was told; else None.
     """
 
     id: int | None
@@ -105,6 +132,10 @@ class Observation:
     kind: Kind
     expected: tuple[float, float] | None
     noise: float | None = None
+    context: ParameterValues = field(default_factory=dict)
+    constraints: dict[str, float] = field(default_factory=dict)
+    chances: dict[str, float] = field(default_factory=dict)
+    trials: int | None = None
 
     @property
     def time(self) -> Any:
@@ -112,8 +143,8 @@ class Observation:
         return show_time(self.number, self.kind)
 
     @staticmethod
-    def of(event: Told) -> "Observation":
-        """What an event says."""
+    def of(event: Told, chances: dict[str, float] | None = None) -> "Observation":
+        """What an event says; and with which chances its suggestion keeps limits."""
         return Observation(
             event.id,
             event.parameters,
@@ -122,6 +153,10 @@ class Observation:
             event.kind,
             event.expected,
             event.noise,
+            event.context,
+            event.constraints,
+            chances or {},
+            event.trials,
         )
 
     def to_list(self) -> list[Any]:
@@ -131,6 +166,11 @@ class Observation:
     @staticmethod
     def from_list(written: list[Any]) -> "Observation":
         """What `to_list` wrote; what an event cannot say is refused."""
-        number, parameters, reward, time, kind, expected, noise = written
+        number, parameters, reward, time, kind, expected, noise, *newer = written
+        context, constraints, chances, trials = newer or [{}, {}, {}, None]
+        Asked(1, 0.0, "steps", {}, {}, chances)  # checked as in an event
         expected = None if expected is None else tuple(expected)
-        return Observation.of(Told(number, time, kind, parameters, reward, expected, noise))
+        told = Told(
+            number, time, kind, parameters, reward, expected, noise, context, constraints, trials
+        )
+        return Observation.of(told, chances)

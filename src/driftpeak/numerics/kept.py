@@ -18,6 +18,11 @@ def keep_in(folder: Path | None) -> None:
     _folder = folder
 
 
+def is_on() -> bool:
+    """Whether anything is kept."""
+    return _folder is not None
+
+
 def read(name: str) -> bytes | None:
     """What is kept under a name that says all it depends on; None if it is not there whole."""
     if _folder is not None:

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus, unquote
 
-import sqlalchemy as sa
-
 from driftpeak.live.storage.store import in_line
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
 HIDDEN = "***"
 
@@ -14,7 +16,7 @@ HIDDEN = "***"
 class Secrets:
     """What of an address must not stand in any text."""
 
-    def __init__(self, url: sa.URL) -> None:
+    def __init__(self, url: "sa.URL") -> None:
         values = [url.password, *_texts(url.query)]
         written = {
             form
@@ -31,7 +33,7 @@ class Secrets:
         return text
 
 
-def shown(url: sa.URL) -> str:
+def shown(url: "sa.URL") -> str:
     """Where an address leads, without user, password and options."""
     host = url.host or ""
     port = "" if url.port is None else f":{url.port}"

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, StorageError
 from driftpeak.live.storage.locks import lock, unlock
 from driftpeak.live.storage.store import News, Position, Store, in_line
 
@@ -95,7 +95,7 @@ class Journal(Store):
         if found is None and line.startswith(BEGIN):
             raise self._corrupt(0, 0, "the checksum of its description is wrong")
         if found is None or not _is_description(found[0].get("study")):
-            raise DriftpeakError(
+            raise StorageError(
                 f"{in_line(str(self.path))} is no journal of driftpeak, and was not touched: give "
                 "another file"
             )
@@ -324,7 +324,7 @@ class Journal(Store):
                 lock(file, shared=not write, deadline=deadline)
             except TimeoutError:
                 file.close()
-                raise DriftpeakError(
+                raise StorageError(
                     f"{self.where} is locked: another process has held it for {self.timeout:g} s"
                 ) from None
             except OSError as error:
@@ -351,7 +351,7 @@ class Journal(Store):
         except FileNotFoundError:
             if self._id is None:
                 raise _GoneError from None
-            raise DriftpeakError(f"{self.where} has gone: there is no such file any more") from None
+            raise StorageError(f"{self.where} has gone: there is no such file any more") from None
         except IsADirectoryError:
             number = -1
         except (OSError, ValueError) as error:
@@ -360,7 +360,7 @@ class Journal(Store):
             return open(number, "r+b" if write else "rb", buffering=0)
         if number >= 0:
             os.close(number)
-        raise DriftpeakError(f"{in_line(str(self.path))} is no file, and so no journal")
+        raise StorageError(f"{in_line(str(self.path))} is no file, and so no journal")
 
     def _is_there(self, file: BinaryIO) -> bool:
         """Whether the path still leads to this file."""
@@ -370,14 +370,14 @@ class Journal(Store):
             return False
 
     def _changed(self, count: int, offset: int) -> DriftpeakError:
-        return DriftpeakError(
+        return StorageError(
             f"{self.where} is not what it was: event {count}, before byte {offset}, is another "
             "than was confirmed. Nothing was changed; restore the file from a copy, or use "
             "Optimizer.load to go on with what is there now"
         )
 
     def _corrupt(self, count: int, offset: int, why: str) -> DriftpeakError:
-        return DriftpeakError(
+        return StorageError(
             f"{self.where} is corrupt at event {count}, byte {offset}: {why}. Nothing was changed; "
             "restore the file from a copy"
         )
@@ -389,7 +389,7 @@ class Journal(Store):
                 f"there is no folder {in_line(str(self.path.parent.absolute()))} (an absolute path "
                 "follows journal:// and two slashes, journal:////var/lib/study, as for sqlite)"
             )
-        return DriftpeakError(f"{self.where} {what}: {reason}")
+        return StorageError(f"{self.where} {what}: {reason}")
 
 
 class _GoneError(Exception):

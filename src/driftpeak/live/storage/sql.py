@@ -10,13 +10,14 @@ import weakref
 import zlib
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.errors import DriftpeakError, StorageError, nearest
 from driftpeak.live.storage.addresses import Secrets, shown
 from driftpeak.live.storage.store import News, Position, Store, in_line
 
@@ -61,9 +62,20 @@ class Database(Store):
         self._start: Position = ()
         self.name = self._only() if name is None else name
 
+    def of(self, name: str) -> "Database":
+        """Another study of this database, through the same connections, which this one holds."""
+        other = copy(self)
+        other._connection = other._row = other._id = None
+        other._start, other.name = (), name
+        return other
+
     @abstractmethod
     def _make_engine(self, url: sa.URL) -> sa.Engine:
         """The engine for the database."""
+
+    def _turn(self) -> AbstractContextManager[object]:
+        """Wait until no other thread of this process writes, where a database makes them poll."""
+        return nullcontext()
 
     @abstractmethod
     def _begin(self, connection: sa.Connection) -> None:
@@ -101,7 +113,10 @@ class Database(Store):
         if self._process != os.getpid():
             self.after_fork()
         try:
-            with self._engine.execution_options(driftpeak_write=write).begin() as connection:
+            with (
+                self._turn() if write else nullcontext(),
+                self._engine.execution_options(driftpeak_write=write).begin() as connection,
+            ):
                 if write:
                     self._begin(connection)
                 yield connection
@@ -110,21 +125,22 @@ class Database(Store):
 
     def _failed(self, error: Exception) -> DriftpeakError:
         if isinstance(error, DBAPIError) and self._is_locked(error):
-            return DriftpeakError(
+            return StorageError(
                 f"{self.where} is locked: another process has held it for {self.timeout:g} s"
             )
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         reason = in_line(self._secrets.hidden(reason))
-        return DriftpeakError(f"{self.where}: nothing was changed, since {reason}")
+        return StorageError(f"{self.where}: nothing was changed, since {reason}")
 
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
+        """Of all studies in this database, in order."""
         with self._connected() as connection:
             if not sa.inspect(connection).has_table(STUDIES.name):
                 return []
             return list(connection.scalars(sa.select(STUDIES.c.name).order_by(STUDIES.c.name)))
 
     def _only(self) -> str | None:
-        names = self._names()
+        names = self.names()
         if len(names) > 1:
             raise DriftpeakError(f"{self.where} holds several studies: name one of {_some(names)}")
         return names[0] if names else None
@@ -153,7 +169,7 @@ class Database(Store):
         return zlib.crc32(description.encode(), zlib.crc32(str(self.name).encode()))
 
     def others(self) -> str:
-        names = self._names()
+        names = self.names()
         hint = nearest(self.name or "", names)
         return f" It holds {_some(names)}.{hint}" if names else ""
 
@@ -182,9 +198,7 @@ class Database(Store):
         chosen = sa.select(STUDIES.c.events, STUDIES.c.last).where(STUDIES.c.id == self._row)
         found = connection.execute(chosen.with_for_update() if lock else chosen).first()
         if found is None:
-            raise DriftpeakError(
-                f"{self.where} has no study {self.name!r} any more: it was deleted"
-            )
+            raise StorageError(f"{self.where} has no study {self.name!r} any more: it was deleted")
         return found
 
     def read(self, position: Position) -> News:
@@ -239,7 +253,7 @@ class Database(Store):
             raise self._shorter(end[0], number)
 
     def _corrupt(self, number: int, why: str) -> DriftpeakError:
-        return DriftpeakError(
+        return StorageError(
             f"{self.where} is corrupt at event {number} of study {self.name!r}: {why}. Nothing was "
             "changed; restore the database from a copy"
         )

@@ -1,12 +1,15 @@
 """Studies in an SQLite file."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, StorageError
 from driftpeak.live.storage.sql import Database
 
 
@@ -19,6 +22,7 @@ class SQLite(Database):
                 "an sqlite address without a file would not last: sqlite:///study.db does"
             )
         self.path = Path(str(url.database))
+        self._writing = Lock()  # shared by all studies that share connections
         super().__init__(url, name, timeout)
 
     def _make_engine(self, url: sa.URL) -> sa.Engine:
@@ -38,6 +42,22 @@ class SQLite(Database):
 
         return engine
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """In order: SQLite itself has those that wait look again, ever more seldom."""
+        if not self._writing.acquire(timeout=self.timeout):
+            raise StorageError(
+                f"{self.where} is locked: others have held it for {self.timeout:g} s"
+            )
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+    def after_fork(self) -> None:
+        super().after_fork()
+        self._writing = Lock()  # another thread of the parent may have held it
+
     def _begin(self, connection: sa.Connection) -> None:
         pass  # as such
 
@@ -47,8 +67,8 @@ class SQLite(Database):
     def _is_locked(self, error: DBAPIError) -> bool:
         return "database is locked" in str(error.orig)
 
-    def _names(self) -> list[str]:
-        return super()._names() if self.path.exists() else []
+    def names(self) -> list[str]:
+        return super().names() if self.path.exists() else []
 
     def describe(self) -> dict[str, Any] | None:
         if not self.path.exists():
@@ -59,4 +79,4 @@ class SQLite(Database):
         with self._connected() as connection:
             said = list(connection.exec_driver_sql("PRAGMA integrity_check").scalars())
         if said != ["ok"]:
-            raise DriftpeakError(f"{self.where} is corrupt: {said[0]}; restore it from a copy")
+            raise StorageError(f"{self.where} is corrupt: {said[0]}; restore it from a copy")

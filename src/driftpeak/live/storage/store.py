@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, StorageError
 
 Position = tuple[int, ...]
 """A place between two events: first their number so far, then whatever helps the store find it."""
@@ -106,14 +106,14 @@ class Store(ABC):
     # what is wrong, in the same words everywhere
 
     def _another(self) -> DriftpeakError:
-        return DriftpeakError(
+        return StorageError(
             f"{self.where} holds another study than when this optimiser opened it: it was "
             "replaced. Nothing was changed; use Optimizer.load to go on with the one that is there "
             "now"
         )
 
     def _shorter(self, count: int, there: int | str) -> DriftpeakError:
-        return DriftpeakError(
+        return StorageError(
             f"{self.where} has become shorter: {count} events had been confirmed, {there} are "
             "there. Nothing was changed; restore it from a copy"
         )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, StorageError
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.events import Event, Reset, Told, from_dict, to_dict
 from driftpeak.live.policy_data import can_be_made, differences
@@ -162,7 +162,7 @@ class Study:
         if not self._sound:
             if not self.store.holds(self._known):
                 self.store.describe()  # refuses another study
-                raise DriftpeakError(
+                raise StorageError(
                     f"{self.store.where} is not what it was: event {self._known[0]} is missing, or "
                     "another than was confirmed. Nothing was changed; restore it from a copy, or "
                     "use Optimizer.load to go on with what is there now"
@@ -176,7 +176,7 @@ class Study:
         except DriftpeakError:
             raise
         except Exception as error:  # of any kind: whoever wrote the events chose them
-            raise DriftpeakError(
+            raise StorageError(
                 f"event {self._position[0] + 1} in {self.store.where} does not fit what came "
                 f"before: {type(error).__name__} {error}"
             ) from error
@@ -295,7 +295,7 @@ def rewards(store: Store) -> list[Observation]:
 def missing(store: Store) -> DriftpeakError:
     """There is no such study."""
     wanted = "no study" if store.name is None else f"no study {store.name!r}"
-    return DriftpeakError(f"there is {wanted} in {store.where}.{store.others()}")
+    return StorageError(f"there is {wanted} in {store.where}.{store.others()}")
 
 
 def check_format(found: dict[str, Any], store: Store) -> None:
@@ -312,9 +312,9 @@ def check_format(found: dict[str, Any], store: Store) -> None:
         except Exception:  # of any kind: whoever wrote it chose it
             wrong = ["space"]
         if wrong:
-            raise DriftpeakError(f"the description of a study in {store.where} has no {wrong[0]}")
+            raise StorageError(f"the description of a study in {store.where} has no {wrong[0]}")
     if found.get("format") != FORMAT:
-        raise DriftpeakError(
+        raise StorageError(
             f"study {found.get('name')!r} in {store.where} was written by driftpeak "
             f"{found.get('version')} in format {found.get('format')}; this version "
             f"({version('driftpeak')}) reads format {FORMAT}"
