@@ -1,0 +1,4 @@
+from driftpeak.integrations.optuna import DriftSampler
+
+
+__all__ = ["DriftSampler"]

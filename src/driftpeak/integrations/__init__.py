@@ -1,0 +1,1 @@
+"""driftpeak inside other optimisers' frameworks; each needs an extra of its own."""
