@@ -6,35 +6,46 @@ VENV   ?= .venv
 JOBS   ?= 2
 
 BIN   := $(VENV)/bin
+RUNS  := $(VENV)/.runs
 READY := $(VENV)/.ready
+BROWSER := $(VENV)/.browser
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fifth test-slow test-long test-postgres check format docs links bench clean
+.PHONY: help demo test test-tenth test-slow test-long test-postgres test-browser check format docs links bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
 
-# One environment serves every target. It is renewed only when what it is made from has changed.
-$(READY): pyproject.toml constraints.txt
+# One environment serves every target: what the library needs to run, and for all but the demo what its tests, checks
+# and docs need besides. It is renewed only when what it is made from has changed. pip compiles no bytecode: Python does
+# when a module is first imported, and most never are.
+INSTALL = $(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt
+
+$(RUNS): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "driftpeak needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.13" >&2; exit 1; }
-	@echo "Setting up $(VENV) (once, takes a minute or two) ..."
+	@echo "Setting up $(VENV) (once, takes a minute) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[test,check,docs]'
+	@$(INSTALL) -e .
 	@touch $@
 
-demo: $(READY)  ## set up if needed, then show the library at work
+$(READY): $(RUNS)
+	@echo "Adding to $(VENV) what tests, checks and docs need (once) ..."
+	@$(INSTALL) -e '.[test,check,docs]'
+	@touch $@
+
+demo: $(RUNS)  ## set up if needed, then show the library at work
 	@$(BIN)/driftpeak demo
 
 # A document's blocks share one namespace, so a file must stay with one worker: loadfile.
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
-QUICK  = "not slow and not long"
+QUICK  = "not slow and not long and not browser"
 
 test: $(READY)  ## quick tests, and the examples of the pages
 	@$(PYTEST) -m $(QUICK) tests README.md CONTRIBUTING.md docs
 
-test-fifth: $(READY)  ## a fifth of the quick tests: enough for a second interpreter
-	@$(PYTEST) -m $(QUICK) --every=5 tests README.md
+test-tenth: $(READY)  ## a tenth of the quick tests: enough for a second interpreter
+	@$(PYTEST) -m $(QUICK) --every=10 tests README.md
 
 test-slow: $(READY)  ## the tests that take minutes in all
 	@$(PYTEST) -m slow tests
@@ -45,6 +56,15 @@ test-long: $(READY)  ## the tests that take minutes each, before a release
 test-postgres: $(READY)  ## stored studies against a real PostgreSQL server (installed, if you are root)
 	@.ci/install-postgresql
 	@DRIFTPEAK_NEEDS_POSTGRESQL=1 $(PYTEST) -k postgresql tests/test_live_storage.py tests/test_live_processes.py
+
+$(BROWSER): $(READY)
+	@echo "Adding to $(VENV) what drives a browser (once) ..."
+	@$(INSTALL) -e '.[browser]'
+	@touch $@
+
+test-browser: $(BROWSER)  ## the page of `driftpeak serve` in Chromium (installed, if you are root)
+	@.ci/install-chromium
+	@DRIFTPEAK_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/test_dashboard.py
 
 check: $(READY)  ## formatting, lint, types, and which way imports point
 	@$(BIN)/ruff format --check

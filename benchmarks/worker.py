@@ -11,6 +11,7 @@ OPTIONAL = {  # what may be missing
     "botorch": "pip install torch, then driftpeak[botorch]",
     "bayes_opt": COMPARE,
     "gpytorch": COMPARE,
+    "optuna": "pip install 'driftpeak[optuna]'",
     "wdbo_algo": COMPARE,
 }
 

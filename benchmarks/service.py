@@ -1,0 +1,142 @@
+"""A service answers 100 clients at once, and a busy study keeps nobody waiting at another.
+
+Twenty studies of four parameters, 100 rewards each before it begins; five clients at each. First
+all ask and tell as fast as they are answered; then each every two seconds, so 50 pairs a second in
+all. Then one client asks and tells alone, and again while another study does nothing but look back.
+The clients are threads of another process of the same machine, through `driftpeak.Client`.
+"""
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import driftpeak as dp
+
+DIMENSION, STUDIES, CLIENTS, TOLD = 4, 20, 100, 100
+SECONDS = 30.0
+EVERY = 2.0  # seconds between two rounds of a client
+TARGETS = {
+    "ask + tell, 100 clients at once (1/s)": ">= 50",
+    "request at 50 ask + tell a second: 99 % below (s)": "<= 1",
+    "ask + tell while another study is busy / alone": "<= 3",
+}
+
+
+def run() -> dict[str, Any]:
+    """Rounds a second, seconds of a request, and ratios."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(STUDIES):
+            prepare(Path(folder), number)
+        with served(folder) as url:
+            client = dp.Client(url)
+            for number in range(STUDIES):
+                for _ in range(3):
+                    round_of(client.study(name(number)))
+            together(url, lambda _: 0.0)  # what is asked for together must be compiled, too
+            fast, spent = together(url, lambda _: 0.0)
+            slow, paced = together(url, lambda begun: max(begun + EVERY - time.perf_counter(), 0))
+            alone, beside = busy(client)
+    return {
+        "ask + tell, 100 clients at once (1/s)": fast,
+        "  a request: median (s)": float(np.median(spent)),
+        "  a request: 99 % below (s)": float(np.quantile(spent, 0.99)),
+        "ask + tell, 100 clients, each every 2 s (1/s)": slow,
+        "  request at 50 ask + tell a second: median (s)": float(np.median(paced)),
+        "request at 50 ask + tell a second: 99 % below (s)": float(np.quantile(paced, 0.99)),
+        "ask + tell alone, median (ms)": 1e3 * alone,
+        "ask + tell while another study is busy / alone": beside / alone,
+    }
+
+
+def name(number: int) -> str:
+    return f"study{number}"
+
+
+def prepare(folder: Path, number: int) -> None:
+    """A journal with some rewards in it."""
+    generator = np.random.default_rng(number)
+    box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(DIMENSION)})
+    path = folder / f"{name(number)}.jsonl"
+    optimizer = dp.Optimizer(box, maximize=True, storage=path, name=name(number))
+    for place in generator.uniform(size=(TOLD, DIMENSION)):
+        setting = {f"x{j}": float(value) for j, value in enumerate(place)}
+        optimizer.tell(setting, reward(setting) + 0.1 * generator.normal())
+
+
+def reward(setting: Any) -> float:
+    return -float(sum((value - 0.5) ** 2 for value in setting.values()))
+
+
+@contextmanager
+def served(folder: str) -> Iterator[str]:
+    """The address of a service in a process of its own."""
+    words = ["serve", folder, "--port", "0", "--rate", "100000"]
+    command = [sys.executable, "-m", "driftpeak", *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        line = next(line for line in process.stderr if "serving at" in line)
+        yield line.split()[-1]
+    finally:
+        process.terminate()
+        process.wait()
+        process.stderr.close()
+
+
+def round_of(study: Any) -> tuple[float, float]:
+    """Seconds of an ask and of a tell."""
+    begun = time.perf_counter()
+    suggestion = study.ask()
+    asked = time.perf_counter()
+    study.tell(suggestion, reward(suggestion))
+    return asked - begun, time.perf_counter() - asked
+
+
+def together(url: str, pause: Callable[[float], float]) -> tuple[float, np.ndarray]:
+    """Rounds a second of all clients, and the seconds of each request."""
+    client, spent = dp.Client(url, timeout=600), []
+    first = time.perf_counter()
+    end = first + SECONDS
+
+    def work(number: int) -> None:
+        study = client.study(name(number % STUDIES))
+        time.sleep(pause(first) * number / CLIENTS)  # not all at the same moment
+        while (begun := time.perf_counter()) < end:
+            spent.extend(round_of(study))
+            time.sleep(pause(begun))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(CLIENTS)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    return len(spent) / 2 / (time.perf_counter() - first), np.array(spent)
+
+
+def busy(client: dp.Client) -> tuple[float, float]:
+    """Median seconds of a round, alone and while another study is busy."""
+    study, other = client.study(name(0)), client.study(name(1))
+
+    def median() -> float:
+        return float(np.median([sum(round_of(study)) for _ in range(40)]))
+
+    alone, stop = median(), threading.Event()
+
+    def look_back() -> None:
+        while not stop.is_set():
+            other.peaks(count=200)
+
+    thread = threading.Thread(target=look_back)
+    thread.start()
+    beside = median()
+    stop.set()
+    thread.join()
+    return alone, beside

@@ -1,0 +1,126 @@
+"""The application that answers: routes, problems, the guard before them, the page beside them."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from driftpeak.errors import DriftpeakError, StorageError
+from driftpeak.numerics.threads import single_threaded_lapack
+from driftpeak.service.guard import Guard
+from driftpeak.service.limits import Limits
+from driftpeak.service.places import Folder, Place
+from driftpeak.service.problems import Problem, ProblemError, in_words, show_problem
+from driftpeak.service.results import router as results
+from driftpeak.service.routes import router
+from driftpeak.service.studies import Studies
+
+PAGE = Path(__file__).parent / "page"
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+TITLE = "driftpeak"
+
+
+def make_app(
+    place: Place,
+    *,
+    token: str | None = None,
+    hosts: Iterable[str] | None = LOCAL,
+    limits: Limits | None = None,
+) -> Guard:
+    """The service as an ASGI application.
+
+    Arguments:
+        place: where the studies are, see `driftpeak.service.places.open_place`.
+        token: that every request to the API must bear; None: none is asked for.
+        hosts: names and addresses that a request may name as its host; None: any.
+        limits: of what is taken from clients.
+    """
+    limits = Limits() if limits is None else limits
+    studies = Studies(place, limits)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        with single_threaded_lapack():  # for all threads: each call's own limit would end another's
+            yield
+            studies.close()
+            studies.shut()
+
+    app = FastAPI(
+        title=TITLE,
+        version=version("driftpeak"),
+        description="Live studies: ask where to sample, tell what it brought.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # they load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.studies = studies
+    app.state.folder = place.path if isinstance(place, Folder) else None
+    app.add_exception_handler(ProblemError, show_problem)
+    app.add_exception_handler(DriftpeakError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _failed)
+    app.include_router(router)
+    app.include_router(results)
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    allowed = None if hosts is None else frozenset(one.lower() for one in hosts)
+    return Guard(app, _page(), studies, token, allowed)
+
+
+def _page() -> ASGIApp:
+    """The files of the page, which hold no data."""
+    files = StaticFiles(directory=PAGE, html=True)
+    handlers = {HTTPException: _http, Exception: _failed}
+    return Starlette(routes=[Mount("/", files)], exception_handlers=handlers)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """In the library's own words."""
+    if isinstance(error, StorageError):
+        return await show_problem(request, ProblemError(503, "storage", str(error)))
+    return await show_problem(request, ProblemError(422, "refused", str(error)))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return await show_problem(request, ProblemError(422, "invalid", in_words(error.errors())))
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = {404: "unknown-path", 405: "unknown-method"}.get(error.status_code, "refused")
+    headers = dict(error.headers or {})
+    problem = ProblemError(error.status_code, code, str(error.detail), headers)
+    return await show_problem(request, problem)
+
+
+async def _failed(request: Request, _: Exception) -> Response:
+    """What happened is in the service's log, and nowhere else."""
+    words = "a mistake of the service, which its log describes: please report it"
+    return await show_problem(request, ProblemError(500, "mistake", words))
+
+
+def _document(app: FastAPI) -> dict[str, object]:
+    """The OpenAPI document, with the problems that are answered, and how a token is given."""
+    if app.openapi_schema is None:
+        found = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
+        parts = found.setdefault("components", {})
+        parts.setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
+        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        found["security"] = [{"token": []}, {}]
+        app.openapi_schema = found
+    return app.openapi_schema

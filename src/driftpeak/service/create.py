@@ -1,0 +1,62 @@
+"""A study from data that a client sent, which names no code and asks for no more than may be."""
+
+import math
+from typing import Any
+
+from driftpeak.errors import DriftpeakError, shown
+from driftpeak.live import DriftingGP, Optimizer
+from driftpeak.live.constraints import constraints_from_data
+from driftpeak.live.description import space_from_data
+from driftpeak.live.policy_data import policy_from_data
+from driftpeak.live.storage import Store
+from driftpeak.policies import Policy
+from driftpeak.service.bodies import New
+from driftpeak.service.limits import Limits
+
+
+def make_optimizer(new: New, store: Store, limits: Limits) -> Optimizer:
+    """The optimiser of a new study, or of one that is there, if all arguments are equal.
+
+    Raises:
+        DriftpeakError: naming what is missing, misspelt, impossible or too large.
+    """
+    _check_points(new.space, limits)
+    policy = DriftingGP() if new.policy is None else policy_from_data(new.policy)
+    if not isinstance(policy, DriftingGP | Policy):
+        raise DriftpeakError(
+            'policy is a tag with arguments, as {"drifting-gp": {"capacity": 256}}; got '
+            f"{shown(new.policy)}"
+        )
+    _at_most("capacity", getattr(policy, "capacity", 0), limits.capacity)
+    _at_most("horizon", new.horizon, limits.horizon)
+    rules = new.constraints
+    return Optimizer(
+        space_from_data(new.space),
+        maximize=new.maximize,
+        policy=policy,
+        seed=new.seed,
+        horizon=new.horizon,
+        start=new.start,
+        max_travel=new.max_travel,
+        moving_cost=new.moving_cost,
+        constraints=None if rules is None else constraints_from_data(rules),
+        safe_start=new.safe_start,
+        storage=store,
+        name=new.name,
+    )
+
+
+def _check_points(space: dict[str, Any], limits: Limits) -> None:
+    """Refuse a domain of more points than may be, before they are listed."""
+    arms, ranges, size = (space.get(key) for key in ("arms", "grid", "size"))
+    if isinstance(arms, int):
+        _at_most("the number of arms", arms, limits.points)
+    if isinstance(ranges, list) and isinstance(size, int):
+        size = [size] * len(ranges)
+    if isinstance(size, list) and all(isinstance(one, int) for one in size):
+        _at_most("the number of points", math.prod(size), limits.points)
+
+
+def _at_most(what: str, given: Any, most: int) -> None:
+    if isinstance(given, int) and given > most:
+        raise DriftpeakError(f"{what} of a served study must be at most {most:,}; got {given}")

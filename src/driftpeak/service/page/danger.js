@@ -1,0 +1,67 @@
+// Forget and reset, which cannot be undone: the study's name must be typed.
+import { post } from "./api.js";
+import { make, section } from "./elements.js";
+
+export function cannotBeUndone(study, changed) {
+  const said = make("p", { role: "status" });
+  const part = section("The system was changed?",
+    action("Forget what was observed",
+      "Believe no longer what was observed; how fast things move, the noise and the rest that was learned stays.",
+      "Forget …", (done) => ask("forget", "Forget what was observed", done)),
+    action("Start again", "Drop everything, also what was learned.", "Reset …", (done) => ask("reset", "Start again from nothing", done)),
+    said);
+  part.classList.add("danger");
+
+  function action(title, words, button, act) {
+    const opener = make("button", {}, button);
+    opener.addEventListener("click", () => act(opener));
+    return make("div", { class: "action" }, make("div", {}, make("strong", {}, `${title}. `), words), opener);
+  }
+
+  function ask(what, title, opener) {
+    const field = make("input", { id: "confirm", autocomplete: "off", spellcheck: "false", "aria-describedby": "confirm-said" });
+    const before = what === "forget"
+      ? make("input", { id: "before", type: study.moments.dates ? "datetime-local" : "number", step: "any" }) : null;
+    const wrong = make("p", { id: "confirm-said", role: "alert", class: "bad" });
+    const form = make("form", { novalidate: true },
+      make("h2", {}, title),
+      before && make("label", { for: "before" }, "Only what was observed before (empty: everything)"),
+      before,
+      make("label", { for: "confirm" }, "This cannot be undone. Type the name of the study, ", make("strong", {}, study.name), ":"),
+      field,
+      wrong,
+      make("p", { class: "buttons" },
+        make("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
+        make("button", { class: "grave" }, title)));
+    const dialog = make("dialog", { "aria-label": title }, form);
+    dialog.addEventListener("close", () => { dialog.remove(); opener.focus(); });
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      if (field.value.trim() !== study.name) {
+        wrong.textContent = "That is not the name of the study: nothing was done.";
+        field.focus();
+        return;
+      }
+      try {
+        const body = { confirm: study.name };
+        if (before?.value) body.before = moment(before.value);
+        await post(`studies/${study.name}/${what}`, body);
+        said.textContent = what === "forget" ? "Forgotten." : "It starts again.";
+        dialog.close();
+        changed();
+      } catch (error) {
+        wrong.textContent = error.message;
+      }
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+    field.focus();
+  }
+
+  function moment(text) {
+    if (!study.moments.dates) return Number(text);
+    return study.moments.zoned ? new Date(text).toISOString() : text;
+  }
+
+  return { part };
+}

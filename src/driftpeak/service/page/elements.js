@@ -1,0 +1,37 @@
+// Elements with text. Nothing that comes from a study is ever read as markup: there is no innerHTML.
+
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+let sections = 0;
+
+// A part of the page that a screen reader can go to by its heading.
+export function section(title, ...children) {
+  const id = `section-${++sections}`;
+  const heading = make("h2", { id, tabindex: "-1" }, title);
+  return make("section", { "aria-labelledby": id }, heading, ...children);
+}
+
+// A number as it is read, with the whole of it for machines.
+export function numeral(value, text) {
+  return value === null || value === undefined ? text : make("data", { value }, text);
+}
+
+// Wide tables scroll by themselves: the page never does.
+export function table(caption, columns, rows) {
+  const head = make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, name)));
+  const body = rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell))));
+  return make(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)),
+  );
+}

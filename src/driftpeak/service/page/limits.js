@@ -1,0 +1,29 @@
+// Limits of measured quantities: how often they were broken, beside how often they may be.
+import { section, table } from "./elements.js";
+import { percent } from "./format.js";
+
+export function limitText({ at_most: most, at_least: least }) {
+  return [least === undefined || least === null ? "" : `at least ${least}`, most === undefined || most === null ? "" : `at most ${most}`]
+    .filter(Boolean).join(" and ");
+}
+
+// Of a study's constraints those that are measured; sums of parameters are never broken.
+export function measured(constraints) {
+  return Object.fromEntries(Object.entries(constraints ?? {}).filter(([, one]) => "probability" in one));
+}
+
+export function limitsKept(study) {
+  const part = section("Limits");
+  const heading = part.firstChild;
+  const show = ({ violations }) => {
+    const rows = Object.entries(violations).map(([name, one]) => [
+      `${name} ${limitText(study.limits[name])}`,
+      `${one.violated} of ${one.measured}`,
+      one.believed ? `${percent(one.rate)} (${one.broken} of ${one.believed}; 95 %: ${percent(one.interval[0])} to ${percent(one.interval[1])})` : "–",
+      percent(one.promised),
+    ]);
+    part.hidden = rows.length === 0;
+    part.replaceChildren(heading, table("Limits", ["limit", "broken", "broken where a suggestion was believed to keep it", "allowed"], rows));
+  };
+  return { part, show };
+}

@@ -1,0 +1,45 @@
+// What is shown: the study that the address names, or the only one, or the list; or a folder of results.
+import { get } from "./api.js";
+import { make } from "./elements.js";
+import { showResults } from "./results.js";
+import { showStudies } from "./studies.js";
+import { showStudy } from "./study.js";
+
+const main = document.getElementById("main");
+const said = document.getElementById("status");
+let leaving = new AbortController();
+
+function status(text, fine) {
+  if (said.textContent !== text) said.textContent = text;
+  said.className = fine ? "fine" : "lost";
+}
+
+async function show() {
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
+  try {
+    status("", true);
+    const name = decodeURIComponent(location.hash.slice(1));
+    if (name) {
+      document.title = `${name} – driftpeak`;
+      await showStudy(name, main, status, signal);
+    } else {
+      document.title = "driftpeak";
+      const { studies } = await get("studies", {}, signal);
+      const results = studies.length ? null : await get("results", {}, signal);
+      if (results?.summary) await showResults(results, main, signal);
+      else if (studies.length === 1) location.replace(`#${studies[0].name}`);
+      else await showStudies(studies, main, status, signal);
+    }
+  } catch (error) {
+    if (signal.aborted) return;
+    main.replaceChildren(make("h1", {}, "This cannot be shown"), make("p", { role: "alert" }, error.message),
+      make("p", {}, make("a", { href: "#" }, "All studies")));
+  }
+}
+
+addEventListener("hashchange", async () => {
+  await show();
+});
+await show();

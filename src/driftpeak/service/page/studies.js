@@ -1,0 +1,35 @@
+// The list of studies.
+import { get } from "./api.js";
+import { make } from "./elements.js";
+import { Moments } from "./moments.js";
+
+const AGAIN = 5000; // milliseconds until it is read again
+
+export async function showStudies(studies, main, status, signal) {
+  const list = make("ul", { class: "rows", id: "studies" });
+  const words = make("p", {});
+  main.replaceChildren(make("h1", { tabindex: "-1" }, "Studies"), words, list);
+  show(studies);
+  while (!signal.aborted) {
+    await new Promise((done) => { setTimeout(done, AGAIN); });
+    if (signal.aborted) return;
+    try {
+      show((await get("studies", {}, signal)).studies);
+      status("live", true);
+    } catch (error) {
+      if (!signal.aborted) status("no connection, trying again", false);
+    }
+  }
+
+  function show(found) {
+    words.textContent = found.length ? "" : "There are none yet: driftpeak live create, or POST api/studies, begins one.";
+    list.replaceChildren(...found.map((one) => make("li", {}, make("a", { href: `#${one.name}` }, one.name), make("span", {}, state(one)))));
+  }
+}
+
+function state({ problem, told, pending, latest }) {
+  if (problem) return `cannot be read: ${problem}`;
+  const moments = new Moments(latest ?? 0);
+  const when = latest === null ? "" : `, latest time ${moments.text(moments.number(latest))}`;
+  return `${told} rewards, ${pending} waiting${when}`;
+}

@@ -1,0 +1,100 @@
+// Where the peak was over time with its band, per parameter, and the rewards with the band foretold.
+import { Chart } from "./charts.js";
+import { make, section } from "./elements.js";
+import { decimalsFor, fixed, parameterText } from "./format.js";
+
+export function peakTracks(study) {
+  const part = section("Where the peak was");
+  const note = make("p", { class: "quiet" });
+  const place = make("div", { class: "charts" });
+  part.classList.add("wide");
+  part.append(note, place);
+  const charts = new Map();
+
+  const show = ({ peaks, rewards }) => {
+    part.hidden = !peaks.length;
+    if (part.hidden) return;
+    note.textContent = peaks.some((one) => Object.values(one.band).some(({ low }) => low !== null))
+      ? "Line: where the best setting was, seen from today. Band: settings that may have been as good. Dots: what was set."
+      : "Line: where the best setting was. Dots: what was set.";
+    for (const name of Object.keys(peaks.at(-1).parameters)) {
+      if (!charts.has(name)) {
+        const chart = new Chart(`${name} of the best setting over time`);
+        charts.set(name, chart);
+        place.append(make("div", {}, make("h3", {}, name), chart.place));
+      }
+      charts.get(name).show(track(study, name, peaks, rewards));
+    }
+  };
+  return { part, show, end: () => { for (const chart of charts.values()) chart.end(); } };
+}
+
+function track(study, name, peaks, rewards) {
+  const { moments } = study;
+  const choices = study.choices(name);
+  const place = (value) => {
+    if (!choices) return value ?? null;
+    return choices.includes(value) ? choices.indexOf(value) : null; // null may be a choice, too
+  };
+  const times = peaks.map((one) => moments.number(one.time));
+  const lines = [{ label: "best", look: "line", values: peaks.map((one) => place(one.parameters[name])) }];
+  if (!choices && peaks.some((one) => one.band[name]?.low !== null)) {
+    lines.push({ label: "as good up to", look: "high", values: peaks.map((one) => one.band[name]?.high ?? null) });
+    lines.push({ label: "and from", look: "low", values: peaks.map((one) => one.band[name]?.low ?? null) });
+  }
+  const ordered = inOrder(study, rewards);
+  const set = [ordered.map((one) => moments.number(one.time)), ordered.map((one) => place(one.parameters[name]))];
+  const [x, ...values] = uPlot.join([[times, ...lines.map((one) => one.values)], set]);
+  lines.push({ label: "set", look: "dots" });
+  const text = choices ? (value) => parameterText(choices[value]) : (value) => study.text(name, value);
+  return {
+    x,
+    moments,
+    log: study.parameter(name)?.log,
+    choices: choices?.map((one) => parameterText(one)),
+    lines: lines.map((line, index) => ({ ...line, values: values[index], text })),
+  };
+}
+
+export function rewardsOverTime(study) {
+  const chart = new Chart(`Each ${study.goal} over time, with what was foretold of it; the table of the newest has the numbers`);
+  const note = make("p", { class: "quiet" });
+  const part = section(study.maximize ? "Rewards, and what was foretold" : "Costs, and what was foretold", note, chart.place);
+  part.classList.add("wide");
+  const show = ({ rewards }) => {
+    part.hidden = !rewards.length;
+    if (part.hidden) return;
+    const ordered = inOrder(study, rewards);
+    const ends = usual(ordered.flatMap((one) => [one.reward, one.expected?.low, one.expected?.high]));
+    const outside = ordered.filter(({ reward }) => reward < ends[0] || reward > ends[1]).length;
+    note.textContent = `${study.maximize ? "Larger" : "Smaller"} is better. Line and band: what was expected just before, and where 95 % should fall.`
+      + (outside ? ` Too far off to be seen here: ${outside}.` : "");
+    const spread = ordered.find((one) => one.expected?.deviation)?.expected.deviation;
+    const text = (value) => fixed(value, decimalsFor(spread));
+    const foretold = (key) => ordered.map((one) => one.expected?.[key] ?? null);
+    chart.show({
+      x: ordered.map((one) => study.moments.number(one.time)),
+      moments: study.moments,
+      ends,
+      lines: [
+        { label: "foretold", look: "line", values: foretold("mean"), text },
+        { label: "up to", look: "high", values: foretold("high"), text },
+        { label: "from", look: "low", values: foretold("low"), text },
+        { label: study.goal, look: "dots", values: ordered.map((one) => one.reward), text },
+      ],
+    });
+  };
+  return { part, show, end: () => chart.end() };
+}
+
+// Ends of an axis on which a few far values do not press all others into a line.
+function usual(values) {
+  const sorted = values.filter((one) => Number.isFinite(one)).sort((one, other) => one - other);
+  const [low, high] = [0.05, 0.95].map((share) => sorted[Math.round(share * (sorted.length - 1))]);
+  const margin = 1.5 * (high - low) || Math.abs(high) || 1;
+  return [Math.max(sorted[0] - 0.1 * margin, low - margin), Math.min(sorted.at(-1) + 0.1 * margin, high + margin)];
+}
+
+function inOrder(study, rewards) {
+  return [...rewards].sort((one, other) => study.moments.number(one.time) - study.moments.number(other.time));
+}

@@ -1,0 +1,76 @@
+"""Finished results to look at: what `replay` or `reproduce` wrote into a folder."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from fastapi import Path as InPath
+from fastapi.responses import FileResponse
+from starlette.concurrency import run_in_threadpool
+
+from driftpeak.service import bodies
+from driftpeak.service.problems import ProblemError, documented
+
+SUMMARY = "summary.json"
+LARGEST = 64 * 2**20  # bytes of a summary
+KINDS = {
+    ".html": "text/html",
+    ".json": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+}
+SANDBOX = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""For documents: they may show themselves, and neither run anything nor reach anything."""
+
+FILE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The file", "content": {kind: {} for kind in KINDS.values()}}
+}
+
+router = APIRouter(prefix="/api/results", responses=documented(401, 403, 429, 500, 503))
+
+
+@router.get("", response_model=bodies.Results, responses=documented(422))
+async def results(request: Request) -> Any:
+    """The results in the folder that is served; nothing where there are none."""
+    folder: Path | None = request.app.state.folder
+    if folder is None:
+        return {"summary": None, "files": []}
+    return await run_in_threadpool(partial(_read, folder))
+
+
+@router.get("/{name}", response_class=FileResponse, responses=FILE | documented(404, 422))
+async def file(
+    name: Annotated[str, InPath(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$")], request: Request
+) -> Any:
+    """One of the files: pictures, the summary, the report."""
+    folder: Path | None = request.app.state.folder
+    if folder is None or name not in (await run_in_threadpool(partial(_read, folder)))["files"]:
+        raise ProblemError(404, "unknown-file", f"there is no file {name!r} here")
+    headers = {"Content-Security-Policy": SANDBOX}
+    return FileResponse(folder / name, media_type=KINDS[Path(name).suffix], headers=headers)
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    try:
+        files, summary = _files(folder), None
+        if SUMMARY in files and (folder / SUMMARY).stat().st_size <= LARGEST:
+            summary = json.loads((folder / SUMMARY).read_bytes())
+    except OSError as error:
+        reason = f"the folder cannot be read: {error.strerror or 'it is out of reach'}"
+        raise ProblemError(503, "storage", reason) from None
+    except (ValueError, RecursionError):
+        raise ProblemError(422, "no-results", f"{SUMMARY} in the folder is no JSON") from None
+    if not isinstance(summary, dict) or "command" not in summary:
+        return {"summary": None, "files": []}
+    return {"summary": summary, "files": files}
+
+
+def _files(folder: Path) -> list[str]:
+    """Of the kinds that are served, in the folder itself: no link leads out of it."""
+    found = (one for one in folder.iterdir() if one.suffix in KINDS)
+    return sorted(one.name for one in found if one.is_file() and not one.is_symlink())

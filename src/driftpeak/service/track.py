@@ -1,0 +1,97 @@
+"""Where the peak was through time, and between which values it may have been."""
+
+from typing import Any
+
+import numpy as np
+
+from driftpeak.live import DriftingGP, EstimatedPeak, Optimizer
+from driftpeak.live.clock import show_time
+from driftpeak.live.coding import BoxCoding, FiniteCoding
+from driftpeak.live.parameters import Numeric
+
+RESOLUTION = 41  # values of a parameter that are looked at
+Context = dict[str, Any] | None
+
+
+def track(
+    optimizer: Optimizer, start: Any, end: Any, count: int, context: Context
+) -> list[dict[str, Any]]:
+    """Estimated peaks at `count` times from `start` to `end`, by default over the history.
+
+    The band of a parameter: the values around the peak's, the others held, whose believed reward is
+    within one deviation of the peak's. Only a `DriftingGP` can look back for it, and only
+    parameters with an order have one.
+    """
+    history = optimizer.history()
+    if not history:
+        return []
+    kind, seen = history[-1].kind, [one.number for one in history]
+    first = min(seen) if start is None else optimizer._ledger.time_to_look(start)
+    last = max(seen) if end is None else optimizer._ledger.time_to_look(end)
+    times = np.unique(np.linspace(min(first, last), max(first, last), count))
+    said = context if context is not None else history[-1].context or None
+    found = optimizer.peaks([show_time(float(time), kind) for time in times], context=said)
+    return [
+        {
+            "time": peak.time,
+            "parameters": dict(peak),
+            "mean": peak.mean,
+            "deviation": peak.deviation,
+            "band": _bands(optimizer, peak, said),
+        }
+        for peak in found
+    ]
+
+
+def _bands(optimizer: Optimizer, peak: EstimatedPeak, said: Context) -> dict[str, Any]:
+    bands: dict[str, Any] = {name: {"low": None, "high": None} for name in peak}
+    if not isinstance(optimizer.policy, DriftingGP):
+        return bands
+    values = {name: _values(optimizer, name, peak[name]) for name in peak}
+    settings = [_moved(optimizer, peak, name, one) for name, each in values.items() for one in each]
+    if not settings:
+        return bands
+    means, _ = optimizer.belief(settings, peak.time, context=said)
+    losses = (peak.mean - means) * (1 if optimizer.maximize else -1)
+    done = 0
+    for name, each in values.items():
+        good = losses[done : done + len(each)] <= peak.deviation
+        done += len(each)
+        if each:
+            low, high = _around(good, each.index(peak[name]))
+            bands[name] = {"low": float(each[low]), "high": float(each[high])}
+    return bands
+
+
+def _around(good: np.ndarray, here: int) -> tuple[int, int]:
+    """The ends of the run of good places around one."""
+    low = high = here
+    while low > 0 and good[low - 1]:
+        low -= 1
+    while high < len(good) - 1 and good[high + 1]:
+        high += 1
+    return low, high
+
+
+def _values(optimizer: Optimizer, name: str, here: Any) -> list[Any]:
+    """Values of a parameter, that of the peak among them, in order; none where it has no order."""
+    coding = optimizer.coding
+    if isinstance(coding, BoxCoding):
+        parameter = coding.box.parameters[name]
+        if not isinstance(parameter, Numeric):
+            return []
+        found = [parameter.decode(float(u)) for u in np.linspace(0, 1, RESOLUTION)]
+    elif isinstance(coding, FiniteCoding) and not coding.named:
+        column = np.unique(coding.domain.points[:, coding.names.index(name)])
+        places = np.unique(np.linspace(0, len(column) - 1, RESOLUTION).round().astype(int))
+        found = column[places].tolist()
+    else:
+        return []
+    return sorted({*found, here})
+
+
+def _moved(optimizer: Optimizer, peak: EstimatedPeak, name: str, value: Any) -> dict[str, Any]:
+    coding = optimizer.coding
+    if isinstance(coding, BoxCoding):
+        return coding.box.moved(dict(peak), name, value)
+    return {**peak, name: value}

@@ -1,0 +1,63 @@
+"""A service in a thread of the tests, answering on a port of its own."""
+
+import http.client
+import json
+import threading
+import time
+from contextlib import contextmanager
+
+from driftpeak.service.app import make_app
+from driftpeak.service.places import open_place
+from driftpeak.service.server import Server, listen
+
+BOX = {"box": {"x": {"type": "float", "low": 0, "high": 1}}}
+SMALL = {"drifting-gp": {"capacity": 32}}
+
+
+class Served:
+    """Where it answers, and one request at a time."""
+
+    def __init__(self, port, app):
+        self.port, self.app, self.url = port, app, f"http://127.0.0.1:{port}"
+
+    def send(self, method, path, body=None, headers=None, data=None):
+        """Status, headers and content of an answer; a body is sent as JSON."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        try:
+            own = {} if body is None else {"Content-Type": "application/json"}
+            data = json.dumps(body).encode() if data is None and body is not None else data
+            connection.request(method, path, data, own | (headers or {}))
+            answer = connection.getresponse()
+            text = answer.read()
+            found = dict(answer.getheaders())
+        finally:
+            connection.close()
+        kind = found.get("content-type", "")
+        return answer.status, found, json.loads(text) if "json" in kind else text.decode()
+
+    def get(self, path, **headers):
+        return self.send("GET", path, headers=headers)
+
+    def post(self, path, body, **headers):
+        return self.send("POST", path, body, headers=headers)
+
+
+@contextmanager
+def serving(storage, **options):
+    """Answer until the block ends."""
+    app = make_app(open_place(str(storage)), **options)
+    listening = listen("127.0.0.1", 0)
+    server = Server(app)
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield Served(listening.getsockname()[1], app)
+    finally:
+        app.studies.close()
+        server.should_exit = True
+        thread.join(60)
+        listening.close()
+        assert not thread.is_alive()
