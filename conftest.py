@@ -83,5 +83,5 @@ def pytest_configure(config: pytest.Config) -> None:
     release = tuple(int(part) for part in version("jaxlib").split(".")[:2])
     if release < (0, 10):  # later ones know it no more, and end a process that names such a flag
         flags.append("--xla_cpu_use_fusion_emitters=false")
-    if config.getoption("markexpr") == "not slow and not long":
+    if config.getoption("markexpr") in ("not slow and not long and not browser", "browser"):
         os.environ.setdefault("XLA_FLAGS", " ".join(flags))

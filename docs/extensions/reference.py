@@ -7,19 +7,24 @@ import importlib
 import inspect
 import re
 import sys
-from typing import get_args
+from typing import ClassVar, get_args
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from docutils.parsers.rst.directives import flag
 from docutils.statemachine import StringList
 from sphinx.pycode import ModuleAnalyzer
 
 
 class Names(Directive):
-    """Reference entries for names of a module."""
+    """Reference entries for names of a module.
+
+    With `:whole:` those of classes have what they inherit from others that are not public.
+    """
 
     required_arguments = 1
     has_content = True
+    option_spec: ClassVar = {"whole": flag}
 
     def run(self):
         module = importlib.import_module(self.arguments[0])
@@ -31,7 +36,7 @@ class Names(Directive):
                 lines += [f"   * - :py:obj:`{name}`", f"     - {in_short(getattr(module, name))}"]
         lines += [""]
         for name in chosen:
-            lines += [*entry(module, name), ""]
+            lines += [*entry(module, name, whole="whole" in self.options), ""]
         node = nodes.container()
         self.state.nested_parse(StringList(lines, source=module.__name__), 0, node)
         return node.children
@@ -59,14 +64,24 @@ def is_data(one):
     return not isinstance(one, type) and not inspect.isroutine(one)
 
 
-def entry(module, name):
+def entry(module, name, whole=False):
     """The directive for one name."""
     one = getattr(module, name)
     if isinstance(one, type):
-        return [f".. autoclass:: {name}", "   :members:"]
+        return [
+            f".. autoclass:: {name}",
+            f"   :members: {', '.join(members(one)) * whole}".rstrip(),
+        ]
     if not is_data(one):
         return [f".. autofunction:: {name}"]
     return [f".. py:data:: {name}", "", *(f"   {line}" for line in meaning(module, name))]
+
+
+def members(one):
+    """What a class and its bases in this package have: public and explained, in order."""
+    own = [base for base in one.__mro__ if base.__module__.startswith("driftpeak.")]
+    names = [name for base in own for name, what in vars(base).items() if inspect.getdoc(what)]
+    return dict.fromkeys(name for name in names if not name.startswith("_"))
 
 
 def meaning(module, name):
