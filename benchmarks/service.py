@@ -1,9 +1,11 @@
 """A service answers 100 clients at once, and a busy study keeps nobody waiting at another.
 
-Twenty studies of four parameters, 100 rewards each before it begins; five clients at each. First
-all ask and tell as fast as they are answered; then each every two seconds, so 50 pairs a second in
-all. Then one client asks and tells alone, and again while another study does nothing but look back.
-The clients are threads of another process of the same machine, through `driftpeak.Client`.
+Twenty studies of four parameters, 100 to 195 rewards each before it begins; five clients at each.
+First all ask and tell as fast as they are answered; then each every two seconds, so 50 pairs a
+second in all. Then one client asks and tells alone, and again while another study does nothing but
+look back. The clients are threads of another process of the same machine, through
+`driftpeak.Client`. Compiled programs are kept from the first service of a machine to the next: a
+first run is slower.
 """
 
 import subprocess
@@ -21,6 +23,7 @@ import numpy as np
 import driftpeak as dp
 
 DIMENSION, STUDIES, CLIENTS, TOLD = 4, 20, 100, 100
+OLDER = 5  # rewards more in each study than in the one before: they do not all learn at once
 SECONDS = 30.0
 EVERY = 2.0  # seconds between two rounds of a client
 TARGETS = {
@@ -66,7 +69,7 @@ def prepare(folder: Path, number: int) -> None:
     box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(DIMENSION)})
     path = folder / f"{name(number)}.jsonl"
     optimizer = dp.Optimizer(box, maximize=True, storage=path, name=name(number))
-    for place in generator.uniform(size=(TOLD, DIMENSION)):
+    for place in generator.uniform(size=(TOLD + OLDER * number, DIMENSION)):
         setting = {f"x{j}": float(value) for j, value in enumerate(place)}
         optimizer.tell(setting, reward(setting) + 0.1 * generator.normal())
 

@@ -20,7 +20,7 @@ is divided: 1, less where a rule forgets, 0 where there is no observation.
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -47,6 +47,18 @@ RATE = float(HALF / np.log(2))
 """Of momentum, times the timescale."""
 HALF_LIFE = {MARKOV: np.log(2) / 2, MOMENTUM: 0.44519116201044684}
 """Where the squared correlation is 1/2, in timescales."""
+
+
+def _falling(ages: Array) -> Array:
+    return jnp.exp(-ages)
+
+
+def _gliding(ages: Array) -> Array:
+    return (1 + RATE * ages) * jnp.exp(-RATE * ages)
+
+
+MOVING = jnp.ones_like, _falling, _gliding
+"""How correlation falls with the age in timescales: standing still, Markov drift, momentum."""
 
 
 class Model(NamedTuple):
@@ -76,14 +88,23 @@ class Model(NamedTuple):
     def correlation(self, elapsed: Scalar) -> Array:
         """Of the function with itself after some time."""
         ages = jnp.abs(elapsed) / self.timescale
-        moving = jnp.where(
-            self.motion == MARKOV, jnp.exp(-ages), (1 + RATE * ages) * jnp.exp(-RATE * ages)
-        )
-        moving = jnp.where(self.motion == STILL, 1.0, moving)
-        half_turns = jnp.pi * elapsed / self.period
-        round_ = -2 * jnp.sin(half_turns) ** 2 - jnp.abs(elapsed) / (CYCLES * self.period)
-        second: Any = jnp.exp(jnp.where(self.beside == ROUND, round_, -ages / SLOWER_BY))
-        return (1 - self.share) * moving + self.share * second
+        moving = jax.lax.switch(self.motion, MOVING, ages)
+
+        def slower() -> Array:
+            return jnp.exp(-ages / SLOWER_BY)
+
+        def comes_round() -> Array:
+            half_turns = jnp.pi * elapsed / self.period
+            cycles = jnp.abs(elapsed) / self.period
+            return jnp.exp(-2 * jnp.sin(half_turns) ** 2 - cycles / CYCLES)
+
+        def with_second() -> Array:
+            second = jax.lax.cond(self.beside == ROUND, comes_round, slower)
+            return (1 - self.share) * moving + self.share * second
+
+        # not `jnp.where`: among all pairs of observations each part takes longer than all else
+        whole: Array = jax.lax.cond(self.beside == ALONE, lambda: moving, with_second)
+        return whole
 
 
 @returned
@@ -124,8 +145,8 @@ class Imagined(NamedTuple):
     """
 
     places: Places
-    cross: Array  # (c, p): their covariance with the observations, whitened
-    whiten: Array  # (p, p)
+    cross: AnyArray  # (c, p): their covariance with the observations, whitened
+    whiten: AnyArray  # (p, p)
 
 
 def learn(model: Model, places: Places, rewards: AnyArray) -> Known:
@@ -182,9 +203,9 @@ def factor(model: Model, places: Places) -> tuple[Array, Array, Array]:
 def nothing_imagined(known: Known, size: int) -> Imagined:
     """No suggestion in any of `size` places."""
     count, dimension = known.places.rows.shape
-    nothing = jnp.zeros(size)
-    free = Places(jnp.zeros((size, dimension)), nothing, nothing, nothing)
-    return Imagined(free, jnp.zeros((count, size)), jnp.zeros((size, size)))
+    nothing = np.zeros(size)
+    free = Places(np.zeros((size, dimension)), nothing, nothing, nothing)
+    return Imagined(free, np.zeros((count, size)), np.zeros((size, size)))
 
 
 def imagine(
@@ -299,9 +320,22 @@ def _lower_times(lower: AnyArray | Mirrored, columns: Array) -> Array:
         if columns.shape[1] <= FEW:
             return lower @ columns
         lower = lower.matrix
+    return jnp.concatenate([strip @ columns[: strip.shape[1]] for strip in _strips(lower)])
+
+
+def lower_squared(lower: Array) -> Array:
+    """A lower triangle's transpose times itself, in strips: half of the work."""
+    total = jnp.zeros_like(lower)
+    for strip in _strips(lower):
+        end = strip.shape[1]
+        total = total.at[:end, :end].add(strip.T @ strip)
+    return total
+
+
+def _strips(lower: AnyArray) -> list[Array]:
+    """Of a lower triangle: some rows each, as far as they reach."""
     ends = [len(lower) * part // STRIPS for part in range(STRIPS + 1)]
-    strips = [lower[a:b, :b] @ columns[:b] for a, b in pairwise(ends)]
-    return jnp.concatenate(strips)
+    return [jnp.asarray(lower)[a:b, :b] for a, b in pairwise(ends)]
 
 
 def covariance_across(model: Model, places: Places, rows: AnyArray, time: Scalar) -> Array:

@@ -430,7 +430,8 @@ class GPEngine(Engine):
             return found
         ages = time - held.times
         scale = self.standard.scale
-        kept = self._worths(time) * np.asarray(model.correlation(ages)) ** 2
+        correlation = np.asarray(_correlation(model, pad(ages, held.size)))[: len(held)]
+        kept = self._worths(time) * correlation**2
         if self.rule is None:
             found["drift"] = float(-np.expm1(-2 / model.timescale))
             found["half_life"] = float(model.timescale * gp.HALF_LIFE[int(model.motion)])
@@ -472,6 +473,7 @@ class GPEngine(Engine):
             raise DriftpeakError(f"{self.base} of {len(self.memory)} observations are the first")
 
 
+_correlation = compiled(gp.Model.correlation)
 _learn = compiled(gp.learn)
 _append = compiled(gp.append)
 _posterior = compiled(gp.posterior)

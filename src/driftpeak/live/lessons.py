@@ -53,6 +53,7 @@ from driftpeak.live.gp import (
     Places,
     covariance_between,
     factor,
+    lower_squared,
     whitened,
 )
 from driftpeak.live.laplace import evidence
@@ -60,6 +61,7 @@ from driftpeak.live.rates import Rates
 from driftpeak.numerics.compiled import compiled
 
 EVALUATIONS = 12
+ENOUGH = 0.01  # nats: a step that gains less is the last
 STARTS = (12.0, 40.0, 150.0, 600.0)  # timescales, in paces, to start from
 NEIGHBOURS = 10  # observations over which a pace is measured
 
@@ -199,7 +201,7 @@ def _value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Array]:
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     white = inverse @ (root * (problem.rewards - model.level))
     weights = inverse.T @ white
-    fixed = inverse.T @ inverse - weights[:, None] * weights[None, :]
+    fixed = lower_squared(inverse) - weights[:, None] * weights[None, :]
     value = 0.5 * white @ white + half_logarithm + _simple_part(vector, model, problem.places)
     return value, fixed, weights
 
@@ -255,7 +257,7 @@ def most_probable(
 
     Of the same kind of motion; with its log posterior density, up to a constant that is the same
     for all kinds, less what a share costs. At most 12 evaluations of the likelihood and its
-    gradient: the next call goes on from here.
+    gradient, and none after a step that gains less than 0.01 nats: the next call goes on from here.
     """
     from scipy.optimize import minimize  # here: an ask learns nothing, and need not wait for it
 
@@ -266,13 +268,18 @@ def most_probable(
     here = np.clip(pack(start, pace), low, high)
     starts = [here, *(_with_timescale(here, timescale) for timescale in STARTS)]
     costs = [float(_cost(jnp.asarray(one), problem)) for one in starts]
+    best = int(np.argmin(costs))
     found = minimize(
         partial(_evaluate, problem),
-        starts[int(np.argmin(costs))],
+        starts[best],
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        options={"maxfun": EVALUATIONS, "maxiter": EVALUATIONS},
+        options={
+            "maxfun": EVALUATIONS,
+            "maxiter": EVALUATIONS,
+            "ftol": ENOUGH / max(abs(costs[best]), 1.0),  # of the cost's own size
+        },
     )
     model = problem.model(np.asarray(found.x))
     used = max(int(np.count_nonzero(places.used)), 1)

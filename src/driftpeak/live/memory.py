@@ -8,7 +8,7 @@ from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError
 from driftpeak.live.gp import Places
 
-SIZES = (32, 128, 512, 2048)  # numbers of places for which programs are compiled
+SIZES = (32, 128, 256, 512, 1024, 2048)  # numbers of places for which programs are compiled
 
 
 def places(

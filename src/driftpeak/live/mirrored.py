@@ -7,7 +7,10 @@ To multiply by the transpose of a matrix, XLA writes that out first on a CPU: wi
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array
+
+from driftpeak._types import AnyArray
 
 
 class Mirrored(NamedTuple):
@@ -17,8 +20,9 @@ class Mirrored(NamedTuple):
     transpose: Array
 
     @staticmethod
-    def of(matrix: Array) -> "Mirrored":
+    def of(matrix: AnyArray) -> "Mirrored":
         """With its transpose, written out."""
+        matrix = jnp.asarray(matrix)
         return Mirrored(matrix, matrix.T)
 
     @property

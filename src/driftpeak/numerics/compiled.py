@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
+from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
 import jax
@@ -29,6 +30,7 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
     """
     jitted = jax.jit(function)
     programs: dict[Hashable, Callable[..., Result]] = {}
+    making: dict[Hashable, Lock] = {}
 
     @wraps(function)
     def call(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
@@ -39,7 +41,13 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
             return jitted(*args)
         key = tree, tuple(map(_kind, leaves)), jax.config.read("jax_enable_x64")
         if key not in programs:
-            programs[key] = _program(function, tree, leaves, " ".join(map(str, key)))
+            # the first call compiles: other threads would do the same work beside it
+            with making.setdefault(key, Lock()):
+                if key not in programs:
+                    program = _program(function, tree, leaves, " ".join(map(str, key)))
+                    result = program(*leaves)
+                    programs[key] = program
+                    return result
         return programs[key](*leaves)
 
     return call
