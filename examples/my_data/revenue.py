@@ -20,7 +20,7 @@ from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
 PRICES = np.array([8.9, 10.9, 12.9, 14.9, 16.9, 18.9, 20.9])  # euros
 DAYS = ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")
-WEEKS, SHOPS = 30, 5  # thirty weeks; simulated shops
+WEEKS, SHOPS = 24, 5  # of every shop; simulated shops
 LENGTH = 7 * WEEKS
 
 # %%
@@ -171,7 +171,8 @@ for (name, found), colour in zip(
 axes.set(
     xlabel="week",
     ylabel="revenue (% of the most possible)",
+    ylim=(0, 103),
     title=f"{SHOPS} shops: median and middle half",
 )
 tidy(axes)
-figure.legend(loc="outside lower center", ncols=4, frameon=False)
+figure.legend(loc="outside lower center", ncols=2, frameon=False)
