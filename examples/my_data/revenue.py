@@ -117,6 +117,13 @@ def told_the_counts(sold):
 #
 # What is judged is what the prices bring on average, as a share of what the best price of every
 # day would bring. All meet the same shops and the same customers.
+#
+# driftpeak brings 93.8 % of what was possible, the static optimiser 3.2 +- 2.8 points less, since
+# it loses two weeks after each new beginning. The schedule brings 4.2 points less, but that is no
+# proof: it depends on the shop, +- 8.4, and where the season comes back to where it was the schedule
+# is as good. Told the counts, driftpeak earns no more in all (93.9 %): its first week, in which it
+# offers the dearest prices because nothing is known of them, costs what knowing how counts scatter
+# brings later. It is the steadiest of all from the sixth week on, at 97.2 +- 1.1 %.
 
 WAYS = {
     "schedule": scheduled,
@@ -148,7 +155,7 @@ def share(found, since=0):
 
 
 print("revenue, per cent of the most possible")
-print(f"{'':20s}{'all weeks':>14s}{'after week 5':>14s}{'less driftpeak, revenue':>26s}")
+print(f"{'':20s}{'all weeks':>14s}{'after week 5':>14s}{'minus driftpeak, revenue':>26s}")
 for name, found in earned.items():
     apart = share(found) - share(earned["driftpeak, revenue"])
     beside = "" if name == "driftpeak, revenue" else interval(apart)

@@ -5,7 +5,7 @@ Eight correctors of a beamline, as the hall warms up
 Eight magnets steer a beam through eight narrow places. The line was aligned in the morning; then
 the hall warms up, the magnets move, and the light at the end of the line fades. Four ways to live
 with that, with the same limits and equally many measurements: leave it, extremum seeking, a
-Bayesian optimisation that stands still and is begun anew, and driftpeak.
+Bayesian optimisation that believes in a world at rest and is begun anew, and driftpeak.
 
 The world is simulated. What is simple about it: the light depends on the beam's position alone,
 and a setting is reached at once.
@@ -159,7 +159,17 @@ seen = {
 # Who keeps the light
 # -------------------
 #
-# Means with 95 % intervals over the lines (Student's t).
+# Means with 95 % intervals over the lines (Student's t), and the differences line by line.
+#
+# Extremum seeking wins if it was tuned: over the three hours it has 0.925 of the light, driftpeak
+# 0.894 (a difference of 0.031 +- 0.029). driftpeak pays at the beginning, where it explores around a
+# setting that is the best already, and dithering by little does not; in the last hour they cannot be
+# told apart. Untuned, extremum seeking has 0.868, and whether that is less than driftpeak four lines
+# do not show. The static optimiser has 0.838, less than driftpeak by 0.056 +- 0.038. A line that is
+# left alone loses half of its light within three hours, some much and some little.
+#
+# The limits matter: with the ranges and steps of a first commissioning, 50 and 5 microradians,
+# driftpeak's first spread leads far from the beam and costs it much more.
 
 
 def interval(values):
@@ -168,7 +178,7 @@ def interval(values):
     return f"{values.mean():.3f} +- {width:.3f}"
 
 
-print(f"{'':20s}{'mean light':>16s}{'last hour':>16s}{'less driftpeak':>17s}")
+print(f"{'':20s}{'mean light':>16s}{'last hour':>16s}{'minus driftpeak':>17s}")
 for name, found in seen.items():
     means, late = found.mean(axis=1), found[:, -60:].mean(axis=1)
     apart = means - seen["driftpeak"].mean(axis=1)  # line by line
