@@ -119,11 +119,11 @@ def told_the_counts(sold):
 # day would bring. All meet the same shops and the same customers.
 #
 # driftpeak brings 93.8 % of what was possible, the static optimiser 3.2 +- 2.8 points less, since
-# it loses two weeks after each new beginning. The schedule brings 4.2 points less, but that is no
-# proof: it depends on the shop, +- 8.4, and where the season comes back to where it was the schedule
-# is as good. Told the counts, driftpeak earns no more in all (93.9 %): its first week, in which it
-# offers the dearest prices because nothing is known of them, costs what knowing how counts scatter
-# brings later. It is the steadiest of all from the sixth week on, at 97.2 +- 1.1 %.
+# it loses some three weeks after each new beginning. The schedule brings 4.2 points less, but that
+# is no proof: it depends on the shop, +- 8.4, and on where the season was when prices were tried.
+# Told the counts, driftpeak earns no more in all (93.9 %): in its first week it offers the dearest
+# price, of which nothing is known yet, and loses what knowing how counts scatter may bring later
+# (97.2 +- 1.1 % from the sixth week on, beside 96.0 +- 3.6 %).
 
 WAYS = {
     "schedule": scheduled,

@@ -162,14 +162,15 @@ seen = {
 # Means with 95 % intervals over the lines (Student's t), and the differences line by line.
 #
 # Extremum seeking wins if it was tuned: over the three hours it has 0.925 of the light, driftpeak
-# 0.894 (a difference of 0.031 +- 0.029). driftpeak pays at the beginning, where it explores around a
-# setting that is the best already, and dithering by little does not; in the last hour they cannot be
-# told apart. Untuned, extremum seeking has 0.868, and whether that is less than driftpeak four lines
-# do not show. The static optimiser has 0.838, less than driftpeak by 0.056 +- 0.038. A line that is
-# left alone loses half of its light within three hours, some much and some little.
+# 0.894 (a difference of 0.031 +- 0.029). driftpeak pays at the beginning, where it explores around
+# a setting that is the best already; in the last hour the two cannot be told apart (0.922 and
+# 0.937). Untuned, extremum seeking has 0.868: whether that is less than driftpeak, four lines do
+# not show. The static optimiser has 0.838, less than driftpeak by 0.056 +- 0.038. A line that is
+# left alone has half of its light in the last hour, but some lines hardly move: 0.189 less than
+# driftpeak, +- 0.260, is no proof either.
 #
-# The limits matter: with the ranges and steps of a first commissioning, 50 and 5 microradians,
-# driftpeak's first spread leads far from the beam and costs it much more.
+# The limits matter. With ranges and steps as for a first commissioning (RANGE 50, LARGEST_STEP
+# 5) the first spread of driftpeak leads far from the beam, and costs it much more.
 
 
 def interval(values):
