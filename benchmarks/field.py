@@ -210,7 +210,7 @@ def compared(plan: Plan, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, 
                 if name != REFERENCE:
                     relative = told(own[chosen], regrets[REFERENCE][chosen])
                     figures[f"{contest}{words}: {name}"] = relative
-                if name != OURS and OURS in regrets:
+                if name not in (OURS, REFERENCE) and OURS in regrets:
                     against = told(regrets[OURS][chosen], own[chosen])
                     figures[f"{contest}{words}: {OURS} / {name}"] = against
     return figures

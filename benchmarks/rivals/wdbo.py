@@ -1,6 +1,6 @@
 """W-DBO: forgets the observations whose absence changes least (Bardou, Thiran and Ranieri 2024).
 
-Matern 5/2 in space, 3/2 in time, as in the paper; else the defaults: 15 random points first,
+Kernels must be named: Matern 5/2 in space, 3/2 in time. Else the defaults: 15 random points first,
 alpha 0.25.
 """
 
