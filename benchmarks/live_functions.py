@@ -30,6 +30,8 @@ from typing import Any
 import numpy as np
 
 import driftpeak as dp
+from benchmarks._moving import Moving
+from benchmarks._paired import ratio
 from driftpeak.environments.functions import FUNCTIONS, DynamicFunction, time_weighted_regret
 
 EVALUATIONS = int(os.environ.get("LIVE_EVALUATIONS", "50"))
@@ -43,8 +45,6 @@ if "wdbo" in PLAYERS:
     import gpytorch
     import torch
     from wdbo_algo.optimizer import WDBOOptimizer
-NOISE = 0.05
-DRAWS = 10_000
 Reward = Callable[[Any, float], float]  # of a point of the unit cube, at a time
 
 
@@ -63,19 +63,10 @@ def run() -> dict[str, Any]:
             figures[f"{name}: {player} (ms)"] = 1e3 * float(spent)
     for player, own in zip(PLAYERS, regrets, strict=False):
         if player != "driftpeak" and "driftpeak" in PLAYERS:
-            ratios = np.log(regrets[PLAYERS.index("driftpeak")] / own)
-            middle, low, high = np.exp([ratios.mean(), *interval(ratios)])
-            figures[f"driftpeak / {player}"] = float(middle)
+            middle, low, high = ratio(regrets[PLAYERS.index("driftpeak")], own)
+            figures[f"driftpeak / {player}"] = middle
             figures[f"driftpeak / {player}, 95 %"] = f"{low:.3f} to {high:.3f}"
     return figures
-
-
-def interval(ratios: Any) -> Any:
-    """The 95 % bootstrap interval of a mean over functions and, within them, over seeds."""
-    generator, (functions, seeds) = np.random.default_rng(0), ratios.shape
-    chosen = generator.integers(functions, size=(DRAWS, functions, 1))
-    within = generator.integers(seeds, size=(DRAWS, functions, seeds))
-    return np.quantile(ratios[chosen, within].mean(axis=(1, 2)), [0.025, 0.975])
 
 
 def kept(name: str, player: str, seed: int) -> tuple[float, float]:
@@ -96,16 +87,11 @@ def kept(name: str, player: str, seed: int) -> tuple[float, float]:
 
 def regret(function: DynamicFunction, play: Any, seed: int) -> tuple[float, float]:
     """Time-weighted regret, and seconds for each evaluation."""
-    generator = np.random.default_rng([seed, 7])
-    low, span = function.low, function.high - function.low
-    sample = low + span * generator.uniform(size=(2000, function.dimension))
-    scale = NOISE * float(np.std([function(x[None], generator.uniform())[0] for x in sample]))
-    points = []
+    moving, points = Moving(function, seed), []
 
     def reward(u: Any, t: float) -> float:
-        x = low + span * np.asarray(u, float)
-        points.append(x)
-        return -float(function(x[None], t)[0]) + scale * float(generator.normal())
+        points.append(moving.points(u))
+        return moving.reward(u, t)
 
     times = np.arange(EVALUATIONS) / EVALUATIONS
     started = time.perf_counter()

@@ -1,0 +1,246 @@
+"""The benchmark `field`: its clock against sums by hand, what it keeps, what it skips."""
+
+import numpy as np
+import pytest
+from benchmarks import _moving, _paired, field
+from benchmarks._moving import Moving
+from benchmarks.rivals import RIVALS, plays
+from benchmarks.rivals.kept import Kept
+from benchmarks.rivals.plays import Meter, Play, equal_evaluations, live, mean_regret
+from benchmarks.rivals.process import (
+    Process,
+    RivalFailedError,
+    RivalMissingError,
+    interpreter,
+)
+
+from driftpeak.environments.functions import FUNCTIONS, time_weighted_regret
+
+SCHWEFEL = FUNCTIONS["Schwefel"]  # its minimum is known without a search
+
+
+@pytest.fixture(autouse=True)
+def coarse(monkeypatch):
+    """The noise from few points, the integral from few cells: what is tested is the protocol."""
+    monkeypatch.setattr(_moving, "SAMPLE", 20)
+    monkeypatch.setattr(plays, "CELLS", 20)
+
+
+class Fake:
+    """Answers with points along the diagonal; known response times; may fail at a call."""
+
+    def __init__(self, asking=0.0, telling=0.0, fails_at=None):
+        self.versions = {"fake": "1"}
+        self.asking, self.telling, self.fails_at = asking, telling, fails_at
+        self.asked, self.told, self.news, self.closed = [], [], 0, False
+
+    def new(self, dimension, seed, clock):
+        self.dimension, self.news = dimension, self.news + 1
+        self.asked, self.told = [], []
+
+    def ask(self, time):
+        if len(self.asked) == self.fails_at:
+            raise RivalFailedError("no more")
+        self.asked.append(time)
+        return [0.1 * len(self.asked) % 1] * self.dimension, self.asking
+
+    def tell(self, point, reward, time):
+        self.told.append((point, reward, time))
+        return self.telling
+
+    def close(self):
+        self.closed = True
+
+
+def test_the_clock_charges_thinking_and_evaluating():
+    """Asked at 0, 7, 14: 2 s to answer, 4 to evaluate, 1 to be told; a clock of 20 s."""
+    fake = Fake(asking=2.0, telling=1.0)
+    play = live(fake, Moving(SCHWEFEL, 5), 5, evaluation=4.0, clock=20.0, calls=100)
+    np.testing.assert_allclose(np.multiply(fake.asked, 20), [0, 7, 14])
+    np.testing.assert_allclose(np.multiply(play.times, 20), [0, 2, 9, 16])
+    np.testing.assert_allclose([20 * time for *_, time in fake.told], [6, 13, 20])
+    assert play.responses == [2.0, 3.0, 3.0]
+
+
+def test_the_reward_is_of_the_moment_at_which_it_is_read():
+    fake, moving = Fake(asking=2.0), Moving(SCHWEFEL, 5)
+    live(fake, moving, 5, evaluation=4.0, clock=20.0, calls=1)
+    again = Moving(SCHWEFEL, 5)  # draws the same noise
+    assert fake.told[0][1] == again.reward(fake.told[0][0], 6 / 20)
+
+
+def test_an_answer_after_the_end_is_not_held():
+    """Asked at 0 and 12; the second answer would come at 21."""
+    fake = Fake(asking=9.0)
+    play = live(fake, Moving(SCHWEFEL, 5), 5, evaluation=3.0, clock=20.0, calls=100)
+    assert len(fake.asked) == 2
+    np.testing.assert_allclose(np.multiply(play.times, 20), [0, 9])
+
+
+def test_a_quick_optimiser_makes_its_calls_evenly():
+    fake = Fake()
+    play = live(fake, Moving(SCHWEFEL, 5), 5, evaluation=0.01, clock=20.0, calls=8)
+    np.testing.assert_allclose(np.multiply(fake.asked, 20), 2.5 * np.arange(8))
+    assert len(play.responses) == 8
+
+
+def test_a_call_is_charged_the_median_of_the_last_five():
+    meter = Meter()
+    assert [meter.charge(s) for s in (9.0, 1.0, 1.0, 2.0, 3.0, 50.0)] == [9, 5, 1, 1.5, 2, 2]
+
+
+def test_equal_evaluations_are_at_equal_times():
+    fake = Fake(asking=100.0)
+    play = equal_evaluations(fake, Moving(SCHWEFEL, 5), 5, evaluations=4, clock=600.0)
+    assert play.times == fake.asked == [0.0, 0.25, 0.5, 0.75]
+    assert [time for *_, time in fake.told] == fake.asked
+
+
+@pytest.mark.parametrize("evaluation", [None, 1.0])
+def test_after_a_failure_the_last_point_is_held(evaluation):
+    fake, moving = Fake(fails_at=2), Moving(SCHWEFEL, 5)
+    if evaluation is None:
+        play = equal_evaluations(fake, moving, 5, evaluations=10, clock=20.0)
+    else:
+        play = live(fake, moving, 5, evaluation, clock=20.0, calls=10)
+    assert play.failed == "no more"
+    assert play.points[-1] == [0.2] * 3
+    assert mean_regret(moving, play) > 0
+    assert equal_evaluations(Fake(fails_at=0), moving, 5, 3, 20.0).times == [0.0]
+
+
+def test_the_regret_is_that_of_the_library():
+    """With times on the edges of cells, of which there is one for each."""
+    moving = Moving(SCHWEFEL, 5)
+    times = np.arange(20) / 20
+    points = np.random.default_rng(0).uniform(size=(20, 3))
+    ours = mean_regret(moving, Play(list(times), points.tolist()))
+    theirs = time_weighted_regret(SCHWEFEL, times, moving.points(points), between=1)
+    assert ours == pytest.approx(theirs, rel=1e-4)  # the least value is interpolated
+
+
+def test_of_two_points_at_once_the_later_is_held():
+    moving = Moving(SCHWEFEL, 5)
+    twice = Play([0.0, 0.0], [[0.9] * 3, [0.2] * 3])
+    assert mean_regret(moving, twice) == mean_regret(moving, Play([0.0], [[0.2] * 3]))
+
+
+PLAN = field.Plan(
+    functions=("Schwefel", "Ackley", "Rastrigin"),
+    rivals=("driftpeak", "stay"),
+    seeds=2,
+    evaluations=(5,),
+    seconds=(10.0,),
+    clock=60.0,
+    calls=4,
+)
+
+
+def fakes(made):
+    def make(name):
+        made.append(Fake(asking={"random": 0.0, "driftpeak": 1.0, "stay": 2.0}[name]))
+        return made[-1]
+
+    return make
+
+
+def test_a_run_that_is_stopped_goes_on_to_equal_figures(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.getloadavg", lambda: (0.5, 0.5, 0.5))
+    whole = field.play_all(PLAN, Kept(None), fakes([]))
+    file = tmp_path / "played.jsonl"
+    made = []
+    field.play_all(PLAN, Kept(file), fakes(made))
+    assert len(made) == 3
+    assert all(fake.closed for fake in made)
+    text = file.read_text()
+    lines = text.splitlines(keepends=True)
+    assert len(lines) == 3 * 2 * 3 * 2  # rivals, contests, functions, seeds
+    file.write_text("".join(lines[:17]) + lines[17][:30])  # stopped while it wrote
+    made = []
+    assert field.play_all(PLAN, Kept(file), fakes(made)) == whole
+    assert file.read_text() == text
+    assert sum(fake.news for fake in made) == 36 - 17 + len(made) * 2  # two warm-ups each
+    made = []
+    assert field.play_all(PLAN, Kept(file), fakes(made)) == whole
+    assert not made
+
+
+def test_the_figures_are_paired_ratios():
+    figures = field.play_all(PLAN, Kept(None), fakes([]))
+    contest = "5 evaluations"
+    assert figures[f"{contest}: stay"] == "1.000 (1.000 to 1.000)"  # the fakes' points are equal
+    assert figures[f"{contest}: driftpeak / stay"] == "1.000 (1.000 to 1.000)"
+    assert f"{contest}, unseen functions: stay" in figures  # Rastrigin
+    assert figures["stay: response up to call 5 (ms)"] == 2000.0
+    assert figures["random: versions"] == "fake 1"
+
+
+def test_a_ratio_and_its_interval():
+    middle, low, high = _paired.ratio([[2.0, 8.0], [2.0, 8.0]], np.ones((2, 2)))
+    assert middle == pytest.approx(4)
+    assert low == pytest.approx(2)
+    assert high == pytest.approx(8)
+
+
+def test_a_rival_that_is_missing_is_skipped_with_a_word(tmp_path, monkeypatch, capsys):
+    (tmp_path / "absent_rival.py").write_text("import no_such_package\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setitem(RIVALS, "absent", "absent_rival")
+    plan = field.Plan(("Schwefel",), ("absent", "stay"), 1, (3,), (), 60.0, 4)
+    figures = field.play_all(plan, Kept(None), Process)
+    assert "needs no_such_package" in figures["absent: skipped"]
+    assert "absent skipped: needs no_such_package" in capsys.readouterr().err
+    assert "3 evaluations: stay" in figures
+    with pytest.raises(RivalMissingError, match="no interpreter /nowhere/python"):
+        Process("stay", {"FIELD_PYTHON_STAY": "/nowhere/python"})
+
+
+def test_a_rival_in_its_process(tmp_path, monkeypatch):
+    """What it prints is no answer, and an error is told."""
+    (tmp_path / "loud_rival.py").write_text(
+        "import os\n"
+        "PACKAGES = ()\n"
+        "class Rival:\n"
+        "    def __init__(self, dimension, seed, clock): print('hello')\n"
+        "    def ask(self, time):\n"
+        "        print('asked')\n"
+        "        return [time] if time < 0.5 else os._exit(3)\n"
+        "    def tell(self, point, reward, time): raise ValueError('too much')\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setitem(RIVALS, "loud", "loud_rival")
+    process = Process("loud", {})
+    try:
+        process.new(1, 0, 600.0)
+        point, seconds = process.ask(0.25)
+        assert point == [0.25]
+        assert 0 <= seconds < 10
+        with pytest.raises(RivalFailedError, match="ValueError: too much"):
+            process.tell(point, 1.0, 0.25)
+        with pytest.raises(RivalFailedError, match="ended"):
+            process.ask(0.5)
+        with pytest.raises(RivalFailedError, match="ended"):
+            process.ask(0.25)
+    finally:
+        process.close()
+
+
+def test_interpreters(tmp_path):
+    own = tmp_path / "wdbo" / "bin" / "python"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    folder = {"FIELD_ENVIRONMENTS": str(tmp_path)}
+    assert interpreter("wdbo", folder) == str(own)
+    assert interpreter("wdbo", {**folder, "FIELD_PYTHON_WDBO": "/a/python"}) == "/a/python"
+    assert interpreter("ax", folder) == interpreter("ax", {})
+
+
+def test_plans():
+    assert field.planned({}) == field.PLANS["reduced"]
+    chosen = {"FIELD_SET": "whole", "FIELD_SECONDS": "", "FIELD_RIVALS": "wdbo,ax"}
+    plan = field.planned(chosen)
+    assert plan.seconds == ()
+    assert plan.rivals == ("wdbo", "ax")
+    assert plan.functions == tuple(FUNCTIONS)
+    assert set(field.UNSEEN) < set(FUNCTIONS)
+    assert not set(field.UNSEEN) & set(field.PLANS["reduced"].functions)
