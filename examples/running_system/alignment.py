@@ -169,8 +169,9 @@ seen = {
 # left alone has half of its light in the last hour, but some lines hardly move: 0.189 less than
 # driftpeak, +- 0.260, is no proof either.
 #
-# The limits matter. With ranges and steps as for a first commissioning (RANGE 50, LARGEST_STEP
-# 5) the first spread of driftpeak leads far from the beam, and costs it much more.
+# The limits matter. They are those of a line that is kept aligned, and were narrowed after a first
+# trial: with ranges and steps as for a commissioning (RANGE 50, LARGEST_STEP 5) the first spread
+# of driftpeak leads far from the beam, and extremum seeking wins by more.
 
 
 def interval(values):
