@@ -61,7 +61,7 @@ from driftpeak.live.rates import Rates
 from driftpeak.numerics.compiled import compiled
 
 EVALUATIONS = 12
-ENOUGH = 0.01  # nats: a step that gains less is the last
+ENOUGH = 0.001  # nats: a step that gains less is the last
 STARTS = (12.0, 40.0, 150.0, 600.0)  # timescales, in paces, to start from
 NEIGHBOURS = 10  # observations over which a pace is measured
 
@@ -257,7 +257,7 @@ def most_probable(
 
     Of the same kind of motion; with its log posterior density, up to a constant that is the same
     for all kinds, less what a share costs. At most 12 evaluations of the likelihood and its
-    gradient, and none after a step that gains less than 0.01 nats: the next call goes on from here.
+    gradient, and none after a step that gains less than 0.001 nats: the next call goes on from here.
     """
     from scipy.optimize import minimize  # here: an ask learns nothing, and need not wait for it
 
