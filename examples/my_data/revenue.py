@@ -118,12 +118,14 @@ def told_the_counts(sold):
 # What is judged is what the prices bring on average, as a share of what the best price of every
 # day would bring. All meet the same shops and the same customers.
 #
-# driftpeak brings 93.8 % of what was possible, the static optimiser 3.2 +- 2.8 points less, since
-# it loses some three weeks after each new beginning. The schedule brings 4.2 points less, but that
-# is no proof: it depends on the shop, +- 8.4, and on where the season was when prices were tried.
-# Told the counts, driftpeak earns no more in all (93.9 %): in its first week it offers the dearest
-# price, of which nothing is known yet, and loses what knowing how counts scatter may bring later
-# (97.2 +- 1.1 % from the sixth week on, beside 96.0 +- 3.6 %).
+# The four come out close to one another, and five shops do not prove an order. The static optimiser
+# loses some three weeks after each new beginning. How well the schedule does depends on where the
+# season was when prices were tried, hence its wide interval. Told the counts, driftpeak offers in
+# its first week the dearest price, of which nothing is known yet, and afterwards earns the most:
+# it knows how counts scatter, and depends least on the shop.
+#
+# One rounding in another processor sends a search along another path, so a table made elsewhere
+# differs from this one by as much as its intervals allow.
 
 WAYS = {
     "schedule": scheduled,
