@@ -257,7 +257,8 @@ def most_probable(
 
     Of the same kind of motion; with its log posterior density, up to a constant that is the same
     for all kinds, less what a share costs. At most 12 evaluations of the likelihood and its
-    gradient, and none after a step that gains less than 0.001 nats: the next call goes on from here.
+    gradient, and none after a step that gains less than 0.001 nats: the next call goes on from
+    here.
     """
     from scipy.optimize import minimize  # here: an ask learns nothing, and need not wait for it
 
