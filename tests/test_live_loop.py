@@ -18,6 +18,14 @@ from driftpeak.live.interrupts import interrupts
 SPACE = dp.Box(x=dp.Float(0, 1))
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c():
+    """Ctrl-C is what it is in a terminal: the background job of a shell ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def value(setting):
     return -((setting["x"] - 0.3) ** 2)
 
