@@ -39,10 +39,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks._kept import Kept
 from benchmarks._moving import Moving
 from benchmarks._paired import ratio
 from benchmarks.rivals import RIVALS
-from benchmarks.rivals.kept import Kept
 from benchmarks.rivals.plays import Play, equal_evaluations, live, mean_regret, warm_up
 from benchmarks.rivals.process import Process, RivalMissingError
 from driftpeak.environments.functions import FUNCTIONS

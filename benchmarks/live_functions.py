@@ -17,45 +17,66 @@ file if one is named, so that a run can be stopped and continued:
         python -m benchmarks live_functions
 """
 
-import json
 import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import driftpeak as dp
+from benchmarks._kept import Kept
 from benchmarks._moving import Moving
 from benchmarks._paired import ratio
-from driftpeak.environments.functions import FUNCTIONS, DynamicFunction, time_weighted_regret
+from benchmarks.rivals import RIVALS
+from benchmarks.rivals.driftpeak import Rival as Driftpeak
+from driftpeak.environments.functions import FUNCTIONS, time_weighted_regret
 
 EVALUATIONS = int(os.environ.get("LIVE_EVALUATIONS", "50"))
 SEEDS = range(100, 100 + int(os.environ.get("LIVE_SEEDS", "2")))  # lower ones: for development
 NAMES = os.environ.get("LIVE_FUNCTIONS", ",".join(FUNCTIONS)).split(",")
 PLAYERS = os.environ.get("LIVE_PLAYERS", "driftpeak,markov,momentum,bayes_opt,wdbo").split(",")
 KEEP = os.environ.get("LIVE_KEEP")
-if "bayes_opt" in PLAYERS:
-    from bayes_opt import BayesianOptimization
-if "wdbo" in PLAYERS:
-    import gpytorch
-    import torch
-    from wdbo_algo.optimizer import WDBOOptimizer
-Reward = Callable[[Any, float], float]  # of a point of the unit cube, at a time
+CLOCK = 600.0  # seconds that all evaluations are said to take; none of these players looks at it
+
+
+class Uniform:
+    """A random point at each call."""
+
+    def __init__(self, dimension: int, seed: int, clock: float) -> None:
+        self._dimension, self._generator = dimension, np.random.default_rng(seed)
+
+    def ask(self, time: float) -> Sequence[float]:
+        return self._generator.uniform(size=self._dimension)
+
+    def tell(self, point: Sequence[float], reward: float, time: float) -> None:
+        """There is nothing to learn."""
+
+
+MAKE: dict[str, Callable[..., Any]] = {
+    "markov": partial(Driftpeak, policy=dp.DriftingGP(forgetting="markov")),
+    "momentum": partial(Driftpeak, policy=dp.DriftingGP(forgetting="momentum")),
+    "uniform": Uniform,
+}
+MAKE |= {name: import_module(RIVALS[name]).Rival for name in PLAYERS if name in RIVALS}
 
 
 def run() -> dict[str, Any]:
     """Relative regret of each optimiser on each function; seconds for each evaluation."""
     warnings.filterwarnings("ignore")  # the others' warnings about their own fits
+    kept = Kept(Path(KEEP) if KEEP else None)
     everyone = [*PLAYERS, "uniform"]
     figures: dict[str, Any] = {"evaluations": EVALUATIONS, "seeds": len(SEEDS)}
     regrets = np.zeros((len(everyone), len(NAMES), len(SEEDS)))
     for number, name in enumerate(NAMES):
-        played = np.array([[kept(name, player, seed) for seed in SEEDS] for player in everyone])
+        played = np.array(
+            [[play(kept, name, player, seed) for seed in SEEDS] for player in everyone]
+        )
         regrets[:, number] = played[:, :, 0]
         values, seconds = played.mean(axis=1).T
         for player, value, spent in zip(PLAYERS, values, seconds, strict=False):
@@ -69,75 +90,24 @@ def run() -> dict[str, Any]:
     return figures
 
 
-def kept(name: str, player: str, seed: int) -> tuple[float, float]:
-    """Regret and seconds for each evaluation: as played before, or played now."""
-    key = [name, player, seed, EVALUATIONS]
-    file = Path(KEEP) if KEEP else None
-    for line in file.read_text().splitlines() if file and file.exists() else []:
-        *before, found = json.loads(line)
-        if before == key:
-            return found
-    found = regret(FUNCTIONS[name], globals()[player], seed)
-    print(*key, *found, file=sys.stderr, flush=True)  # it takes long
-    if file:
-        with file.open("a") as target:
-            target.write(json.dumps([*key, found]) + "\n")
-    return found
+def play(kept: Kept, name: str, player: str, seed: int) -> tuple[float, float]:
+    """Time-weighted regret, and seconds for each evaluation: as played before, or played now."""
+    key = (name, player, seed, EVALUATIONS)
+    row = kept.get(key)
+    if row is None:
+        regret, seconds = played_now(Moving(FUNCTIONS[name], seed), MAKE[player], seed)
+        row = kept.keep(key, {"regret": regret, "seconds": seconds})
+        print(*key, regret, seconds, file=sys.stderr, flush=True)  # it takes long
+    return row["regret"], row["seconds"]
 
 
-def regret(function: DynamicFunction, play: Any, seed: int) -> tuple[float, float]:
-    """Time-weighted regret, and seconds for each evaluation."""
-    moving, points = Moving(function, seed), []
-
-    def reward(u: Any, t: float) -> float:
-        points.append(moving.points(u))
-        return moving.reward(u, t)
-
-    times = np.arange(EVALUATIONS) / EVALUATIONS
+def played_now(moving: Moving, make: Callable[..., Any], seed: int) -> tuple[float, float]:
+    times, points = np.arange(EVALUATIONS) / EVALUATIONS, []
     started = time.perf_counter()
-    play(function.dimension, reward, times, seed)
-    spent = (time.perf_counter() - started) / EVALUATIONS
-    return time_weighted_regret(function, times, np.array(points), between=2), spent
-
-
-def driftpeak(
-    dimension: int, reward: Reward, times: Any, seed: int, forgetting: Any = "auto"
-) -> None:
-    box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(dimension)})
-    policy = dp.DriftingGP(forgetting=forgetting)  # "auto" is the default
-    optimizer = dp.Optimizer(box, maximize=True, policy=policy, seed=seed)
+    player = make(moving.function.dimension, seed, CLOCK)
     for t in map(float, times):
-        suggestion = optimizer.ask(t)
-        optimizer.tell(suggestion, reward(list(suggestion.values()), t))
-
-
-markov = partial(driftpeak, forgetting="markov")
-momentum = partial(driftpeak, forgetting="momentum")
-
-
-def bayes_opt(dimension: int, reward: Reward, times: Any, seed: int) -> None:
-    bounds = {f"x{j}": (0.0, 1.0) for j in range(dimension)}
-    optimizer = BayesianOptimization(
-        f=None, pbounds=bounds, random_state=seed, verbose=0, allow_duplicate_points=True
-    )
-    for t in map(float, times):
-        point = optimizer.suggest()
-        optimizer.register(params=point, target=reward([point[name] for name in bounds], t))
-
-
-def wdbo(dimension: int, reward: Reward, times: Any, seed: int) -> None:
-    torch.set_default_dtype(torch.float64)
-    np.random.seed(seed)  # noqa: NPY002  it draws its first points from there
-    torch.manual_seed(seed)
-    matern = gpytorch.kernels.MaternKernel
-    optimizer = WDBOOptimizer(np.array([[0.0, 1.0]] * dimension), matern, matern, [2.5], [1.5])
-    for t in map(float, times):
-        point = optimizer.next_query(t)
-        optimizer.tell(point, t, reward(point, t))
-        optimizer.clean(t)
-
-
-def uniform(dimension: int, reward: Reward, times: Any, seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    for t in map(float, times):
-        reward(generator.uniform(size=dimension), t)
+        point = player.ask(t)
+        points.append(moving.points(point))
+        player.tell(point, moving.reward(point, t), t)
+    seconds = (time.perf_counter() - started) / EVALUATIONS
+    return time_weighted_regret(moving.function, times, np.array(points), between=2), seconds

@@ -3,14 +3,14 @@
 SE, l = 0.2, on square grids of 2,500 to a million points, noise variance 0.01. A pass is the time
 in which the matrix (8 bytes x points x rank) could be read at the bandwidth that a copy of as many
 bytes reaches in the same run, on all cores. The time of a step is the mean of a block of steps,
-least of some blocks, the regular computing afresh of moments included.
+least of some blocks; that every 32nd step computes the means afresh is included, that every 4,096th
+computes the variances afresh is not.
 
     PASSES_SIDES=50,316 python -m benchmarks passes    # without the million points
 """
 
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 import driftpeak as dp
+from benchmarks._stepping import play, seconds
 from driftpeak.numerics.precision import double_precision
 
 SIDES = tuple(map(int, os.environ.get("PASSES_SIDES", "50,316,1000").split(",")))
@@ -39,8 +40,8 @@ def run() -> dict[str, Any]:
         figures[f"{points}: bandwidth (GB/s)"] = bandwidth / 1e9
         figures[f"{points}: a pass (ms)"] = 1e3 * one_pass
         for name, make in POLICIES.items():
-            seconds = _step(make(prior).prepare((BLOCKS + 1) * BLOCK), prior)
-            figures[f"{points}: passes a step, {name}"] = seconds / one_pass
+            step = _step(make(prior).prepare((BLOCKS + 1) * BLOCK), prior)
+            figures[f"{points}: passes a step, {name}"] = step / one_pass
     return figures
 
 
@@ -49,7 +50,7 @@ def _bandwidth(size: int) -> float:
     cores = os.cpu_count() or 1
     parts = [(np.zeros(size // 8 // cores), np.ones(size // 8 // cores)) for _ in range(cores)]
     with ThreadPoolExecutor(cores) as threads:
-        copies = [_seconds(lambda: list(threads.map(_copy, parts))) for _ in range(10)]
+        copies = [seconds(lambda: list(threads.map(_copy, parts))) for _ in range(10)]
     return 2 * size / min(copies)  # not the first, which touches all pages
 
 
@@ -67,22 +68,6 @@ def _step(policy: Any, prior: dp.Prior) -> float:
         noise = 0.1 * generator.normal(size=BLOCK)
         times = number * BLOCK + np.arange(1.0, BLOCK + 1)
         started = time.perf_counter()
-        state = jax.block_until_ready(_play(policy, state, values, noise, times))
+        state = jax.block_until_ready(play(policy, state, values, noise, times))
         spent.append((time.perf_counter() - started) / BLOCK)
     return min(spent[1:])
-
-
-@jax.jit
-def _play(policy: Any, state: Any, values: Any, noise: Any, times: Any) -> Any:
-    def step(state: Any, inputs: Any) -> tuple[Any, None]:
-        error, time = inputs
-        state, query = policy.ask(state, time)
-        return policy.tell(state, query, values[query] + error, time), None
-
-    return jax.lax.scan(step, state, (noise, times))[0]
-
-
-def _seconds(act: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    jax.block_until_ready(act())
-    return time.perf_counter() - started

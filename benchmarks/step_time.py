@@ -5,7 +5,6 @@ median over the pairs of the ratio of their times. On a 20 x 20 grid; `discount`
 r x r matrix at every step, on a line of 100 points, to age in reasonable time.
 """
 
-import time
 from functools import partial
 from typing import Any
 
@@ -13,6 +12,7 @@ import jax
 import numpy as np
 
 import driftpeak as dp
+from benchmarks._stepping import play, seconds
 from driftpeak.numerics.precision import double_precision
 from driftpeak.numerics.threads import single_threaded_lapack
 
@@ -40,9 +40,9 @@ def run() -> dict[str, Any]:
     for name, policy in policies.items():
         with single_threaded_lapack():
             early, late = _ages(policy.prepare(LATE + BLOCK), policy.prior)
-            seconds = np.array([[_seconds(early), _seconds(late)] for _ in range(PAIRS)])
-        ratios = seconds[:, 1] / seconds[:, 0]
-        figures[f"{name}: early (us per step)"] = 1e6 * float(np.median(seconds[:, 0])) / BLOCK
+            spent = np.array([[seconds(early), seconds(late)] for _ in range(PAIRS)])
+        ratios = spent[:, 1] / spent[:, 0]
+        figures[f"{name}: early (us per step)"] = 1e6 * float(np.median(spent[:, 0])) / BLOCK
         figures[f"{name}: late / early"] = float(np.median(ratios))
         low, high = np.quantile(ratios, [0.25, 0.75])
         figures[f"  middle half of these ratios ({name})"] = f"{low:.3f} to {high:.3f}"
@@ -58,26 +58,10 @@ def _ages(policy: Any, prior: dp.Prior) -> list[Any]:
     refresh = jax.jit(type(policy).refresh)
     state, blocks = policy.init(jax.random.key(0)), []
     for start in range(0, LATE + 1, BLOCK):
-        block = partial(_play, policy, state, values, noise, np.arange(1.0, BLOCK + 1) + start)
+        block = partial(play, policy, state, values, noise, np.arange(1.0, BLOCK + 1) + start)
         if start in (EARLY, LATE):
             blocks.append(block)
         state = block()
         if start % REFRESH == 0:
             state = refresh(policy, state)
     return blocks
-
-
-@jax.jit
-def _play(policy: Any, state: Any, values: Any, noise: Any, times: Any) -> Any:
-    def step(state: Any, inputs: Any) -> tuple[Any, None]:
-        error, time = inputs
-        state, query = policy.ask(state, time)
-        return policy.tell(state, query, values[query] + error, time), None
-
-    return jax.lax.scan(step, state, (noise, times))[0]
-
-
-def _seconds(block: Any) -> float:
-    started = time.perf_counter()
-    jax.block_until_ready(block())
-    return time.perf_counter() - started

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from benchmarks import _moving, _paired, field
+from benchmarks._kept import Kept
 from benchmarks._moving import Moving
 from benchmarks.rivals import RIVALS, plays
-from benchmarks.rivals.kept import Kept
 from benchmarks.rivals.plays import Meter, Play, equal_evaluations, live, mean_regret
 from benchmarks.rivals.process import (
     Process,

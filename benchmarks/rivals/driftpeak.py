@@ -1,6 +1,7 @@
-"""`driftpeak.Optimizer` as it comes."""
+"""`driftpeak.Optimizer` as it comes, or with a policy."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import driftpeak as dp
 
@@ -8,9 +9,9 @@ PACKAGES = ("driftpeak",)
 
 
 class Rival:
-    def __init__(self, dimension: int, seed: int, clock: float) -> None:
+    def __init__(self, dimension: int, seed: int, clock: float, policy: Any = None) -> None:
         box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(dimension)})
-        self._optimizer = dp.Optimizer(box, maximize=True, seed=seed)
+        self._optimizer = dp.Optimizer(box, maximize=True, policy=policy, seed=seed)
 
     def ask(self, time: float) -> Sequence[float]:
         self._suggestion = self._optimizer.ask(time)
