@@ -121,8 +121,8 @@ def told_the_counts(sold):
 # The four come out close to one another, and five shops do not prove an order. The static optimiser
 # loses some three weeks after each new beginning. How well the schedule does depends on where the
 # season was when prices were tried, hence its wide interval. Told the counts, driftpeak offers in
-# its first week the dearest price, of which nothing is known yet, and afterwards earns the most:
-# it knows how counts scatter, and depends least on the shop.
+# its first week the dearest price, of which nothing is known yet; afterwards it comes out first,
+# and depends least on the shop.
 #
 # One rounding in another processor sends a search along another path, so a table made elsewhere
 # differs from this one by as much as its intervals allow.
