@@ -31,7 +31,7 @@ is named, so that a run can be stopped and continued:
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -101,8 +101,14 @@ def run(settings: Mapping[str, str] = os.environ) -> dict[str, Any]:
 
 
 def planned(settings: Mapping[str, str]) -> Plan:
-    """A plan by name, with the parts that are chosen."""
-    plan = PLANS[settings.get("FIELD_SET", "reduced")]
+    """A plan by name, with the parts that are chosen.
+
+    Raises:
+        SystemExit: no such plan, function or rival.
+    """
+    name = settings.get("FIELD_SET", "reduced")
+    known("set", [name], PLANS)
+    plan = PLANS[name]
     parts: dict[str, Callable[[str], Any]] = {
         "functions": names,
         "rivals": names,
@@ -112,9 +118,19 @@ def planned(settings: Mapping[str, str]) -> Plan:
         "calls": int,
     }
     given = {part: settings.get(f"FIELD_{part.upper()}") for part in parts}
-    return replace(
+    plan = replace(
         plan, **{part: parts[part](text) for part, text in given.items() if text is not None}
     )
+    known("function", plan.functions, FUNCTIONS)
+    known("rival", plan.rivals, RIVALS)
+    return plan
+
+
+def known(what: str, given: Iterable[str], there: Mapping[str, object]) -> None:
+    """Refuse a name of nothing that is there."""
+    for name in given:
+        if name not in there:
+            raise SystemExit(f"field: no {what} {name!r}; there are {', '.join(there)}")
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -244,3 +244,16 @@ def test_plans():
     assert plan.functions == tuple(FUNCTIONS)
     assert set(field.UNSEEN) < set(FUNCTIONS)
     assert not set(field.UNSEEN) & set(field.PLANS["reduced"].functions)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"FIELD_SET": "all"}, "no set 'all'; there are whole, reduced"),
+        ({"FIELD_FUNCTIONS": "Shekel,Sphere"}, "no function 'Sphere'; there are "),
+        ({"FIELD_RIVALS": "driftpeek"}, "no rival 'driftpeek'; there are driftpeak, wdbo"),
+    ],
+)
+def test_names_of_nothing(settings, message):
+    with pytest.raises(SystemExit, match=message):
+        field.planned(settings)
