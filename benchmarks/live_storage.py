@@ -4,14 +4,17 @@ A cheap policy on six arms, so that the storage is what is measured: the median 
 and tell in memory, and in each kind of storage. PostgreSQL only where DRIFTPEAK_POSTGRESQL holds an
 address. Then a study of a drifting process with 100,000 events in a journal: resuming it with a
 snapshot, and from its events alone. Last, how many asks and tells a second 1 and 8 processes make
-that share a study.
+that share a study of a drifting process, 512 rewards held and nothing learned, once all have
+compiled what they need: every process must also take in what the others have done.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,8 @@ import numpy as np
 import driftpeak as dp
 from driftpeak.live.events import Asked, Learned, Told, to_dict
 
-ARMS, ROUNDS, EVENTS, SECONDS = 6, 300, 100_000, 5
+ARMS, ROUNDS, EVENTS = 6, 300, 100_000
+HELD, WARM, SECONDS = 512, 30, 15  # of a shared study, seconds before counting and of counting
 TARGETS = {"resume 100,000 events, snapshot (s)": "<= 5"}
 
 
@@ -42,11 +46,25 @@ def run() -> dict[str, Any]:
 
 def share(storage: str, count: int) -> float:
     """Asks and tells a second of some processes together, once all are under way."""
-    make(storage, "shared")
-    ready = [Path(f"{tempfile.mkdtemp()}/ready") for _ in range(count)]
+    optimizer, generator = make_shared(storage), np.random.default_rng(0)
+    for row in generator.uniform(size=(HELD + 8, 4)):
+        setting = {f"x{j}": float(one) for j, one in enumerate(row)}
+        optimizer.tell(setting, measured(setting, generator))
+    folder = tempfile.mkdtemp()
+    ready = [Path(folder) / f"ready {number}" for number in range(count)]
     command = [sys.executable, "-m", "benchmarks.live_storage", storage]
+    compiled = {
+        "JAX_COMPILATION_CACHE_DIR": folder,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "TF_CPP_MIN_LOG_LEVEL": "3",  # it would say for which processor it was compiled
+    }
     processes = [
-        subprocess.Popen([*command, str(one)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        subprocess.Popen(
+            [*command, str(one)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | compiled,
+        )
         for one in ready
     ]
     while not all(one.exists() for one in ready):
@@ -59,20 +77,39 @@ def share(storage: str, count: int) -> float:
         assert process.stdout is not None
         made += int(process.stdout.read())
         process.wait()
+    shutil.rmtree(folder)
     return made / SECONDS
 
 
 def work(storage: str, ready: str) -> None:
     """One of the processes: be ready, wait for the signal, and count."""
-    optimizer, made = make(storage, "shared"), 0
-    optimizer.tell(optimizer.ask(), 0.5)
+    optimizer, generator = make_shared(storage), np.random.default_rng(os.getpid())
+
+    def play(seconds: float) -> int:
+        end, made = time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            one = optimizer.ask()
+            optimizer.tell(one, measured(one, generator))
+            made += 1
+        return made
+
+    play(1)
     Path(ready).touch()
     sys.stdin.read()
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        optimizer.tell(optimizer.ask(), 0.5)
-        made += 1
-    print(made)
+    play(WARM)
+    print(play(SECONDS))
+
+
+def make_shared(storage: str) -> dp.Optimizer:
+    """A study of a drifting process that learns nothing: each ask and tell costs the same."""
+    space = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(4)})
+    policy = dp.DriftingGP(learn=False, capacity=HELD)
+    return dp.Optimizer(space, maximize=True, policy=policy, storage=storage, name="shared")
+
+
+def measured(setting: Mapping[str, Any], generator: np.random.Generator) -> float:
+    """A peak in the middle, with noise."""
+    return float(0.1 * generator.normal() - sum((one - 0.5) ** 2 for one in setting.values()))
 
 
 def make(storage: str | None, name: str | None) -> dp.Optimizer:

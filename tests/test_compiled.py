@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from driftpeak.numerics import kept
-from driftpeak.numerics.compiled import compiled, returned
+from driftpeak.numerics.compiled import NotCompiledError, compiled, nothing_new, returned
 
 MATRIX = np.array([[4.0, 2.0], [2.0, 5.0]], np.float32)
 LOWER = np.array([[2.0, 0.0], [1.0, 2.0]])
@@ -98,6 +98,20 @@ def test_without_a_folder_or_within_a_trace_it_is_a_jit(folder):
     kept.keep_in(None)
     check(compiled(factor), traced=3)
     assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("are_kept", [False, True])
+def test_where_nobody_shall_wait_only_what_is_known_runs(folder, are_kept):
+    kept.keep_in(folder if are_kept else None)
+    program = compiled(factor)
+    with pytest.raises(NotCompiledError), nothing_new():
+        program(MATRIX, 3.0)
+    check(program, traced=1)
+    with nothing_new():
+        check(program, traced=1, scale=4.0)
+        with pytest.raises(NotCompiledError):
+            program(MATRIX, 3)  # of another type
+    check(program, traced=2, scale=3)
 
 
 LIVE = """

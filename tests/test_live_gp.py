@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq, check_grad
 
 import driftpeak as dp
-from driftpeak.live import gp
+from driftpeak.live import gp, gp_engine
 from driftpeak.live.coding import make_coding
 from driftpeak.live.lessons import (
     Kind,
@@ -125,13 +125,33 @@ def test_worth_divides_the_variance_of_the_noise():
 
 def test_appending_is_factoring_afresh():
     rows, times, rewards = data(20)
+    worth, noise = np.ones(20), np.zeros(20)
+    worth[[3, 16]], worth[17], noise[[2, 18]] = 0.0, 0.3, 0.4
     residuals = pad(rewards, 32)
-    known = learn(MODEL, places(rows[:15], times[:15], 32), pad(rewards[:15], 32))
-    for number in range(15, 20):
-        known = append(MODEL, known, number, rows[number], times[number], residuals)
-    whole = learn(MODEL, places(rows, times, 32), residuals)
-    for one, other in zip(jax.tree.leaves(known), jax.tree.leaves(whole), strict=True):
+
+    def block(start, end, size):
+        some = slice(start, end)
+        return places(rows[some], times[some], size, worth[some], noise[some])
+
+    whole = learn(MODEL, block(0, 20, 32), residuals)
+    known = learn(MODEL, block(0, 15, 32), pad(rewards[:15], 32))
+    at_once = append(MODEL, known, 15, block(15, 20, 8), 5, residuals)
+    # what was in these places does not matter, be it more than what comes there
+    of_others = places(data(8, seed=5)[0], times[5:13], 8)
+    again = append(
+        MODEL, append(MODEL, known, 13, of_others, 8, residuals), 13, of_others, 2, residuals
+    )
+    again = append(MODEL, again, 13, block(13, 16, 8), 3, residuals)
+    for number in range(16, 20):
+        again = append(MODEL, again, number, block(number, number + 1, 8), 1, residuals)
+    for one, other in zip(jax.tree.leaves(at_once), jax.tree.leaves(whole), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+    one_by_one = append(MODEL, known, 13, block(13, 14, 8), 1, residuals)
+    for number in range(14, 20):
+        one_by_one = append(MODEL, one_by_one, number, block(number, number + 1, 8), 1, residuals)
+    for one, other in zip(again, one_by_one, strict=True):
+        for some, others in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+            np.testing.assert_array_equal(np.atleast_1d(some)[:20], np.atleast_1d(others)[:20])
 
 
 def test_what_is_out_counts_as_if_it_had_brought_what_was_expected():
@@ -393,3 +413,31 @@ def test_a_climb_sees_the_dense_posterior_with_many_out():
     assert quick.dtype == np.float32
     np.testing.assert_allclose(quick, plain, atol=1e-4)
     np.testing.assert_allclose(quick_slopes, slopes, atol=1e-2)
+
+
+def test_rewards_out_of_order_are_put_in_their_place(monkeypatch):
+    """Without factoring everything for each, and to the last digit as from the events alone."""
+    space, factored = dp.Box(x=dp.Float(0, 1), y=dp.Float(0, 1)), []
+
+    def watched(self, *some, old=gp_engine.GPEngine._all_at_once):
+        factored.append(self.base)
+        return old(self, *some)
+
+    monkeypatch.setattr(gp_engine.GPEngine, "_all_at_once", watched)
+    optimizer = dp.Optimizer(space, maximize=True, policy=dp.DriftingGP(learn=False))
+    for step in range(60):
+        optimizer.tell({"x": step % 7 / 7, "y": step % 5 / 5}, np.sin(step), time=step)
+    factored.clear()
+    lessons = optimizer._lessons
+    for step in np.random.default_rng(0).permutation(24):
+        optimizer.tell({"x": step / 24, "y": 0.5}, np.cos(step), time=50 + step)
+        optimizer.belief([{"x": 0.3, "y": 0.3}])
+    # for a lesson, and for the first that comes before what was factored then
+    assert len(factored) <= 2 * (optimizer._lessons - lessons) + 2 < 12
+    settings = [{"x": x, "y": 0.4} for x in np.linspace(0, 1, 9)]
+    found = optimizer.belief(settings)
+    again = dp.Optimizer(space, maximize=True, policy=dp.DriftingGP(learn=False))
+    again.restore(optimizer.snapshot())
+    np.testing.assert_array_equal(again.belief(settings), found)
+    again._engine._refactor()
+    np.testing.assert_allclose(again.belief(settings), found, rtol=1e-9, atol=1e-12)

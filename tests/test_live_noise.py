@@ -40,10 +40,8 @@ def test_the_posterior_is_that_of_two_linear_solves():
     mean = 0.3 + cross @ np.linalg.solve(observed, rewards - 0.3)
     variance = MODEL.variance - cross @ np.linalg.solve(observed, cross)
     known = learn(MODEL, places(rows[:15], times[:15], 32, None, noise[:15]), pad(rewards[:15], 32))
-    for number in range(15, 20):
-        known = append(
-            MODEL, known, number, rows[number], times[number], pad(rewards, 32), noise[number]
-        )
+    block = places(rows[15:], times[15:], 8, None, noise[15:])
+    known = append(MODEL, known, 15, block, 5, pad(rewards, 32))
     at_once = learn(MODEL, places(rows, times, 32, None, noise), pad(rewards, 32))
     scaled = among[:20, :20] / np.sqrt(np.outer(observed.diagonal(), observed.diagonal()))
     for one in (known, at_once):

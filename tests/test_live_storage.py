@@ -4,6 +4,8 @@ import errno
 import os
 import re
 import sqlite3
+import tempfile
+import time
 import warnings
 from pathlib import Path
 
@@ -14,7 +16,8 @@ import sqlalchemy as sa
 
 import driftpeak as dp
 from driftpeak.live import storage as storages
-from driftpeak.live.storage import journal, study
+from driftpeak.live.storage import journal, study, turns
+from driftpeak.numerics import compiled
 
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
 
@@ -93,6 +96,82 @@ def test_two_optimisers_see_each_other(storage, name):
     assert first.ask().id == 3
 
 
+def patient(storage, seconds):
+    """The address of a store that waits so long for others."""
+    return f"{storage}{'&' if '?' in storage else '?'}timeout={seconds}"
+
+
+def test_who_has_lost_a_race_takes_turns(storage, name, monkeypatch):
+    """Of one machine; and one that does not, on another machine say, is still too slow."""
+    monkeypatch.setattr(study, "TURNS", 5)
+    monkeypatch.setattr(turns, "PATIENCE", 0.05)
+    first, other = (live_worker.make(storage, name) for _ in range(2))
+    suggest, tried = dp.Optimizer._suggest, []
+
+    def watched(self, *rest):
+        if self is first:
+            with turns.turn(first._study._id, lambda: None) as free:
+                tried.append("race" if free else "turn")
+            if tried[-1] == "race":
+                play(other, 1)
+        return suggest(self, *rest)
+
+    monkeypatch.setattr(dp.Optimizer, "_suggest", watched)
+    for _ in range(7):
+        first.ask()
+    assert tried == ["race", *6 * ["turn"], "race", "turn"]  # lost twice, and none in between
+
+
+def test_one_that_is_halted_holds_nobody_up_for_long(storage, name, monkeypatch):
+    monkeypatch.setattr(turns, "PATIENCE", 0.2)
+    optimizer = live_worker.make(storage, name)
+    optimizer._study._turns, started = 50, time.monotonic()
+    with turns.turn(optimizer._study._id, lambda: None):
+        play(optimizer, 4)
+    assert optimizer._study._turns == 0
+    assert 0.2 < time.monotonic() - started < 10
+
+
+def test_no_turns_without_a_folder_for_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with turns.turn("../../study", lambda: None) as mine:
+        assert not mine
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with turns.turn("../../study", lambda: None) as mine:
+        assert mine
+    (one,) = tmp_path.iterdir()
+    one.unlink()
+    one.symlink_to(tmp_path / "elsewhere")
+    with turns.turn("../../study", lambda: None) as mine:
+        assert not mine
+    assert list(tmp_path.iterdir()) == [one]
+
+
+def test_nothing_is_compiled_while_a_study_is_held(storage, name, monkeypatch):
+    count = 9 + ["journal", "sqlite", "postgresql"].index(storage.partition(":")[0])
+    space = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(count)})  # as many as nowhere else
+    policy = dp.DriftingGP(learn=False)
+    optimizer = dp.Optimizer(
+        space, maximize=True, policy=policy, storage=patient(storage, 5), name=name
+    )
+    monkeypatch.setattr(dp.live.storage.study.Study, "_attempt_in_turn", lambda *_: (False, None))
+    optimizer._study._turns = 1
+    store = storages.open_store(patient(storage, 0.1), name)
+    program, made = compiled._program, []
+
+    def watched(function, *rest):
+        store.describe()
+        with store.locked():
+            made.append(function.__name__)
+        return program(function, *rest)
+
+    monkeypatch.setattr(compiled, "_program", watched)
+    for step in range(count + 4):
+        one = optimizer.ask()
+        optimizer.tell(one, one["x0"] + step / 10)
+    assert len(made) >= 4
+
+
 def test_snapshots_replace_replaying(storage, name, monkeypatch):
     monkeypatch.setattr(study, "EVERY", 10)
     plain = live_worker.make()
@@ -137,7 +216,7 @@ def test_opening_holds_nothing(storage, name, monkeypatch):
         apply(self, event)
 
     monkeypatch.setattr(dp.Optimizer, "_apply", interrupted)
-    resumed = dp.Optimizer.load(f"{storage}{'&' if '?' in storage else '?'}timeout=2", name)
+    resumed = dp.Optimizer.load(patient(storage, 2), name)
     assert len(resumed.history()) == 5
     assert [len(other.history()) for other in others] == [5, 2][: len(others)]
 
@@ -214,9 +293,7 @@ def test_a_study_that_is_not_there_is_not_made_by_loading(storage, name, tmp_pat
 
 def test_a_locked_study_says_so(storage, name):
     optimizer = live_worker.make(storage, name)
-    impatient = storages.open_store(
-        storage + ("&" if "?" in storage else "?") + "timeout=0.2", name
-    )
+    impatient = storages.open_store(patient(storage, 0.2), name)
     with (
         optimizer._study.store.locked(),
         pytest.raises(dp.DriftpeakError, match=r"is locked.*0\.2 s"),

@@ -158,32 +158,38 @@ def learn(model: Model, places: Places, rewards: AnyArray) -> Known:
 
 
 def append(
-    model: Model,
-    known: Known,
-    number: Scalar,
-    row: AnyArray,
-    time: Scalar,
-    rewards: AnyArray,
-    noise: Scalar = 0.0,
+    model: Model, known: Known, start: Scalar, block: Places, count: Scalar, rewards: AnyArray
 ) -> Known:
-    """One more observation of worth 1, in the free place `number`: a new row of the factor, O(c^2).
+    """The first `count` observations of a block, in the places from `start` on.
 
-    `rewards` are those of all places; `noise` as in `Places`.
+    Nothing remains of what was there. Each is a new row of the factor, O(c^2), computed as if it
+    came alone. `rewards` are those of all places.
     """
-    across = covariance_across(model, known.places, row[None], time)[:, 0]
-    white = known.whiten @ across
-    own = jnp.where(noise > 0, noise, model.noise_variance)
-    scale = jnp.sqrt(model.variance + own - white @ white)
-    new = (-white @ known.whiten).at[number].add(1.0) / scale
-    whiten = known.whiten.at[number].set(new)
-    places = Places(
-        jnp.asarray(known.places.rows).at[number].set(row),
-        jnp.asarray(known.places.times).at[number].set(time),
-        jnp.asarray(known.places.worth).at[number].set(1.0),
-        jnp.asarray(known.places.noise).at[number].set(noise),
-    )
-    information = known.information + jnp.log(scale) - 0.5 * jnp.log(own)
-    return Known(places, whiten, whiten.T @ (whiten @ (rewards - model.level)), information)
+    kept = jnp.arange(known.whiten.shape[0]) < start
+    held = known.places._replace(worth=jnp.where(kept, known.places.worth, 0.0))
+    block = jax.tree.map(jnp.asarray, block)
+    own = block.variances(model) / block.worth  # infinite for what is worth nothing
+
+    def add(step: Array, state: tuple[Places, Array]) -> tuple[Places, Array]:
+        held, whiten = state
+        number, row, time = start + step, block.rows[step], block.times[step]
+        across = covariance_across(model, held, row[None], time)[:, 0]
+        white = whiten @ across
+        scale = jnp.sqrt(model.variance + own[step] - white @ white)
+        new = (-white @ whiten).at[number].add(1.0) / scale
+        held = Places(
+            jnp.asarray(held.rows).at[number].set(row),
+            jnp.asarray(held.times).at[number].set(time),
+            jnp.asarray(held.worth).at[number].set(block.worth[step]),
+            jnp.asarray(held.noise).at[number].set(block.noise[step]),
+        )
+        return held, whiten.at[number].set(new)
+
+    state = held, jnp.where(kept[:, None], known.whiten, 0.0)
+    held, whiten = jax.lax.fori_loop(0, count, add, state)
+    ratios = jnp.sqrt(held.worth / held.variances(model)) / whiten.diagonal()
+    information = jnp.sum(jnp.where(held.used, jnp.log(ratios), 0.0))
+    return Known(held, whiten, whiten.T @ (whiten @ (rewards - model.level)), information)
 
 
 def whitened(model: Model, places: Places) -> tuple[Array, Array]:

@@ -1,6 +1,5 @@
 """The engine of a `DriftingGP` with rewards on a scale."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,8 @@ LESSONS = 10  # learn again after a tenth as many rewards as are in memory
 DROPPED = 8  # of a full memory, one in so many falls out at once
 QUIETEST = 1e-3  # known noise, in scales of the rewards; the loudest is its inverse
 PHASES = 8  # of a period, at which observations may be worth something
+BLOCK = 8  # observations that one program appends
+LATE = 32  # that many or fewer are appended where something comes before them
 ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
 
 
@@ -103,11 +104,25 @@ class GPEngine(Engine):
             kind.period,
         )
 
-    def _refactor(self) -> None:
-        """Factor all that is in memory afresh, when next asked; what comes then is appended."""
-        self.base = len(self.memory)
+    def _refactor(self, base: int | None = None) -> None:
+        """Factor all that is in memory afresh, when next asked; what comes then is appended.
+
+        Arguments:
+            base: only so much at once, and append the rest, which may be the shorter one.
+        """
+        self.base = len(self.memory) if base is None else base
+        self._factored = self.base  # of `_known`
         self._known: gp.Known | None = None
         self._known_at = np.inf  # the time, under a rule
+
+    def _insert_late(self, place: int) -> None:
+        """Something came between what is in memory: before it, factors are as they were."""
+        if place >= self.base:
+            self._factored = min(self._factored, place)
+        elif len(self.memory) - place <= LATE < place:
+            self._refactor(place - BLOCK)  # the next one may come before this one
+        else:
+            self._refactor()
 
     @property
     def origin(self) -> float:
@@ -171,17 +186,20 @@ class GPEngine(Engine):
             known = self._all_at_once(*self._seen(first, worth, self.standard, held.size))
             self._factored = self.base
         if self._factored < len(held):
-            known = self._appended(known, range(self._factored, len(held)))
+            known = self._appended(known, self._factored)
         self._known, self._factored = known, len(held)
         return known
 
-    def _appended(self, known: gp.Known, numbers: Iterable[int]) -> gp.Known:
-        """Some observations more, the next in memory."""
+    def _appended(self, known: gp.Known, start: int) -> gp.Known:
+        """All observations from one on, in memory and not yet known."""
         held, noise = self.memory, self._noise(self.standard)
         rewards = pad(self.standard.into(held.rewards), held.size)
-        for number in numbers:
-            row, time = held.rows[number], held.times[number] - self.origin
-            known = _append(self.model, known, number, row, time, rewards, noise[number])
+        worth = np.where(held.doubted, 0.0, 1.0)
+        for first in range(start, len(held), BLOCK):
+            some = slice(first, min(first + BLOCK, len(held)))
+            times = held.times[some] - self.origin
+            block = places(held.rows[some], times, BLOCK, worth[some], noise[some])
+            known = _append(self.model, known, first, block, len(times), rewards)
         return known
 
     def propose(
@@ -256,9 +274,10 @@ class GPEngine(Engine):
         self.newest = self.memory.insert(row, reward, time, noise, trials)
         self.tells += 1
         self.since_lesson += 1
-        late = self.newest < len(self.memory) - 1
-        if self.rule is not None or late or self.memory.size != size or self.base == 0:
+        if self.rule is not None or self.memory.size != size or self.base == 0:
             self._refactor()
+        elif self.newest < len(self.memory) - 1:
+            self._insert_late(self.newest)
 
     def _drop(self, now: float) -> None:
         if self.rule is None:

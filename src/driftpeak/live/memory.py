@@ -96,12 +96,12 @@ class Memory:
     ) -> int:
         """One more observation, believed, after those of the same time; its place."""
         place = int(np.searchsorted(self.times, time, side="right"))
-        self.rows = np.insert(self.rows, place, row, axis=0)
-        self.rewards = np.insert(self.rewards, place, reward)
-        self.times = np.insert(self.times, place, time)
-        self.doubted = np.insert(self.doubted, place, False)
-        self.noise = np.insert(self.noise, place, noise or 0.0)
-        self.trials = np.insert(self.trials, place, trials or 1.0)
+        self.rows = _with(self.rows, place, row)
+        self.rewards = _with(self.rewards, place, reward)
+        self.times = _with(self.times, place, time)
+        self.doubted = _with(self.doubted, place, False)
+        self.noise = _with(self.noise, place, noise or 0.0)
+        self.trials = _with(self.trials, place, trials or 1.0)
         return place
 
     def doubt(self, which: list[list[float]]) -> None:
@@ -118,3 +118,10 @@ class Memory:
         self.rows, self.rewards = self.rows[which], self.rewards[which]
         self.times, self.doubted = self.times[which], self.doubted[which]
         self.noise, self.trials = self.noise[which], self.trials[which]
+
+
+def _with(values: Any, place: int, one: Any) -> Any:
+    """As `np.insert`, which takes five times as long for so little."""
+    found = np.empty((len(values) + 1, *values.shape[1:]), values.dtype)
+    found[:place], found[place], found[place + 1 :] = values[:place], one, values[place:]
+    return found

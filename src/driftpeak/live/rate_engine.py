@@ -1,6 +1,5 @@
 """The engine of a `DriftingGP` whose rewards are 0 and 1, or counts: its function is latent."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -82,10 +81,13 @@ class RateEngine(GPEngine):
     def _all_at_once(self, among: gp.Places, rewards: Vector) -> gp.Known:
         return _learn(self.model, among, rewards, self.rates)
 
-    def _appended(self, known: gp.Known, numbers: Iterable[int]) -> gp.Known:
+    def _insert_late(self, place: int) -> None:
+        self._refactor()  # each mode depends on those before it
+
+    def _appended(self, known: gp.Known, start: int) -> gp.Known:
         held = self.memory
         counted, times = worth(held.rewards, held.trials), held.times - self.origin
-        for number in numbers:
+        for number in range(start, len(held)):
             one = held.rows[number], times[number], counted[number], held.rewards[number]
             known = _append(self.model, known, number, *one, self.rates)
         return known

@@ -1,4 +1,4 @@
-"""Programs of JAX that are kept, where a process names a folder to keep things in.
+"""Programs of JAX: which there are already is known, and they are kept where a folder is named.
 
 JAX's own cache spares a short command the compilation, but every process traces and lowers each
 program anew, which takes longer than all else it does. What is kept here is the lowered program
@@ -7,8 +7,9 @@ program anew, which takes longer than all else it does. What is kept here is the
 
 import hashlib
 import os
-from collections.abc import Callable, Hashable
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache, wraps
 from pathlib import Path
 from threading import Lock
@@ -23,6 +24,27 @@ Result = TypeVar("Result")
 Tuple = TypeVar("Tuple", bound=type)
 
 
+class NotCompiledError(Exception):
+    """A program is needed that this process has not compiled yet."""
+
+
+_only_known: ContextVar[bool] = ContextVar("_only_known", default=False)
+
+
+@contextmanager
+def nothing_new() -> Iterator[None]:
+    """Where nobody shall wait for a compiler.
+
+    Raises:
+        NotCompiledError: a `compiled` function is called as it never was before.
+    """
+    before = _only_known.set(True)
+    try:
+        yield
+    finally:
+        _only_known.reset(before)
+
+
 def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """As `jax.jit`; lowered programs are kept, if anything is: see `driftpeak.numerics.kept`.
 
@@ -34,17 +56,19 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
 
     @wraps(function)
     def call(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
-        if not kept.is_on() or named:
+        if named:
             return jitted(*args, **named)
         leaves, tree = jax.tree.flatten(args)
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             return jitted(*args)
-        key = tree, tuple(map(_kind, leaves)), jax.config.read("jax_enable_x64")
+        key = tree, tuple(map(_kind, leaves)), jax.config.read("jax_enable_x64"), kept.is_on()
         if key not in programs:
+            if _only_known.get():
+                raise NotCompiledError
             # the first call compiles: other threads would do the same work beside it
             with making.setdefault(key, Lock()):
                 if key not in programs:
-                    program = _program(function, tree, leaves, " ".join(map(str, key)))
+                    program = _program(function, tree, leaves, key)
                     result = program(*leaves)
                     programs[key] = program
                     return result
@@ -62,13 +86,16 @@ def returned(kind: Tuple) -> Tuple:
 _unheard: list[Any] = []  # of by `jax.export`, which most processes never load
 
 
-def _program(function: Any, tree: Any, leaves: list[Any], called_with: str) -> Any:
-    """Read, or else lowered and kept: of the leaves of the arguments."""
+def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) -> Any:
+    """Of the leaves of the arguments; if programs are kept, read, or else lowered and kept."""
 
     def flat(*leaves: Any) -> Any:
         return function(*jax.tree.unflatten(tree, leaves))
 
-    if " at 0x" in called_with:  # a function of somebody else's, whose address says nothing
+    flat.__name__ = function.__name__
+    called_with = " ".join(map(str, key))
+    # the address of a function of somebody else's says nothing
+    if not kept.is_on() or " at 0x" in called_with:
         return jax.jit(flat)
     export = _export()
     written = "\n".join((_code(), function.__module__, function.__qualname__, called_with))
@@ -101,11 +128,11 @@ def _find_lapack() -> None:
     jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), float))
 
 
-def _kind(leaf: Any) -> tuple[Any, ...]:
+def _kind(leaf: Any) -> Any:
     """What a program is lowered for; of a number of Python's own, its type."""
     if isinstance(leaf, bool | int | float):
-        return (type(leaf).__name__,)
-    return leaf.shape, str(leaf.dtype), getattr(leaf, "weak_type", False)
+        return type(leaf)
+    return leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)
 
 
 @cache

@@ -12,12 +12,15 @@ from driftpeak.errors import DriftpeakError, DriftpeakWarning, StorageError
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.events import Event, Reset, Told, from_dict, to_dict
 from driftpeak.live.policy_data import can_be_made, differences
-from driftpeak.live.storage.store import Position, Store
+from driftpeak.live.storage.store import News, Position, Store
+from driftpeak.live.storage.turns import turn
 from driftpeak.live.suggestion import Observation
+from driftpeak.numerics.compiled import NotCompiledError, nothing_new
 
 HEAD = {"format", "version", "name", "id"}  # of a description, besides the optimiser's arguments
 FORMAT = 3  # 1: one kind of drift only; 2: policies by the names of their classes, no heads
 EVERY = 1_000  # events between two snapshots
+TURNS = 64  # taken by who has lost a race, before the next
 STEP = 200  # events between two reports of progress
 DEFAULT_NAME = "study"
 Result = TypeVar("Result")
@@ -53,7 +56,11 @@ class Study:
 
     Nothing is locked while the optimiser computes: a change is computed first, and stored if nobody
     else has changed the study meanwhile; otherwise it is undone, and computed again while the study
-    is held. By then everything is compiled that it needs.
+    is held: by then everything is compiled that it needs, or else once more.
+
+    Where many want to change it, most of what is computed first is computed in vain, and takes the
+    processor from the one that is about to succeed. Who was too slow once therefore takes turns
+    with the other processes of this machine for a while.
 
     Arguments:
         store: of this one study.
@@ -76,6 +83,7 @@ class Study:
         self.store, self._state, self._progress = store, state, progress
         self._added: list[Event] = []
         self._inside = False
+        self._turns = 0  # to take before a race is risked again
         self._sound = False  # whether the state is that of `_position`
         self._replayed = 0  # events since the newest snapshot
         found = store.describe()
@@ -88,6 +96,7 @@ class Study:
         if found is not None:
             check_format(found, store)
             _compare(found, description, store)
+        self._id = str((found or made)["id"])
         self._known = self._position = store.start()
         self._catch_up()
 
@@ -102,14 +111,17 @@ class Study:
             return act()
         self._inside = True
         try:
-            self._catch_up()
-            done, result = self._attempt(act)
-            if not done:
-                self._catch_up()  # most of it, before anybody has to wait
-                with self.store.locked():
-                    self._catch_up()
-                    done, result = self._attempt(act)
-                    assert done
+            if self._turns:
+                self._turns -= 1
+                done, result = self._attempt_in_turn(act)
+            else:
+                self._catch_up()
+                done, result = self._attempt(act)
+            while not done:
+                self._turns = TURNS
+                done, result = self._attempt_in_turn(act)
+                if not done:
+                    done, result = self._attempt_held(act)
         except BaseException:
             self._added = []
             raise
@@ -121,6 +133,25 @@ class Study:
         if self._replayed >= EVERY:
             self._keep_snapshot()
         return result  # type: ignore[return-value]
+
+    def _attempt_in_turn(self, act: Callable[[], Result]) -> tuple[bool, Result | None]:
+        """While no other process of this machine tries that has lost a race, too."""
+        with turn(self._id, self._catch_up) as mine:
+            if not mine:
+                self._turns = 0  # who has it may have been halted
+            self._catch_up()
+            return self._attempt(act)
+
+    def _attempt_held(self, act: Callable[[], Result]) -> tuple[bool, Result | None]:
+        """While nobody else can change the study; not done if something must be compiled first."""
+        self._catch_up()  # most of it, before anybody has to wait
+        with self.store.locked():
+            self._catch_up()
+            try:
+                with nothing_new():
+                    return self._attempt(act)
+            except NotCompiledError:
+                return False, None
 
     def _attempt(self, act: Callable[[], Result]) -> tuple[bool, Result | None]:
         """Whether it was done, or somebody else was quicker."""
@@ -172,7 +203,11 @@ class Study:
             self._restore()
             self._sound = True
         try:
-            self._state.replay(self._news())
+            news = self.store.read(self._position)
+            if news.number:
+                self._state.replay(self._taken(news))
+            else:
+                assert not list(news.events)  # the end is checked, too
         except DriftpeakError:
             raise
         except Exception as error:  # of any kind: whoever wrote the events chose them
@@ -182,9 +217,8 @@ class Study:
             ) from error
         self._known = max(self._known, self._position)
 
-    def _news(self) -> Iterator[Event]:
+    def _taken(self, news: News) -> Iterator[Event]:
         """What was added since; the position moves on when the next one is asked for."""
-        news = self.store.read(self._position)
         for number, (position, written) in enumerate(news.events, start=1):
             event = from_dict(written)
             self._sound = False  # until it has taken effect
