@@ -154,7 +154,16 @@ def test_nothing_is_compiled_while_a_study_is_held(storage, name, monkeypatch):
     optimizer = dp.Optimizer(
         space, maximize=True, policy=policy, storage=patient(storage, 5), name=name
     )
-    monkeypatch.setattr(dp.live.storage.study.Study, "_attempt_in_turn", lambda *_: (False, None))
+
+    def too_slow(self, act):
+        before = self._state.mark()
+        act()
+        self._state.back(before)
+        self._added = []
+        return False, None
+
+    monkeypatch.setattr(study.Study, "_attempt_in_turn", too_slow)
+    monkeypatch.setattr(study, "TURNS", 10**6)
     optimizer._study._turns = 1
     store = storages.open_store(patient(storage, 0.1), name)
     program, made = compiled._program, []
@@ -170,6 +179,7 @@ def test_nothing_is_compiled_while_a_study_is_held(storage, name, monkeypatch):
         one = optimizer.ask()
         optimizer.tell(one, one["x0"] + step / 10)
     assert len(made) >= 4
+    assert len(optimizer.history()) == count + 4
 
 
 def test_snapshots_replace_replaying(storage, name, monkeypatch):
