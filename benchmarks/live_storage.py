@@ -9,7 +9,6 @@ compiled what they need: every process must also take in what the others have do
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -50,7 +49,12 @@ def share(storage: str, count: int) -> float:
     for row in generator.uniform(size=(HELD + 8, 4)):
         setting = {f"x{j}": float(one) for j, one in enumerate(row)}
         optimizer.tell(setting, measured(setting, generator))
-    folder = tempfile.mkdtemp()
+    with tempfile.TemporaryDirectory() as folder:
+        return sum(together(storage, count, folder)) / SECONDS
+
+
+def together(storage: str, count: int, folder: str) -> list[int]:
+    """How many asks and tells each of some processes makes; they share what is compiled."""
     ready = [Path(folder) / f"ready {number}" for number in range(count)]
     command = [sys.executable, "-m", "benchmarks.live_storage", storage]
     compiled = {
@@ -72,13 +76,12 @@ def share(storage: str, count: int) -> float:
     for process in processes:
         assert process.stdin is not None
         process.stdin.close()  # the signal to begin
-    made = 0
+    made = []
     for process in processes:
         assert process.stdout is not None
-        made += int(process.stdout.read())
+        made.append(int(process.stdout.read()))
         process.wait()
-    shutil.rmtree(folder)
-    return made / SECONDS
+    return made
 
 
 def work(storage: str, ready: str) -> None:

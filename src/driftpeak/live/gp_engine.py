@@ -111,12 +111,12 @@ class GPEngine(Engine):
             base: only so much at once, and append the rest, which may be the shorter one.
         """
         self.base = len(self.memory) if base is None else base
-        self._factored = self.base  # of `_known`
+        self._factored = self.base  # of what is in memory, in `_known` once it is needed
         self._known: gp.Known | None = None
         self._known_at = np.inf  # the time, under a rule
 
-    def _insert_late(self, place: int) -> None:
-        """Something came between what is in memory: before it, factors are as they were."""
+    def _came_between(self, place: int) -> None:
+        """Something came to `place`, before others: the factors before it are as they were."""
         if place >= self.base:
             self._factored = min(self._factored, place)
         elif len(self.memory) - place <= LATE < place:
@@ -184,7 +184,6 @@ class GPEngine(Engine):
             first = np.arange(self.base)
             worth = np.where(held.doubted[first], 0.0, 1.0)
             known = self._all_at_once(*self._seen(first, worth, self.standard, held.size))
-            self._factored = self.base
         if self._factored < len(held):
             known = self._appended(known, self._factored)
         self._known, self._factored = known, len(held)
@@ -277,7 +276,7 @@ class GPEngine(Engine):
         if self.rule is not None or self.memory.size != size or self.base == 0:
             self._refactor()
         elif self.newest < len(self.memory) - 1:
-            self._insert_late(self.newest)
+            self._came_between(self.newest)
 
     def _drop(self, now: float) -> None:
         if self.rule is None:
@@ -487,9 +486,10 @@ class GPEngine(Engine):
         self.memory.load(*(arrays[name] for name in names))
         self.tells, self.since_lesson = int(rest["tells"]), int(rest["since"])
         self._understand(rest["lessons"])
-        self.base = int(rest["base"])
-        if not 0 <= self.base <= len(self.memory):
-            raise DriftpeakError(f"{self.base} of {len(self.memory)} observations are the first")
+        base = int(rest["base"])
+        if not 0 <= base <= len(self.memory):
+            raise DriftpeakError(f"{base} of {len(self.memory)} observations are the first")
+        self._refactor(base)
 
 
 _correlation = compiled(gp.Model.correlation)

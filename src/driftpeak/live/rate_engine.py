@@ -81,7 +81,7 @@ class RateEngine(GPEngine):
     def _all_at_once(self, among: gp.Places, rewards: Vector) -> gp.Known:
         return _learn(self.model, among, rewards, self.rates)
 
-    def _insert_late(self, place: int) -> None:
+    def _came_between(self, place: int) -> None:
         self._refactor()  # each mode depends on those before it
 
     def _appended(self, known: gp.Known, start: int) -> gp.Known:

@@ -55,12 +55,12 @@ class Study:
     """A study that is kept, seen from one optimiser.
 
     Nothing is locked while the optimiser computes: a change is computed first, and stored if nobody
-    else has changed the study meanwhile; otherwise it is undone, and computed again while the study
-    is held: by then everything is compiled that it needs, or else once more.
+    else has changed the study meanwhile; otherwise it is undone, and computed again.
 
-    Where many want to change it, most of what is computed first is computed in vain, and takes the
-    processor from the one that is about to succeed. Who was too slow once therefore takes turns
-    with the other processes of this machine for a while.
+    Where many want to change it, most of that would be in vain, and take the processor from the one
+    that is about to succeed. Who was too slow once therefore takes turns with the other processes
+    of this machine for a while. Who is too slow in its turn computes while the study is held, but
+    compiles nothing then.
 
     Arguments:
         store: of this one study.
@@ -204,10 +204,11 @@ class Study:
             self._sound = True
         try:
             news = self.store.read(self._position)
+            events = self._taken(news)
             if news.number:
-                self._state.replay(self._taken(news))
+                self._state.replay(events)
             else:
-                assert not list(news.events)  # the end is checked, too
+                next(events, None)  # the store checks that nothing is missing
         except DriftpeakError:
             raise
         except Exception as error:  # of any kind: whoever wrote the events chose them
