@@ -24,7 +24,7 @@ FROM_A_HISTORY = {"timetable", "best-of-history"}
 """Names of what is made from recorded rows, which `replay` has: both are a `Timetable`."""
 ROOT = Path(__file__).parents[1]
 BASES = {"ActingPolicy", "BeliefPolicy", "Policy", "Player", "Prediction", "Reading"}
-WRAPPERS = {"Doubling", "RandomStart", "Transformed"}
+WRAPPERS = {"Doubling", "InContext", "RandomStart", "Transformed"}
 PUBLIC = sorted(set(policies.__all__) - BASES - WRAPPERS)
 NOT_IN_THE_TOURNAMENT = {
     "SparQ", "WSparQ", "AdaptiveSparQ",  # ask an expert, whom the others do not have

@@ -2,6 +2,7 @@
 
 from . import environments, features, forgetting, kernels, live, widths
 from .beliefs import Posterior, make_belief
+from .cells import Contexts
 from .client import Client
 from .design import balance, optimal_design
 from .domains import Arms, Grid, unit_sphere
@@ -14,6 +15,7 @@ from .environments import (
     MovingCosine,
     SignSwitches,
     SlowChange,
+    WorldInContext,
 )
 from .errors import DriftpeakError, DriftpeakWarning
 from .history import Learned, learn
@@ -62,6 +64,7 @@ from .policies import (
     BestFixedArm,
     Clairvoyant,
     Doubling,
+    InContext,
     Player,
     Policy,
     Prediction,
@@ -112,12 +115,14 @@ __all__ = [
     "Categorical",
     "Clairvoyant",
     "Client",
+    "Contexts",
     "Doubling",
     "DriftingGP",
     "DriftpeakError",
     "DriftpeakWarning",
     "Float",
     "Grid",
+    "InContext",
     "InjectedDrift",
     "Integer",
     "Learned",
@@ -152,6 +157,7 @@ __all__ = [
     "UniformRandom",
     "WSparQ",
     "WeightedSum",
+    "WorldInContext",
     "balance",
     "cross_validate",
     "environments",

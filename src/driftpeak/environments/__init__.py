@@ -4,6 +4,7 @@ from driftpeak.environments.adversarial import MovingBump
 from driftpeak.environments.arms import MovingCosine, SignSwitches
 from driftpeak.environments.bursts import Bursts
 from driftpeak.environments.coefficients import MovingCoefficients
+from driftpeak.environments.in_context import WorldInContext
 from driftpeak.environments.injection import InjectedDrift
 from driftpeak.environments.moving import MarkovDrift, Moving
 from driftpeak.environments.protocol import Environment
@@ -23,4 +24,5 @@ __all__ = [
     "RecordedRewards",
     "SignSwitches",
     "SlowChange",
+    "WorldInContext",
 ]

@@ -13,6 +13,7 @@ from driftpeak.policies.belief_policy import BeliefPolicy
 from driftpeak.policies.doubling import Doubling
 from driftpeak.policies.elimination import PE, RPERP
 from driftpeak.policies.event_triggered import ETGPUCB
+from driftpeak.policies.in_context import InContext
 from driftpeak.policies.opkb import ADAOPKB, OPKB, ROPKB
 from driftpeak.policies.player import Player, Prediction, Reading
 from driftpeak.policies.protocol import ActingPolicy, Policy
@@ -44,6 +45,7 @@ __all__ = [
     "BestFixedArm",
     "Clairvoyant",
     "Doubling",
+    "InContext",
     "Player",
     "Policy",
     "Prediction",

@@ -24,7 +24,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.arguments import Recorded
@@ -34,7 +34,7 @@ from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, pos
 from driftpeak.features import Features, pivoted_cholesky
 from driftpeak.motions import HORIZONS, MarkovMotion, Motion, SmoothMotion
 from driftpeak.numerics.conditionals import lockstep
-from driftpeak.policies.player import Prediction, Query, Reading, checked_reward
+from driftpeak.policies.player import Prediction, Query, Reading, checked_reward, largest
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.priors import Prior
 from driftpeak.profiles import Profile
@@ -194,6 +194,10 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     def deterministic(self) -> bool:
         return True
 
+    @property
+    def chooses_among(self) -> bool:
+        return True
+
     def prepare(self, times: TimesLike | AtMost) -> "Auto":
         unit = np.float64(median_step(times))
         return eqx.tree_at(lambda policy: policy.unit, self, unit)
@@ -210,6 +214,11 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         )
 
     def ask(self, state: AutoState, time: Scalar) -> tuple[AutoState, Query]:
+        return self.ask_among(state, time)
+
+    def ask_among(
+        self, state: AutoState, time: Scalar, among: Bool[Array, " n"] | None = None
+    ) -> tuple[AutoState, Query]:
         mean, variance = self._expected(state, self._forecast(state, time))
         step, unit = state.step + 1, jnp.sqrt(state.scale.amplitude)
         wide = 0.8 * jnp.log(4.0 * step)
@@ -221,7 +230,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
             width = jnp.sqrt(jnp.minimum(wide, -0.7 * jnp.log(self.drift)))
             bonus = width[:, None] * jnp.sqrt(jnp.maximum(variance, 0.0))
         scores = self._mean(time) + state.weights @ (mean + unit * bonus)
-        return state._replace(step=step), jnp.argmax(scores)
+        return state._replace(step=step), largest(scores, among)
 
     def tell(self, state: AutoState, query: Query, reward: Scalar, time: Scalar) -> AutoState:
         forecast = self._forecast(state, time, query)

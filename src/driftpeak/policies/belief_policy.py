@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
 from driftpeak.beliefs import Belief, Form, check_form, make_belief
@@ -16,7 +16,7 @@ from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
 from driftpeak.forgetting import Drift, Forgetting
 from driftpeak.motions import HORIZONS
-from driftpeak.policies.player import Player, Prediction, Query, checked_reward
+from driftpeak.policies.player import Player, Prediction, Query, checked_reward, largest
 from driftpeak.policies.protocol import Policy
 from driftpeak.priors import Prior
 from driftpeak.times import AtMost, TimesLike, check_times, median_step
@@ -150,6 +150,10 @@ class BeliefPolicy(Policy):
         return self.acquisition != "thompson"
 
     @property
+    def chooses_among(self) -> bool:
+        return True
+
+    @property
     def assumed(self) -> Mapping[str, float]:
         rule = self.forgetting
         return {"drift": float(rule.drift)} if isinstance(rule, Drift) else {}
@@ -184,10 +188,15 @@ class BeliefPlayer(Player[BeliefState]):
         return BeliefState(self.belief.init(), jnp.zeros((), int), key)
 
     def ask(self, state: BeliefState, time: Scalar) -> tuple[BeliefState, Query]:
+        return self.ask_among(state, time)
+
+    def ask_among(
+        self, state: BeliefState, time: Scalar, among: Bool[Array, " n"] | None = None
+    ) -> tuple[BeliefState, Query]:
         step = state.step + 1
         key, own = jax.random.split(state.key)
         scores = self.acquisition(self.belief, state.belief, time, step, own)
-        return BeliefState(state.belief, step, key), jnp.argmax(scores)
+        return BeliefState(state.belief, step, key), largest(scores, among)
 
     def tell(self, state: BeliefState, query: Query, reward: Scalar, time: Scalar) -> BeliefState:
         belief = self.belief.update(state.belief, query, checked_reward(reward), time)

@@ -55,6 +55,10 @@ class ETGPUCB(Recorded, Policy):
         return self.acting.deterministic
 
     @property
+    def chooses_among(self) -> bool:
+        return self.acting.chooses_among
+
+    @property
     def assumed(self) -> Mapping[str, float]:
         return self.acting.assumed
 

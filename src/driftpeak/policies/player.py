@@ -98,6 +98,15 @@ class Player(eqx.Module, Generic[State]):
 
     # what not every player is able to
 
+    def ask_among(
+        self, state: State, time: Scalar, among: Bool[Array, " n"]
+    ) -> tuple[State, Query]:
+        """As `ask`, but only points where `among` is true may be sampled; see `InContext`.
+
+        Of players whose policy says that it `chooses_among`.
+        """
+        raise NotImplementedError("this policy cannot be told what may be chosen")
+
     @property
     def side_capacity(self) -> int:
         """The most side queries at one step, q; 0 for most players."""
@@ -159,6 +168,11 @@ class Player(eqx.Module, Generic[State]):
     def read(self, state: State) -> dict[str, Any]:
         """What it thinks, by the names of `readings`: numbers and vectors of numbers."""
         return {}
+
+
+def largest(scores: Float[Array, " n"], among: Bool[Array, " n"] | None) -> Query:
+    """The first point whose score is largest, of all or of those where `among` is true."""
+    return jnp.argmax(scores if among is None else jnp.where(among, scores, -jnp.inf))
 
 
 def checked_reward(reward: Scalar) -> Scalar:

@@ -38,6 +38,11 @@ class Policy(eqx.Module):
         return True
 
     @property
+    def chooses_among(self) -> bool:
+        """Whether its player can be told which points may be chosen (`Player.ask_among`)."""
+        return False
+
+    @property
     def assumed(self) -> Mapping[str, float]:
         """What it takes for granted, by name: `drift`, per unit of time."""
         return {}

@@ -74,6 +74,10 @@ class Transformed(Policy):
         return self.policy.learns_from_any
 
     @property
+    def chooses_among(self) -> bool:
+        return self.policy.chooses_among
+
+    @property
     def assumed(self) -> Mapping[str, float]:
         return self.policy.assumed
 

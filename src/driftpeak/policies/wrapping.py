@@ -32,6 +32,12 @@ class Wrapping(Player[WrappedState]):
         own, query = self.player.ask(state.own, time)
         return state._replace(own=own), query
 
+    def ask_among(
+        self, state: WrappedState, time: Scalar, among: Bool[Array, " n"]
+    ) -> tuple[WrappedState, Query]:
+        own, query = self.player.ask_among(state.own, time, among)
+        return state._replace(own=own), query
+
     def tell(self, state: WrappedState, query: Query, reward: Scalar, time: Scalar) -> WrappedState:
         return state._replace(own=self.player.tell(state.own, query, reward, time))
 

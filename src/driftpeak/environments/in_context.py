@@ -1,0 +1,83 @@
+"""A world of cells, of which every step shows those in its context."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from driftpeak._types import AnyArray, Scalar
+from driftpeak.cells import Contexts
+from driftpeak.environments.noise import Noise
+from driftpeak.environments.protocol import Environment
+from driftpeak.errors import DriftpeakError
+from driftpeak.times import Times
+
+
+class InContextState(NamedTuple):
+    """The state of all cells, and the number of steps."""
+
+    own: Any
+    step: Int[Array, ""]
+
+
+class WorldInContext(Environment[InContextState]):
+    """`environment`, a function of the cells, seen in the context of each step.
+
+    Arguments:
+        environment: its points are the cells, `contexts.cells(domain)`; all of them move, seen or
+            not.
+        contexts: of the run, the same in all trials; it may be shorter, not longer.
+
+    Raises:
+        DriftpeakError: a run longer than the contexts, or points that are not the cells of these
+            contexts (when the world is first asked).
+
+    Example:
+        >>> import driftpeak as dp
+        >>> contexts = dp.Contexts(["rain", "sun", "sun"] * 10)
+        >>> cells = contexts.cells(dp.Grid([0, 1], size=20))
+        >>> prior = dp.Prior(cells, dp.SE(lengthscale=[0.2, 1.0, 1.0]), noise_variance=0.01)
+        >>> world = dp.WorldInContext(dp.MarkovDrift(prior, drift=0.02), contexts)
+        >>> dp.true_functions(world, steps=30).shape
+        (1, 30, 20)
+    """
+
+    environment: Environment[Any]
+    numbers: AnyArray  # (steps,), of kinds
+    kinds: int = eqx.field(static=True)
+    noise_variance: Scalar
+
+    def __init__(self, environment: Environment[Any], contexts: Contexts) -> None:
+        self.environment = environment
+        self.numbers = contexts.numbers
+        self.kinds = len(contexts.kinds)
+        self.noise_variance = environment.noise_variance
+
+    @property
+    def noise(self) -> Noise:
+        return self.environment.noise
+
+    def prepare(self, times: Times) -> "WorldInContext":
+        if len(times) > len(self.numbers):
+            raise DriftpeakError(
+                f"there are contexts for {len(self.numbers):,} steps, and the run has "
+                f"{len(times):,}"
+            )
+        return eqx.tree_at(lambda one: one.environment, self, self.environment.prepare(times))
+
+    def init(self, key: PRNGKeyArray) -> InContextState:
+        return InContextState(self.environment.init(key), jnp.zeros((), int))
+
+    def step(
+        self, state: InContextState, time: Scalar
+    ) -> tuple[InContextState, Float[Array, " n"]]:
+        own, values = self.environment.step(state.own, time)
+        if values.shape[0] % self.kinds or values.shape[0] < 2 * self.kinds:
+            raise DriftpeakError(
+                f"the environment has {values.shape[0]:,} points, which are no cells of two points "
+                f"or more in {self.kinds:,} contexts: make it on contexts.cells(domain)"
+            )
+        step = jnp.minimum(state.step, len(self.numbers) - 1)  # beyond is padding
+        here = jnp.asarray(self.numbers)[step]
+        return InContextState(own, state.step + 1), values.reshape(self.kinds, -1)[here]
