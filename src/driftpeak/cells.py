@@ -94,6 +94,18 @@ class Contexts:
         """The number of steps."""
         return len(self.numbers)
 
+    def after(self, steps: int) -> "Contexts":
+        """Those of the steps after so many, with the same kinds and cells.
+
+        Raises:
+            DriftpeakError: there are none.
+        """
+        if not 0 <= steps < len(self):
+            raise DriftpeakError(f"there are contexts for {len(self)} steps: none after {steps}")
+        rest = object.__new__(Contexts)
+        rest.__attrs_init__(self.kinds, self.numbers[steps:], self.labels, self.coordinates)
+        return rest
+
     def cells(self, domain: Domain) -> Arms:
         """Every point of `domain` in every kind: kind after kind, n points each.
 

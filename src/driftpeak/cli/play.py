@@ -20,7 +20,7 @@ from driftpeak.cli.printing import note, report
 from driftpeak.cli.programs import keep_programs
 from driftpeak.cli.reading import TableOptions
 from driftpeak.cli.sharing import Workers
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, shown
 from driftpeak.named.lines import check_texts
 
 Policies = Annotated[
@@ -73,6 +73,13 @@ def replay(
     meaning: Meaning,
     policy: Policies = None,
     width: Width = "scaled-log:c1=0.8,c2=0.4",
+    next_context: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Of the row after the last, NAME=VALUE for each --context-column, for what to "
+            "follow then."
+        ),
+    ] = None,
     trials: Annotated[
         int, typer.Option(help="Repetitions, for policies that act at random.", max=MOST_TRIALS)
     ] = 20,
@@ -91,6 +98,12 @@ def replay(
     """
     kept.prepare("replay")
     check_texts(policy or (), width)
+    coming = _pairs(next_context)
+    if save is not None and reading.context_columns:
+        raise DriftpeakError(
+            "--save keeps no policy that knows contexts: replay without --context-column to save "
+            "one, or begin a live study on a space with a context"
+        )
     with busy(f"reading {data.name}"):
         from driftpeak.data import read_table
 
@@ -112,6 +125,7 @@ def replay(
             **asdict(training),
             **asdict(meaning),
             width=width,
+            next_context=coming,
             trials=trials,
             seed=seed,
             executor=executor,
@@ -121,6 +135,8 @@ def replay(
         f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
         f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}."
     )
+    for line in runs.attrs.get("contexts", "").splitlines():
+        note(f"{line}.")
     for line in runs.attrs["learned"].splitlines():
         note(f"auto: {line}.")
     fitted = json.loads(runs.attrs["fitted"])
@@ -142,11 +158,26 @@ def replay(
         "minimize": meaning.minimize,
         "unit": runs.attrs["unit"],
         "notes": list(table.notes),
+        "contexts": runs.attrs.get("contexts", "").splitlines(),
+        "next_context": runs.attrs.get("next_context", ""),
     }
     title = f"{data.name}, rows {rows + 1} to {rows + runs.sizes['step']}"
     judged = report("replay", runs, settings, kept, title=title, table_data=True)
     if save is not None:
         _save(save, table, runs, judged)
+
+
+def _pairs(given: list[str] | None) -> dict[str, str] | None:
+    """NAME=VALUE, once for each name."""
+    found: dict[str, str] = {}
+    for text in given or ():
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not (name and sign and value):
+            raise DriftpeakError(f"--next-context is NAME=VALUE, as weekday=Mo; got {shown(text)}")
+        if name in found:
+            raise DriftpeakError(f"--next-context gives {shown(name)} twice")
+        found[name] = value
+    return found or None
 
 
 def _save(path: Path, table: Any, runs: Any, judged: Any) -> None:

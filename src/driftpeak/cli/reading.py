@@ -46,3 +46,11 @@ class TableOptions:
     values: Annotated[
         str | None, typer.Option(help="Of a long table: the column of the rewards.")
     ] = None
+    context_columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--context-column",
+            help="No arm, but what is known before each decision, as the weekday or the load; "
+            "repeat for more.",
+        ),
+    ] = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_args
 
@@ -21,6 +21,7 @@ from driftpeak.data.reading.cells import (
     numbers,
 )
 from driftpeak.data.reading.contents import PARQUET, content_of, decoded
+from driftpeak.data.reading.contexts import Said, by_time, without_contexts
 from driftpeak.data.reading.doubts import Outliers, doubtful
 from driftpeak.data.reading.gaps import Missing, treated
 from driftpeak.data.reading.headers import check_names, column_of, is_time_name, unit_of
@@ -50,6 +51,8 @@ class RewardTable:
         positions: longitude and latitude of the arms in degrees, (arms, 2); None if not known.
         unit: of all rewards, as the names of the arms said; None if not known.
         doubts: what is odd in the data and was left as it is, in words.
+        contexts: what the world said at every step, by name, a number or a text each; none for
+            most tables.
     """
 
     values: npt.NDArray[np.float64]
@@ -60,11 +63,13 @@ class RewardTable:
     positions: npt.NDArray[np.float64] | None = None
     unit: str | None = None
     doubts: tuple[str, ...] = ()
+    contexts: Mapping[str, tuple[float | str, ...]] = field(default_factory=dict)
 
     def rows(self, first: int, last: int | None = None) -> RewardTable:
         """The steps from number `first` (from 0) to before `last`."""
         times = None if self.times is None else self.times[first:last]
-        return replace(self, values=self.values[first:last], times=times)
+        contexts = {name: said[first:last] for name, said in self.contexts.items()}
+        return replace(self, values=self.values[first:last], times=times, contexts=contexts)
 
     def columns(self, chosen: Sequence[int] | npt.NDArray[np.integer]) -> RewardTable:
         """The arms with these numbers (from 0), in this order."""
@@ -86,6 +91,7 @@ def read_table(
     index: str | None = None,
     columns: str | None = None,
     values: str | None = None,
+    context_columns: Sequence[str] | None = None,
 ) -> RewardTable:
     """Read a table of rewards from a CSV file, plain or compressed with gzip, or from Parquet.
 
@@ -116,6 +122,8 @@ def read_table(
             it is none of these.
         index, columns, values: of a long table, with a line per time and arm: the names of the
             columns that hold the times, the arms' names and the rewards.
+        context_columns: the names of columns that are no arms but say what is known before each
+            decision, such as the weekday or the load.
 
     Warns:
         DriftpeakWarning: of what can be played but is odd, with rows, columns and counts; `doubts`
@@ -141,9 +149,14 @@ def read_table(
         sheet = read_sheet(path, text)
         sheet.notes[:0] = notes
     check_names(sheet, time_column)
-    found = _wide(sheet, time_column, dates, decimal) if long is None else _long(
-        sheet, long, dates, decimal
-    )  # fmt: skip
+    if isinstance(context_columns, str):
+        raise DriftpeakError(f"context_columns must be a list of names, as [{context_columns!r}]")
+    taken = [time_column] if time_column else [] if long is None else vars(long).values()
+    sheet, said = without_contexts(sheet, context_columns or (), tuple(taken), decimal)
+    if long is None:
+        found = _wide(sheet, time_column, dates, decimal, said)
+    else:
+        found = _long(sheet, long, dates, decimal, said)
     return _checked(path, found, missing, outliers)
 
 
@@ -156,7 +169,11 @@ class _Found:
 
 
 def _wide(
-    sheet: Sheet, time_column: str | None, dates: Dates | None, decimal: Decimal | None
+    sheet: Sheet,
+    time_column: str | None,
+    dates: Dates | None,
+    decimal: Decimal | None,
+    said: Said,
 ) -> _Found:
     names, path = list(sheet.names), sheet.path
     place = _time_place(sheet, time_column)
@@ -178,12 +195,15 @@ def _wide(
     doubts = check_order(path, time_name or "", stamps, sheet.places) if stamps else []
     times = stamps.texts if stamps else None
     table = RewardTable(
-        rewards, arms, times, time_name, tuple(notes), unit=unit, doubts=tuple(doubts)
-    )
+        rewards, arms, times, time_name, tuple(notes), unit=unit, doubts=tuple(doubts),
+        contexts=said,
+    )  # fmt: skip
     return _Found(table, sheet.places)
 
 
-def _long(sheet: Sheet, long: Long, dates: Dates | None, decimal: Decimal | None) -> _Found:
+def _long(
+    sheet: Sheet, long: Long, dates: Dates | None, decimal: Decimal | None, said: Said
+) -> _Found:
     time, arm, reward = places_of(sheet, long)
     path, name = sheet.path, sheet.names[reward]
     stamps = read_stamps(path, long.index, [row[time] for row in sheet.rows], sheet.places, dates)
@@ -192,7 +212,8 @@ def _long(sheet: Sheet, long: Long, dates: Dates | None, decimal: Decimal | None
     rewards, arms, times, _ = widened(sheet, stamps.texts, stamps.instants, named, rewards[:, 0])
     _, unit, of_unit = unit_of(path, [name])
     notes = (*sheet.notes, *stamps.notes, *read_as, *of_unit)
-    table = RewardTable(rewards, arms, times, sheet.names[time], notes, unit=unit)
+    said = by_time(sheet, said, stamps.texts, times)
+    table = RewardTable(rewards, arms, times, sheet.names[time], notes, unit=unit, contexts=said)
     return _Found(table, [f"time {quoted(one)}" for one in times])
 
 

@@ -8,14 +8,17 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from driftpeak import kernels
+from driftpeak.cells import Contexts
 from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, finite_array, positive, shown
 from driftpeak.history.correlation import Array, Law, autocorrelation, fitted_law
+from driftpeak.history.in_context import ContextsLearned, learn_contexts
 from driftpeak.history.picture import learned_figure
 from driftpeak.history.rhythm import Rhythm, find_period, fit_profile, refined
 from driftpeak.history.transformation import find_transformation
 from driftpeak.policies.auto import Auto
 from driftpeak.policies.baselines import Timetable
+from driftpeak.policies.in_context import InContext
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.transformed import Transformed
 from driftpeak.priors import Prior
@@ -34,8 +37,8 @@ class Learned:
     """What recorded rows say.
 
     Attributes:
-        prior: means, covariance between arms and noise of what remains beside the rhythms; of the
-            transformed rewards, as all of this is.
+        prior: means, covariance between arms and noise of what remains beside the rhythms and the
+            contexts' offsets; of the transformed rewards, as all of this is.
         rhythms: periods with their profiles, largest first; none if the rows repeat nothing.
         law: how what remains moves, in steps of the rows.
         rows: how many were learned from.
@@ -44,6 +47,7 @@ class Learned:
         history: the rows, as they were given.
         transformation: under which the rows are easier to foretell; "none" for most.
         least: the smallest reward that is believed, if they are transformed.
+        contexts: what each context adds to the arms' means, if any were given.
     """
 
     prior: Prior
@@ -55,6 +59,7 @@ class Learned:
     history: Array = field(repr=False)
     transformation: Transformation = "none"
     least: float = 0.0
+    contexts: ContextsLearned | None = None
 
     @property
     def profile(self) -> Profile | None:
@@ -86,6 +91,8 @@ class Learned:
         ]
         if not lines:
             lines = ["no period: the rows repeat nothing, or not often enough to tell"]
+        if self.contexts is not None:
+            lines.insert(0, self.contexts.report())
         if self.transformation != "none":
             lines.insert(0, f"the {NOUNS[self.transformation]} of the rewards are easier to "
                             "foretell; what follows is of these")  # fmt: skip
@@ -107,16 +114,20 @@ class Learned:
     def policy(self, **options: Any) -> Policy:
         """`Auto` that begins with all of this; the row after the last is at time 1.
 
-        Behind `Transformed`, if the rewards are easier to foretell so.
+        Behind `Transformed`, if the rewards are easier to foretell so, and `InContext`, if they
+        came in contexts: of the steps after the rows, which must have been given then.
         """
+        found = self.contexts
+        prior = self.prior if found is None else found.prior(self.prior)
+        profile = self.profile if found is None else found.profile(self.profile)
         given = {
-            "motions": (self.law.motion,), "drifts": (), "rates": (), "profile": self.profile,
+            "motions": (self.law.motion,), "drifts": (), "rates": (), "profile": profile,
             "acquisition": "influence",
         }  # fmt: skip
-        auto = Auto(self.prior, **(given | options))
-        if self.transformation == "none":
-            return auto
-        return Transformed(auto, self.transformation, least=self.least)
+        policy: Policy = Auto(prior, **(given | options))
+        if self.transformation != "none":
+            policy = Transformed(policy, self.transformation, least=self.least)
+        return policy if found is None else InContext(policy, found.ahead)
 
 
 def learn(
@@ -127,6 +138,7 @@ def learn(
     likely: Sequence[float] = (),
     rhythm: bool = True,
     transformation: str = "auto",
+    contexts: Contexts | None = None,
     seed: int = 0,
 ) -> Learned:
     """What recorded rewards say of those to come.
@@ -143,12 +155,13 @@ def learn(
         rhythm: whether to look for one at all.
         transformation: "none", "root" or "log" of the rewards; "auto" for that under which the
             rows are easier to foretell beyond doubt (`driftpeak.history.transformation`).
+        contexts: of the rows and, for a policy that knows them, of the steps after them.
         seed: of the series without rhythm that the rows are held against.
 
     Raises:
         DriftpeakError: fewer than two rows or arms, values that are not finite, rows that
-            never vary, a period that is not positive, a root or logarithm of rewards that are not
-            above 0.
+            never vary (beside the contexts), a period that is not positive, a root or logarithm of
+            rewards that are not above 0.
 
     Example:
         >>> import numpy as np
@@ -180,6 +193,8 @@ def learn(
             )
         least = float(rows.min() ** 2 / rows.max())  # as far below all as these are apart
         rows = transformed(rows, chosen)
+    told = None if contexts is None else learn_contexts(rows, contexts)
+    rows = rows if told is None else told.rest
     mean, times = rows.mean(axis=0), np.arange(1.0 - len(rows), 1.0)
     unit = float(np.sqrt(((rows - mean) ** 2).mean()))
     if unit == 0:
@@ -225,7 +240,8 @@ def learn(
         )
         for one in rhythms
     )
-    return Learned(prior, scaled, law, len(rows), shrinkage, correlations, given, chosen, least)
+    return Learned(prior, scaled, law, len(rows), shrinkage, correlations, given, chosen, least,
+                   told)  # fmt: skip
 
 
 def ledoit_wolf(rows: Array) -> tuple[Array, float]:

@@ -44,6 +44,8 @@ def _profiles(axes, learned, rhythm) -> None:  # type: ignore[no-untyped-def]
     times = np.arange(1 - learned.rows, 1)
     profile = learned.prior.mean + rhythm.profile.at(np.arange(period))
     rows = transformed(learned.history, learned.transformation)
+    if learned.contexts is not None:
+        rows = learned.contexts.rest
     chosen = np.argsort(profile.var(axis=0))[::-1][:SHOWN]
     for place, arm in enumerate(chosen):
         apart = rows[:, arm] - learned.prior.mean[arm] - rhythm.profile.at(times)[:, arm]

@@ -176,8 +176,20 @@ def advise(runs: xr.Dataset, judged: Verdict) -> Advice | None:
 def next_time(runs: xr.Dataset) -> str:
     """The step after the last in words: its date or number, if those of the table advance evenly.
 
-    Otherwise the number of the step, counted from the first row that was played.
+    Otherwise the number of the step, counted from the first row that was played. Of a table with
+    contexts, the next one, if it is known.
     """
+    return _next_step(runs) + _next_context(runs)
+
+
+def _next_context(runs: xr.Dataset) -> str:
+    if "context" not in runs.coords:
+        return ""
+    known = str(runs.attrs.get("next_context", ""))
+    return f" ({known})" if known else " (in any context: the next is not given)"
+
+
+def _next_step(runs: xr.Dataset) -> str:
     step = f"step {runs.sizes['step'] + 1}"
     values, name = time_axis(runs)
     if "label" not in runs.coords or name == STEP or len(values) < 2:

@@ -3,20 +3,23 @@
 import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
+from driftpeak.cells import Contexts
 from driftpeak.data import RewardTable
 from driftpeak.environments import RecordedRewards
 from driftpeak.errors import DriftpeakError, at_least_integer, positive, shown, unit_interval
-from driftpeak.history import Learned, calendar_periods, learn
+from driftpeak.history import ContextsLearned, Learned, calendar_periods, learn, learn_contexts
 from driftpeak.named.fitted import Finding, complete, tune
 from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC, make_policies
+from driftpeak.policies import InContext, Policy, Timetable
 from driftpeak.priors import Prior
+from driftpeak.replay.contexts import contexts_of
 from driftpeak.replay.prior import Mean, prior_from_history
 from driftpeak.simulation.simulator import simulate
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 SENSOR_WIDTH = "scaled-log:c1=0.8,c2=0.4"
 LONGEST_UNIT = 40
+NOT_TOLD = " (not told)"
+"""Behind the name of a policy that plays without the contexts, beside itself with them."""
 EXPECTED = ("expected_mean", "expected_deviation", "expected_noise")
 
 
@@ -41,6 +46,7 @@ def replay(
     seed: int = 0,
     minimize: bool = False,
     unit: str | None = None,
+    next_context: Mapping[str, Any] | None = None,
     progress: bool | None = None,
     executor: "Executor | Client | None" = None,
 ) -> xr.Dataset:
@@ -48,6 +54,10 @@ def replay(
 
     Every arm's reward is known at every step, so each policy can be given what its choice would
     have brought. Steps are the rows, at times 1, 2, ...; rewards are taken as recorded.
+
+    If the table has contexts (`read_table(..., context_columns=)`), the policies of the GP-UCB
+    family, `auto` and `best-of-history` play twice: told the context of every row (`InContext`, by
+    what `driftpeak.history.learn_contexts` finds in the training rows), and as "NAME (not told)".
 
     Arguments:
         table: rewards, one row per step and one column per arm (`driftpeak.data.read_table`).
@@ -65,6 +75,8 @@ def replay(
             they see them negated, and so does the prior; what is returned has the table's signs.
         unit: of the rewards, as "degrees C", for words and pictures; by default the table's own,
             which `read_table` takes from the header.
+        next_context: of the row after the last, by name, for what is expected of it; without it,
+            that is the mixture over all contexts, as often as they came.
         progress: show a progress bar; by default if the error output is a terminal.
         executor: who shares the policies, as for `driftpeak.simulate`.
 
@@ -76,8 +88,9 @@ def replay(
 
     Raises:
         DriftpeakError: one arm only, train outside (0, 1) or leaving fewer than two rows on either
-            side, training rows that never vary for a policy that learns from them, and as the
-            functions named above and `driftpeak.simulate`.
+            side (with contexts, four to learn from), more than 1,000 arms times contexts, a next
+            context that is none of the table, training rows that never vary for a policy that
+            learns from them, and as the functions named above and `driftpeak.simulate`.
     """
     if len(table.arms) < 2:
         raise DriftpeakError(
@@ -97,22 +110,22 @@ def replay(
             f"train={share:g} leaves {first} rows to learn from and {len(table.values) - first} "
             f"to play, of {len(table.values)}; both need at least 2"
         )
-    history, rewards = table.values[:first], table.values[first:]
-    prior = prior_from_history(history, table.arms, noise_variance=noise_variance, mean=mean)
+    contexts, words = contexts_of(table, first, next_context)
     trials = at_least_integer("trials", trials, 1)
-    learned = learned_for(policies, table.rows(0, first), noise_variance)
-    made = make_policies(policies, prior, len(rewards), width=width, learned=learned)
-    found: dict[str, Finding] = {}
-    if fit:
-
-        def from_rows(rows: Any, noise: float | None) -> Prior:
-            return prior_from_history(rows, table.arms, noise_variance=noise, mean=mean)
-
-        found = tune(policies, history, from_rows, noise_variance)
-        if noise_variance is None:
-            prior = prior.with_noise_variance(found["noise_variance"].value)
-        policies = complete(policies, found)
-        made = make_policies(policies, prior, len(rewards), width=width, learned=learned)
+    steps = len(table.values) - first
+    setting = _Setting(noise_variance, mean, fit, width, steps)
+    players = _players(policies, table.rows(0, first), setting)
+    texts = list(policies)
+    if contexts is not None:
+        told = learn_contexts(table.values[:first], contexts)
+        words = [told.report(), *words]
+        plain, players = players, _told(policies, table.rows(0, first), setting, players, told)
+        made = _side_by_side(plain.policies, players.policies)
+        texts = [text for name, text in zip(plain.policies, policies, strict=True)
+                 for _ in range(1 + (name in players.policies))]  # fmt: skip
+    else:
+        made = players.policies
+    rewards, prior, learned = table.values[first:], players.prior, players.learned
     # one history: a policy that does not act at random does the same in every trial
     once = {name: policy for name, policy in made.items() if policy.deterministic}
     often = {name: policy for name, policy in made.items() if not policy.deterministic}
@@ -147,22 +160,117 @@ def replay(
     if table.times is not None:
         label = ("step", list(table.times[first:]), {"long_name": table.time_name or "time"})
         runs = runs.assign_coords(label=label)
+    if contexts is not None:
+        labels = [contexts.labels[number] for number in contexts.numbers[first : first + steps]]
+        runs = runs.assign_coords(context=("step", labels, {"long_name": "context"}))
+        coming = "" if next_context is None else contexts.labels[contexts.numbers[-1]]
+        runs = runs.assign_attrs(contexts="\n".join(words), next_context=coming)
     return runs.assign_attrs(
         train_rows=first,
         noise_variance=prior.noise_variance,
         noise_given=int(noise_variance is not None),
         mean=mean,
-        learned="" if learned is None else learned.report(),
+        learned="" if learned is None else _lines_beside(learned.report(), words),
         width=width,
         minimize=int(minimize),
         unit=unit,
-        policies="\n".join(policies),
-        fitted=json.dumps({name: dataclasses.asdict(one) for name, one in found.items()}),
+        policies="\n".join(texts),
+        fitted=json.dumps({k: dataclasses.asdict(one) for k, one in players.found.items()}),
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class _Setting:
+    """What is the same for all policies; as for `replay`."""
+
+    noise_variance: float | None
+    mean: Mean
+    fit: bool
+    width: str
+    steps: int
+
+
+@dataclasses.dataclass(frozen=True)
+class _Players:
+    """Policies by name, and what they were made of."""
+
+    policies: dict[str, Policy]
+    prior: Prior
+    found: dict[str, Finding]
+    learned: Learned | None
+
+
+def _players(
+    texts: Sequence[str],
+    rows: RewardTable,
+    setting: _Setting,
+    told: ContextsLearned | None = None,
+) -> _Players:
+    """The policies that `texts` describe, made of training rows; of the cells, if told."""
+    history = rows.values if told is None else told.rest
+    noise = setting.noise_variance
+    learned = learned_for(texts, rows, noise, None if told is None else told.contexts)
+
+    def from_rows(rows_so_far: Any, noise: float | None) -> Prior:
+        return prior_from_history(rows_so_far, rows.arms, noise_variance=noise, mean=setting.mean)
+
+    prior, found = from_rows(history, noise), {}
+
+    def made(texts: Sequence[str]) -> dict[str, Policy]:
+        own = prior if told is None else told.prior(prior)
+        return make_policies(texts, own, setting.steps, width=setting.width, learned=learned)
+
+    policies = made(texts)  # before what takes long: texts that are wrong are refused here
+    if setting.fit:
+        found = tune(texts, history, from_rows, noise)
+        if noise is None:
+            prior = prior.with_noise_variance(found["noise_variance"].value)
+        policies = made(complete(texts, found))
+    return _Players(policies, prior, found, learned)
+
+
+def _told(
+    texts: Sequence[str],
+    rows: RewardTable,
+    setting: _Setting,
+    plain: _Players,
+    told: ContextsLearned,
+) -> _Players:
+    """Those of the policies that can be told the contexts, told them; under the same names."""
+    able = {
+        name: text
+        for (name, policy), text in zip(plain.policies.items(), texts, strict=True)
+        if policy.chooses_among
+    }
+    cells = _players(list(able.values()), rows, setting, told)
+    policies: dict[str, Policy] = {
+        name: policy if isinstance(policy, InContext) else InContext(policy, told.ahead)
+        for name, policy in zip(able, cells.policies.values(), strict=True)
+    }
+    for name, text in zip(plain.policies, texts, strict=True):
+        if text.split(":")[0] == "best-of-history":
+            policies[name] = Timetable(told.best(rows.values.mean(axis=0))[: setting.steps],
+                                       setting.steps)  # fmt: skip
+    return dataclasses.replace(cells, policies=policies)
+
+
+def _side_by_side(plain: dict[str, Policy], told: dict[str, Policy]) -> dict[str, Policy]:
+    """Each policy that is told the contexts, and behind it itself without."""
+    made = {}
+    for name, policy in plain.items():
+        if name in told:
+            made[name] = told[name]
+            made[name + NOT_TOLD] = policy
+        else:
+            made[name] = policy
+    return made
+
+
 def learned_for(
-    policies: Sequence[str], history: RewardTable, noise_variance: float | None
+    policies: Sequence[str],
+    history: RewardTable,
+    noise_variance: float | None,
+    contexts: Contexts | None = None,
 ) -> Learned | None:
     """What rows say, if one of the policies wants to know.
 
@@ -185,11 +293,17 @@ def learned_for(
         history.arms,
         likely=calendar_periods(history.times),
         transformation=transformation,
+        contexts=contexts,
     )
     if noise_variance is None:
         return learned
     prior = learned.prior.with_noise_variance(positive("noise_variance", noise_variance))
     return dataclasses.replace(learned, prior=prior)
+
+
+def _lines_beside(text: str, said: Sequence[str]) -> str:
+    """The lines that have not been said already."""
+    return "\n".join(line for line in text.splitlines() if line not in said)
 
 
 def _unit(table: RewardTable, given: str | None) -> str:

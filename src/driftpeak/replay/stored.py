@@ -8,7 +8,7 @@ from driftpeak.data import RewardTable
 from driftpeak.errors import DriftpeakError, shown
 from driftpeak.live.policy_file import StoredPolicy
 from driftpeak.named.policies import make_policy, make_width
-from driftpeak.replay.play import learned_for
+from driftpeak.replay.play import NOT_TOLD, learned_for
 from driftpeak.replay.prior import prior_from_history
 
 
@@ -25,11 +25,17 @@ def policy_for_live(table: RewardTable, runs: xr.Dataset, name: str) -> StoredPo
         name: of one of its policies.
 
     Raises:
-        DriftpeakError: no such policy, one that must see the truth, or one that cannot be stored.
+        DriftpeakError: no such policy, one that must see the truth, one that knows the contexts of
+            a table (a live study is told them with every `ask`), or one that cannot be stored.
     """
     names = [str(one) for one in runs["policy"].values]
     if name not in names:
         raise DriftpeakError(f"{shown(name)} did not play; choose one of {', '.join(names)}")
+    if name + NOT_TOLD in names:
+        raise DriftpeakError(
+            f"{name} was told the contexts of the table, which a stored policy cannot be: begin a "
+            f"live study on a space with space.context(...), or go on with {name + NOT_TOLD!r}"
+        )
     place, minimize = names.index(name), bool(runs.attrs["minimize"])
     text, steps = runs.attrs["policies"].split("\n")[place], runs.sizes["step"]
     noise = float(runs.attrs["noise_variance"])
