@@ -185,7 +185,7 @@ def test_the_next_context_says_what_to_follow(runs):
     assert advise(dry, verdict(dry, independent_trials=False)).arms[0].arm == "c"
     unknown = replay(TABLE, ("auto", "random"))
     words = advise(unknown, verdict(unknown, independent_trials=False)).when
-    assert words == "step 97 (in any context: the next is not given)"
+    assert words == "step 97 (in any context)"
 
 
 def test_the_past_does_not_know_what_contexts_come(runs):

@@ -186,7 +186,7 @@ def _next_context(runs: xr.Dataset) -> str:
     if "context" not in runs.coords:
         return ""
     known = str(runs.attrs.get("next_context", ""))
-    return f" ({known})" if known else " (in any context: the next is not given)"
+    return f" ({known})" if known else " (in any context)"
 
 
 def _next_step(runs: xr.Dataset) -> str:

@@ -89,7 +89,8 @@ def _expectations(axes: Axes, advice: Advice, place: dict[str, int]) -> None:
     axes.set_xlabel(
         with_unit("expected cost" if advice.minimize else "expected reward", advice.unit)
     )
-    axes.set_title(f"{advice.when}, as {advice.policy} expects", loc="left", fontsize=10)
+    when = advice.when.replace(" (", "\n(", 1)  # a context may be as long as the panel is wide
+    axes.set_title(f"{when}, as {advice.policy} expects", loc="left", fontsize=10)
     tidy(axes)
 
 
