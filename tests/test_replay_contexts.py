@@ -207,6 +207,10 @@ def test_costs_fits_and_prices_are_told_too():
     fitted = replay(TABLE, policies, fit=True)
     found = json.loads(fitted.attrs["fitted"])
     assert {"noise_variance", "drift", "window"} <= found.keys()
+    texts = dict(zip(fitted["policy"].values, fitted.attrs["policies"].split("\n"), strict=True))
+    assert texts["tv-gp-ucb"] == f"tv-gp-ucb:drift={found['drift']['value']:.6g}"
+    assert texts["tv-gp-ucb (not told)"].startswith("tv-gp-ucb:drift=")
+    assert texts["auto"] == texts["auto (not told)"] == "auto"
     prices = RewardTable(np.exp(ROWS), TABLE.arms, None, None, contexts=SAID)
     runs = replay(prices, ("auto",))
     assert "logarithms" in runs.attrs["learned"]

@@ -115,14 +115,16 @@ def replay(
     steps = len(table.values) - first
     setting = _Setting(noise_variance, mean, fit, width, steps)
     players = _players(policies, table.rows(0, first), setting)
-    texts = list(policies)
+    texts = list(players.texts)
     if contexts is not None:
         told = learn_contexts(table.values[:first], contexts)
         words = [told.report(), *words]
         plain, players = players, _told(policies, table.rows(0, first), setting, players, told)
         made = _side_by_side(plain.policies, players.policies)
-        texts = [text for name, text in zip(plain.policies, policies, strict=True)
-                 for _ in range(1 + (name in players.policies))]  # fmt: skip
+        # each text stands beside its policy; those told were fitted to other rows
+        alone = dict(zip(plain.policies, plain.texts, strict=True))
+        own = dict(zip(players.policies, players.texts, strict=True))
+        texts = [own[name] if name in own else alone[name.removesuffix(NOT_TOLD)] for name in made]
     else:
         made = players.policies
     rewards, prior, learned = table.values[first:], players.prior, players.learned
@@ -195,6 +197,7 @@ class _Players:
     """Policies by name, and what they were made of."""
 
     policies: dict[str, Policy]
+    texts: Sequence[str]  # with what was found written out; of those that texts describe
     prior: Prior
     found: dict[str, Finding]
     learned: Learned | None
@@ -225,8 +228,9 @@ def _players(
         found = tune(texts, history, from_rows, noise)
         if noise is None:
             prior = prior.with_noise_variance(found["noise_variance"].value)
-        policies = made(complete(texts, found))
-    return _Players(policies, prior, found, learned)
+        texts = complete(texts, found)
+        policies = made(texts)
+    return _Players(policies, texts, prior, found, learned)
 
 
 def _told(
@@ -243,15 +247,17 @@ def _told(
         if policy.chooses_among
     }
     cells = _players(list(able.values()), rows, setting, told)
+    completed = list(cells.texts)
     policies: dict[str, Policy] = {
         name: policy if isinstance(policy, InContext) else InContext(policy, told.ahead)
         for name, policy in zip(able, cells.policies.values(), strict=True)
     }
     for name, text in zip(plain.policies, texts, strict=True):
         if text.split(":")[0] == "best-of-history":
-            policies[name] = Timetable(told.best(rows.values.mean(axis=0))[: setting.steps],
-                                       setting.steps)  # fmt: skip
-    return dataclasses.replace(cells, policies=policies)
+            best = told.best(rows.values.mean(axis=0))[: setting.steps]
+            policies[name] = Timetable(best, setting.steps)
+            completed.append(text)
+    return dataclasses.replace(cells, policies=policies, texts=completed)
 
 
 def _side_by_side(plain: dict[str, Policy], told: dict[str, Policy]) -> dict[str, Policy]:
