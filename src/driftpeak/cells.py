@@ -128,6 +128,28 @@ class Contexts:
         return Arms(np.hstack([points, np.repeat(self.coordinates, count, axis=0)]), names)
 
 
+def check_room(numbers: Any, steps: int) -> None:
+    """Raise DriftpeakError if a run is longer than its contexts, given as their numbers."""
+    if steps > len(numbers):
+        raise DriftpeakError(
+            f"there are contexts for {len(numbers):,} steps, and the run has {steps:,}"
+        )
+
+
+def check_cells(what: str, points: int, kinds: int, part: str) -> None:
+    """Raise DriftpeakError if so many points are no cells, naming whose, and what to make of them.
+
+    Arguments:
+        what: has the points, as "the policy".
+        part: of it, is to be made on the cells, as "its prior".
+    """
+    if points % kinds or points < 2 * kinds:
+        raise DriftpeakError(
+            f"{what} has {points:,} points, which are no cells of two points or more in {kinds:,} "
+            f"contexts: make {part} on contexts.cells(domain)"
+        )
+
+
 def _parts(one: Any, step: int) -> dict[str, Any]:
     given = one if isinstance(one, Mapping) else {ALONE: one}
     found: dict[str, Any] = {}

@@ -7,10 +7,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
-from driftpeak.cells import Contexts
+from driftpeak.cells import Contexts, check_cells, check_room
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment
-from driftpeak.errors import DriftpeakError
 from driftpeak.times import Times
 
 
@@ -59,11 +58,7 @@ class WorldInContext(Environment[InContextState]):
         return self.environment.noise
 
     def prepare(self, times: Times) -> "WorldInContext":
-        if len(times) > len(self.numbers):
-            raise DriftpeakError(
-                f"there are contexts for {len(self.numbers):,} steps, and the run has "
-                f"{len(times):,}"
-            )
+        check_room(self.numbers, len(times))
         return eqx.tree_at(lambda one: one.environment, self, self.environment.prepare(times))
 
     def init(self, key: PRNGKeyArray) -> InContextState:
@@ -73,11 +68,7 @@ class WorldInContext(Environment[InContextState]):
         self, state: InContextState, time: Scalar
     ) -> tuple[InContextState, Float[Array, " n"]]:
         own, values = self.environment.step(state.own, time)
-        if values.shape[0] % self.kinds or values.shape[0] < 2 * self.kinds:
-            raise DriftpeakError(
-                f"the environment has {values.shape[0]:,} points, which are no cells of two points "
-                f"or more in {self.kinds:,} contexts: make it on contexts.cells(domain)"
-            )
+        check_cells("the environment", values.shape[0], self.kinds, "it")
         step = jnp.minimum(state.step, len(self.numbers) - 1)  # beyond is padding
         here = jnp.asarray(self.numbers)[step]
         return InContextState(own, state.step + 1), values.reshape(self.kinds, -1)[here]

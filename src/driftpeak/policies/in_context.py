@@ -1,6 +1,5 @@
 """Any policy with a belief, told at every step in which context it decides."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
@@ -9,15 +8,15 @@ import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
-from driftpeak.cells import Contexts
+from driftpeak.cells import Contexts, check_cells, check_room
 from driftpeak.errors import DriftpeakError
 from driftpeak.policies.player import Prediction, Query
 from driftpeak.policies.protocol import Policy
-from driftpeak.policies.wrapping import WrappedState, Wrapping
+from driftpeak.policies.wrapping import WrappedState, Wrapping, WrappingPolicy
 from driftpeak.times import AtMost, TimesLike, check_times
 
 
-class InContext(Policy):
+class InContext(WrappingPolicy):
     """`policy`, which is one of the cells, choosing a point in the context of each step.
 
     Of its belief in all cells (`Contexts.cells`) only those in the context of the step may be
@@ -38,7 +37,6 @@ class InContext(Policy):
             longer than the contexts, or at times that nobody knows yet.
     """
 
-    policy: Policy
     numbers: AnyArray  # (steps,), of kinds
     kinds: int = eqx.field(static=True)
 
@@ -50,11 +48,7 @@ class InContext(Policy):
                 "other wrappers"
             )
         kinds = len(contexts.kinds)
-        if policy.points % kinds or policy.points < 2 * kinds:
-            raise DriftpeakError(
-                f"the policy has {policy.points:,} points, which are no cells of two points or "
-                f"more in {kinds:,} contexts: make its prior on contexts.cells(domain)"
-            )
+        check_cells("the policy", policy.points, kinds, "its prior")
         self.policy = policy
         self.numbers = contexts.numbers
         self.kinds = kinds
@@ -63,28 +57,13 @@ class InContext(Policy):
     def points(self) -> int:
         return self.policy.points // self.kinds
 
-    @property
-    def deterministic(self) -> bool:
-        return self.policy.deterministic
-
-    @property
-    def learns_from_any(self) -> bool:
-        return self.policy.learns_from_any
-
-    @property
-    def assumed(self) -> Mapping[str, float]:
-        return self.policy.assumed
-
     def prepare(self, times: TimesLike | AtMost) -> "InContextPlayer":
         if isinstance(times, AtMost):
             raise DriftpeakError(
                 "InContext needs the contexts of the whole run beforehand: for decisions whose "
                 "contexts come with them, take a DriftingGP on a space with space.context(...)"
             )
-        if (steps := len(check_times(times))) > len(self.numbers):
-            raise DriftpeakError(
-                f"there are contexts for {len(self.numbers):,} steps, and the run has {steps:,}"
-            )
+        check_room(self.numbers, len(check_times(times)))
         return InContextPlayer(self.policy.prepare(times), self.numbers, self.kinds)
 
 

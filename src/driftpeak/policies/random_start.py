@@ -1,6 +1,5 @@
 """A random first query, or several, in front of any policy."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import equinox as eqx
@@ -13,11 +12,11 @@ from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.policies.player import Query
 from driftpeak.policies.protocol import Policy
-from driftpeak.policies.wrapping import WrappedState, Wrapping
+from driftpeak.policies.wrapping import WrappedState, Wrapping, WrappingPolicy
 from driftpeak.times import AtMost, TimesLike
 
 
-class RandomStart(Policy):
+class RandomStart(WrappingPolicy):
     """`policy`, but for its first `steps` queries, which are drawn uniformly at random.
 
     The policy learns what they bring. In a simulation all policies with
@@ -33,7 +32,6 @@ class RandomStart(Policy):
             only from queries of its own (elimination, importance weights).
     """
 
-    policy: Policy
     steps: int = eqx.field(static=True)
 
     def __init__(self, policy: Policy, *, steps: int = 1) -> None:
@@ -47,15 +45,11 @@ class RandomStart(Policy):
         self.steps = at_least_integer("steps", steps, 1)
 
     @property
-    def points(self) -> int:
-        return self.policy.points
+    def deterministic(self) -> bool:
+        return False
 
     def prepare(self, times: TimesLike | AtMost) -> "RandomStartPlayer":
         return RandomStartPlayer(self.policy.prepare(times), self.steps)
-
-    @property
-    def assumed(self) -> Mapping[str, float]:
-        return self.policy.assumed
 
     def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         return self.policy.out_of_bounds(actions, rewards)

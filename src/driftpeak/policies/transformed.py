@@ -1,6 +1,5 @@
 """A policy that is told logarithms or roots of the rewards."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
@@ -12,12 +11,12 @@ from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, positive
 from driftpeak.policies.player import Prediction, Query, checked_reward
 from driftpeak.policies.protocol import Policy
-from driftpeak.policies.wrapping import WrappedState, Wrapping
+from driftpeak.policies.wrapping import WrappedState, Wrapping, WrappingPolicy
 from driftpeak.times import AtMost, TimesLike
 from driftpeak.transformations import CHANGES, TRANSFORMATIONS, Transformation
 
 
-class Transformed(Policy):
+class Transformed(WrappingPolicy):
     """`policy`, to which the rewards are told as their logarithms or roots (Box and Cox 1964).
 
     For rewards above 0 that vary the more the larger they are, such as prices, durations and
@@ -40,7 +39,6 @@ class Transformed(Policy):
         >>> policy = dp.Transformed(dp.Auto(prior), "log", least=0.01)
     """
 
-    policy: Policy
     transformation: Transformation = eqx.field(static=True)
     least: Scalar
 
@@ -62,24 +60,8 @@ class Transformed(Policy):
         self.least = np.float64(positive("least", least))
 
     @property
-    def points(self) -> int:
-        return self.policy.points
-
-    @property
-    def deterministic(self) -> bool:
-        return self.policy.deterministic
-
-    @property
-    def learns_from_any(self) -> bool:
-        return self.policy.learns_from_any
-
-    @property
     def chooses_among(self) -> bool:
         return self.policy.chooses_among
-
-    @property
-    def assumed(self) -> Mapping[str, float]:
-        return self.policy.assumed
 
     def prepare(self, times: TimesLike | AtMost) -> "TransformedPlayer":
         return TransformedPlayer(self.policy.prepare(times), self.transformation, self.least)

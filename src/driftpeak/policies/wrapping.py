@@ -1,4 +1,4 @@
-"""Players around another player: what they do not do themselves, the other does."""
+"""Policies and players around another: what they do not say or do themselves, the other does."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -7,6 +7,29 @@ from jaxtyping import Array, Bool, Float, Int
 
 from driftpeak._types import Scalar
 from driftpeak.policies.player import Asks, Player, Prediction, Query, Reading
+from driftpeak.policies.protocol import Policy
+
+
+class WrappingPolicy(Policy):
+    """Says of itself what `policy` says; a subclass says what is different. Base class."""
+
+    policy: Policy
+
+    @property
+    def points(self) -> int:
+        return self.policy.points
+
+    @property
+    def deterministic(self) -> bool:
+        return self.policy.deterministic
+
+    @property
+    def learns_from_any(self) -> bool:
+        return self.policy.learns_from_any
+
+    @property
+    def assumed(self) -> Mapping[str, float]:
+        return self.policy.assumed
 
 
 class WrappedState(NamedTuple):

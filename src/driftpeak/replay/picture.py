@@ -1,5 +1,7 @@
 """A picture of the answer: what is expected of the arms next, and which were followed so far."""
 
+from textwrap import fill
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -10,6 +12,8 @@ from driftpeak.replay.advice import Advice
 
 MOST_ARMS = 14
 """Arms that have a line of their own; the others are left out, and counted."""
+TITLE = 58
+"""Letters that the left part is wide."""
 BEST = "#000000"
 OTHERS = "#666666"
 
@@ -89,8 +93,8 @@ def _expectations(axes: Axes, advice: Advice, place: dict[str, int]) -> None:
     axes.set_xlabel(
         with_unit("expected cost" if advice.minimize else "expected reward", advice.unit)
     )
-    when = advice.when.replace(" (", "\n(", 1)  # a context may be as long as the panel is wide
-    axes.set_title(f"{when}, as {advice.policy} expects", loc="left", fontsize=10)
+    title = fill(f"{advice.when}, as {advice.policy} expects", TITLE)  # a context may be long
+    axes.set_title(title, loc="left", fontsize=10)
     tidy(axes)
 
 

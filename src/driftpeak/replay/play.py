@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from driftpeak.cells import Contexts
 from driftpeak.data import RewardTable
 from driftpeak.environments import RecordedRewards
-from driftpeak.errors import DriftpeakError, at_least_integer, positive, shown, unit_interval
-from driftpeak.history import ContextsLearned, Learned, calendar_periods, learn, learn_contexts
-from driftpeak.named.fitted import Finding, complete, tune
-from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC, make_policies
-from driftpeak.policies import InContext, Policy, Timetable
-from driftpeak.priors import Prior
+from driftpeak.errors import DriftpeakError, at_least_integer, shown, unit_interval
+from driftpeak.history import learn_contexts
+from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
 from driftpeak.replay.contexts import contexts_of
-from driftpeak.replay.prior import Mean, prior_from_history
+from driftpeak.replay.players import Setting, beside_told, make_players
+from driftpeak.replay.prior import Mean
 from driftpeak.simulation.simulator import simulate
 
 if TYPE_CHECKING:
@@ -28,8 +25,6 @@ if TYPE_CHECKING:
 
 SENSOR_WIDTH = "scaled-log:c1=0.8,c2=0.4"
 LONGEST_UNIT = 40
-NOT_TOLD = " (not told)"
-"""Behind the name of a policy that plays without the contexts, beside itself with them."""
 EXPECTED = ("expected_mean", "expected_deviation", "expected_noise")
 
 
@@ -113,20 +108,13 @@ def replay(
     contexts, words = contexts_of(table, first, next_context)
     trials = at_least_integer("trials", trials, 1)
     steps = len(table.values) - first
-    setting = _Setting(noise_variance, mean, fit, width, steps)
-    players = _players(policies, table.rows(0, first), setting)
-    texts = list(players.texts)
+    setting = Setting(noise_variance, mean, fit, width, steps)
+    players = make_players(policies, table.rows(0, first), setting)
     if contexts is not None:
         told = learn_contexts(table.values[:first], contexts)
         words = [told.report(), *words]
-        plain, players = players, _told(policies, table.rows(0, first), setting, players, told)
-        made = _side_by_side(plain.policies, players.policies)
-        # each text stands beside its policy; those told were fitted to other rows
-        alone = dict(zip(plain.policies, plain.texts, strict=True))
-        own = dict(zip(players.policies, players.texts, strict=True))
-        texts = [own[name] if name in own else alone[name.removesuffix(NOT_TOLD)] for name in made]
-    else:
-        made = players.policies
+        players = beside_told(policies, table.rows(0, first), setting, players, told)
+    made, texts = players.policies, players.texts
     rewards, prior, learned = table.values[first:], players.prior, players.learned
     # one history: a policy that does not act at random does the same in every trial
     once = {name: policy for name, policy in made.items() if policy.deterministic}
@@ -179,132 +167,6 @@ def replay(
         policies="\n".join(texts),
         fitted=json.dumps({k: dataclasses.asdict(one) for k, one in players.found.items()}),
     )
-
-
-@dataclasses.dataclass(frozen=True)
-class _Setting:
-    """What is the same for all policies; as for `replay`."""
-
-    noise_variance: float | None
-    mean: Mean
-    fit: bool
-    width: str
-    steps: int
-
-
-@dataclasses.dataclass(frozen=True)
-class _Players:
-    """Policies by name, and what they were made of."""
-
-    policies: dict[str, Policy]
-    texts: Sequence[str]  # with what was found written out; of those that texts describe
-    prior: Prior
-    found: dict[str, Finding]
-    learned: Learned | None
-
-
-def _players(
-    texts: Sequence[str],
-    rows: RewardTable,
-    setting: _Setting,
-    told: ContextsLearned | None = None,
-) -> _Players:
-    """The policies that `texts` describe, made of training rows; of the cells, if told."""
-    history = rows.values if told is None else told.rest
-    noise = setting.noise_variance
-    learned = learned_for(texts, rows, noise, None if told is None else told.contexts)
-
-    def from_rows(rows_so_far: Any, noise: float | None) -> Prior:
-        return prior_from_history(rows_so_far, rows.arms, noise_variance=noise, mean=setting.mean)
-
-    prior, found = from_rows(history, noise), {}
-
-    def made(texts: Sequence[str]) -> dict[str, Policy]:
-        own = prior if told is None else told.prior(prior)
-        return make_policies(texts, own, setting.steps, width=setting.width, learned=learned)
-
-    policies = made(texts)  # before what takes long: texts that are wrong are refused here
-    if setting.fit:
-        found = tune(texts, history, from_rows, noise)
-        if noise is None:
-            prior = prior.with_noise_variance(found["noise_variance"].value)
-        texts = complete(texts, found)
-        policies = made(texts)
-    return _Players(policies, texts, prior, found, learned)
-
-
-def _told(
-    texts: Sequence[str],
-    rows: RewardTable,
-    setting: _Setting,
-    plain: _Players,
-    told: ContextsLearned,
-) -> _Players:
-    """Those of the policies that can be told the contexts, told them; under the same names."""
-    able = {
-        name: text
-        for (name, policy), text in zip(plain.policies.items(), texts, strict=True)
-        if policy.chooses_among
-    }
-    cells = _players(list(able.values()), rows, setting, told)
-    completed = list(cells.texts)
-    policies: dict[str, Policy] = {
-        name: policy if isinstance(policy, InContext) else InContext(policy, told.ahead)
-        for name, policy in zip(able, cells.policies.values(), strict=True)
-    }
-    for name, text in zip(plain.policies, texts, strict=True):
-        if text.split(":")[0] == "best-of-history":
-            best = told.best(rows.values.mean(axis=0))[: setting.steps]
-            policies[name] = Timetable(best, setting.steps)
-            completed.append(text)
-    return dataclasses.replace(cells, policies=policies, texts=completed)
-
-
-def _side_by_side(plain: dict[str, Policy], told: dict[str, Policy]) -> dict[str, Policy]:
-    """Each policy that is told the contexts, and behind it itself without."""
-    made = {}
-    for name, policy in plain.items():
-        if name in told:
-            made[name] = told[name]
-            made[name + NOT_TOLD] = policy
-        else:
-            made[name] = policy
-    return made
-
-
-def learned_for(
-    policies: Sequence[str],
-    history: RewardTable,
-    noise_variance: float | None,
-    contexts: Contexts | None = None,
-) -> Learned | None:
-    """What rows say, if one of the policies wants to know.
-
-    Raises:
-        DriftpeakError: it does, and the rows never vary.
-    """
-    names = {text.split(":")[0] for text in policies}
-    if not names & {"auto", *HISTORIC}:
-        return None
-    if (history.values == history.values[0]).all():
-        wanting = ", ".join(sorted(names & {"auto", *HISTORIC}))
-        raise DriftpeakError(
-            "the training rows never vary, so nothing can be learned of how they move: give more "
-            f"rows or another share of them (train), or play other policies than {wanting}"
-        )
-    # noise that is given is that of the rewards as they are
-    transformation = "auto" if noise_variance is None else "none"
-    learned = learn(
-        history.values,
-        history.arms,
-        likely=calendar_periods(history.times),
-        transformation=transformation,
-        contexts=contexts,
-    )
-    if noise_variance is None:
-        return learned
-    prior = learned.prior.with_noise_variance(positive("noise_variance", noise_variance))
-    return dataclasses.replace(learned, prior=prior)
 
 
 def _lines_beside(text: str, said: Sequence[str]) -> str:

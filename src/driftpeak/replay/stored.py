@@ -8,7 +8,7 @@ from driftpeak.data import RewardTable
 from driftpeak.errors import DriftpeakError, shown
 from driftpeak.live.policy_file import StoredPolicy
 from driftpeak.named.policies import make_policy, make_width
-from driftpeak.replay.play import NOT_TOLD, learned_for
+from driftpeak.replay.players import NOT_TOLD, learned_for
 from driftpeak.replay.prior import prior_from_history
 
 
