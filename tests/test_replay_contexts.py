@@ -9,6 +9,7 @@ from test_cli import refused, run  # noqa: F401
 import driftpeak as dp
 from driftpeak.data import RewardTable, read_table
 from driftpeak.history import learn_contexts
+from driftpeak.live.policy_data import policy_to_data
 from driftpeak.replay import advise, policy_for_live, replay
 from driftpeak.replay.contexts import contexts_of
 from driftpeak.simulation.verdict import verdict
@@ -208,14 +209,27 @@ def test_costs_fits_and_prices_are_told_too():
     found = json.loads(fitted.attrs["fitted"])
     assert {"noise_variance", "drift", "window"} <= found.keys()
     texts = dict(zip(fitted["policy"].values, fitted.attrs["policies"].split("\n"), strict=True))
+    assert texts["tv-gp-ucb (not told)"] == f"tv-gp-ucb:drift={found['drift']['value']:.6g}"
+    found = json.loads(fitted.attrs["fitted_told"])
     assert texts["tv-gp-ucb"] == f"tv-gp-ucb:drift={found['drift']['value']:.6g}"
-    assert texts["tv-gp-ucb (not told)"].startswith("tv-gp-ucb:drift=")
     assert texts["auto"] == texts["auto (not told)"] == "auto"
     prices = RewardTable(np.exp(ROWS), TABLE.arms, None, None, contexts=SAID)
     runs = replay(prices, ("auto",))
     assert "logarithms" in runs.attrs["learned"]
     regret = runs["regret"].mean(("trial", "step"))
     assert regret.sel(policy="auto") < regret.sel(policy="auto (not told)")
+
+
+@pytest.mark.parametrize("fit", [False, True])
+def test_a_policy_that_was_not_told_goes_on_as_if_there_were_no_contexts(fit):
+    simple = RewardTable(ROWS, TABLE.arms, None, None)
+    there, here = replay(TABLE, ("tv-gp-ucb",), fit=fit), replay(simple, ("tv-gp-ucb",), fit=fit)
+    assert there.attrs["noise_variance"] == here.attrs["noise_variance"]
+    assert there.attrs["noise_variance_told"] != here.attrs["noise_variance"]
+    assert there.attrs["fitted"] == here.attrs["fitted"]
+    kept = policy_for_live(TABLE, there, "tv-gp-ucb (not told)")
+    alone = policy_for_live(simple, here, "tv-gp-ucb")
+    assert policy_to_data(kept.policy) == policy_to_data(alone.policy)
 
 
 def test_what_cannot_be_is_named(runs):

@@ -131,19 +131,28 @@ def replay(
             executor=executor,
         )
     rows = runs.attrs["train_rows"]
+    without = (
+        ""
+        if not table.contexts
+        else (f", {runs.attrs['noise_variance_told']:.4g} without what the contexts add")
+    )
     note(
         f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
-        f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}."
+        f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}{without}."
     )
     for line in runs.attrs.get("contexts", "").splitlines():
         note(f"{line}.")
     for line in runs.attrs["learned"].splitlines():
         note(f"auto: {line}.")
     fitted = json.loads(runs.attrs["fitted"])
+    fitted_told = json.loads(runs.attrs.get("fitted_told", "{}"))
     for name, found in fitted.items():
         note(f"{name} {found['value']:.4g}: {found['how']}.")
+    for name, found in fitted_told.items():
+        note(f"{name}, told the contexts, {found['value']:.4g}: {found['how']}.")
     settings = {
         "fitted": fitted,
+        "fitted_told": fitted_told,
         "policies": runs.attrs["policies"].split("\n"),
         "data": str(data),
         "arms": len(table.arms),
@@ -152,6 +161,7 @@ def replay(
         "played_rows": runs.sizes["step"],
         "time_column": table.time_name,
         "noise_variance": runs.attrs["noise_variance"],
+        "noise_variance_told": runs.attrs.get("noise_variance_told"),
         "mean": training.mean,
         "width": width,
         "missing": reading.missing,

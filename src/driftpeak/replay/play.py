@@ -14,6 +14,7 @@ from driftpeak.data import RewardTable
 from driftpeak.environments import RecordedRewards
 from driftpeak.errors import DriftpeakError, at_least_integer, shown, unit_interval
 from driftpeak.history import learn_contexts
+from driftpeak.named.fitted import Finding
 from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
 from driftpeak.replay.contexts import contexts_of
 from driftpeak.replay.players import Setting, beside_told, make_players
@@ -109,13 +110,13 @@ def replay(
     trials = at_least_integer("trials", trials, 1)
     steps = len(table.values) - first
     setting = Setting(noise_variance, mean, fit, width, steps)
-    players = make_players(policies, table.rows(0, first), setting)
+    plain = players = make_players(policies, table.rows(0, first), setting)
     if contexts is not None:
         told = learn_contexts(table.values[:first], contexts)
         words = [told.report(), *words]
-        players = beside_told(policies, table.rows(0, first), setting, players, told)
+        players = beside_told(policies, table.rows(0, first), setting, plain, told)
     made, texts = players.policies, players.texts
-    rewards, prior, learned = table.values[first:], players.prior, players.learned
+    rewards, learned = table.values[first:], players.learned
     # one history: a policy that does not act at random does the same in every trial
     once = {name: policy for name, policy in made.items() if policy.deterministic}
     often = {name: policy for name, policy in made.items() if not policy.deterministic}
@@ -154,10 +155,15 @@ def replay(
         labels = [contexts.labels[number] for number in contexts.numbers[first : first + steps]]
         runs = runs.assign_coords(context=("step", labels, {"long_name": "context"}))
         coming = "" if next_context is None else contexts.labels[contexts.numbers[-1]]
-        runs = runs.assign_attrs(contexts="\n".join(words), next_context=coming)
+        runs = runs.assign_attrs(
+            contexts="\n".join(words),
+            next_context=coming,
+            noise_variance_told=players.prior.noise_variance,
+            fitted_told=_as_json(players.found),
+        )
     return runs.assign_attrs(
         train_rows=first,
-        noise_variance=prior.noise_variance,
+        noise_variance=plain.prior.noise_variance,
         noise_given=int(noise_variance is not None),
         mean=mean,
         learned="" if learned is None else _lines_beside(learned.report(), words),
@@ -165,8 +171,12 @@ def replay(
         minimize=int(minimize),
         unit=unit,
         policies="\n".join(texts),
-        fitted=json.dumps({k: dataclasses.asdict(one) for k, one in players.found.items()}),
+        fitted=_as_json(plain.found),
     )
+
+
+def _as_json(found: Mapping[str, Finding]) -> str:
+    return json.dumps({name: dataclasses.asdict(one) for name, one in found.items()})
 
 
 def _lines_beside(text: str, said: Sequence[str]) -> str:
