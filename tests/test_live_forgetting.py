@@ -5,6 +5,8 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.forgetting import Discount, Drift, Injection, Keep, Restart, Weights, Window
+from driftpeak.live import events
+from driftpeak.live.aging import prior_of
 from driftpeak.live.gp import MARKOV, MOMENTUM, RATE
 from driftpeak.live.lessons import Kind, default_model, most_probable
 from driftpeak.live.memory import pad, places
@@ -117,6 +119,69 @@ def test_the_kind_of_drift_is_recognised(motion):
         ]
         gains.append(densities[0] - densities[1])
     assert sum(gains) > 5, gains
+
+
+@pytest.mark.usefixtures("without_type_checks")
+def test_what_is_far_from_believed_learns_seldom():
+    """And is judged by what it last learned, each time: by the dense density, computed here."""
+    lessons, seen = [], []
+
+    def watch(event):
+        if isinstance(event, events.Learned):
+            lessons.append(event.values)
+            seen.append(len(optimizer._engine.memory))
+
+    optimizer = make("auto", learn=True, capacity=256)
+    optimizer.on_event = watch
+    generator = np.random.default_rng(2)
+    for step in range(1, 240):  # a tide, steady and smooth: momentum is believed, soon by far
+        x = float(generator.uniform())
+        optimizer.tell({"x": x}, float(np.sin(step / 8) - (x - 0.5) ** 2), float(step))
+    held, rested = optimizer._engine.memory, 0
+    for before, after, count in zip(lessons, lessons[1:], seen[1:], strict=False):
+        best = max(one["log_density"] + np.log(prior_of(n)) for n, one in after["motions"].items())
+        for name, one in after["motions"].items():
+            if one["lessons_ago"] == 0:
+                continue
+            rested += 1
+            last = before["motions"][name]
+            assert one["lessons_ago"] == last["lessons_ago"] + 1 < 4
+            numbers = ("level", "lengthscale", "variance", "noise_variance", "timescale", "share")
+            assert [one.get(key) for key in numbers] == [last.get(key) for key in numbers]
+            assert one["log_density"] + np.log(prior_of(name)) < best - 5
+            assert not after["doubted"]
+            expected = log_density(name, one, after, held, count)
+            np.testing.assert_allclose(one["log_density"], expected, rtol=1e-9)
+    assert rested > 10
+    assert {name for name, one in lessons[-1]["motions"].items() if not one["lessons_ago"]} >= {
+        "momentum"
+    }
+
+
+def log_density(name, numbers, lesson, held, count):
+    """The log posterior density of the numbers, but for a constant, by NumPy alone."""
+    x, times = held.rows[:count, 0], held.times[:count]
+    rewards = (held.rewards[:count] - lesson["centre"]) / lesson["scale"]
+    beyond = np.maximum(np.abs(rewards) - 3, 0)
+    rewards = np.sign(rewards) * (np.minimum(np.abs(rewards), 3) + np.log1p(beyond))
+    ages = np.abs(times[:, None] - times) / numbers["timescale"]
+    faded = (1 + RATE * ages) * np.exp(-RATE * ages) if name == "momentum" else np.exp(-ages)
+    share = numbers.get("share", 0.0)
+    faded = (1 - share) * faded + share * np.exp(-ages / 100)
+    z = np.sqrt(5) * np.abs(x[:, None] - x) / numbers["lengthscale"][0]
+    spatial = numbers["variance"] * (1 + z + z**2 / 3) * np.exp(-z)
+    among = spatial * faded + numbers["noise_variance"] * np.eye(count)
+    residuals = rewards - numbers["level"]
+    fit = residuals @ np.linalg.solve(among, residuals) + np.linalg.slogdet(among)[1]
+    given = [*numbers["lengthscale"], numbers["variance"], numbers["noise_variance"]]
+    logs = np.log([*given, numbers["timescale"] / lesson["pace"]])
+    medians, deviations = np.log([0.3, 1.0, 0.01, 100.0]), np.array([0.7, 0.5, 1.5, 1.5])
+    prior = (((logs - medians) / deviations) ** 2).sum() + numbers["level"] ** 2
+    found = -0.5 * (fit + prior)
+    if name != "two speeds":
+        return found
+    odds = np.log(share / (1 - share))
+    return found - 0.5 * (odds / 1.5) ** 2 - 0.5 * np.log(count)
 
 
 def test_what_is_believed_of_the_motion_is_reported():

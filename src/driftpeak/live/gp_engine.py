@@ -6,23 +6,16 @@ import numpy as np
 
 from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError
-from driftpeak.forgetting import Forgetting
 from driftpeak.live import gp, search
-from driftpeak.live.aging import (
-    CALENDAR,
-    further_motions,
-    kind_named,
-    motions,
-    prior_of,
-    worths,
-)
+from driftpeak.live.aging import CALENDAR, further_motions, prior_of
 from driftpeak.live.ahead import Ahead
 from driftpeak.live.coding import Coding
 from driftpeak.live.doubt import doubtful
 from driftpeak.live.drifting_gp import DriftingGP
-from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak, Reach, setting_of
-from driftpeak.live.lessons import check_lesson, default_model, most_probable, pace_of
-from driftpeak.live.memory import Memory, pad, places, size_for
+from driftpeak.live.engine import Outstanding, Peak, Reach, setting_of
+from driftpeak.live.gp_belief import NEWEST, QUIETEST, GPBelief
+from driftpeak.live.lessons import SIZES, as_probable, most_probable, pace_of
+from driftpeak.live.memory import pad, places, size_for
 from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.rates import Rates
 from driftpeak.live.standardise import LINEAR, Standard
@@ -30,176 +23,24 @@ from driftpeak.motions import HORIZONS
 from driftpeak.numerics.compiled import compiled
 from driftpeak.widths import ScaledLog
 
-NEWEST = 256  # observations to learn hyperparameters from
 LESSONS = 10  # learn again after a tenth as many rewards as are in memory
-DROPPED = 8  # of a full memory, one in so many falls out at once
-QUIETEST = 1e-3  # known noise, in scales of the rewards; the loudest is its inverse
-PHASES = 8  # of a period, at which observations may be worth something
-BLOCK = 8  # observations that one program appends
-LATE = 32  # that many or fewer are appended where something comes before them
-ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
+MANY = 64  # rewards: learning from more takes long, and then a motion that is
+FAR = 5.0  # nats or more below the most probable one learns
+SELDOM = 4  # in one of so many lessons
 
 
-class GPEngine(Engine):
-    """Keeps what is known of the function, learns the numbers of its process, and searches it."""
+class GPEngine(GPBelief):
+    """Learns the numbers of the process, and searches the function."""
 
     rates: Rates | None = None  # for what a latent function stands, if this is one
 
     def __init__(self, policy: DriftingGP, coding: Coding, *, seed: int) -> None:
-        self.policy, self.coding = policy, coding
         default = ScaledLog(0.2 * len(coding.all_columns), 2.0)
         self.width = default if policy.width is None else policy.width
         self.searcher = search.Searcher(coding, seed)
         self.ahead = Ahead(coding)
         self.initial = len(coding.all_columns) + 2
-        self.motions = motions(policy.forgetting)
-        self.rule = policy.forgetting if isinstance(policy.forgetting, Forgetting) else None
-        self.reset()
-
-    def reset(self) -> None:
-        self.memory = Memory(self.policy.capacity, len(self.coding.all_columns))
-        self.tells = self.since_lesson = 0
-        self.newest = 0  # the place of what was told last
-        self.lessons: dict[str, Any] | None = None
-        self._understand(None)
-
-    def _understand(self, values: dict[str, Any] | None) -> None:
-        if values is not None:
-            check_lesson(values, self.motions, len(self.coding.all_columns))
-        self.lessons = values
-        if values is None:
-            self.standard = Standard()
-            self.pace = 1.0
-            self.models = {name: self._default_model(name) for name in self.motions}
-            densities = dict.fromkeys(self.models, 0.0)
-        else:
-            self.standard = Standard(values["centre"], values["scale"])
-            self.pace = values["pace"]
-            found = values["motions"]
-            self.models = {name: self._model(name, one) for name, one in found.items()}
-            densities = {name: one["log_density"] for name, one in found.items()}
-        names = list(self.models)
-        evidence = np.array([densities[name] + np.log(prior_of(name)) for name in names])
-        odds = np.exp(evidence - evidence.max())
-        self.probabilities = odds / odds.sum()
-        self.motion = names[int(np.argmax(evidence))]
-        self.model = self.models[self.motion]
-        self._refactor()
-
-    def _default_model(self, motion: str) -> gp.Model:
-        return default_model(self.coding.all_categorical, self.pace, kind_named(motion))
-
-    def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
-        kind = kind_named(motion)
-        return gp.Model(
-            values["level"],
-            np.array(values["lengthscale"]),
-            values["variance"],
-            values["noise_variance"],
-            values["timescale"],
-            self.coding.all_categorical,
-            kind.motion,
-            kind.beside,
-            values.get("share", 0.0),
-            kind.period,
-        )
-
-    def _refactor(self, base: int | None = None) -> None:
-        """Factor all that is in memory afresh, when next asked; what comes then is appended.
-
-        Arguments:
-            base: only so much at once, and append the rest, which may be the shorter one.
-        """
-        self.base = len(self.memory) if base is None else base
-        self._factored = self.base  # of what is in memory, in `_known` once it is needed
-        self._known: gp.Known | None = None
-        self._known_at = np.inf  # the time, under a rule
-
-    def _came_between(self, place: int) -> None:
-        """Something came to `place`, before others: the factors before it are as they were."""
-        if place >= self.base:
-            self._factored = min(self._factored, place)
-        elif len(self.memory) - place <= LATE < place:
-            self._refactor(place - BLOCK)  # the next one may come before this one
-        else:
-            self._refactor()
-
-    @property
-    def origin(self) -> float:
-        """The time from which to count: the numbers stay small, and differences exact."""
-        return float(self.memory.times[self.base - 1]) if self.base else 0.0
-
-    def known(self, time: float) -> gp.Known:
-        """What the observations say at `time`; without a rule, the same at all times."""
-        if self.rule is None:
-            return self._all_known()
-        if self._known is None or self._known_at != time:
-            worth = self._worths(time)
-            seen = self._seen(np.flatnonzero(worth), worth, self.standard)
-            self._known = self._all_at_once(*seen)
-            self._known_at = time
-        return self._known
-
-    def _all_at_once(self, among: gp.Places, rewards: Vector) -> gp.Known:
-        return _learn(self.model, among, rewards)
-
-    def _worths(self, time: float) -> Vector:
-        """How much each observation counts at `time`, its correlation with the present apart."""
-        return np.where(self.memory.doubted, 0.0, self._weights(time))
-
-    def _weights(self, time: float) -> Vector:
-        """What the rule makes of each observation at `time`, doubts apart."""
-        held = self.memory
-        if self.rule is None:
-            return np.ones(len(held))
-        return worths(self.rule, held.times, time, held.size)
-
-    def _seen(
-        self, which: Any, worth: Vector, standard: Standard, size: int | None = None
-    ) -> tuple[gp.Places, Vector]:
-        """Some observations in places, and their rewards in standard units.
-
-        `size` is the number of places, by default the least that is enough.
-        """
-        held = self.memory
-        size = size or size_for(len(which), held.capacity, NEWEST)
-        times = held.times[which] - self.origin
-        rewards = pad(standard.into(held.rewards[which]), size)
-        noise = self._noise(standard)[which]
-        return places(held.rows[which], times, size, worth[which], noise), rewards
-
-    def _noise(self, standard: Standard) -> Vector:
-        """The known variances of the noise in standard units; 0 where it is learned."""
-        known = self.memory.noise
-        deviations = np.clip(known / standard.scale, QUIETEST, 1 / QUIETEST)
-        return np.where(known > 0, deviations**2, 0.0)
-
-    def _all_known(self) -> gp.Known:
-        """The first `base` observations factored at once, the others appended one by one.
-
-        So equal states give equal numbers to the last digit, however they came about.
-        """
-        held, known = self.memory, self._known
-        if known is None:
-            first = np.arange(self.base)
-            worth = np.where(held.doubted[first], 0.0, 1.0)
-            known = self._all_at_once(*self._seen(first, worth, self.standard, held.size))
-        if self._factored < len(held):
-            known = self._appended(known, self._factored)
-        self._known, self._factored = known, len(held)
-        return known
-
-    def _appended(self, known: gp.Known, start: int) -> gp.Known:
-        """All observations from one on, in memory and not yet known."""
-        held, noise = self.memory, self._noise(self.standard)
-        rewards = pad(self.standard.into(held.rewards), held.size)
-        worth = np.where(held.doubted, 0.0, 1.0)
-        for first in range(start, len(held), BLOCK):
-            some = slice(first, min(first + BLOCK, len(held)))
-            times = held.times[some] - self.origin
-            block = places(held.rows[some], times, BLOCK, worth[some], noise[some])
-            known = _append(self.model, known, first, block, len(times), rewards)
-        return known
+        super().__init__(policy, coding)
 
     def propose(
         self,
@@ -258,44 +99,6 @@ class GPEngine(Engine):
     def asked(self, time: float) -> None:
         pass  # what is out is the optimiser's to know
 
-    def told(
-        self,
-        parameters: ParameterValues,
-        reward: float,
-        time: float,
-        noise: float | None,
-        trials: int | None,
-    ) -> None:
-        if len(self.memory) == self.policy.capacity:
-            self._drop(max(time, self.origin))
-        size = self.memory.size
-        row = self.coding.row_in(parameters)
-        self.newest = self.memory.insert(row, reward, time, noise, trials)
-        self.tells += 1
-        self.since_lesson += 1
-        if self.rule is not None or self.memory.size != size or self.base == 0:
-            self._refactor()
-        elif self.newest < len(self.memory) - 1:
-            self._came_between(self.newest)
-
-    def _drop(self, now: float) -> None:
-        if self.rule is None:
-            known, elapsed = self.known(now), now - self.origin
-            # what tells of another time of the day is worth something then
-            rhythm = self.model.beside == gp.ROUND
-            phases = np.arange(PHASES) * self.model.period / PHASES if rhythm else (0.0,)
-            each = [np.asarray(_worth(self.model, known, elapsed + phase)) for phase in phases]
-            worth = np.max(each, axis=0)
-            worth = np.where(self.memory.doubted, -np.inf, worth[: len(self.memory)])
-        else:
-            worth = self.memory.times
-        dropped = np.argsort(worth, kind="stable")
-        dropped = dropped[: len(self.memory) // DROPPED]
-        kept = np.ones(len(self.memory), bool)
-        kept[dropped] = False
-        self.memory.keep(kept)
-        self._refactor()
-
     def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
         held = self.memory
         counted = int(np.count_nonzero(self._worths(held.times[-1])))
@@ -337,20 +140,32 @@ class GPEngine(Engine):
     def _learn(self, standard: Standard, pace: float, doubted: Any, dates: bool) -> dict[str, Any]:
         """The most probable numbers, from the newest observations that are believed."""
         worth = np.where(doubted, 0.0, self._weights(self.memory.times[-1]))
-        seen = self._seen(np.flatnonzero(worth)[-NEWEST:], worth, standard)
-        found, names = {}, self.motions
+        which = np.flatnonzero(worth)[-NEWEST:]
+        size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
+        observed = self._seen(which, worth, standard, size)
+        found: dict[str, Any] = {}
+        names, best = self.motions, -np.inf
         if self.policy.forgetting == "auto" and self.policy.learn:
             periods = (*self.policy.periods, *(CALENDAR if dates else ()))
             names = (*names, *further_motions(self.memory.times[-NEWEST:], pace, periods))
-        for motion in names:
+        # the one that is believed first: the others are measured by it
+        for motion in sorted(names, key=lambda name: name != self.motion):
             known = self.models.get(motion)
             if known is None:
                 known = self._default_model(motion)
             model, density = known._replace(timescale=known.timescale / self.pace * pace), 0.0
+            ago = self._lessons_ago(motion)
             if self.policy.learn:
                 start = model if self.lessons is None else known
-                rates = self._rates(standard)
-                model, density = most_probable(start, *seen, pace, rates)
+                seen = *observed, pace, self._rates(standard)
+                prior = np.log(prior_of(motion))
+                may_rest = len(found) > 0 and len(which) > MANY and ago < SELDOM
+                density = as_probable(start, *seen) if may_rest else np.inf
+                if density + prior < best - FAR:
+                    model = start
+                else:
+                    (model, density), ago = most_probable(start, *seen), 0
+                best = max(best, density + prior)
             found[motion] = {
                 "level": float(model.level),
                 "lengthscale": [float(one) for one in model.lengthscale],
@@ -358,6 +173,7 @@ class GPEngine(Engine):
                 "noise_variance": float(model.noise_variance),
                 "timescale": float(model.timescale),
                 "log_density": density,
+                "lessons_ago": ago,
             }
             if model.beside != gp.ALONE:
                 found[motion]["share"] = float(model.share)
@@ -368,13 +184,13 @@ class GPEngine(Engine):
             "scale": standard.scale,
         }
 
+    def _lessons_ago(self, motion: str) -> int:
+        """Since the last one, now, in which the numbers of a motion were improved."""
+        before = {} if self.lessons is None else self.lessons["motions"]
+        return int(before[motion].get("lessons_ago", 0)) + 1 if motion in before else SELDOM
+
     def _rates(self, standard: Standard) -> Rates | None:
         return None
-
-    def learned(self, values: dict[str, Any]) -> None:
-        self._understand(values)
-        self.since_lesson = values.get("since", 0)
-        self.memory.doubt(values.get("doubted", []))
 
     def expected(
         self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
@@ -411,34 +227,10 @@ class GPEngine(Engine):
         rows = np.array([self.coding.row_in(one) for one in settings])
         return rows.reshape(-1, len(self.coding.all_columns))
 
-    def _back(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
-        """Means and deviations in units of rewards."""
-        return self.standard.back(means, deviations)
-
-    def _value(self, standardised: Vector) -> Vector:
-        """Values of the function in units of rewards."""
-        return self.standard.back(standardised, np.zeros_like(standardised))[0]
-
-    def _posterior(self, rows: Vector, time: float) -> tuple[Vector, Vector]:
-        """Mean and deviation in standard units, of any number of rows."""
-        size = next((size for size in ROWS if size >= len(rows)), ROWS[-1])
-        means, deviations = [np.zeros(0)], [np.zeros(0)]
-        for start in range(0, len(rows), size):
-            some = rows[start : start + size]
-            padded = np.pad(some, ((0, size - len(some)), (0, 0)))
-            found = _posterior(self.model, self.known(time), None, padded, time - self.origin)
-            means.append(np.asarray(found[0])[: len(some)])
-            deviations.append(np.asarray(found[1])[: len(some)])
-        return np.concatenate(means), np.concatenate(deviations)
-
     def peaks(self, times: Vector, context: ParameterValues) -> tuple[Vector, list[Peak]]:
         first = self.memory.times[0] if len(self.memory) else np.inf
         known = times[times >= first]
         return known, [self.peak(float(time), context) for time in known]
-
-    def forgot(self, before: float | None) -> None:
-        self.memory.keep(self.memory.times >= (np.inf if before is None else before))
-        self._refactor()
 
     def report(self, time: float) -> dict[str, Any]:
         held, model = self.memory, self.model
@@ -467,33 +259,5 @@ class GPEngine(Engine):
             "oldest_age": float(ages[0]),
         }
 
-    def save(self) -> tuple[Arrays, dict[str, Any]]:
-        held = self.memory
-        arrays = {"rows": held.rows, "rewards": held.rewards, "times": held.times}
-        arrays |= {"doubted": held.doubted, "noise": held.noise, "trials": held.trials}
-        rest = {
-            "lessons": self.lessons,
-            "since": self.since_lesson,
-            "tells": self.tells,
-            "base": self.base,
-        }
-        return arrays, rest
-
-    def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
-        self.reset()
-        names = ("rows", "rewards", "times", "doubted", "noise", "trials")
-        arrays = {"trials": np.ones(len(arrays["times"]))} | arrays  # from when there were none
-        self.memory.load(*(arrays[name] for name in names))
-        self.tells, self.since_lesson = int(rest["tells"]), int(rest["since"])
-        self._understand(rest["lessons"])
-        base = int(rest["base"])
-        if not 0 <= base <= len(self.memory):
-            raise DriftpeakError(f"{base} of {len(self.memory)} observations are the first")
-        self._refactor(base)
-
 
 _correlation = compiled(gp.Model.correlation)
-_learn = compiled(gp.learn)
-_append = compiled(gp.append)
-_posterior = compiled(gp.posterior)
-_worth = compiled(gp.worth)

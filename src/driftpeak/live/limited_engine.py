@@ -33,7 +33,8 @@ from driftpeak.live.coding import Coding
 from driftpeak.live.constraints import Limit, Rules
 from driftpeak.live.drifting_gp import DriftingGP
 from driftpeak.live.engine import Arrays, Outstanding, Reach, setting_of
-from driftpeak.live.gp_engine import NEWEST, GPEngine
+from driftpeak.live.gp_belief import NEWEST
+from driftpeak.live.gp_engine import GPEngine
 from driftpeak.live.lessons import ranges
 from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.rate_engine import RateEngine

@@ -9,7 +9,8 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.live import gp, laplace
 from driftpeak.live.coding import Coding
 from driftpeak.live.drifting_gp import DriftingGP
-from driftpeak.live.gp_engine import NEWEST, GPEngine
+from driftpeak.live.gp_belief import NEWEST
+from driftpeak.live.gp_engine import GPEngine
 from driftpeak.live.memory import pad, places, size_for
 from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.rates import KINDS, Rates, worth
