@@ -131,11 +131,8 @@ def replay(
             executor=executor,
         )
     rows = runs.attrs["train_rows"]
-    without = (
-        ""
-        if not table.contexts
-        else (f", {runs.attrs['noise_variance_told']:.4g} without what the contexts add")
-    )
+    told = runs.attrs.get("noise_variance_told")
+    without = "" if told is None else f", {told:.4g} without what the contexts add"
     note(
         f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
         f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}{without}."
@@ -161,7 +158,7 @@ def replay(
         "played_rows": runs.sizes["step"],
         "time_column": table.time_name,
         "noise_variance": runs.attrs["noise_variance"],
-        "noise_variance_told": runs.attrs.get("noise_variance_told"),
+        "noise_variance_told": told,
         "mean": training.mean,
         "width": width,
         "missing": reading.missing,

@@ -154,8 +154,9 @@ class GPEngine(GPBelief):
             if known is None:
                 known = self._default_model(motion)
             model, density = known._replace(timescale=known.timescale / self.pace * pace), 0.0
-            ago = self._lessons_ago(motion)
+            ago = 0
             if self.policy.learn:
+                ago = self._lessons_ago(motion)
                 start = model if self.lessons is None else known
                 seen = *observed, pace, self._rates(standard)
                 prior = np.log(prior_of(motion))

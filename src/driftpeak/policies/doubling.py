@@ -23,10 +23,11 @@ from driftpeak.policies.player import (
     checked_reward,
 )
 from driftpeak.policies.protocol import Policy
+from driftpeak.policies.wrapping import WrappingPolicy
 from driftpeak.times import AtMost, TimesLike, check_times
 
 
-class Doubling(Policy):
+class Doubling(WrappingPolicy):
     """A policy planned for `first` steps, then a new one for twice as many, and so on.
 
     `Doubling(lambda horizon: RPERP(prior, horizon=horizon))`. A regret bound of order
@@ -43,37 +44,13 @@ class Doubling(Policy):
 
     make: Callable[[int], Policy] = eqx.field(static=True)
     first: int = eqx.field(static=True)
-    example: Policy
 
     def __init__(self, make: Callable[[int], Policy], *, first: int = 128) -> None:
         self.make = make
         self.first = at_least_integer("first", first, 2)
-        self.example = make(self.first)
-        if self.example.foresight != "none":
+        self.policy = make(self.first)  # the first of them speaks for all
+        if self.policy.foresight != "none":
             raise DriftpeakError("a policy that sees the true function needs no doubling")
-
-    @property
-    def points(self) -> int:
-        return self.example.points
-
-    @property
-    def deterministic(self) -> bool:
-        return self.example.deterministic
-
-    @property
-    def learns_from_any(self) -> bool:
-        return self.example.learns_from_any
-
-    @property
-    def assumed(self) -> Mapping[str, float]:
-        return self.example.assumed
-
-    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
-        return self.example.out_of_bounds(actions, rewards)
-
-    @property
-    def bounds_in_words(self) -> str:
-        return self.example.bounds_in_words
 
     def prepare(self, times: TimesLike | AtMost) -> "Stages":
         known = check_times(times)

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
@@ -50,13 +49,6 @@ class RandomStart(WrappingPolicy):
 
     def prepare(self, times: TimesLike | AtMost) -> "RandomStartPlayer":
         return RandomStartPlayer(self.policy.prepare(times), self.steps)
-
-    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
-        return self.policy.out_of_bounds(actions, rewards)
-
-    @property
-    def bounds_in_words(self) -> str:
-        return self.policy.bounds_in_words
 
 
 class Start(NamedTuple):

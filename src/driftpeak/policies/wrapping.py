@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from driftpeak._types import Scalar
@@ -30,6 +31,13 @@ class WrappingPolicy(Policy):
     @property
     def assumed(self) -> Mapping[str, float]:
         return self.policy.assumed
+
+    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
+        return self.policy.out_of_bounds(actions, rewards)
+
+    @property
+    def bounds_in_words(self) -> str:
+        return self.policy.bounds_in_words
 
 
 class WrappedState(NamedTuple):

@@ -87,10 +87,8 @@ def beside_told(
     for (name, policy), text in zip(plain.policies.items(), plain.texts, strict=True):
         if name in knowing:
             own, its_text = knowing[name]
-            pairs[name] = (
-                (own if isinstance(own, InContext) else InContext(own, told.ahead)),
-                its_text,
-            )
+            knows = own if isinstance(own, InContext) else InContext(own, told.ahead)
+            pairs[name] = knows, its_text
         elif text.split(":")[0] == "best-of-history":
             best = told.best(rows.values.mean(axis=0))[: setting.steps]
             pairs[name] = Timetable(best, setting.steps), text
