@@ -23,7 +23,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from driftpeak.live.gp import Model, Places, factor
+from driftpeak.live.gp import Model, Places, factor, lower_squared
 from driftpeak.numerics.compiled import compiled
 
 FAR = 5.0  # deviations from what the others foretell
@@ -72,7 +72,7 @@ def _inverse(model: Model, places: Places, rewards: Any) -> tuple[Any, Any]:
     root, lower, _ = factor(model, places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     whiten = inverse * root[None, :]
-    precision = whiten.T @ whiten
+    precision = lower_squared(whiten)
     return precision, precision @ (rewards - model.level)
 
 

@@ -154,7 +154,7 @@ def learn(model: Model, places: Places, rewards: AnyArray) -> Known:
     root, lower, information = factor(model, places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     whiten = inverse * root[None, :]
-    return Known(places, whiten, whiten.T @ (whiten @ (rewards - model.level)), information)
+    return Known(places, whiten, _solved(whiten, rewards - model.level), information)
 
 
 def append(
@@ -189,7 +189,12 @@ def append(
     held, whiten = jax.lax.fori_loop(0, count, add, state)
     ratios = jnp.sqrt(held.worth / held.variances(model)) / whiten.diagonal()
     information = jnp.sum(jnp.where(held.used, jnp.log(ratios), 0.0))
-    return Known(held, whiten, whiten.T @ (whiten @ (rewards - model.level)), information)
+    return Known(held, whiten, _solved(whiten, rewards - model.level), information)
+
+
+def _solved(whiten: Array, residuals: Array) -> Array:
+    """The inverse covariance times the residuals."""
+    return (whiten @ residuals) @ whiten  # XLA would write out a transpose, twelve times the work
 
 
 def whitened(model: Model, places: Places) -> tuple[Array, Array]:
@@ -231,7 +236,7 @@ def imagine(
     cross = covariance_between(model, known.places, block)
     noise = model.noise_variance
     if rates is not None:  # that of the likelihood there, see `driftpeak.live.laplace`
-        noise = 1 / jnp.maximum(rates.curvature(cross.T @ known.solved + model.level), FAINTEST)
+        noise = 1 / jnp.maximum(rates.curvature(known.solved @ cross + model.level), FAINTEST)
     root = jnp.sqrt(block.worth) / jnp.sqrt(noise)
     cross = known.whiten @ cross
     # not the transpose of the larger one, which XLA would write out
@@ -255,7 +260,7 @@ def imagine(
 
 def mean(model: Model, known: Known, rows: AnyArray, time: Scalar) -> Array:
     """The mean at some rows, shape `(m,)`."""
-    return covariance_across(model, known.places, rows, time).T @ known.solved + model.level
+    return known.solved @ covariance_across(model, known.places, rows, time) + model.level
 
 
 def influence(
@@ -304,7 +309,7 @@ def posterior(
         variance = variance - jnp.sum(_lower_times(imagined.whiten, further) ** 2, axis=0)
     # the least variance is that of rounding: a deviation of 0 has no derivative
     least = 1e-12 * model.variance
-    return across.T @ known.solved + model.level, jnp.sqrt(jnp.maximum(variance, least))
+    return known.solved @ across + model.level, jnp.sqrt(jnp.maximum(variance, least))
 
 
 def worth(model: Model, known: Known, time: Scalar) -> Array:
@@ -315,7 +320,7 @@ def worth(model: Model, known: Known, time: Scalar) -> Array:
     that with the function at the i-th row, \\((\\tilde K^{-1} c_i)_i^2 / (\\tilde K^{-1})_{ii}\\).
     """
     across = covariance_across(model, known.places, known.places.rows, time)
-    inverse = known.whiten.T @ known.whiten
+    inverse = lower_squared(known.whiten)
     numerator = jnp.sum(inverse * across.T, axis=1) ** 2
     return jnp.where(known.places.used, numerator / inverse.diagonal(), jnp.inf)
 

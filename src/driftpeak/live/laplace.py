@@ -15,7 +15,15 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from driftpeak._types import AnyArray, Scalar
-from driftpeak.live.gp import FAINTEST, Known, Model, Places, covariance_across, covariance_between
+from driftpeak.live.gp import (
+    FAINTEST,
+    Known,
+    Model,
+    Places,
+    covariance_across,
+    covariance_between,
+    lower_squared,
+)
 from driftpeak.live.rates import Rates
 
 STEPS = 60  # of Newton, at most; five to ten are usual
@@ -138,7 +146,7 @@ def evidence(
     covariance = covariance_between(model, places, places)
     found = mode(covariance, model.level, places.worth, rewards, rates)
     _, whiten, information = _factor(covariance, places, found, rates)
-    inverse = whiten.T @ whiten
+    inverse = lower_squared(whiten)
     variance = covariance.diagonal() - jnp.sum((whiten @ covariance) ** 2, axis=0)
     slope = -0.5 * variance * places.worth * rates.bend(found.latent)
     moved = slope - inverse @ (covariance @ slope)

@@ -35,8 +35,8 @@ CLIMBERS = 8
 APART = 0.01  # lengthscales between two that are out, in some column, where there is room
 BARRED = 1e6  # more than any bound: chosen only where all are
 FARTHEST = 50.0  # standard units beyond the linear range
-CLIMB = 15  # steps of gradient ascent
-FIRST, LAST = 0.1, 0.005  # lengths of the first and the last step, in lengthscales
+CLIMB = 10  # steps of gradient ascent
+FIRST, LAST = 0.1, 0.01  # lengths of the first and the last step, in lengthscales
 
 
 NO_COLUMNS = np.zeros(0)
@@ -155,7 +155,8 @@ def look_around(
     everywhere = trials.everywhere
     columns = everywhere.shape[1]
     observed = known.places.rows[:, :columns]
-    means = mean(model, known, beliefs.whole(observed), beliefs.time)
+    quick = rough(beliefs)
+    means = mean(quick.model, quick.known, quick.whole(single(observed)), quick.time)
     means = jnp.where(known.places.used, means, -jnp.inf)
     best = observed[jax.lax.top_k(means, INCUMBENTS)[1]]
     best = possible(best, lattice, room)

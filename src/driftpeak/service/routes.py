@@ -36,7 +36,7 @@ OF_A_STUDY = documented(404, 422)
 CHANGING = documented(404, 408, 413, 415, 422)
 
 
-def _studies(request: Request) -> Studies:
+async def _studies(request: Request) -> Studies:  # what is not async takes a thread each time
     found: Studies = request.app.state.studies
     return found
 
