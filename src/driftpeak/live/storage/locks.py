@@ -11,7 +11,7 @@ import sys
 import time
 from typing import BinaryIO
 
-FIRST, LONGEST = 0.0003, 0.004  # seconds between two attempts
+QUICK = 0.0003, 0.004  # seconds between two attempts: the first, and in the end
 
 if sys.platform == "win32":
     import msvcrt
@@ -42,17 +42,24 @@ else:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def lock(file: BinaryIO, *, shared: bool, deadline: float) -> None:
+def lock(
+    file: BinaryIO,
+    *,
+    shared: bool,
+    deadline: float,
+    every: tuple[float, float] = QUICK,
+) -> None:
     """Lock an open file, alone or with others that share it.
 
     Arguments:
         deadline: of `time.monotonic`, when to give up.
+        every: seconds between two attempts, the first ones and in the end.
 
     Raises:
         TimeoutError: others held it until the deadline.
         OSError: this file system has no locks.
     """
-    wait = FIRST
+    wait, longest = every
     while True:
         try:
             return _attempt(file, shared)
@@ -62,4 +69,4 @@ def lock(file: BinaryIO, *, shared: bool, deadline: float) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError
         time.sleep(wait * random.uniform(0.5, 1.0))
-        wait = min(1.5 * wait, LONGEST)
+        wait = min(1.5 * wait, longest)

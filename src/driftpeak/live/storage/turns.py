@@ -16,7 +16,8 @@ from typing import BinaryIO
 from driftpeak.live.storage.locks import lock, unlock
 
 PATIENCE = 2.0  # seconds to wait for others, who may be compiling
-MEANWHILE = 0.02  # seconds between two calls of what is to be done meanwhile
+MEANWHILE = 0.1  # seconds between two calls of what is to be done meanwhile
+EVERY = 0.004, 0.012  # seconds between two attempts: who waits shall not take the processor
 
 
 @contextmanager
@@ -53,7 +54,7 @@ def _wait(file: BinaryIO, meanwhile: Callable[[], None]) -> bool:
     end = time.monotonic() + PATIENCE
     while (now := time.monotonic()) < end:
         try:
-            lock(file, shared=False, deadline=min(now + MEANWHILE, end))
+            lock(file, shared=False, deadline=min(now + MEANWHILE, end), every=EVERY)
             return True
         except TimeoutError:
             meanwhile()
