@@ -378,6 +378,34 @@ def test_a_slow_study_blocks_nobody_else(client, monkeypatch):
     assert sorted(one.id for one in answers) == list(range(1, 81))
 
 
+def test_many_slow_studies_block_no_other(client, monkeypatch):
+    """More of them than are computed with at once: what takes long leaves the room to others."""
+    slow_ones = [cheap(client, f"slow{number}") for number in range(keeping.AT_ONCE + 2)]
+    names, other = {one.name for one in slow_ones}, cheap(client, "quick")
+    other.ask()
+    begun, go_on = threading.Semaphore(0), threading.Event()
+    ask = dp.Optimizer.ask
+
+    def slow(self, *args, **named):
+        if self.name in names:
+            begun.release()
+            assert go_on.wait(PATIENCE)
+        return ask(self, *args, **named)
+
+    monkeypatch.setattr(dp.Optimizer, "ask", slow)
+    threads = [threading.Thread(target=one.ask) for one in slow_ones]
+    for one in threads:
+        one.start()
+    try:
+        for _ in threads:
+            assert begun.acquire(timeout=PATIENCE)
+        other.tell(other.ask(), 1.0)
+    finally:
+        go_on.set()
+        for one in threads:
+            one.join(PATIENCE)
+
+
 def test_studies_are_closed_for_want_of_room(tmp_path):
     """One of three fits: each is closed when another is used, and goes on where it was."""
     with serving(tmp_path, limits=Limits(memory=2**20 + 1)) as served:

@@ -1,10 +1,12 @@
 """The studies of a service: opened when they are needed, and closed for want of room.
 
-A study is computed with in a thread, by one request after the other; requests for other studies
-neither wait for it nor for its threads.
+A study is computed with in a thread, by one request after the other. Requests for other studies are
+computed in the order in which they came, a few at once; what takes longer than half a second no
+longer counts among these, so that a slow study never blocks another.
 """
 
 import asyncio
+import os
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +27,8 @@ from driftpeak.service.warned import warnings_of
 
 Result = TypeVar("Result")
 COMPUTING = 64  # threads, so at most as many studies at the same moment
+AT_ONCE = 2 * (os.cpu_count() or 1)  # computations, besides those that take long
+LONG = 0.5  # seconds
 READING = 8
 FURTHER = 2**20  # bytes of an optimiser besides its arrays
 
@@ -73,6 +77,7 @@ class Studies:
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # the one used last is last
         self._creating = asyncio.Lock()
         self._computing = ThreadPoolExecutor(COMPUTING, "computing")
+        self._at_once = asyncio.Semaphore(AT_ONCE)
         self._reading = ThreadPoolExecutor(READING, "reading")
         self.streams = 0
         self.closing = False
@@ -210,7 +215,15 @@ class Studies:
             kept.waiting -= 1
 
     async def _compute(self, act: Callable[[], Result]) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._computing, act)
+        """In a thread, when there is room: much more at once, and all take as long as the longest.
+
+        What takes long leaves the room to others.
+        """
+        async with self._at_once:
+            loop = asyncio.get_running_loop()
+            computed = loop.run_in_executor(self._computing, act)
+            await asyncio.wait({computed}, timeout=LONG)
+        return await computed
 
     def _optimizer(self, kept: Kept) -> Optimizer:
         if kept.optimizer is None:
