@@ -192,7 +192,7 @@ def append(
     return Known(held, whiten, _solved(whiten, rewards - model.level), information)
 
 
-def _solved(whiten: Array, residuals: Array) -> Array:
+def _solved(whiten: Array, residuals: AnyArray) -> Array:
     """The inverse covariance times the residuals."""
     return (whiten @ residuals) @ whiten  # XLA would write out a transpose, twelve times the work
 
