@@ -203,7 +203,7 @@ def _value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Array]:
     root, lower, half_logarithm = factor(model, problem.places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     white = inverse @ (root * (problem.rewards - model.level))
-    weights = white @ inverse
+    weights = white @ inverse  # no transpose, which XLA would write out
     fixed = lower_squared(inverse) - weights[:, None] * weights[None, :]
     value = 0.5 * white @ white + half_logarithm + _simple_part(vector, model, problem.places)
     return value, fixed, weights

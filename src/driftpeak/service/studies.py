@@ -28,7 +28,7 @@ from driftpeak.service.warned import warnings_of
 Result = TypeVar("Result")
 COMPUTING = 64  # threads, so at most as many studies at the same moment
 AT_ONCE = 2 * (os.cpu_count() or 1)  # computations, besides those that take long
-LONG = 0.5  # seconds
+LONG = 0.5  # seconds of a computation that counts no longer among these
 READING = 8
 FURTHER = 2**20  # bytes of an optimiser besides its arrays
 
@@ -215,9 +215,9 @@ class Studies:
             kept.waiting -= 1
 
     async def _compute(self, act: Callable[[], Result]) -> Result:
-        """In a thread, when there is room: much more at once, and all take as long as the longest.
+        """Do it in a thread, in its turn: with many more at once, all take as long as the longest.
 
-        What takes long leaves the room to others.
+        What takes longer than `LONG` goes on, and gives its turn to others.
         """
         async with self._at_once:
             loop = asyncio.get_running_loop()
