@@ -258,6 +258,20 @@ def test_an_interrupted_run_goes_on(keep, tmp_path, monkeypatch, everything, sum
     assert_same(play(folder=path, keep=keep), expected)
 
 
+def test_a_chunk_is_counted_that_was_just_written_when_a_run_is_interrupted(tmp_path, monkeypatch):
+    real = folders.Folder.write
+
+    def write(self, chunk, part):
+        real(self, chunk, part)
+        if chunk.number == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(folders.Folder, "write", write)
+    with pytest.raises(KeyboardInterrupt, match=r"^2 of 3 chunks are kept"):
+        play(folder=tmp_path / "run")
+    assert dp.read_runs(tmp_path / "run").sizes["trial"] == 2 * CHUNK
+
+
 def test_without_a_folder_nothing_is_promised(monkeypatch):
     stopped_after(monkeypatch, 2, KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt, match=r"^$"):

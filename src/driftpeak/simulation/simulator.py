@@ -218,26 +218,31 @@ def _gather(
     bar: Progress,
 ) -> None:
     """Every chunk once: from the folder, or else played and, if there is a folder, kept there."""
-    missing, ready = [], 0
+    missing: list[Chunk] = []
+    ready: set[Chunk] = set()
+    writing: Chunk | None = None
     for chunk in plan.chunks:
         part = None if into is None else into.read(chunk)
         if part is None:
             missing.append(chunk)
         else:
             gathering.add(chunk, part)
-            ready += 1
+            ready.add(chunk)
     try:
         for chunk, part in _played(stage, plan, missing, keep, executor, bar):
             if into is not None:
+                writing = chunk
                 into.write(chunk, part)
+                ready.add(chunk)
             gathering.add(chunk, part)
-            ready += 1
     except KeyboardInterrupt:
         if into is None:
             raise
+        if writing is not None and into.read(writing) is not None:  # pressed just behind writing
+            ready.add(writing)
         raise KeyboardInterrupt(
-            f"{ready:,} of {len(plan.chunks):,} chunks are kept in {into.path}; the same call goes "
-            "on from there"
+            f"{len(ready):,} of {len(plan.chunks):,} chunks are kept in {into.path}; the same call "
+            "goes on from there"
         ) from None
 
 
