@@ -5,7 +5,9 @@ comment `<!-- skip: next -->` in front of it.
 """
 
 import gc
+import hashlib
 import os
+import platform
 import sys
 from collections import Counter
 from importlib.metadata import version
@@ -14,12 +16,17 @@ from pathlib import Path
 # before anything loads it: more threads than one only slow OpenBLAS down on matrices this small
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("DRIFTPEAK_CACHE", "off")  # tests leave the user's cache folder alone
+# XLA compares the processor with features that only its compiler knows, and complains in vain
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import jax
 import pytest
+import typechecker
 from pages import TUTORIAL, enter_folder, leave_folder
 from sybil import Sybil
 from sybil.parsers.myst import PythonCodeBlockParser, SkipParser
+
+typechecker.install()  # before anything imports driftpeak
 
 PAGES = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
@@ -44,6 +51,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         jax.clear_caches()
         gc.collect()
 
+
+QUICK = ("not slow and not long and not browser", "browser")  # of `make test` and `test-browser`
 
 # in these files a test stands for a policy, a name or a storage
 WHOLE = ("test_live_storage", "test_policies", "test_registries")
@@ -74,14 +83,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
 
 
+def _processor() -> str:
+    """A name for what this one can do: another could not run its programs."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text().splitlines() if told.exists() else [platform.processor()]
+    can = next((one for one in lines if one.startswith(("flags", "Features"))), lines[0])
+    return hashlib.sha256(can.encode()).hexdigest()[:8]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Quick tests mostly compile: programs that are optimised less leave 0.44 of their time.
 
-    The others run programs as users do. Before anything is compiled, and inherited by workers.
+    The others run programs as users do. Before anything is compiled, and inherited by workers. All
+    workers, and the next run, share what is compiled.
     """
+    if config.getoption("markexpr") not in QUICK:
+        return
+    gc.set_threshold(100_000, 20, 50)  # there is much to look through, and little to find
     flags = ["--xla_backend_optimization_level=0"]
     release = tuple(int(part) for part in version("jaxlib").split(".")[:2])
     if release < (0, 10):  # later ones know it no more, and end a process that names such a flag
         flags.append("--xla_cpu_use_fusion_emitters=false")
-    if config.getoption("markexpr") in ("not slow and not long and not browser", "browser"):
-        os.environ.setdefault("XLA_FLAGS", " ".join(flags))
+    os.environ.setdefault("XLA_FLAGS", " ".join(flags))
+    assert config.cache is not None
+    folder = config.cache.mkdir(f"programs-{version('jaxlib')}-{_processor()}")
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
