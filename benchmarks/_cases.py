@@ -1,0 +1,83 @@
+"""What benchmarks that play every case of the tournament share."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import driftpeak as dp
+from driftpeak.data import data_path
+from driftpeak.experiments.experiment import Setup
+from driftpeak.experiments.tournament.recordings import RECORDINGS, recorded
+from driftpeak.experiments.tournament.worlds import WORLDS, simulated
+
+TRIALS, STARTS, DRAWS = 20, 5, 4000
+Policies = Mapping[str, Any]
+
+
+def ratios(variants: Callable[[Setup], Mapping[str, Policies]], usual: str) -> dict[str, Any]:
+    """Regret of every other variant as a multiple of that of the usual one, by case and overall.
+
+    Arguments:
+        variants: of a case: the settings of each variant by name; a variant may lack a case. Its
+            regret is that of the best setting, in hindsight.
+        usual: the variant that the others are compared with.
+
+    Returns:
+        In each case the ratio with its 95 % bootstrap interval, and geometric means over the
+        worlds and the recordings. Recordings whose data are not there are left out.
+    """
+    setups = {"worlds": {name: (lambda name=name: simulated(name), TRIALS) for name in WORLDS}}
+    setups["recordings"] = {
+        name: (lambda name=name, path=path: recorded(name, path), STARTS)
+        for name, one in RECORDINGS.items()
+        if (path := data_path(one.data)).exists()
+    }
+    figures: dict[str, Any] = {}
+    for kind, cases in setups.items():
+        found: dict[str, list[float]] = {}
+        for case, (make, trials) in cases.items():
+            setup = make()
+            played = regrets(setup, variants(setup), trials, blocks=kind == "recordings")
+            for name in played.keys() - {usual}:
+                ratio, low, high = compared(played[name], played[usual])
+                figures[f"  {case}: {name} / {usual}"] = f"{ratio:.2f} ({low:.2f} to {high:.2f})"
+                found.setdefault(name, []).append(math.log(ratio))
+        for name, logs in found.items():
+            label = f"{kind} ({len(logs)}): {name} / {usual}"
+            figures[label] = float(np.exp(np.mean(logs)))
+    return figures
+
+
+def regrets(
+    setup: Setup, variants: Mapping[str, Policies], trials: int, *, blocks: bool
+) -> dict[str, Any]:
+    """Of every variant: settings x trials, or x blocks of about sqrt(T) steps of the mean trial."""
+    policies = {f"{v}: {n}": one for v, some in variants.items() for n, one in some.items()}
+    runs = dp.simulate(
+        policies, setup.environment, steps=setup.steps, trials=trials, progress=False
+    )
+    lost = runs["regret"].transpose("policy", "trial", "step").values
+    if blocks:
+        parts = np.array_split(lost.mean(axis=1), math.isqrt(setup.steps), axis=1)
+        samples = np.stack([part.sum(axis=1) for part in parts], axis=1)
+    else:
+        samples = lost.mean(axis=2)
+    by_name = dict(zip(runs["policy"].values.tolist(), samples, strict=True))
+    return {
+        variant: np.stack([by_name[f"{variant}: {name}"] for name in some])
+        for variant, some in variants.items()
+    }
+
+
+def compared(one: Any, other: Any) -> tuple[float, float, float]:
+    """The ratio of the least means over settings, with its interval over samples.
+
+    In every draw the best settings are chosen anew.
+    """
+    draws = np.random.default_rng(0).integers(one.shape[1], size=(DRAWS, one.shape[1]))
+    best = [some[:, draws].mean(axis=2).min(axis=0) for some in (one, other)]
+    low, high = np.quantile(best[0] / np.maximum(best[1], 1e-12), [0.025, 0.975])
+    means = [some.mean(axis=1).min() for some in (one, other)]
+    return float(means[0] / means[1]), float(low), float(high)
