@@ -29,10 +29,10 @@ from driftpeak.live.search import (
     Beliefs,
     Room,
     Searcher,
-    _mirrored,
     bound,
     highest,
     highest_of,
+    mirrored,
     rough,
 )
 from driftpeak.live.standardise import Standard
@@ -409,7 +409,7 @@ def test_a_climb_sees_the_dense_posterior_with_many_out():
         return bound(beliefs, at, None), jax.grad(lambda x: bound(beliefs, x, None).sum())(at)
 
     plain, slopes = both(beliefs, at)
-    quick, quick_slopes = both(_mirrored(rough(beliefs)), at.astype(np.float32))
+    quick, quick_slopes = both(mirrored(rough(beliefs)), at.astype(np.float32))
     assert quick.dtype == np.float32
     np.testing.assert_allclose(quick, plain, atol=1e-4)
     np.testing.assert_allclose(quick_slopes, slopes, atol=1e-2)

@@ -29,6 +29,7 @@ from driftpeak.live.search import (
     bound,
     climb,
     look_around,
+    mirrored,
     possible,
     rough,
     single,
@@ -146,7 +147,8 @@ def finalists(
     quick = situation.roughly()
     worth = quick.worth(single(candidates), allowed)
     climbers = candidates[jax.lax.top_k(worth, CLIMBERS)[1]]
-    top = climb(quick.beliefs, single(climbers), quick.room, single(unit)).astype(float)
+    beliefs = mirrored(quick.beliefs)
+    top = climb(beliefs, single(climbers), quick.room, single(unit)).astype(float)
     share = jnp.arange(1, STAGES + 1)[:, None, None] / STAGES
     ways = (climbers[None] + share * (top - climbers)[None]).reshape(-1, climbers.shape[1])
     return jnp.concatenate([climbers, possible(ways, lattice, situation.room)])

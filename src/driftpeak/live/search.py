@@ -182,7 +182,7 @@ def look_around(
 def highest(beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None) -> Array:
     """The row with the highest bound found, shape `(d,)`."""
     candidates, unit = look_around(beliefs, trials, lattice, room)
-    quick, quick_room = _mirrored(rough(beliefs)), single(room)
+    quick, quick_room = mirrored(rough(beliefs)), single(room)
     bounds = bound(quick, single(candidates), quick_room)
     bounds = bounds - BARRED * taken(quick, single(candidates), room)
     climbers = candidates[jax.lax.top_k(bounds, CLIMBERS)[1]]
@@ -222,7 +222,7 @@ def rough(beliefs: Beliefs) -> Beliefs:
     return single(beliefs)
 
 
-def _mirrored(beliefs: Beliefs) -> Beliefs:
+def mirrored(beliefs: Beliefs) -> Beliefs:
     """The same, ready for many looks at few rows, each with its derivative."""
     _, known, imagined, *_ = beliefs
     whiten: Any = Mirrored.of(known.whiten)
