@@ -332,6 +332,8 @@ def test_history_and_pending_are_bounded(monkeypatch):
     optimizer.ask(count=3)
     with pytest.raises(dp.DriftpeakError, match="tell or cancel"):
         optimizer.ask()
+    with pytest.raises(dp.DriftpeakError, match="at most 3 suggestions may be out; got count=4"):
+        make().ask(count=4)
     optimizer.cancel(2)
     assert optimizer.ask().id == 4
 

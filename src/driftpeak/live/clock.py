@@ -109,6 +109,6 @@ def _too_large(time: Time) -> DriftpeakError:
 
 def _out_of_range(time: Time) -> DriftpeakError:
     return DriftpeakError(
-        f"dates must lie in {FIRST.date()} to {LAST.date()}; got {shown(time)}. Give farther times "
-        "as numbers"
+        f"dates must lie in {FIRST.date()} to {LAST:%Y-%m-%d %H:%M}; got {shown(time)}. Give "
+        "farther times as numbers"
     )

@@ -79,12 +79,10 @@ class Coding(ABC):
         try:
             return self.context.clean(given)
         except DriftpeakError as error:
-            hint = (
-                ""
-                if str(error).endswith("?")
-                else ". A value that the world can take must be in it"
-            )
-            raise DriftpeakError(f"context: {error}{hint}") from None
+            said = str(error).removesuffix(".")
+            of_a_value = set(given) == set(names) and not said.endswith("?")
+            hint = ". A value that the world can take must be in it" if of_a_value else ""
+            raise DriftpeakError(f"context: {said}{hint}") from None
 
     def context_row(self, context: ParameterValues) -> Vector:
         """The row of a context, shape `(k,)`; empty if the world says nothing."""

@@ -134,6 +134,8 @@ class Ledger:
 
     def check_room(self, count: int) -> None:
         """Refuse to have more than 1,000 suggestions out."""
+        if count > PENDING:
+            raise DriftpeakError(f"at most {PENDING} suggestions may be out; got count={count}")
         if len(self.pending) + count > PENDING:
             raise DriftpeakError(
                 f"{len(self.pending)} suggestions are out and not told, and at most {PENDING} may "
