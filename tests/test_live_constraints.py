@@ -273,7 +273,6 @@ def test_the_stated_rate_is_kept_while_the_plant_drifts(options):
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "maximize"), [("poisson", True), ("bernoulli", False)])
 def test_rewards_of_any_kind_keep_limits(kind, maximize):
     """More are counted on the right, fewer losses are made there, and the limit is at 0.6."""
