@@ -1,7 +1,8 @@
 """An ask and a tell cost milliseconds, whatever was told before.
 
 Four parameters, a drifting function with noise, 500 places in memory, all full. Medians over 200
-rounds of ask and tell, apart for rounds that learn the hyperparameters anew; then the tell of an
+rounds of ask and tell, apart for rounds that learn the hyperparameters anew; the same rounds with
+limits to keep, in turns with those without; then the tell of an
 old optimiser against that of a young one; an ask while 450 to 500 suggestions are out; and, each in
 a fresh process, the import and the first suggestions, compilation included.
 """
@@ -19,9 +20,17 @@ import driftpeak as dp
 DIMENSION, CAPACITY, ROUNDS = 4, 500, 200
 YOUNG, OLD, TELLS = 1_000, 100_000, 500
 OUT = 500  # suggestions
+LIMITS: dict[str, dict[str, Any]] = {
+    "no limits": {},
+    "a sum": {"sum": dp.WeightedSum({"x0": 1, "x1": 1}, at_most=1.6)},
+    "a measured limit": {"heat": dp.Limit(at_most=75)},
+    "two measured limits": {"heat": dp.Limit(at_most=75), "load": dp.Limit(at_most=80)},
+}
 TARGETS = {
     "ask + tell (ms)": "<= 20",
     "ask + tell + learning (ms)": "<= 200",
+    "ask + tell, a sum / no limits": "<= 2",
+    "ask + tell, a measured limit / no limits": "<= 2",
     "tell: late / early": "<= 1.1",
     "ask, 500 out, 60 held (ms)": "<= 20",
     "ask, 500 out, memory full (ms)": "<= 20",
@@ -48,6 +57,7 @@ def run() -> dict[str, Any]:
     """Milliseconds of a round; ratios of late to early; seconds in a fresh process."""
     import_seconds, first, ninth = np.median([fresh() for _ in range(3)], axis=0)
     plain, learning = rounds()
+    limited = limits()
     early, ratio, grown = ages()
     few, full = many(60), many(CAPACITY)
     return {
@@ -55,6 +65,7 @@ def run() -> dict[str, Any]:
         "  95 % of them below (ms)": 1e3 * float(np.quantile(plain, 0.95)),
         "ask + tell + learning (ms)": 1e3 * float(np.median(learning)),
         "  slowest (ms)": 1e3 * float(np.max(learning)),
+        **{f"ask + tell, {name} / no limits": ratio for name, ratio in limited.items()},
         "tell (ms)": 1e3 * early,
         "tell: late / early": ratio,
         "ask, 500 out, 60 held (ms)": few,
@@ -78,9 +89,10 @@ def many(held: int) -> float:
     return 1e3 * float(np.median(spent[-OUT // 10 :]))
 
 
-def make() -> dp.Optimizer:
+def make(constraints: dict[str, Any] | None = None) -> dp.Optimizer:
     box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(DIMENSION)})
-    return dp.Optimizer(box, maximize=True, policy=dp.DriftingGP(capacity=CAPACITY))
+    policy = dp.DriftingGP(capacity=CAPACITY)
+    return dp.Optimizer(box, maximize=True, policy=policy, constraints=constraints)
 
 
 def rounds() -> tuple[list[float], list[float]]:
@@ -101,6 +113,32 @@ def rounds() -> tuple[list[float], list[float]]:
         if t >= CAPACITY + 80:  # all is compiled by then
             (learning if len(lessons) > known else plain).append(spent)
     return plain, learning
+
+
+def limits() -> dict[str, float]:
+    """How many times as long a round takes with limits, nothing being learned, by their kind."""
+    generator = np.random.default_rng(0)
+    each = {name: make(constraints) for name, constraints in LIMITS.items()}
+    spent: dict[str, list[float]] = {name: [] for name in each}
+    lessons: list[Any] = []
+    for optimizer in each.values():
+        optimizer.on_event = lambda event: lessons.append(event) if _is_lesson(event) else None
+    for t in range(CAPACITY + 60 + ROUNDS // 2 + 20):
+        for name, optimizer in each.items():
+            known, started = len(lessons), time.perf_counter()
+            place = optimizer.ask(float(t)) if t >= CAPACITY + 60 else None
+            x = generator.uniform(size=DIMENSION) if place is None else np.array([*place.values()])
+            heat = {"heat": 40 + 30 * x[0] + 20 * x[1], "load": 50 + 40 * x[2]}
+            measured = {
+                name: heat[name] + 0.5 * generator.normal() for name in optimizer.rules.limits
+            }
+            setting = {f"x{j}": float(x[j]) for j in range(DIMENSION)} if place is None else place
+            reward = value(x, generator, t)
+            optimizer.tell(setting, reward, float(t), constraints=measured or None)
+            if t >= CAPACITY + 80 and len(lessons) == known:  # all is compiled by then
+                spent[name].append(time.perf_counter() - started)
+    plain = np.median(spent.pop("no limits"))
+    return {name: float(np.median(one) / plain) for name, one in spent.items()}
 
 
 def ages() -> tuple[float, float, float]:
