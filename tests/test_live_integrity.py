@@ -180,6 +180,16 @@ def test_a_changed_row_is_refused_with_the_place(request, tmp_path, kind):
             dp.Optimizer.load(address, name)
 
 
+def test_a_study_whose_name_is_no_text_is_refused(whole, tmp_path):
+    """One flipped bit makes a blob of a text."""
+    path = tmp_path / "studies.db"
+    shutil.copy(whole / "sqlite", path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE driftpeak_studies SET name = x'77FF'")
+    with pytest.raises(dp.errors.StorageError, match=r"studies.db is damaged: the name of a study"):
+        open_store(f"sqlite:///{path}").names()
+
+
 def test_a_snapshot_is_bound_to_its_history_and_layout(tmp_path, monkeypatch):
     """One of another study, of another layout, or damaged, is not used, and said not to be."""
     monkeypatch.setattr(study, "EVERY", 8)

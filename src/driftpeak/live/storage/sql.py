@@ -137,7 +137,10 @@ class Database(Store):
         with self._connected() as connection:
             if not sa.inspect(connection).has_table(STUDIES.name):
                 return []
-            return list(connection.scalars(sa.select(STUDIES.c.name).order_by(STUDIES.c.name)))
+            names = list(connection.scalars(sa.select(STUDIES.c.name).order_by(STUDIES.c.name)))
+        if not all(isinstance(name, str) for name in names):
+            raise StorageError(f"{self.where} is damaged: the name of a study is no text")
+        return names
 
     def _only(self) -> str | None:
         names = self.names()
