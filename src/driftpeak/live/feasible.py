@@ -52,23 +52,27 @@ class Watched(NamedTuple):
     high: Scalar
     probability: Scalar  # with which it must be kept
 
-    def expected(self, rows: AnyArray) -> tuple[Array, Array]:
-        """Mean and deviation of the function, both of shape `(m,)`."""
-        return posterior(self.model, self.known, None, rows, self.time)
-
-    def kept(self, rows: AnyArray) -> Array:
-        """The probability that a measurement there is within the limits, shape `(m,)`."""
-        means, deviations = self.expected(rows)
+    def expected(self, rows: AnyArray) -> "Expected":
+        """What is expected of the quantity at some rows."""
+        means, deviations = posterior(self.model, self.known, None, rows, self.time)
         whole = jnp.sqrt(deviations**2 + self.model.noise_variance)
-        return ndtr((self.high - means) / whole) - ndtr((self.low - means) / whole)
+        return Expected(deviations, (self.low - means) / whole, (self.high - means) / whole)
 
-    def log_kept(self, rows: AnyArray) -> Array:
-        """Its logarithm, for comparisons: with two ends that of the nearer, shape `(m,)`."""
-        means, deviations = self.expected(rows)
-        whole = jnp.sqrt(deviations**2 + self.model.noise_variance)
-        return jnp.minimum(
-            log_ndtr((self.high - means) / whole), log_ndtr((means - self.low) / whole)
-        )
+
+class Expected(NamedTuple):
+    """What is expected of a quantity at some rows: all of shape `(m,)`."""
+
+    deviations: Array  # of the function
+    low: Array  # the limits, in deviations of a measurement from its mean
+    high: Array
+
+    def kept(self) -> Array:
+        """The probability that a measurement there is within the limits."""
+        return ndtr(self.high) - ndtr(self.low)
+
+    def log_kept(self) -> Array:
+        """Its logarithm, for comparisons: with two ends that of the nearer."""
+        return jnp.minimum(log_ndtr(self.high), log_ndtr(-self.low))
 
 
 class Situation(NamedTuple):
@@ -88,13 +92,6 @@ class Situation(NamedTuple):
         own = rough(self.beliefs), single(watched), single(self.room), single(self.curious)
         return Situation(*own)
 
-    def feasible(self, rows: AnyArray) -> Array:
-        """Which rows keep every limit with the probability stated, shape `(m,)`."""
-        found = jnp.ones(len(rows), bool)
-        for one in self.watched:
-            found = found & (one.kept(rows) >= one.probability - SLACK)
-        return found
-
     def worth(self, rows: AnyArray, allowed: AnyArray) -> Array:
         """By which rows are chosen, shape `(m,)`; minus infinity for those that are not `allowed`.
 
@@ -107,13 +104,20 @@ class Situation(NamedTuple):
         if not self.watched:
             return jnp.where(allowed, bounds, -jnp.inf)
         whole = self.beliefs.whole(rows)
-        feasible = self.feasible(whole) & allowed
-        curious = self._promising(rows, bounds, feasible) & (self.curious > 0)
-        worth = jnp.where(curious.any(), self._unsure(whole), bounds)
-        among = jnp.where(curious.any(), curious, feasible)
-        likely = jnp.stack([one.log_kept(whole) for one in self.watched]).sum(axis=0)
+        expected = [one.expected(whole) for one in self.watched]  # once: it is most of the work
+        feasible = jnp.asarray(allowed)
+        for one, there in zip(self.watched, expected, strict=True):
+            feasible = feasible & (there.kept() >= one.probability - SLACK)
+        likely = jnp.stack([there.log_kept() for there in expected]).sum(axis=0)
+
+        def to_learn() -> Array:
+            curious = self._promising(rows, bounds, feasible)
+            unsure = jnp.where(curious, self._unsure(expected), -jnp.inf)
+            return jnp.where(curious.any(), unsure, bounds)
+
+        worth = jax.lax.cond(self.curious > 0, to_learn, lambda: bounds)
         worth = jnp.where(feasible.any(), worth, likely)
-        return jnp.where(jnp.where(feasible.any(), among, allowed), worth, -jnp.inf)
+        return jnp.where(jnp.where(feasible.any(), feasible, allowed), worth, -jnp.inf)
 
     def _promising(self, rows: AnyArray, bounds: Array, feasible: Array) -> Array:
         """Which feasible rows may be better than the one that is expected to be the best."""
@@ -121,10 +125,10 @@ class Situation(NamedTuple):
         best = jnp.max(jnp.where(feasible, bound(plain, rows, self.room), -jnp.inf))
         return feasible & (bounds >= best)
 
-    def _unsure(self, whole: AnyArray) -> Array:
+    def _unsure(self, expected: list[Expected]) -> Array:
         """How little is known of the quantity that is known least, as a share of its amplitude."""
-        shares = [one.expected(whole)[1] / jnp.sqrt(one.model.variance) for one in self.watched]
-        return jnp.stack(shares).max(axis=0)
+        each = zip(self.watched, expected, strict=True)
+        return jnp.stack([e.deviations / jnp.sqrt(one.model.variance) for one, e in each]).max(0)
 
 
 def _since(known: Known, time: Scalar) -> Known:
@@ -163,4 +167,4 @@ def best_of(situation: Situation, rows: AnyArray, allowed: AnyArray) -> Array:
 @compiled
 def chances(watched: Watched, rows: AnyArray) -> Array:
     """The probability that a limit is kept, at each of some whole rows, shape `(m,)`."""
-    return watched.kept(rows)
+    return watched.expected(rows).kept()
