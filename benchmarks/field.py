@@ -24,7 +24,7 @@ second) or "whole". Parts of either can be chosen, and what has been played is k
 is named, so that a run can be stopped and continued:
 
     FIELD_SET=whole FIELD_RIVALS=driftpeak,wdbo FIELD_FUNCTIONS=Shekel FIELD_SEEDS=1 \\
-    FIELD_EVALUATIONS=50 FIELD_SECONDS=1,10 FIELD_CALLS=100 FIELD_KEEP=played.jsonl \\
+    FIELD_EVALUATIONS=50 FIELD_SECONDS=1,10 FIELD_CLOCK=600 FIELD_CALLS=100 FIELD_KEEP=played.jsonl \\
     FIELD_PYTHON_WDBO=/some/venv/bin/python FIELD_ENVIRONMENTS=/folder/of/venvs \\
         python -m benchmarks field
 """
@@ -115,6 +115,7 @@ def planned(settings: Mapping[str, str]) -> Plan:
         "seeds": int,
         "evaluations": lambda text: tuple(map(int, names(text))),
         "seconds": lambda text: tuple(map(float, names(text))),
+        "clock": float,
         "calls": int,
     }
     given = {part: settings.get(f"FIELD_{part.upper()}") for part in parts}

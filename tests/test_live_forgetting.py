@@ -57,7 +57,10 @@ def dense(engine, x, rewards, factors, at):
     cross = covariance(x, at)
     mean = model.level + cross.T @ inverse @ rest
     variance = model.variance - np.einsum("ij,ik,kj->j", cross, inverse, cross)
-    return standard.centre + standard.scale * mean, standard.scale * np.sqrt(variance)
+    beyond = np.maximum(np.abs(mean) - 3, 0.0)  # where the scale of rewards is logarithmic
+    mean = np.sign(mean) * (np.minimum(np.abs(mean), 3) + np.expm1(beyond))
+    scale = standard.scale * np.exp(beyond)
+    return standard.centre + standard.scale * mean, scale * np.sqrt(variance)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -176,7 +179,7 @@ def log_density(name, numbers, lesson, held, count):
     fit = residuals @ np.linalg.solve(among, residuals) + np.linalg.slogdet(among)[1]
     given = [*numbers["lengthscale"], numbers["variance"], numbers["noise_variance"]]
     logs = np.log([*given, numbers["timescale"] / lesson["pace"]])
-    medians, deviations = np.log([0.3, 1.0, 0.01, 100.0]), np.array([0.7, 0.5, 1.5, 1.5])
+    medians, deviations = np.log([0.12, 1.0, 0.01, 100.0]), np.array([0.7, 0.5, 1.5, 1.5])
     prior = (((logs - medians) / deviations) ** 2).sum() + numbers["level"] ** 2
     found = -0.5 * (fit + prior)
     if name != "two speeds":

