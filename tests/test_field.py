@@ -237,6 +237,7 @@ def test_interpreters(tmp_path):
 
 def test_plans():
     assert field.planned({}) == field.PLANS["reduced"]
+    assert field.planned({"FIELD_CLOCK": "60"}).clock == 60
     chosen = {"FIELD_SET": "whole", "FIELD_SECONDS": "", "FIELD_RIVALS": "wdbo,ax"}
     plan = field.planned(chosen)
     assert plan.seconds == ()
