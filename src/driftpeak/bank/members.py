@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from driftpeak._types import Scalar
-from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.beliefs.weights import quadratic_forms
 from driftpeak.features import Features
 from driftpeak.motions import Motion, Parts, after
@@ -80,7 +80,8 @@ class Bank(eqx.Module):
         series: c, the number of series of observations that are responded to.
     """
 
-    prior: FeaturePrior
+    loadings: Any  # (r, n): of the points on the features; stored so, or every step would turn it
+    variance: Any  # (n,): the prior's
     missed: Any  # (n,)
     motions: tuple[Motion, ...]
     series: int = eqx.field(static=True)
@@ -88,7 +89,8 @@ class Bank(eqx.Module):
     def __init__(
         self, prior: Prior, motions: tuple[Motion, ...], features: Features, *, series: int = 1
     ) -> None:
-        self.prior = FeaturePrior(prior, features)
+        self.loadings = np.ascontiguousarray(features.matrix.T)
+        self.variance = prior.variance
         self.missed = (prior.variance - (features.matrix**2).sum(axis=1)).clip(min=0.0)
         self.motions = motions
         self.series = series
@@ -96,7 +98,7 @@ class Bank(eqx.Module):
     @property
     def points(self) -> int:
         """The number of points of the domain, n."""
-        return len(self.prior.variance)
+        return len(self.variance)
 
     @property
     def count(self) -> int:
@@ -110,12 +112,12 @@ class Bank(eqx.Module):
 
     def init(self) -> BankState:
         require_double_precision()
-        n, r = self.prior.features.shape
+        r, n = self.loadings.shape
 
         def start(motion: Motion) -> Moments:
             k, d = motion.count, motion.order
             ones = jnp.broadcast_to(jnp.eye(r), (k, r, r))
-            prior = jnp.broadcast_to(jnp.asarray(self.prior.variance), (k, n))
+            prior = jnp.broadcast_to(jnp.asarray(self.variance), (k, n))
             return Moments(
                 (jnp.zeros((k, self.series, r)),) * d,
                 _triangle(d, lambda i, j: ones if i == j else jnp.zeros((k, r, r))),
@@ -135,7 +137,7 @@ class Bank(eqx.Module):
         return Forecast(one.mean[..., 0], one.variance[:, 0])
 
     def _forecast(self, state: BankState, arms: Any, elapsed: Scalar) -> Forecast:
-        prior = jnp.asarray(self.prior.variance)[arms][None]
+        prior = jnp.asarray(self.variance)[arms][None]
         means, variances = [], []
         for motion, now in zip(self.motions, state, strict=True):
             sees = after(motion.observed, motion.transition(elapsed))
@@ -152,7 +154,7 @@ class Bank(eqx.Module):
 
         `elapsed` after the last observation, in units of the prior's covariance.
         """
-        prior, found = jnp.asarray(self.prior.variance)[None], []
+        prior, found = jnp.asarray(self.variance)[None], []
         for motion, now in zip(self.motions, state, strict=True):
             a, ahead = motion.transition(elapsed), motion.ahead(horizons)
             sees, later = after(motion.observed, a), after(ahead, a)
@@ -176,10 +178,10 @@ class Bank(eqx.Module):
             noise: variance of its noise, in units of the prior's covariance.
             elapsed: time since the last observation.
         """
-        features = jnp.asarray(self.prior.features)
-        new, one = features[arm], jnp.eye(features.shape[1])
+        loadings = jnp.asarray(self.loadings)
+        new, one = loadings[:, arm], jnp.eye(len(loadings))
         noise = noise + jnp.asarray(self.missed)[arm]
-        prior = jnp.asarray(self.prior.variance)
+        prior = jnp.asarray(self.variance)
 
         def learn(motion: Motion, old: Moments) -> Moments:
             a, d, parts = motion.transition(elapsed), motion.order, motion.parts
@@ -195,7 +197,7 @@ class Bank(eqx.Module):
             scale = (_weighed(motion.observed, tuple(gain)) @ new + noise)[:, None]
             expected = _weighed(sees, old.mean) @ new
             step = (jnp.asarray(observed)[None] - expected) / scale
-            cross = [one_gain @ features.T for one_gain in gain]
+            cross = [one_gain @ loadings for one_gain in gain]
 
             def moments(x: Blocks, fresh: Any, gain: Any, apart: Any) -> Blocks:
                 """A X A^T + Q less what the observation tells."""
@@ -275,25 +277,25 @@ class Bank(eqx.Module):
         for motion, now in zip(self.motions, state, strict=True):
             mine = slice(begin, begin + motion.count)
             own = jax.tree.map(lambda x, mine=mine: x[mine], from_others)
-            mixed.append(_switched(motion, now, own, kept[mine], share, self.prior.variance))
+            mixed.append(_switched(motion, now, own, kept[mine], share, self.variance))
             begin = mine.stop
         return tuple(mixed), 1 - kept
 
     def refresh(self, state: BankState) -> BankState:
         """Recompute the values of the points from the weights; rounding errors add up otherwise."""
-        features = jnp.asarray(self.prior.features)
-        n, r = features.shape
+        loadings = jnp.asarray(self.loadings)
+        r, n = loadings.shape
 
         def recomputed(now: Moments, i: int, j: int) -> Any:
-            prior = jnp.asarray(self.prior.variance) if i == j else jnp.zeros(n)
+            prior = jnp.asarray(self.variance) if i == j else jnp.zeros(n)
             explained = (jnp.eye(r) if i == j else jnp.zeros((r, r)))[None] - now.covariance[i][
                 j - i
             ]
-            return prior[None] - jax.vmap(quadratic_forms, (None, 0))(features, explained)
+            return prior[None] - jax.vmap(quadratic_forms, (None, 0))(loadings.T, explained)
 
         return tuple(
             now._replace(
-                values=tuple(mean @ features.T for mean in now.mean),
+                values=tuple(mean @ loadings for mean in now.mean),
                 variances=_triangle(len(now.mean), lambda i, j, now=now: recomputed(now, i, j)),
             )
             for now in state
