@@ -24,8 +24,9 @@ second) or "whole". Parts of either can be chosen, and what has been played is k
 is named, so that a run can be stopped and continued:
 
     FIELD_SET=whole FIELD_RIVALS=driftpeak,wdbo FIELD_FUNCTIONS=Shekel FIELD_SEEDS=1 \\
-    FIELD_EVALUATIONS=50 FIELD_SECONDS=1,10 FIELD_CLOCK=600 FIELD_CALLS=100 FIELD_KEEP=played.jsonl \\
-    FIELD_PYTHON_WDBO=/some/venv/bin/python FIELD_ENVIRONMENTS=/folder/of/venvs \\
+    FIELD_EVALUATIONS=50 FIELD_SECONDS=1,10 FIELD_CLOCK=600 FIELD_CALLS=100 \\
+    FIELD_KEEP=played.jsonl FIELD_PYTHON_WDBO=/some/venv/bin/python \\
+    FIELD_ENVIRONMENTS=/folder/of/venvs \\
         python -m benchmarks field
 """
 

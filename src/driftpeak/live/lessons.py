@@ -16,7 +16,8 @@ learned because most samples are taken near the peak: their median is not what t
 
 The lengthscales begin short: a process that is taken for too smooth is sure of what it has never
 seen, and stays where it is, which no reward there can tell it. Values without an order, as days of
-the week or machines, are all as far apart as the ends of a range, and could not tell of one another.
+the week or machines, are all as far apart as the ends of a range, and could then not tell of one
+another.
 
 The share of a second part, slower or coming round, has a normal prior in its log-odds, of median
 1/2 and deviation 1.5.
