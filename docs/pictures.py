@@ -4,19 +4,26 @@ The tournament's is drawn from its kept results, where their folder is named:
 `python docs/pictures.py results` after `driftpeak reproduce tournament --output results`.
 """
 
+import json
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+from matplotlib.ticker import NullLocator
 
 import driftpeak as dp
 from driftpeak.experiments.running.runner import read_results
 from driftpeak.experiments.tournament.figures import heat_map, overview
 from driftpeak.live.plots import track_figure
-from driftpeak.plots import map_figure
+from driftpeak.plots import COLOURS, map_figure, new_figure
 
 IMAGES = Path(__file__).parent / "images"
+PLAYED = Path(__file__).parents[1] / "benchmarks" / "measured" / "field.jsonl"
+CONTESTS = {
+    "50 evaluations": "after 50 evaluations, thinking for free",
+    "0.1 s, at most 500 calls in 60 s": "in 60 seconds, thinking counted",
+}
 
 
 def tracks() -> None:
@@ -73,9 +80,58 @@ def live() -> None:
     track_figure(optimizer).savefig(IMAGES / "live-track.png", dpi=110)
 
 
+def field() -> None:
+    """Ten optimisers on ten functions that move, from the plays that are kept."""
+    found: dict[str, dict[str, dict[str, list[float]]]] = {contest: {} for contest in CONTESTS}
+    for line in PLAYED.read_text().splitlines():
+        row = json.loads(line)
+        contest, function, rival, _ = row["key"]
+        if contest in found:
+            found[contest].setdefault(rival, {}).setdefault(function, []).append(row["regret"])
+    logs = {
+        contest: {
+            rival: np.array(
+                [np.log(np.divide(by[f], rivals["random"][f])).mean() for f in rivals["random"]]
+            )
+            for rival, by in rivals.items()
+            if rival != "random"
+        }
+        for contest, rivals in found.items()
+    }
+    first = next(iter(logs.values()))
+    order = sorted(first, key=lambda rival: -first[rival].mean())
+    figure = new_figure(9.0, 4.0)
+    panels = figure.subplots(1, 2, sharey=True, sharex=True)
+    for axes, (contest, words) in zip(panels, CONTESTS.items(), strict=True):
+        for height, rival in enumerate(order):
+            ratios, colour = np.exp(logs[contest][rival]), COLOURS[rival == "driftpeak"]
+            axes.plot(ratios, np.full(len(ratios), height), "o", color=colour, alpha=0.3,
+                      markersize=5, markeredgewidth=0)  # fmt: skip
+            middle = np.exp(np.log(ratios).mean())
+            axes.plot(middle, height, "D", color=colour, markersize=8)
+            axes.annotate(f"{middle:.2f}", (middle, height), (0, 7), textcoords="offset points",
+                          ha="center", fontsize=8, color=colour)  # fmt: skip
+        axes.axvline(1, color="black", linewidth=0.8, zorder=0)
+        axes.set_title(words, fontsize=10)
+        axes.set_xscale("log")
+        axes.set_xticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.grid(axis="x", alpha=0.25)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+    names = [rival.replace("_", " ") for rival in order]
+    panels[0].set_yticks(range(len(order)), names)
+    panels[0].set_ylim(-0.6, len(order) - 0.2)
+    panels[0].get_yticklabels()[order.index("driftpeak")].set(fontweight="bold", color=COLOURS[1])
+    figure.supxlabel("regret, as a multiple of that of random points; dots: functions, "
+                     "diamonds: geometric means", fontsize=9)  # fmt: skip
+    figure.savefig(IMAGES / "field.png", dpi=110)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     tracks()
+    field()
     if len(sys.argv) > 1:
         tournament(Path(sys.argv[1]))
     live()

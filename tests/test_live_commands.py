@@ -85,7 +85,7 @@ def test_mistakes(run, created, tmp_path):  # noqa: F811
     refused(run("live", "create", store, "p", "--space", "{}", "--maximize"), "a space is written")
     refused(run("live", "create", store, "p", "--space", "no", "--maximize"), "cannot read the sp")
     refused(run("live", "ask", store, "klin"), "no study 'klin'.*Did you mean 'kiln'")
-    refused(run("live", "ask", tmp_path / "none"), "there is no study in journal")
+    refused(run("live", "ask", tmp_path / "none"), "no study in journal.*live create")
     refused(run("live", "ask", "mysql://x", "kiln"), "storage must be")
     refused(run("live", "ask", store, "kiln", "--time", "soon"), "--time must be a number")
     refused(run("live", "ask", store, "kiln", "--count", "0"), "count must be")

@@ -330,7 +330,8 @@ def rewards(store: Store) -> list[Observation]:
 def missing(store: Store) -> DriftpeakError:
     """There is no such study."""
     wanted = "no study" if store.name is None else f"no study {store.name!r}"
-    return StorageError(f"there is {wanted} in {store.where}.{store.others()}")
+    others = store.others() or " `driftpeak live create` or dp.Optimizer(storage=...) makes one"
+    return StorageError(f"there is {wanted} in {store.where}.{others}")
 
 
 def check_format(found: dict[str, Any], store: Store) -> None:
