@@ -118,6 +118,7 @@ def test_a_world_shows_the_cells_of_the_context():
     np.testing.assert_array_equal(seen, kinds[:, np.arange(STEPS), CONTEXTS.numbers])
 
 
+@pytest.mark.slow
 def test_who_is_told_the_context_follows_better():
     """Paired over 30 worlds: t above 3.4 by chance in fewer than 1 of 1,000 tests."""
     contexts = dp.Contexts([{"load": float(one)} for one in GENERATOR.integers(0, 4, 120)])

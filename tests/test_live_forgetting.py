@@ -124,6 +124,7 @@ def test_the_kind_of_drift_is_recognised(motion):
     assert sum(gains) > 5, gains
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_type_checks")
 def test_what_is_far_from_believed_learns_seldom():
     """And is judged by what it last learned, each time: by the dense density, computed here."""

@@ -200,6 +200,7 @@ def test_the_past_does_not_know_what_contexts_come(runs):
         )
 
 
+@pytest.mark.slow
 def test_costs_fits_and_prices_are_told_too():
     policies = ("auto", "tv-gp-ucb", "sw-gp-ucb")
     costs = RewardTable(-ROWS, TABLE.arms, None, None, contexts=SAID)

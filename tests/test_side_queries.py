@@ -190,6 +190,7 @@ def test_all_points_are_asked_about_where_fewer_were_sampled_than_the_budget_say
     np.testing.assert_array_equal(asked, distinct)
 
 
+@pytest.mark.slow
 def test_the_simulator_counts_answers_and_leaves_the_others_alone():
     policies = {"TV": dp.TVGPUCB(PRIOR, drift=0.05), "W": dp.WSparQ(PRIOR, exponent=1.0)}
     runs = dp.simulate(policies, WORLD, steps=60, trials=2, seed=1, predictions=True)

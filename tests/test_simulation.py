@@ -81,8 +81,8 @@ def test_groups_and_blocks_change_nothing(runs, monkeypatch):
     ("policy", "budget"),
     [
         ("TV", 300_000),
-        ("TV", 10**7),
         ("dense", 10**6),
+        pytest.param("TV", 10**7, marks=pytest.mark.slow),
         pytest.param("auto", 10**6, marks=pytest.mark.slow),
     ],
 )
