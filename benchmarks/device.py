@@ -1,0 +1,107 @@
+"""The same code on a GPU, where JAX finds one, beside the cores, in double precision.
+
+On each device: the bandwidth of a copy; a step of TV-GP-UCB (SE, l = 0.2, noise variance 0.01) on
+square grids, in milliseconds and as a share of that bandwidth (the feature matrix read once,
+divided by the time of the step); a step of 64 trials at once on 100 points, most of whose work is
+on small matrices; and figure 2a of B16 (`figure_2a`) at drift 0.01, worlds included, compilation
+not, in trials a second.
+
+    DEVICE_SIDES=50,316,1000 DEVICE_TRIALS=10000 python -m benchmarks device
+
+JAX finds a GPU if it is installed for it, as by `pip install "jax[cuda13]"`.
+"""
+
+import os
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import driftpeak as dp
+from benchmarks._stepping import play, seconds
+from driftpeak.numerics.precision import double_precision
+
+SIDES = tuple(map(int, os.environ.get("DEVICE_SIDES", "50,316").split(",")))
+TRIALS = int(os.environ.get("DEVICE_TRIALS", "100"))
+DRIFT, PERIOD, STEPS, BLOCK, AT_ONCE = 0.01, 38, 200, 32, 64
+
+
+@double_precision
+def run() -> dict[str, Any]:
+    """Figures by device and size; a GPU that is not there is said to be missing."""
+    figures: dict[str, Any] = {}
+    for device in devices():
+        with jax.default_device(device):
+            name = f"{device.platform} ({device.device_kind})"
+            for side in SIDES:
+                figures |= {f"{name}, {side**2:,} points: {k}": v for k, v in steps(side).items()}
+            figures[f"{name}: {AT_ONCE} trials on 100 points, a step (ms)"] = small()
+            figures[f"{name}: figure 2a, {TRIALS:,} trials: trials a second"] = figure()
+    if len(devices()) == 1:
+        figures["gpu"] = "JAX finds none"
+    return figures
+
+
+def devices() -> list[Any]:
+    """The cores, and a GPU if there is one."""
+    try:
+        return [jax.devices("cpu")[0], jax.devices("gpu")[0]]
+    except RuntimeError:  # JAX's word for a platform that is not there
+        return jax.devices("cpu")[:1]
+
+
+def steps(side: int) -> dict[str, float]:
+    """Of one trial."""
+    prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=side), dp.SE(lengthscale=0.2), 0.01)
+    matrix = jnp.asarray(prior.features.matrix)
+    copy = jax.jit(lambda array: array + 1)
+    jax.block_until_ready(copy(matrix))
+    bandwidth = 2 * matrix.nbytes / min(seconds(lambda: copy(matrix)) for _ in range(10))
+    step = stepping(prior)
+    return {
+        "bandwidth of a copy (GB/s)": bandwidth / 1e9,
+        "a step (ms)": 1e3 * step,
+        "share of the bandwidth": matrix.nbytes / step / bandwidth,
+    }
+
+
+def stepping(prior: dp.Prior) -> float:
+    """Seconds of a step, least of three blocks, compilation not included."""
+    generator = np.random.default_rng(0)
+    policy = jax.device_put(dp.TVGPUCB(prior, drift=DRIFT).prepare(4 * BLOCK))
+    values = jnp.asarray(prior.features.matrix @ generator.normal(size=prior.features.rank))
+    state, spent = policy.init(jax.random.key(0)), []
+    for number in range(4):
+        noise = jnp.asarray(0.1 * generator.normal(size=BLOCK))
+        times = jnp.asarray(number * BLOCK + np.arange(1.0, BLOCK + 1))
+        started = time.perf_counter()
+        state = jax.block_until_ready(play(policy, state, values, noise, times))
+        spent.append((time.perf_counter() - started) / BLOCK)
+    return min(spent[1:])
+
+
+def small() -> float:
+    """Milliseconds of a step of WGP-UCB, which factors a small matrix in each."""
+    prior = dp.Prior(dp.Grid([0, 1], size=100), dp.SE(lengthscale=0.2), 0.01)
+    world, policies = dp.MarkovDrift(prior, drift=DRIFT), {"W": dp.WGPUCB(prior, discount=0.98)}
+    runs = [
+        dp.simulate(policies, world, steps=STEPS, trials=AT_ONCE, seed=0, progress=False)
+        for _ in range(2)
+    ]
+    return 1e3 * float(runs[1]["seconds"][0]) / STEPS
+
+
+def figure() -> float:
+    """Trials a second of both policies; a first run of as many compiles."""
+    prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=50), dp.SE(lengthscale=0.2), 0.01)
+    policies = {"TV": dp.TVGPUCB(prior, drift=DRIFT), "R": dp.RGPUCB(prior, period=PERIOD)}
+    world, spent = dp.MarkovDrift(prior, drift=DRIFT), 0.0
+    for _ in range(2):
+        started = time.perf_counter()
+        dp.simulate(
+            policies, world, steps=STEPS, trials=TRIALS, seed=0, keep="summaries", progress=False
+        )
+        spent = time.perf_counter() - started
+    return TRIALS / spent

@@ -1,0 +1,56 @@
+"""On a GPU, where JAX finds one, policies decide as on the cores."""
+
+import jax
+import numpy as np
+import pytest
+
+import driftpeak as dp
+
+
+def gpus():
+    try:
+        return jax.devices("gpu")
+    except RuntimeError:
+        return []
+
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not gpus(), reason="JAX finds no GPU"),
+]
+
+LINE = dp.Prior(dp.Grid([0, 1], size=40), dp.SE(lengthscale=0.2), noise_variance=0.01)
+POLICIES = {
+    "TV": dp.TVGPUCB(LINE, drift=0.01),
+    "R": dp.RGPUCB(LINE, period=20),
+    "SW": dp.SWGPUCB(LINE, window=15),
+    "W": dp.WGPUCB(LINE, discount=0.95),
+    "UI": dp.UIGPUCB(LINE, exponent=1.0),
+    "auto": dp.Auto(LINE),
+}
+
+
+def test_the_same_decisions():
+    """Rounding differs; a decision that it turns must be between bounds that are all but equal."""
+    runs = []
+    for device in (jax.devices("cpu")[0], gpus()[0]):
+        with jax.default_device(device):
+            world = dp.MarkovDrift(LINE, drift=0.01)
+            runs.append(dp.simulate(POLICIES, world, steps=60, trials=3, progress=False))
+    cores, gpu = runs
+    np.testing.assert_allclose(gpu["regret"], cores["regret"], atol=1e-6)
+    assert (gpu["action"] == cores["action"]).mean() > 0.99
+
+
+def test_the_live_optimiser():
+    """The same is believed of the same rewards; lengthscales come of an optimisation: five digits."""
+    found = []
+    for device in (jax.devices("cpu")[0], gpus()[0]):
+        with jax.default_device(device):
+            optimizer = dp.Optimizer(dp.Box(x=dp.Float(0, 1), y=dp.Float(0, 1)), maximize=True)
+            generator = np.random.default_rng(0)
+            for step in range(40):
+                x, y = generator.uniform(size=2)
+                optimizer.tell({"x": x, "y": y}, np.sin(5 * x) - y**2, float(step))
+            found.append(optimizer.belief([{"x": 0.3, "y": 0.1}, {"x": 0.8, "y": 0.9}]))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
