@@ -43,7 +43,7 @@ def test_the_same_decisions():
 
 
 def test_the_live_optimiser():
-    """The same is believed of the same rewards; lengthscales come of an optimisation: five digits."""
+    """The same is believed of the same rewards; lengthscales are found by climbing: five digits."""
     found = []
     for device in (jax.devices("cpu")[0], gpus()[0]):
         with jax.default_device(device):
