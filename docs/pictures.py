@@ -5,6 +5,7 @@ The tournament's is drawn from its kept results, where their folder is named:
 """
 
 import json
+import runpy
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,6 +25,7 @@ CONTESTS = {
     "50 evaluations": "after 50 evaluations, thinking for free",
     "0.1 s, at most 500 calls in 60 s": "in 60 seconds, thinking counted",
 }
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def tracks() -> None:
@@ -128,6 +130,12 @@ def field() -> None:
     figure.savefig(IMAGES / "field.png", dpi=110)
 
 
+def moving() -> None:
+    """An extruder of which driftpeak is told, or not, what its moves cost."""
+    made = runpy.run_path(str(EXAMPLES / "running_system" / "moves_that_cost.py"))
+    made["figure"].savefig(IMAGES / "moving.png", dpi=90)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     tracks()
@@ -135,3 +143,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         tournament(Path(sys.argv[1]))
     live()
+    moving()

@@ -3,6 +3,7 @@
 import json
 import math
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import driftpeak as dp
 from driftpeak.live import events
 from driftpeak.live.coding import make_coding
 from driftpeak.live.parameters import Float, Integer
+from driftpeak.live.search import Room
 from driftpeak.live.travel import Place, Travel
 
 pytestmark = pytest.mark.usefixtures("without_type_checks")
@@ -92,6 +94,38 @@ def test_what_is_in_reach(one, place, another, elapsed, share):
         assert max(gaps[:2]) <= step  # to the last digit
     if gaps[2] <= limit - slack:
         assert least <= other <= greatest
+
+
+def test_what_a_way_costs():
+    """In proportion along what has an order, and for any change of what has none."""
+    box = dp.Box(
+        x=dp.Float(0, 10),
+        grade=dp.Categorical("low", "medium", "high", ordered=True),
+        kind=dp.Categorical("a", "b", "c"),
+    )
+    coding = make_coding(box)
+    travel = Travel(coding, None, {"x": 2.0, "grade": 4.0, "kind": 8.0})
+    reach = travel.reach(Place({"x": 5, "grade": "low", "kind": "a"}, 0.0), 1.0)
+    room = Room(reach.here, reach.lower, reach.upper, reach.cost)
+    places = (
+        {"x": 5, "grade": "low", "kind": "a"},
+        {"x": 0, "grade": "medium", "kind": "a"},
+        {"x": 10, "grade": "high", "kind": "c"},
+    )
+    rows = np.array([coding.row(one) for one in places])
+    fares = room.fares(SimpleNamespace(categorical=np.array(coding.categorical)), rows)
+    np.testing.assert_allclose(fares, [0, 1 + 2, 1 + 4 + 8], rtol=1e-6)
+
+
+def test_the_first_suggestions_know_no_cost():
+    optimizer = dp.Optimizer(
+        dp.Box(x=dp.Float(0, 1)), maximize=True, start={"x": 0.5}, moving_cost=1e6
+    )
+    asked = []
+    for _ in range(6):
+        asked.append(optimizer.ask())
+        optimizer.tell(asked[-1], 1.0 - asked[-1]["x"])
+    assert [one.hold for one in asked] == [False] * 3 + [True] * 3  # one and two
 
 
 @pytest.mark.slow
