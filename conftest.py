@@ -22,20 +22,28 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import jax
 import pytest
 import typechecker
-from pages import TUTORIAL, enter_folder, leave_folder
+from pages import SHELL, TUTORIAL, enter_folder, leave_folder
 from sybil import Sybil
 from sybil.parsers.myst import PythonCodeBlockParser, SkipParser
+from sybil.sybil import SybilCollection
 
 typechecker.install()  # before anything imports driftpeak
 
 PAGES = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
     patterns=["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/how-to/*.md"],
+    excludes=["docs/how-to/command-line.md"],
 )
 TUTORIALS = Sybil(
     parsers=TUTORIAL, patterns=["docs/tutorials/*.md"], setup=enter_folder, teardown=leave_folder
 )
-pytest_collect_file = (PAGES + TUTORIALS).pytest()
+COMMANDS = Sybil(
+    parsers=SHELL,
+    patterns=["docs/how-to/command-line.md"],
+    setup=enter_folder,
+    teardown=leave_folder,
+)
+pytest_collect_file = SybilCollection([PAGES, TUTORIALS, COMMANDS]).pytest()
 
 MAPPINGS = Path("/proc/self/maps")
 MOST_MAPPINGS = 25_000  # a process may have 65,530, and a compiled program takes a dozen
