@@ -63,8 +63,8 @@ class Expected(NamedTuple):
     """What is expected of a quantity at some rows: all of shape `(m,)`."""
 
     deviations: Array  # of the function
-    low: Array  # the limits, in deviations of a measurement from its mean
-    high: Array
+    low: AnyArray  # the limits, in deviations of a measurement from its mean
+    high: AnyArray
 
     def kept(self) -> Array:
         """The probability that a measurement there is within the limits."""
