@@ -5,6 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
+
+import driftpeak as dp
+
+BLOCK, BLOCKS = 32, 3
 
 
 @jax.jit
@@ -24,3 +29,22 @@ def seconds(act: Callable[[], Any]) -> float:
     started = time.perf_counter()
     jax.block_until_ready(act())
     return time.perf_counter() - started
+
+
+def step_seconds(policy: Any, prior: dp.Prior) -> float:
+    """Seconds of a step: the mean of a block of steps, least of some; one before compiles.
+
+    Arguments:
+        policy: prepared for `(BLOCKS + 1) * BLOCK` steps.
+    """
+    policy = jax.device_put(policy)
+    generator = np.random.default_rng(0)
+    values = prior.features.matrix @ generator.normal(size=prior.features.rank)
+    state, spent = policy.init(jax.random.key(0)), []
+    for number in range(BLOCKS + 1):
+        noise = 0.1 * generator.normal(size=BLOCK)
+        times = number * BLOCK + np.arange(1.0, BLOCK + 1)
+        started = time.perf_counter()
+        state = jax.block_until_ready(play(policy, state, values, noise, times))
+        spent.append((time.perf_counter() - started) / BLOCK)
+    return min(spent[1:])

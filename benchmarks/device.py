@@ -17,29 +17,29 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 import driftpeak as dp
-from benchmarks._stepping import play, seconds
+from benchmarks._stepping import BLOCK, BLOCKS, seconds, step_seconds
 from driftpeak.numerics.precision import double_precision
 
 SIDES = tuple(map(int, os.environ.get("DEVICE_SIDES", "50,316").split(",")))
 TRIALS = int(os.environ.get("DEVICE_TRIALS", "100"))
-DRIFT, PERIOD, STEPS, BLOCK, AT_ONCE = 0.01, 38, 200, 32, 64
+DRIFT, PERIOD, STEPS, AT_ONCE = 0.01, 38, 200, 64
 
 
 @double_precision
 def run() -> dict[str, Any]:
     """Figures by device and size; a GPU that is not there is said to be missing."""
     figures: dict[str, Any] = {}
-    for device in devices():
+    found = devices()
+    for device in found:
         with jax.default_device(device):
             name = f"{device.platform} ({device.device_kind})"
             for side in SIDES:
                 figures |= {f"{name}, {side**2:,} points: {k}": v for k, v in steps(side).items()}
             figures[f"{name}: {AT_ONCE} trials on 100 points, a step (ms)"] = small()
             figures[f"{name}: figure 2a, {TRIALS:,} trials: trials a second"] = figure()
-    if len(devices()) == 1:
+    if len(found) == 1:
         figures["gpu"] = "JAX finds none"
     return figures
 
@@ -59,27 +59,12 @@ def steps(side: int) -> dict[str, float]:
     copy = jax.jit(lambda array: array + 1)
     jax.block_until_ready(copy(matrix))
     bandwidth = 2 * matrix.nbytes / min(seconds(lambda: copy(matrix)) for _ in range(10))
-    step = stepping(prior)
+    step = step_seconds(dp.TVGPUCB(prior, drift=DRIFT).prepare((BLOCKS + 1) * BLOCK), prior)
     return {
         "bandwidth of a copy (GB/s)": bandwidth / 1e9,
         "a step (ms)": 1e3 * step,
         "share of the bandwidth": matrix.nbytes / step / bandwidth,
     }
-
-
-def stepping(prior: dp.Prior) -> float:
-    """Seconds of a step, least of three blocks, compilation not included."""
-    generator = np.random.default_rng(0)
-    policy = jax.device_put(dp.TVGPUCB(prior, drift=DRIFT).prepare(4 * BLOCK))
-    values = jnp.asarray(prior.features.matrix @ generator.normal(size=prior.features.rank))
-    state, spent = policy.init(jax.random.key(0)), []
-    for number in range(4):
-        noise = jnp.asarray(0.1 * generator.normal(size=BLOCK))
-        times = jnp.asarray(number * BLOCK + np.arange(1.0, BLOCK + 1))
-        started = time.perf_counter()
-        state = jax.block_until_ready(play(policy, state, values, noise, times))
-        spent.append((time.perf_counter() - started) / BLOCK)
-    return min(spent[1:])
 
 
 def small() -> float:

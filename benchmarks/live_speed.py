@@ -2,9 +2,9 @@
 
 Four parameters, a drifting function with noise, 500 places in memory, all full. Medians over 200
 rounds of ask and tell, apart for rounds that learn the hyperparameters anew; the same rounds with
-limits to keep, in turns with those without; then the tell of an
-old optimiser against that of a young one; an ask while 450 to 500 suggestions are out; and, each in
-a fresh process, the import and the first suggestions, compilation included.
+limits to keep, in turns with those without; then the tell of an old optimiser against that of a
+young one; an ask while 450 to 500 suggestions are out; and, each in a fresh process, the import and
+the first suggestions, compilation included.
 """
 
 import resource
@@ -129,9 +129,8 @@ def limits() -> dict[str, float]:
             place = optimizer.ask(float(t)) if t >= CAPACITY + 60 else None
             x = generator.uniform(size=DIMENSION) if place is None else np.array([*place.values()])
             heat = {"heat": 40 + 30 * x[0] + 20 * x[1], "load": 50 + 40 * x[2]}
-            measured = {
-                name: heat[name] + 0.5 * generator.normal() for name in optimizer.rules.limits
-            }
+            watched = optimizer.rules.limits
+            measured = {one: heat[one] + 0.5 * generator.normal() for one in watched}
             setting = {f"x{j}": float(x[j]) for j in range(DIMENSION)} if place is None else place
             reward = value(x, generator, t)
             optimizer.tell(setting, reward, float(t), constraints=measured or None)

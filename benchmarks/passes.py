@@ -10,19 +10,16 @@ computes the variances afresh is not.
 """
 
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import jax
 import numpy as np
 
 import driftpeak as dp
-from benchmarks._stepping import play, seconds
+from benchmarks._stepping import BLOCK, BLOCKS, seconds, step_seconds
 from driftpeak.numerics.precision import double_precision
 
 SIDES = tuple(map(int, os.environ.get("PASSES_SIDES", "50,316,1000").split(",")))
-BLOCK, BLOCKS = 32, 3
 POLICIES = {"TV-GP-UCB": lambda prior: dp.TVGPUCB(prior, drift=0.01), "auto": dp.Auto}
 TARGETS = {f"{side**2:,} points: passes a step, TV-GP-UCB": "<= 3" for side in SIDES}
 
@@ -40,7 +37,7 @@ def run() -> dict[str, Any]:
         figures[f"{points}: bandwidth (GB/s)"] = bandwidth / 1e9
         figures[f"{points}: a pass (ms)"] = 1e3 * one_pass
         for name, make in POLICIES.items():
-            step = _step(make(prior).prepare((BLOCKS + 1) * BLOCK), prior)
+            step = step_seconds(make(prior).prepare((BLOCKS + 1) * BLOCK), prior)
             figures[f"{points}: passes a step, {name}"] = step / one_pass
     return figures
 
@@ -56,18 +53,3 @@ def _bandwidth(size: int) -> float:
 
 def _copy(arrays: tuple[Any, Any]) -> None:
     np.copyto(*arrays)
-
-
-def _step(policy: Any, prior: dp.Prior) -> float:
-    """Seconds of a step, the first block being for compilation."""
-    policy = jax.device_put(policy)
-    generator = np.random.default_rng(0)
-    values = prior.features.matrix @ generator.normal(size=prior.features.rank)
-    state, spent = policy.init(jax.random.key(0)), []
-    for number in range(BLOCKS + 1):
-        noise = 0.1 * generator.normal(size=BLOCK)
-        times = number * BLOCK + np.arange(1.0, BLOCK + 1)
-        started = time.perf_counter()
-        state = jax.block_until_ready(play(policy, state, values, noise, times))
-        spent.append((time.perf_counter() - started) / BLOCK)
-    return min(spent[1:])
