@@ -83,7 +83,7 @@ def live() -> None:
 
 
 def field() -> None:
-    """Ten optimisers on ten functions that move, from the plays that are kept."""
+    """Optimisers on ten functions that move, from the plays that are kept."""
     found: dict[str, dict[str, dict[str, list[float]]]] = {contest: {} for contest in CONTESTS}
     for line in PLAYED.read_text().splitlines():
         row = json.loads(line)
