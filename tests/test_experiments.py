@@ -1,6 +1,7 @@
 """Experiments: claims, jobs, resuming, output folders, the command. Sizes are tiny."""
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -86,9 +87,25 @@ def test_worker_processes_change_nothing(tmp_path, id, program):
     assert_same(*found)
 
 
+def test_worker_processes_keep_what_they_compile(tmp_path):
+    """And so compile for one another, and for the next call."""
+    subprocess.run(
+        [sys.executable, tiny_experiment.__file__, "reproduce", "tiny", "--trials", "1"],
+        check=True,
+        capture_output=True,
+        env=os.environ | {"DRIFTPEAK_CACHE": str(tmp_path)},
+    )
+    assert list(tmp_path.glob("programs/*/jit_play-*-cache"))
+
+
+@pytest.mark.parametrize(("trials", "quick"), [(1, 1), (5, 2), (25, 2), (30, 3), (50, 5), (200, 5)])
+def test_quick_runs_have_two_to_five_trials(trials, quick):
+    assert RunSize(quick=True).count(Case("any", tiny_setup, trials)) == quick
+
+
 @pytest.mark.long
 def test_all_simulated_figures_in_short(tmp_path):
-    """As users run them, with a tenth of the trials: every one is judged and drawn."""
+    """As users run them, with few trials: every one is judged and drawn."""
     words = ["reproduce", "simulated", "--quick", "--output", tmp_path / "figures"]
     subprocess.run([sys.executable, "-m", "driftpeak", *words], check=True)
     for id in registry.GROUPS["simulated"]:

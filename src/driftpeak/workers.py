@@ -44,7 +44,9 @@ def versions() -> dict[str, str]:
 
 
 @contextmanager
-def local_workers(workers: int) -> Iterator[Executor | None]:
+def local_workers(
+    workers: int, *, begin: Callable[[], object] | None = None
+) -> Iterator[Executor | None]:
     """An executor with so many processes of this machine, for `executor=`.
 
     None, for this process alone, if one is enough. They are started with `spawn`, so a script that
@@ -54,6 +56,7 @@ def local_workers(workers: int) -> Iterator[Executor | None]:
 
     Arguments:
         workers: at least 1.
+        begin: called in every process before its first job; at the top level of a module.
 
     Raises:
         DriftpeakError: fewer than one.
@@ -62,7 +65,7 @@ def local_workers(workers: int) -> Iterator[Executor | None]:
         yield None
         return
     pool = ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_ignore_interrupts
+        workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(begin,)
     )
     try:
         yield pool
@@ -70,8 +73,10 @@ def local_workers(workers: int) -> Iterator[Executor | None]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ignore_interrupts() -> None:
+def _begin(begin: Callable[[], object] | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if begin is not None:
+        begin()
 
 
 @contextmanager

@@ -45,6 +45,11 @@ def keep_programs() -> None:
     except DriftpeakError as error:
         _tell(f"compiled programs are not kept: {error}")
         return
+    keep_programs_in(folder)
+
+
+def keep_programs_in(folder: Path) -> None:
+    """Keep what is compiled from now on in this folder, which only this user can write into."""
     # XLA compares the processor with features that only its compiler knows, and complains in vain
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import jax

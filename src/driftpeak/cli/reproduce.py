@@ -11,6 +11,7 @@ from driftpeak.cli.bundles import bundled
 from driftpeak.cli.busy import busy
 from driftpeak.cli.options import MOST_TRIALS, Results, Seed
 from driftpeak.cli.printing import note, print_claims, print_experiments
+from driftpeak.cli.programs import keep_programs
 from driftpeak.cli.sharing import Workers
 from driftpeak.errors import DriftpeakError
 
@@ -28,7 +29,7 @@ class Size:
         int | None,
         typer.Option(help="Of every case; by default as many as in the paper.", max=MOST_TRIALS),
     ] = None
-    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials.")] = False
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the trials, 2 to 5.")] = False
     data: Annotated[
         Path | None,
         typer.Option(help="Folder of the data files, by default that of `driftpeak data`."),
@@ -96,6 +97,7 @@ def _run(
         raise DriftpeakError("--overwrite needs --output DIR")
     chosen, run_size = registry.find(ids), runner.RunSize(**asdict(size))
     output, overwrite = kept.output, kept.overwrite
+    keep_programs()
     try:
         with workers.start(DEFAULT_WORKERS) as executor:
             return reproduce.reproduce(

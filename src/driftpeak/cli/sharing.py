@@ -2,6 +2,7 @@
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -35,13 +36,19 @@ class Workers:
     def start(self, default: int = 1) -> "AbstractContextManager[Executor | None]":
         """The processes, or the cluster's; gone with the context.
 
+        Processes of this machine share the compiled programs that this one keeps.
+
         Raises:
             DriftpeakError: both are asked for, or what `driftpeak.workers` refuses.
         """
+        from driftpeak.cli.programs import keep_programs_in
+        from driftpeak.numerics import kept
         from driftpeak.workers import cluster_workers, local_workers
 
         if self.cluster is None:
-            return local_workers(default if self.workers is None else self.workers)
+            folder = kept.folder()
+            begin = None if folder is None else partial(keep_programs_in, folder)
+            return local_workers(default if self.workers is None else self.workers, begin=begin)
         if self.workers is not None:
             raise DriftpeakError(
                 "give either --workers N (processes here) or --cluster; a cluster has as many "

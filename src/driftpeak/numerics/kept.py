@@ -18,6 +18,11 @@ def keep_in(folder: Path | None) -> None:
     _folder = folder
 
 
+def folder() -> Path | None:
+    """Where things are kept; None: nowhere."""
+    return _folder
+
+
 def is_on() -> bool:
     """Whether anything is kept."""
     return _folder is not None

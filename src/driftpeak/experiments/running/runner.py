@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import os
 import platform
 import time as clock
@@ -19,6 +18,7 @@ import xarray as xr
 
 from driftpeak.data import data_path, require_data
 from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.experiments.bootstrap import FEWEST
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.files import write_dataset
@@ -26,8 +26,7 @@ from driftpeak.simulation.progress import progress_bar
 from driftpeak.simulation.simulator import simulate
 from driftpeak.workers import MADE_WITH, spread, versions
 
-QUICK_SHARE = 0.1
-FEWEST_TRIALS = 2
+FEWEST_TRIALS, MOST_QUICK = 2, FEWEST  # for a deviation; for an interval
 DROPPED = ("compile_seconds",)
 OF_A_JOB = ("job_seconds",)
 
@@ -55,7 +54,7 @@ class RunSize:
     """How large a run is.
 
     Attributes:
-        trials: of every case; the paper's numbers by default. quick: a tenth of them.
+        trials: of every case; the paper's numbers by default. quick: a tenth of them, 2 to 5.
         seed: of everything random. data: folder of the data files, by default the data folder.
     """
 
@@ -69,7 +68,8 @@ class RunSize:
         if self.trials is not None:
             return at_least_integer("trials", self.trials, 1)
         if self.quick:
-            return max(min(FEWEST_TRIALS, case.trials), math.ceil(QUICK_SHARE * case.trials))
+            # few different numbers: programs are compiled anew for each
+            return min(case.trials, max(FEWEST_TRIALS, min(case.trials // 10, MOST_QUICK)))
         return case.trials
 
     def jobs(self, experiment: Experiment) -> list[Job]:
