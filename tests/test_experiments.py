@@ -98,8 +98,8 @@ def test_worker_processes_keep_what_they_compile(tmp_path):
     assert list(tmp_path.glob("programs/*/jit_play-*-cache"))
 
 
-@pytest.mark.parametrize(("trials", "quick"), [(1, 1), (5, 2), (25, 2), (30, 3), (50, 5), (200, 5)])
-def test_quick_runs_have_two_to_five_trials(trials, quick):
+@pytest.mark.parametrize(("trials", "quick"), [(1, 1), (5, 2), (25, 2), (30, 5), (200, 5)])
+def test_quick_runs_have_two_or_five_trials(trials, quick):
     assert RunSize(quick=True).count(Case("any", tiny_setup, trials)) == quick
 
 
@@ -153,7 +153,7 @@ def test_output_and_redrawing(tmp_path):
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"tiny.nc", "tiny.png", "summary.json", "report.html", MARKER}
     results, attributes = runner.read_results(tmp_path / "tiny.nc")
-    assert results["slow"].sizes == {"policy": 2, "trial": 3, "step": 12}  # a tenth of 30
+    assert results["slow"].sizes == {"policy": 2, "trial": 5, "step": 12}  # of 30
     assert attributes["seed"] == 4
     assert json.loads(results["fast"].attrs["settings"]) == {"drift": 0.1}
     assert json.loads((tmp_path / "summary.json").read_text()) == json.loads(json.dumps(summary))

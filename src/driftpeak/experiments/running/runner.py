@@ -26,7 +26,8 @@ from driftpeak.simulation.progress import progress_bar
 from driftpeak.simulation.simulator import simulate
 from driftpeak.workers import MADE_WITH, spread, versions
 
-FEWEST_TRIALS, MOST_QUICK = 2, FEWEST  # for a deviation; for an interval
+MANY_TRIALS = 30
+FEW, FEWER = FEWEST, 2  # trials of a quick run: for an interval; for a deviation
 DROPPED = ("compile_seconds",)
 OF_A_JOB = ("job_seconds",)
 
@@ -54,7 +55,7 @@ class RunSize:
     """How large a run is.
 
     Attributes:
-        trials: of every case; the paper's numbers by default. quick: a tenth of them, 2 to 5.
+        trials: of every case; the paper's numbers by default. quick: 5 of 30 or more, else 2.
         seed: of everything random. data: folder of the data files, by default the data folder.
     """
 
@@ -68,8 +69,8 @@ class RunSize:
         if self.trials is not None:
             return at_least_integer("trials", self.trials, 1)
         if self.quick:
-            # few different numbers: programs are compiled anew for each
-            return min(case.trials, max(FEWEST_TRIALS, min(case.trials // 10, MOST_QUICK)))
+            # two numbers for all: programs are compiled anew for each
+            return min(case.trials, FEW if case.trials >= MANY_TRIALS else FEWER)
         return case.trials
 
     def jobs(self, experiment: Experiment) -> list[Job]:
