@@ -81,6 +81,7 @@ def priors():
 
 
 PRIOR = priors()
+PLANE = dp.Grid([0, 1], [0, 2], size=[4, 5])
 ARMS = dp.Prior(dp.Arms(3, names=list("abc")), kernels.Table(np.eye(3)), noise_variance=0.1)
 EXAMPLES = {
     "drifting-gp": dp.DriftingGP(
@@ -88,6 +89,7 @@ EXAMPLES = {
     ),
     "prior": PRIOR,
     "features": dp.features.pivoted_cholesky(PRIOR.kernel, PRIOR.domain, rank=3),
+    "kronecker": dp.features.kronecker(dp.SE(0.5), PLANE, rank=5).matrix,
     "se": dp.SE([0.2, 1 / 3]),
     "matern": dp.Matern(0.7, 0.1),
     "rational-quadratic": dp.RationalQuadratic(2.0, 0.3),
@@ -153,6 +155,11 @@ POLICIES = {
     "pe": dp.PE(PRIOR, horizon=40),
     "w-gp-ucb": dp.WGPUCB(ARMS, weights=np.arange(1.0, 60)),
     "ada-opkb": dp.ADAOPKB(PRIOR, horizon=64, features=EXAMPLES["features"]),
+    "by axis": dp.Auto(
+        dp.Prior(PLANE, dp.SE(0.5), 0.1),
+        features=dp.features.kronecker(dp.SE(0.5), PLANE),
+        lengthscales=(1.0,),
+    ),
     "wrapped twice": dp.RandomStart(dp.RandomStart(dp.Auto(ARMS), steps=2)),
 }
 

@@ -19,8 +19,9 @@ import driftpeak as dp
 from driftpeak import forgetting as fg
 from driftpeak.bank import Bank
 from driftpeak.beliefs import Sliding
-from driftpeak.beliefs.weights import condense, quadratic_forms, squared_sums, weight_posterior
+from driftpeak.beliefs.weights import condense, weight_posterior
 from driftpeak.errors import DriftpeakError
+from driftpeak.loadings import quadratic_forms, squared_sums
 from driftpeak.motions import MarkovMotion, SmoothMotion
 from driftpeak.numerics.precision import check_digits
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy

@@ -72,7 +72,7 @@ def test_auto_holds_twelve_covariances():
     with jax.enable_x64(True):
         policy = dp.Auto(prior).prepare(400)
         state = jax.eval_shape(lambda: policy.init(jax.random.key(0)))
-    rank, points = policy.banks[0].loadings.shape
+    points, rank = policy.banks[0].loadings.shape
     leading = 12 * rank**2 + 32 * points
     assert leading <= numbers(state) <= leading + 30 * rank + 1_000
 

@@ -240,7 +240,7 @@ def _solve(features: Any, regulariser: Scalar, cost: Any, allowed: Any, toleranc
 
 
 def _checked(features: Any, regulariser: float, tolerance: float) -> tuple[Any, float, float]:
-    matrix = features.matrix if isinstance(features, Features) else features
+    matrix = np.asarray(features.matrix) if isinstance(features, Features) else features
     return (
         finite_array("features", matrix, 2),
         positive("regulariser", regulariser),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
-from driftpeak._types import Points
+from driftpeak._types import Points, Vector
 from driftpeak.contexts import HasContext
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, shown
 
@@ -73,6 +73,10 @@ class Arms(HasContext):
     def __len__(self) -> int:
         return len(self.points)
 
+    def shrunk(self, factor: float) -> "Arms":
+        """The same points, `factor` times closer together; the names are lost."""
+        return Arms(self.points / factor)
+
     def __repr__(self) -> str:
         dimension = f", dimension={self.points.shape[1]}" if self.has_coordinates else ""
         return f"Arms({len(self)}{dimension})"
@@ -133,6 +137,22 @@ class Grid(HasContext):
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @property
+    def axes(self) -> tuple[Vector, ...]:
+        """The coordinates along each dimension, shapes `(m,)`."""
+        strides = [math.prod(self.shape[dimension + 1 :]) for dimension in range(len(self.shape))]
+        return tuple(
+            self.points[: count * stride : stride, dimension]
+            for dimension, (count, stride) in enumerate(zip(self.shape, strides, strict=True))
+        )
+
+    def shrunk(self, factor: float) -> "Grid":
+        """The same points, `factor` times closer together."""
+        smaller = object.__new__(Grid)
+        ranges = tuple((low / factor, high / factor) for low, high in self.ranges)
+        smaller.__attrs_init__(ranges, self.shape, self.points / factor)
+        return smaller
 
     @property
     def names(self) -> tuple[str, ...]:

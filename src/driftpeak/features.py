@@ -6,18 +6,22 @@ and its error is known. The eigenvectors give the smallest rank for a given tota
 and random Fourier features are those the theory papers analyse.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from driftpeak._types import Matrix
-from driftpeak.domains import Domain
+from driftpeak._types import Matrix, Vector
+from driftpeak.domains import Arms, Domain, Grid
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive
 from driftpeak.kernels import SE, Kernel
+from driftpeak.loadings import Columns, Kronecker, Loadings, Rows
 
 TOLERANCE = 1e-10
+MANY = 10_000
+"""Points of a grid above which `factored` looks for a Kronecker product."""
 PIECE = 16
 """Features that room is made for at a time."""
 
@@ -26,12 +30,14 @@ PIECE = 16
 class Features:
     r"""A feature matrix, shape `(n, r)`, and a bound on its error.
 
+    The matrix is written out, or a `Kronecker` product that is not (`numpy.asarray` writes it out).
+
     `error` bounds the largest entry of \(|K - \Phi\Phi^\top|\), in units of the covariance, up to
     rounding (about 1e-16 r of the largest prior variance); it is None where only a probabilistic
     bound exists (random features).
     """
 
-    matrix: Matrix = field(repr=False)
+    matrix: Matrix | Kronecker = field(repr=False)
     error: float | None
     method: str
 
@@ -40,12 +46,45 @@ class Features:
         """The number of features, r."""
         return self.matrix.shape[1]
 
+    @property
+    def explained(self) -> Vector:
+        """Of every point, the variance that the features have, shape `(n,)`."""
+        matrix = self.matrix
+        return matrix.squares() if isinstance(matrix, Kronecker) else (matrix**2).sum(axis=1)
+
+    @property
+    def loadings(self) -> Loadings:
+        """For compiled programs; products with one vector of weights at a time are fast."""
+        return self.matrix if isinstance(self.matrix, Kronecker) else Rows(self.matrix)
+
+    @property
+    def loadings_of_several(self) -> Loadings:
+        """For compiled programs; products with several vectors of weights at a time are fast."""
+        return self.matrix if isinstance(self.matrix, Kronecker) else Columns(self.matrix)
+
     def check(self, points: int) -> None:
         """Raise DriftpeakError unless the features are for so many points."""
         if len(self.matrix) != points:
             raise DriftpeakError(
                 f"features are for {len(self.matrix)} points, the prior has {points}"
             )
+
+
+def factored(
+    kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE, rank: int | None = None
+) -> Features:
+    """A factor of the covariance by the way that is best here: what priors use.
+
+    `kronecker` for grids of more than `MANY` points in several dimensions, where the kernel is a
+    product of kernels of one dimension each, else `pivoted_cholesky`.
+
+    Arguments, errors: as for these.
+    """
+    if isinstance(domain, Grid) and len(domain) > MANY and len(domain.shape) > 1:
+        kernel.check(domain)
+        if kernel.separated(len(domain.shape)) is not None:
+            return kronecker(kernel, domain, tolerance=tolerance, rank=rank)
+    return pivoted_cholesky(kernel, domain, tolerance=tolerance, rank=rank)
 
 
 def pivoted_cholesky(
@@ -109,6 +148,70 @@ def eigen(kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE) -> Fe
     matrix = vectors[:, keep] * np.sqrt(np.maximum(values[keep], 0.0))
     error = np.abs(gram.diagonal() - (matrix**2).sum(axis=1)).max()
     return Features(matrix, float(error), "eigen")
+
+
+def kronecker(
+    kernel: Kernel,
+    domain: Domain,
+    *,
+    tolerance: float = TOLERANCE,
+    rank: int | None = None,
+) -> Features:
+    r"""Products of the eigenvectors of each dimension, for grids and kernels that are products.
+
+    If \(k(x, y) = \prod_a k_a(x_a, y_a)\), the covariance of a grid is the Kronecker product of
+    those of its axes, and so are its eigenvectors. Each axis of m points is factored by pivoted
+    Cholesky and turned to its eigenvectors, \(O(m r_a^2)\); of their products the fewest are taken
+    that keep the tolerance, the largest first. Nothing of size n r is ever made.
+
+    Arguments:
+        tolerance: no entry of the covariance is off by more than `tolerance` times the largest
+            prior variance: what is left out is positive semi-definite.
+        rank: stop at this rank even if the tolerance is not reached; `error` says where it stopped.
+
+    Raises:
+        DriftpeakError: a domain that is no grid, a kernel that is not known to be a product over
+            its dimensions, tolerance or rank not positive.
+    """
+    tolerance = positive("tolerance", tolerance)
+    kernel.check(domain)
+    parts = kernel.separated(len(domain.shape)) if isinstance(domain, Grid) else None
+    if parts is None or not isinstance(domain, Grid):
+        raise DriftpeakError(
+            "Kronecker features need a Grid, and a kernel that is a product of kernels of one "
+            "dimension each, such as SE and Periodic, their products and multiples; take "
+            "pivoted_cholesky"
+        )
+    most = len(domain) if rank is None else min(at_least_integer("rank", rank, 1), len(domain))
+    # errors of the axes add up; below 1e-16 there is only rounding
+    fine = max(tolerance / (4 * len(parts)), 1e-16)
+    factors = tuple(
+        _eigenvectors(pivoted_cholesky(part, Arms(axis), tolerance=fine))
+        for part, axis in zip(parts, domain.axes, strict=True)
+    )
+    largest = np.array([1.0])
+    for factor in factors:
+        largest = np.multiply.outer(largest, (factor**2).max(axis=0)).ravel()
+    order = np.argsort(-largest, kind="stable")
+    sizes = tuple(factor.shape[1] for factor in factors)
+    columns = np.stack(np.unravel_index(order, sizes), axis=1)
+    whole, variance = Kronecker(factors, columns), kernel.diagonal(domain)
+    beyond = (variance - whole.squares()).clip(min=0.0)  # what the axes miss
+
+    def error(count: int) -> float:
+        """Of the first so many columns."""
+        return float((beyond + whole.squares(np.arange(len(columns)) >= count)).max())
+
+    counts, target = range(1, min(most, len(columns)) + 1), tolerance * float(variance.max())
+    enough = bisect_left(counts, -target, key=lambda count: -error(count))
+    count = counts[min(enough, len(counts) - 1)]
+    return Features(Kronecker(factors, columns[:count]), error(count), "Kronecker")
+
+
+def _eigenvectors(features: Features) -> Matrix:
+    """Of the covariance that the features have, by the roots of the eigenvalues, largest first."""
+    vectors, roots, _ = np.linalg.svd(np.asarray(features.matrix), full_matrices=False)
+    return vectors * roots
 
 
 def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Features:

@@ -111,7 +111,7 @@ def _greedy(prior: Prior, noise: Vector, kept: float) -> Vector:
     """
     features = prior.features_within(len(prior) // 8)
     # the explained covariance lives among r features, or among the n points themselves
-    factor = None if features is None else features.matrix
+    factor = None if features is None else np.asarray(features.matrix)
     size = len(prior) if factor is None else factor.shape[1]
     folded, recent = np.zeros((size, size)), np.zeros((BLOCK, size))
     variance, explained = prior.variance, np.zeros(len(prior))

@@ -69,6 +69,10 @@ class Kernel(eqx.Module):
         """The prior variance of every point of `domain`, shape `(n,)`."""
         return np.asarray(_evaluate_diagonal(self, jnp.asarray(domain.points)))
 
+    def separated(self, dimension: int) -> "tuple[Kernel, ...] | None":
+        """Kernels of one dimension each whose product this is; None where none are known."""
+        return None
+
     def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
         """Draws from the normalised spectral density, shape `(count, dimension)`, in rad/unit.
 
@@ -136,6 +140,9 @@ class SE(Stationary):
 
     def of_squared_distance(self, squared: Gram) -> Gram:
         return jnp.exp(-0.5 * squared)
+
+    def separated(self, dimension: int) -> tuple[Kernel, ...] | None:
+        return tuple(map(SE, np.broadcast_to(self.lengthscale, (dimension,))))
 
     def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
         return generator.standard_normal((count, dimension)) / np.asarray(self.lengthscale)
@@ -279,6 +286,10 @@ class Periodic(Kernel):
         )
         return jnp.exp(-2 * sum(sine**2 for sine in sines))
 
+    def separated(self, dimension: int) -> tuple[Kernel, ...] | None:
+        each = (np.broadcast_to(x, (dimension,)) for x in (self.period, self.lengthscale))
+        return tuple(map(Periodic, *each))
+
     def check(self, domain: Domain) -> None:
         _check_coordinates(self, domain)
         _check_dimensions(self, self.lengthscale, domain)
@@ -397,6 +408,10 @@ class Product(Combined):
     def join(self, left: Any, right: Any) -> Any:
         return left * right
 
+    def separated(self, dimension: int) -> tuple[Kernel, ...] | None:
+        left, right = self.left.separated(dimension), self.right.separated(dimension)
+        return None if left is None or right is None else tuple(map(Product, left, right))
+
     def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
         return self.left.frequencies(generator, count, dimension) + self.right.frequencies(
             generator, count, dimension
@@ -421,6 +436,10 @@ class Scaled(Kernel):
 
     def diagonal(self, domain: Domain) -> np.ndarray:
         return np.asarray(self.variance) * self.kernel.diagonal(domain)
+
+    def separated(self, dimension: int) -> tuple[Kernel, ...] | None:
+        each = self.kernel.separated(dimension)
+        return None if each is None else (Scaled(each[0], float(self.variance)), *each[1:])
 
     def check(self, domain: Domain) -> None:
         self.kernel.check(domain)

@@ -10,7 +10,7 @@ from driftpeak._types import Matrix, Vector
 from driftpeak.contexts import Contextual
 from driftpeak.domains import Domain
 from driftpeak.errors import DriftpeakError, finite_array, positive
-from driftpeak.features import TOLERANCE, Features, pivoted_cholesky
+from driftpeak.features import TOLERANCE, Features, factored
 from driftpeak.kernels import Kernel
 
 MOST_PAIRED = 50_000
@@ -138,14 +138,14 @@ class Covariance:
     def features(self, tolerance: float) -> Features:
         """A factor that misses at most `tolerance` of the largest variance."""
         if tolerance not in self._found:
-            self._found[tolerance] = pivoted_cholesky(self.kernel, self.domain, tolerance=tolerance)
+            self._found[tolerance] = factored(self.kernel, self.domain, tolerance=tolerance)
         return self._found[tolerance]
 
     def features_within(self, rank: int, tolerance: float) -> Features | None:
         """The same, unless it needs more than `rank` columns: then None, found out cheaply."""
         if tolerance not in self._found:
             most = max(rank, 1)
-            attempt = pivoted_cholesky(self.kernel, self.domain, tolerance=tolerance, rank=most)
+            attempt = factored(self.kernel, self.domain, tolerance=tolerance, rank=most)
             if attempt.error is None or attempt.error > tolerance * self.variance.max():
                 return None
             self._found[tolerance] = attempt

@@ -24,12 +24,11 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from driftpeak._types import Scalar
-from driftpeak.beliefs.weights import quadratic_forms
 from driftpeak.features import Features
+from driftpeak.loadings import Loadings
 from driftpeak.motions import Motion, Parts, after
 from driftpeak.numerics.precision import require_double_precision
 from driftpeak.priors import Prior
@@ -80,7 +79,7 @@ class Bank(eqx.Module):
         series: c, the number of series of observations that are responded to.
     """
 
-    loadings: Any  # (r, n): of the points on the features; stored so, or every step would turn it
+    loadings: Loadings
     variance: Any  # (n,): the prior's
     missed: Any  # (n,)
     motions: tuple[Motion, ...]
@@ -89,9 +88,9 @@ class Bank(eqx.Module):
     def __init__(
         self, prior: Prior, motions: tuple[Motion, ...], features: Features, *, series: int = 1
     ) -> None:
-        self.loadings = np.ascontiguousarray(features.matrix.T)
+        self.loadings = features.loadings_of_several
         self.variance = prior.variance
-        self.missed = (prior.variance - (features.matrix**2).sum(axis=1)).clip(min=0.0)
+        self.missed = (prior.variance - features.explained).clip(min=0.0)
         self.motions = motions
         self.series = series
 
@@ -112,7 +111,7 @@ class Bank(eqx.Module):
 
     def init(self) -> BankState:
         require_double_precision()
-        r, n = self.loadings.shape
+        n, r = self.loadings.shape
 
         def start(motion: Motion) -> Moments:
             k, d = motion.count, motion.order
@@ -178,8 +177,8 @@ class Bank(eqx.Module):
             noise: variance of its noise, in units of the prior's covariance.
             elapsed: time since the last observation.
         """
-        loadings = jnp.asarray(self.loadings)
-        new, one = loadings[:, arm], jnp.eye(len(loadings))
+        new = self.loadings.rows(arm)
+        one = jnp.eye(len(new))
         noise = noise + jnp.asarray(self.missed)[arm]
         prior = jnp.asarray(self.variance)
 
@@ -197,7 +196,7 @@ class Bank(eqx.Module):
             scale = (_weighed(motion.observed, tuple(gain)) @ new + noise)[:, None]
             expected = _weighed(sees, old.mean) @ new
             step = (jnp.asarray(observed)[None] - expected) / scale
-            cross = [one_gain @ loadings for one_gain in gain]
+            cross = [self.loadings.values(one_gain) for one_gain in gain]
 
             def moments(x: Blocks, fresh: Any, gain: Any, apart: Any) -> Blocks:
                 """A X A^T + Q less what the observation tells."""
@@ -283,19 +282,18 @@ class Bank(eqx.Module):
 
     def refresh(self, state: BankState) -> BankState:
         """Recompute the values of the points from the weights; rounding errors add up otherwise."""
-        loadings = jnp.asarray(self.loadings)
-        r, n = loadings.shape
+        n, r = self.loadings.shape
 
         def recomputed(now: Moments, i: int, j: int) -> Any:
             prior = jnp.asarray(self.variance) if i == j else jnp.zeros(n)
             explained = (jnp.eye(r) if i == j else jnp.zeros((r, r)))[None] - now.covariance[i][
                 j - i
             ]
-            return prior[None] - jax.vmap(quadratic_forms, (None, 0))(loadings.T, explained)
+            return prior[None] - jax.vmap(self.loadings.quadratic_forms)(explained)
 
         return tuple(
             now._replace(
-                values=tuple(mean @ loadings for mean in now.mean),
+                values=tuple(map(self.loadings.values, now.mean)),
                 variances=_triangle(len(now.mean), lambda i, j, now=now: recomputed(now, i, j)),
             )
             for now in state

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar, Values
 from driftpeak.beliefs.posterior import AFRESH, Belief, FeaturePrior, Posterior, fade
-from driftpeak.beliefs.weights import draw, quadratic_forms
+from driftpeak.beliefs.weights import draw
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting
 from driftpeak.numerics.conditionals import on_demand
@@ -75,15 +75,15 @@ class Kalman(Belief[KalmanState]):
 
     def update(self, state: KalmanState, arm: Scalar, reward: Scalar, time: Scalar) -> KalmanState:
         c, kept = self._elapse(state, time)
-        features, noise = jnp.asarray(self.prior.features), self.prior.noise_variance
+        features, noise = self.prior.features, self.prior.noise_variance
         residual = reward - jnp.asarray(self.prior.mean)[arm]
         variance = fade(c, state.variance, self.prior.variance)
-        covariance, new = state.weight_covariance, features[arm]
+        covariance, new = state.weight_covariance, features.rows(arm)
         gain = fade(c, covariance @ new, new)
         scale = new @ gain + noise
         weight_mean = c * state.weight_mean
         surprise = (residual - new @ weight_mean) / scale
-        weight_mean, cross = weight_mean + gain * surprise, features @ gain
+        weight_mean, cross = weight_mean + gain * surprise, features.values(gain)
         count = jnp.where(kept, state.observations, 0) + 1
         # carried beside the weights, the values drift away from them
         mean = c * state.mean + cross * surprise
@@ -104,15 +104,15 @@ class Kalman(Belief[KalmanState]):
         c, _ = self._elapse(state, time)
         covariance = fade(c, state.weight_covariance, jnp.eye(len(state.weight_mean)))
         weights = draw(state.weight_mean * c, covariance, key)
-        return self.prior.mean + self.prior.features @ weights
+        return self.prior.mean + self.prior.features.values(weights)
 
     def refresh(self, state: KalmanState) -> KalmanState:
         """Recompute the values from the weights."""
-        features = jnp.asarray(self.prior.features)
+        features = self.prior.features
         explained = jnp.eye(len(state.weight_mean)) - state.weight_covariance
         return state._replace(
-            mean=features @ state.weight_mean,
-            variance=self.prior.variance - quadratic_forms(features, explained),
+            mean=features.values(state.weight_mean),
+            variance=self.prior.variance - features.quadratic_forms(explained),
         )
 
     def _elapse(self, state: KalmanState, time: Scalar) -> tuple[Scalar, Scalar]:
@@ -123,4 +123,4 @@ class Kalman(Belief[KalmanState]):
 
 def _values(_: Values, told: tuple[Any, Any]) -> Values:
     features, weights = told
-    return features @ weights
+    return features.values(weights)

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
 from driftpeak.features import Features
+from driftpeak.loadings import Loadings
 from driftpeak.priors import Prior
 
 State = TypeVar("State")
@@ -80,13 +81,13 @@ class Belief(eqx.Module, Generic[State]):
 class FeaturePrior(eqx.Module):
     """The arrays of a prior that a feature-space belief needs."""
 
-    features: Any  # (n, r)
+    features: Loadings  # of the n points on r weights
     variance: Any  # (n,), exact: what the features miss stays in it
     mean: Any  # (n,)
     noise_variance: Any
 
     def __init__(self, prior: Prior, features: Features) -> None:
-        self.features = features.matrix
+        self.features = features.loadings
         self.variance = prior.variance
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)

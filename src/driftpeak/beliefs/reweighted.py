@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._types import Scalar, Values
 from driftpeak.beliefs.history import History
 from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior
-from driftpeak.beliefs.weights import condense, draw, squared_sums, weight_posterior
+from driftpeak.beliefs.weights import condense, draw, weight_posterior
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting
 from driftpeak.numerics.conditionals import on_demand
@@ -49,11 +49,11 @@ class Reweighted(Belief[State]):
 
     def posterior(self, state: State, time: Scalar) -> Posterior:
         gathered = self.gathered(state, time)
-        features = jnp.asarray(self.prior.features)
+        features = self.prior.features
         learned = weight_posterior(gathered.rows, gathered.targets)
         return Posterior(
-            mean=self.prior.mean + features @ learned.mean,
-            variance=self.prior.variance - squared_sums(features, learned.known),
+            mean=self.prior.mean + features.values(learned.mean),
+            variance=self.prior.variance - features.squared_sums(learned.known),
             information=learned.information,
             observations=gathered.observations,
         )
@@ -62,7 +62,7 @@ class Reweighted(Belief[State]):
         gathered = self.gathered(state, time)
         learned = weight_posterior(gathered.rows, gathered.targets)
         weights = draw(learned.mean, learned.covariance, key)
-        return self.prior.mean + self.prior.features @ weights
+        return self.prior.mean + self.prior.features.values(weights)
 
 
 class ScalingState(NamedTuple):
@@ -103,10 +103,10 @@ class Scaling(Reweighted[ScalingState]):
         factor = self._fade(state, stamp)
         root = 1 / jnp.sqrt(self.prior.noise_variance)
         residual = reward - jnp.asarray(self.prior.mean)[arm]
-        features = jnp.asarray(self.prior.features)
+        features = self.prior.features
         number = state.observations % RECENT
         place = features.shape[1] + number
-        rows = (state.rows * factor).at[place].set(root * features[arm])
+        rows = (state.rows * factor).at[place].set(root * features.rows(arm))
         targets = (state.targets * factor).at[place].set(root * residual)
         full = number == RECENT - 1
         rows, targets = on_demand(full, _condensed, (rows, targets), None, together=True)
@@ -149,13 +149,14 @@ class Remembering(Reweighted[History]):
 
     def gathered(self, state: History, time: Scalar) -> Gathered:
         precision = state.weights(time, self.forgetting) / self.prior.noise_variance
-        features, residuals = jnp.asarray(self.prior.features), state.residuals
+        residuals = state.residuals
         if self.capacity > self.points:
             # by arm first: n arms are fewer than the observations of a long run
             total = jnp.zeros(self.points).at[state.arms].add(precision)
             weighted = jnp.zeros(self.points).at[state.arms].add(precision * residuals)
             precision, residuals = total, weighted / jnp.where(total > 0, total, 1.0)
+            features = jnp.asarray(self.prior.features.matrix)
         else:
-            features = features[state.arms]
+            features = self.prior.features.rows(state.arms)
         root = jnp.sqrt(precision)
         return Gathered(root[:, None] * features, root * residuals, state.held)

@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar, Values
 from driftpeak.beliefs.posterior import Belief, FeaturePrior, Posterior
-from driftpeak.beliefs.weights import draw, squared_sums, weight_posterior
+from driftpeak.beliefs.weights import draw, weight_posterior
 from driftpeak.features import Features
 from driftpeak.forgetting import Forgetting
 from driftpeak.numerics.conditionals import on_demand
@@ -130,7 +130,7 @@ class Sliding(Belief[SlidingState]):
     def update(
         self, state: SlidingState, arm: Scalar, reward: Scalar, time: Scalar
     ) -> SlidingState:
-        features, window = jnp.asarray(self.prior.features), self.window
+        features, window = self.prior.features, self.window
         residual = reward - jnp.asarray(self.prior.mean)[arm]
         place = state.observations % self.ring
         arms = state.arms.at[place].set(arm)
@@ -138,7 +138,7 @@ class Sliding(Belief[SlidingState]):
         count = state.observations + 1
         # it takes the place of the one that leaves the window
         slot = state.observations % jnp.minimum(window, self.span)
-        row = features @ (state.base.weight_covariance @ features[arm])
+        row = features.values(state.base.weight_covariance @ features.rows(arm))
         edge = Edge(
             state.edge.rows.at[slot].set(row),
             state.edge.arms.at[slot].set(arm),
@@ -165,14 +165,14 @@ class Sliding(Belief[SlidingState]):
     def sample(self, state: SlidingState, time: Scalar, key: PRNGKeyArray) -> Values:
         base, edge = state.base, state.edge
         inverse, surprises = self._solve(base, edge)
-        used = jnp.asarray(self.prior.features)[edge.arms] * edge.used[:, None]
+        used = self.prior.features.rows(edge.arms) * edge.used[:, None]
         scaled = inverse @ (used @ base.weight_covariance)
         weights = draw(
             base.weight_mean + surprises @ scaled,
             base.weight_covariance - scaled.T @ scaled,
             key,
         )
-        return self.prior.mean + self.prior.features @ weights
+        return self.prior.mean + self.prior.features.values(weights)
 
     def _solve(self, base: Base, edge: Edge) -> tuple[Float[Array, "b b"], Float[Array, " b"]]:
         """The inverse Cholesky factor of the edge's covariance, and its residuals times that."""
@@ -214,24 +214,24 @@ def step_cost(points: int, rank: Any, capacity: int) -> Any:
 def _begin_anew(_: Any, told: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edge]:
     """Base and edge for the next b steps."""
     belief, arms, residuals, count = told
-    features, window = jnp.asarray(belief.prior.features), belief.window
+    features, window = belief.prior.features, belief.window
     age = (count - 1 - jnp.arange(belief.ring)) % belief.ring
     middle = (age < window - belief.span) & (age < count)
     root = jnp.sqrt(1 / belief.prior.noise_variance)
-    rows, scaled = root * features[arms] * middle[:, None], root * residuals * middle
+    rows, scaled = root * features.rows(arms) * middle[:, None], root * residuals * middle
     found = weight_posterior(rows, scaled)
     base = Base(
         found.mean,
         found.covariance,
-        features @ found.mean,
-        belief.prior.variance - squared_sums(features, found.known),
+        features.values(found.mean),
+        belief.prior.variance - features.squared_sums(found.known),
         found.information,
     )
     leaving = count - window + jnp.arange(belief.span)  # their numbers
     used = leaving >= 0
     old = arms[leaving % belief.ring]
     edge = Edge(
-        rows=(features[old] * used[:, None]) @ base.weight_covariance @ features.T,
+        rows=features.values((features.rows(old) * used[:, None]) @ base.weight_covariance),
         arms=old,
         residuals=jnp.where(used, residuals[leaving % belief.ring], 0.0),
         used=used,

@@ -9,14 +9,12 @@ The sum \(H^\top H\) is never formed: it squares the ratio of signal to noise, a
 whatever is yet unknown are lost in it.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-CHUNK = 2**22
-"""Numbers in a temporary array, about."""
 JITTER = 1e-13
 """Of the prior variance: a covariance, a difference, has no more digits than that."""
 
@@ -54,45 +52,6 @@ def condense(
         return rows, targets
     triangle = jnp.linalg.qr(jnp.concatenate([rows, targets[:, None]], axis=1), mode="r")
     return triangle[:rank, :rank], triangle[:rank, rank]
-
-
-def squared_sums(features: Float[Array, "n r"], factor: Float[Array, "k r"]) -> Float[Array, " n"]:
-    r"""Of every row \(\phi\) of the features, the squared length of `factor` times it."""
-    return _in_pieces(features, (factor,), lambda piece: jnp.sum((features @ piece.T) ** 2, axis=1))
-
-
-def quadratic_forms(
-    features: Float[Array, "n r"], matrix: Float[Array, "r r"]
-) -> Float[Array, " n"]:
-    r"""Of every row \(\phi\) of the features, \(\phi^\top M \phi\)."""
-    return _in_pieces(
-        features,
-        (matrix, features.T),
-        lambda part, same: jnp.sum((features @ part.T) * same.T, axis=1),
-    )
-
-
-def _in_pieces(
-    features: Float[Array, "n r"], factors: tuple[Float[Array, "k _"], ...], term: Any
-) -> Float[Array, " n"]:
-    """The sum of `term` over pieces of the factors' rows.
-
-    For few points there is one piece. For many, the product of the features with all the rows may
-    not fit into memory.
-    """
-    n, k = len(features), len(factors[0])
-    rows = max(1, CHUNK // n)
-    if k <= rows:
-        return term(*factors)
-    count = k // rows
-
-    def add(total: Any, number: Any) -> tuple[Any, None]:
-        at = number * rows
-        parts = [jax.lax.dynamic_slice_in_dim(factor, at, rows) for factor in factors]
-        return total + term(*parts), None
-
-    total = jax.lax.scan(add, jnp.zeros(n), jnp.arange(count))[0]
-    return total + term(*(factor[count * rows :] for factor in factors))
 
 
 def draw(

@@ -12,6 +12,7 @@ from driftpeak._types import AnyArray, Scalar, Values
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment, State
 from driftpeak.errors import DriftpeakError, finite_array, increasing, positive
+from driftpeak.loadings import Loadings
 from driftpeak.priors import Prior
 
 
@@ -52,19 +53,19 @@ class SignSwitches(Bounded[Values]):
         DriftpeakError: changes that do not increase, peak not positive, a limit not above it.
     """
 
-    features: AnyArray
+    features: Loadings
     changes: AnyArray
 
     def __init__(
         self, prior: Prior, *, changes: Any, peak: float = 0.8, reward_limit: float | None = None
     ) -> None:
         self._bound(prior, peak, reward_limit)
-        self.features = prior.features.matrix
+        self.features = prior.features.loadings
         self.changes = increasing("changes", changes)
 
     def init(self, key: PRNGKeyArray) -> Values:
         weights = jax.random.normal(key, (self.features.shape[1],), dtype=float)
-        values = jnp.asarray(self.features) @ weights
+        values = self.features.values(weights)
         return values * self.peak / jnp.abs(values).max()
 
     def step(self, state: Values, time: Scalar) -> tuple[Values, Values]:

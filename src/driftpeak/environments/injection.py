@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, finite
+from driftpeak.loadings import Loadings
 from driftpeak.priors import Prior
 from driftpeak.times import Times
 
@@ -48,8 +49,8 @@ class InjectedDrift(Environment[Paths]):
         DriftpeakError: exponent outside (0, 2], slope negative, a point of variance 0.
     """
 
-    features: AnyArray
-    scaled: AnyArray  # features of the correlation
+    features: Loadings
+    deviation: AnyArray  # of the prior
     mean: AnyArray
     noise_variance: Scalar
     exponent: Scalar
@@ -65,8 +66,8 @@ class InjectedDrift(Environment[Paths]):
             )
         if (prior.variance <= 0).any():
             raise DriftpeakError("every point needs a positive prior variance")
-        self.features = prior.features.matrix
-        self.scaled = self.features / np.sqrt(prior.variance)[:, None]
+        self.features = prior.features.loadings
+        self.deviation = np.sqrt(prior.variance)
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
         self.exponent, self.slope = np.float64(alpha), np.float64(at_least("slope", slope, 0))
@@ -93,6 +94,6 @@ class InjectedDrift(Environment[Paths]):
 
     def step(self, state: Paths, time: Scalar) -> tuple[Paths, Float[Array, " n"]]:
         first, drifted = state.weights[0], state.weights[state.step + 1]
-        mean, features, scaled = map(jnp.asarray, (self.mean, self.features, self.scaled))
-        values = mean + features @ first + scaled @ drifted
+        drift = self.features.values(drifted) / jnp.asarray(self.deviation)  # of variance one
+        values = jnp.asarray(self.mean) + self.features.values(first) + drift
         return Paths(state.weights, state.step + 1), values

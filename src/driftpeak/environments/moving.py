@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, increasing, unit_interval
+from driftpeak.loadings import Loadings
 from driftpeak.motions import MarkovMotion, Motion
 from driftpeak.priors import Prior
 
@@ -42,7 +43,7 @@ class Moving(Environment[Weights]):
         DriftpeakError: several motions; changes that do not increase.
     """
 
-    features: AnyArray
+    features: Loadings
     mean: AnyArray
     noise_variance: Scalar
     motion: Motion
@@ -51,7 +52,7 @@ class Moving(Environment[Weights]):
     def __init__(self, prior: Prior, motion: Motion, *, changes: Sequence[float] = ()) -> None:
         if motion.count != 1:
             raise DriftpeakError(f"a world moves by one motion; got {motion.count}")
-        self.features = prior.features.matrix
+        self.features = prior.features.loadings
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
         self.motion = motion
@@ -70,7 +71,7 @@ class Moving(Environment[Weights]):
         fresh = jax.random.normal(key, state.components.shape, dtype=float)
         components = state.components @ a.T + fresh @ root.T
         weights = components @ self.motion.observed[0]
-        values = jnp.asarray(self.mean) + jnp.asarray(self.features) @ weights
+        values = jnp.asarray(self.mean) + self.features.values(weights)
         return Weights(components, jnp.asarray(time, float), state.step + 1, state.key), values
 
 

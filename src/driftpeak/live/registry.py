@@ -16,6 +16,7 @@ from driftpeak import forgetting, information, kernels, motions, widths
 from driftpeak.arguments import Parameters, parameters_of
 from driftpeak.features import Features
 from driftpeak.live.drifting_gp import DriftingGP
+from driftpeak.loadings import Kronecker
 from driftpeak.priors import Prior
 from driftpeak.profiles import Profile
 
@@ -36,6 +37,7 @@ PARTS: dict[str, Entry] = {
     "drifting-gp": Entry(DriftingGP),
     "prior": Entry(Prior),
     "features": Entry(Features),
+    "kronecker": Entry(Kronecker),
     # kernels
     "se": Entry(kernels.SE),
     "matern": Entry(kernels.Matern),

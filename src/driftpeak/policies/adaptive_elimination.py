@@ -146,7 +146,7 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
         )
         runs = 2 * horizon / self.unit
         self.logarithm = np.float64(math.log(2 * len(prior) * runs / false_alarms))
-        missed = self.prior.variance - (self.prior.features**2).sum(axis=1)
+        missed = self.prior.variance - (self.prior.features.matrix**2).sum(axis=1)
         self.missed = np.sqrt(max(missed.max(), 0.0))
 
     def init(self, key: PRNGKeyArray) -> AdaptiveState:

@@ -29,9 +29,8 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.bank import Bank, BankState, Forecast, Level, LevelState, Scale, ScaleState
-from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
-from driftpeak.features import Features, pivoted_cholesky
+from driftpeak.features import Features, factored
 from driftpeak.motions import HORIZONS, MarkovMotion, Motion, SmoothMotion
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward, largest
@@ -400,5 +399,5 @@ def _mix(due: Any, own: Any) -> Any:
 def _features(prior: Prior, factor: float) -> Features:
     """A factor of the covariance with the lengthscale times `factor`: points closer together."""
     share = FEATURE_SHARE * prior.noise_variance / prior.variance.max()
-    domain = prior.domain if factor == 1 else Arms(prior.domain.points / factor)
-    return pivoted_cholesky(prior.kernel, domain, tolerance=share)
+    domain = prior.domain if factor == 1 else prior.domain.shrunk(factor)
+    return factored(prior.kernel, domain, tolerance=share)

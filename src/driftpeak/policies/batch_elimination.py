@@ -114,15 +114,16 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
 
         Entries from `ends[-1]` on are 0.
         """
-        features = jnp.asarray(self.prior.features)
+        features = self.prior.features
 
         def pick(number: Any, state: Any) -> Any:
             plan, covariance, variance = state
             allowed = sets[jnp.searchsorted(ends, number, side="right")]
             point = jnp.argmax(jnp.where(allowed, variance, -jnp.inf))
-            gain = covariance @ features[point]
-            scale = features[point] @ gain + self.prior.noise_variance
-            variance = variance - (features @ gain) ** 2 / scale
+            new = features.rows(point)
+            gain = covariance @ new
+            scale = new @ gain + self.prior.noise_variance
+            variance = variance - features.values(gain) ** 2 / scale
             covariance = covariance - jnp.outer(gain, gain) / scale
             return plan.at[number].set(point), covariance, variance
 
@@ -145,7 +146,7 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
 
         L is the Cholesky factor of A = I + Phi' diag(counts) Phi / lambda.
         """
-        features, noise = jnp.asarray(self.prior.features), self.prior.noise_variance
+        features, noise = jnp.asarray(self.prior.features.matrix), self.prior.noise_variance
         precision = (features.T * counts[None, :] / noise) @ features + jnp.eye(features.shape[1])
         factor = jnp.linalg.cholesky(precision)
         half = jax.scipy.linalg.solve_triangular(factor, features.T, lower=True)
@@ -159,7 +160,7 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
         The point of the largest upper bound always stays.
         """
         mean, half, _ = self.fit(counts, sums)
-        missed = self.prior.variance - (self.prior.features**2).sum(axis=1)
+        missed = self.prior.variance - (self.prior.features.matrix**2).sum(axis=1)
         deviation = jnp.sqrt(jnp.maximum(missed + (half**2).sum(axis=0), 0.0))
         upper = jnp.where(survivors, mean + self.width * deviation, -jnp.inf)
         lower = jnp.where(survivors, mean - self.width * deviation, -jnp.inf)

@@ -114,7 +114,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
                 prior.kernel, prior.domain, tolerance=FEATURE_SHARE * regulariser
             )
         features.check(len(prior))
-        self.features = features.matrix / math.sqrt(size)
+        self.features = np.asarray(features.matrix) / math.sqrt(size)
         bound = default_reward_bound(prior) if reward_bound is None else reward_bound
         self.reward_bound = np.float64(positive("reward_bound", bound))
         self.mean = prior.mean / self.reward_bound
