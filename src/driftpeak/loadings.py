@@ -6,7 +6,7 @@ for each dimension of a grid.
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -139,7 +139,7 @@ class Kronecker(Loadings):
     columns: AnyArray  # (r, d)
     places: AnyArray  # (r_1, ..., r_d): where a column's weight stands; r where it has none
 
-    def __init__(self, factors: tuple[Matrix, ...], columns: Integers) -> None:
+    def __init__(self, factors: Sequence[Matrix], columns: Integers) -> None:
         sizes = tuple(factor.shape[1] for factor in factors if factor.ndim == 2)
         if not factors or len(sizes) < len(factors) or 0 in sizes:
             raise DriftpeakError("factors must be matrices, one for each dimension")

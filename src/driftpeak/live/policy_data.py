@@ -41,7 +41,7 @@ def policy_to_data(policy: Any) -> Any:
     """The policy as tags and arguments, fit for JSON."""
     if policy is None or isinstance(policy, bool | str):
         return policy
-    if isinstance(policy, int | float | np.generic) or (np.ndim(policy) == 0 and _is_array(policy)):
+    if isinstance(policy, int | float | np.generic) or (_is_array(policy) and policy.ndim == 0):
         return _number(policy)
     if _is_array(policy) and np.asarray(policy).dtype.kind in ARRAYS:
         return {"array": np.asarray(policy).tolist()}
