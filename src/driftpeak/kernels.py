@@ -69,6 +69,11 @@ class Kernel(eqx.Module):
         """The prior variance of every point of `domain`, shape `(n,)`."""
         return np.asarray(_evaluate_diagonal(self, jnp.asarray(domain.points)))
 
+    @property
+    def stationary(self) -> bool:
+        """Whether it is known to depend on \\(|x_j - y_j|\\) alone."""
+        return False
+
     def separated(self, dimension: int) -> "tuple[Kernel, ...] | None":
         """Kernels of one dimension each whose product this is; None where none are known."""
         return None
@@ -111,6 +116,10 @@ class Stationary(Kernel):
 
     def __init__(self, lengthscale: Scale = 1.0) -> None:
         self.lengthscale = _checked("lengthscale", lengthscale)
+
+    @property
+    def stationary(self) -> bool:
+        return True
 
     @abstractmethod
     def of_squared_distance(self, squared: Gram) -> Gram:
@@ -286,6 +295,10 @@ class Periodic(Kernel):
         )
         return jnp.exp(-2 * sum(sine**2 for sine in sines))
 
+    @property
+    def stationary(self) -> bool:
+        return True
+
     def separated(self, dimension: int) -> tuple[Kernel, ...] | None:
         each = (np.broadcast_to(x, (dimension,)) for x in (self.period, self.lengthscale))
         return tuple(map(Periodic, *each))
@@ -394,6 +407,10 @@ class Combined(Kernel):
         self.left.check(domain)
         self.right.check(domain)
 
+    @property
+    def stationary(self) -> bool:
+        return self.left.stationary and self.right.stationary
+
 
 class Sum(Combined):
     """k1 + k2: the sum of two independent functions."""
@@ -436,6 +453,10 @@ class Scaled(Kernel):
 
     def diagonal(self, domain: Domain) -> np.ndarray:
         return np.asarray(self.variance) * self.kernel.diagonal(domain)
+
+    @property
+    def stationary(self) -> bool:
+        return self.kernel.stationary
 
     def separated(self, dimension: int) -> tuple[Kernel, ...] | None:
         each = self.kernel.separated(dimension)

@@ -8,11 +8,15 @@ from attrs import field, frozen
 
 from driftpeak._types import Matrix, Vector
 from driftpeak.contexts import Contextual
-from driftpeak.domains import Domain
+from driftpeak.domains import Arms, Domain, Grid
 from driftpeak.errors import DriftpeakError, finite_array, positive
-from driftpeak.features import TOLERANCE, Features, factored
+from driftpeak.features import MANY, TOLERANCE, Features, factored
 from driftpeak.kernels import Kernel
+from driftpeak.pairs import Gram, Lags, Pairs
 
+LARGE = ("gram", "pairs")
+SOME = 4_000
+"""Of many points, those that are tried before all."""
 MOST_PAIRED = 50_000
 """Points whose covariances with one another, 19 GiB, are kept at most."""
 
@@ -81,6 +85,16 @@ class Prior:
         return self._covariance.gram
 
     @property
+    def pairs(self) -> Pairs:
+        """The same for compiled programs: of large grids, a row at a time from a table of lags.
+
+        Raises:
+            DriftpeakError: more points than `MOST_PAIRED`, other than those of a grid under a
+                stationary kernel.
+        """
+        return self._covariance.pairs
+
+    @property
     def features(self) -> Features:
         r"""A factor of the covariance, to \(10^{-10}\) of the largest prior variance.
 
@@ -116,7 +130,7 @@ class Covariance:
 
     def __getstate__(self) -> dict[str, Any]:
         """Sent to another process without what is large and soon made again."""
-        return {name: value for name, value in vars(self).items() if name != "gram"}
+        return {name: value for name, value in vars(self).items() if name not in LARGE}
 
     @cached_property
     def variance(self) -> Vector:
@@ -135,6 +149,14 @@ class Covariance:
             )
         return self.kernel.rows(self.domain)
 
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The same for compiled programs."""
+        domain, kernel = self.domain, self.kernel
+        if isinstance(domain, Grid) and len(domain) > MANY and kernel.stationary:
+            return Lags(kernel, domain)
+        return Gram(self.gram)
+
     def features(self, tolerance: float) -> Features:
         """A factor that misses at most `tolerance` of the largest variance."""
         if tolerance not in self._found:
@@ -145,9 +167,21 @@ class Covariance:
         """The same, unless it needs more than `rank` columns: then None, found out cheaply."""
         if tolerance not in self._found:
             most = max(rank, 1)
+            if most < SOME and self._some_need_more(most, tolerance):
+                return None
             attempt = factored(self.kernel, self.domain, tolerance=tolerance, rank=most)
             if attempt.error is None or attempt.error > tolerance * self.variance.max():
                 return None
             self._found[tolerance] = attempt
         found = self._found[tolerance]
         return found if found.rank <= rank else None
+
+    def _some_need_more(self, rank: int, tolerance: float) -> bool:
+        """Whether some of many points need more columns already: then all of them do."""
+        domain, count = self.domain, len(self.domain)
+        if count <= MANY or not domain.has_coordinates:
+            return False
+        few = np.random.default_rng(0).choice(count, SOME, replace=False)
+        some = factored(self.kernel, Arms(domain.points[few]), tolerance=tolerance, rank=rank)
+        assert some.error is not None
+        return some.error > tolerance * float(self.variance.max())

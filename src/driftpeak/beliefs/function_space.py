@@ -18,6 +18,7 @@ from driftpeak.beliefs.posterior import AFRESH, Belief, Posterior, fade
 from driftpeak.forgetting import Forgetting
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import require_double_precision
+from driftpeak.pairs import Pairs
 from driftpeak.priors import Prior
 
 JITTER = 1e-10  # of the largest prior variance, so that a singular covariance can be sampled
@@ -26,13 +27,13 @@ JITTER = 1e-10  # of the largest prior variance, so that a singular covariance c
 class FunctionPrior(eqx.Module):
     """The arrays of a prior that a function-space belief needs."""
 
-    gram: Any  # (n, n)
+    gram: Pairs
     variance: Any  # (n,)
     mean: Any  # (n,)
     noise_variance: Any
 
     def __init__(self, prior: Prior) -> None:
-        self.gram = prior.gram
+        self.gram = prior.pairs
         self.variance = prior.variance
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
@@ -105,7 +106,7 @@ class Triangular(Belief[TriangularState]):
         correlation = self._correlation(state, time)
         column = correlation * state.rows[:, arm]
         scale = jnp.asarray(self.prior.variance)[arm] - column @ column + noise
-        cross = jnp.asarray(self.prior.gram)[arm] - (correlation * column) @ state.rows
+        cross = self.prior.gram.rows(arm) - (correlation * column) @ state.rows
         row = cross / jnp.sqrt(scale)
         surprise = (reward - prior_mean[arm] - mean[arm]) / jnp.sqrt(scale)
         rows, surprises = state.rows.at[count].set(row), state.surprises.at[count].set(surprise)
@@ -128,7 +129,7 @@ class Triangular(Belief[TriangularState]):
     def sample(self, state: TriangularState, time: Scalar, key: PRNGKeyArray) -> Values:
         posterior = self.posterior(state, time)
         rows = self._correlation(state, time)[:, None] * state.rows
-        return _draw(posterior.mean, self.prior.gram - rows.T @ rows, self.prior, key)
+        return _draw(posterior.mean, self.prior.gram.matrix - rows.T @ rows, self.prior, key)
 
     def _elapse(self, state: TriangularState, time: Scalar) -> tuple[Scalar, Scalar]:
         kept = self.forgetting.same_epoch(state.time, time)
@@ -190,7 +191,7 @@ class Dense(Belief[History]):
     def sample(self, state: History, time: Scalar, key: PRNGKeyArray) -> Values:
         whitened, residuals, _ = self._whiten(state, time)
         mean = self.prior.mean + residuals @ whitened
-        return _draw(mean, self.prior.gram - whitened.T @ whitened, self.prior, key)
+        return _draw(mean, self.prior.gram.matrix - whitened.T @ whitened, self.prior, key)
 
     def _counted(self, state: History, time: Scalar) -> Int[Array, ""]:
         # What a discount has made worthless still counts, though the ring may have dropped it:
@@ -210,7 +211,7 @@ class Dense(Belief[History]):
         root = jnp.sqrt(state.weights(time, self.forgetting) / self.prior.noise_variance)
         gap = jnp.abs(state.times[:, None] - state.times[None, :])
         to_now = jnp.maximum(time - state.times, 0.0)
-        cross = jnp.asarray(self.prior.gram)[state.arms]
+        cross = self.prior.gram.rows(state.arms)
         among = cross[:, state.arms] * self.forgetting.correlation(gap)
         cross = cross * self.forgetting.correlation(to_now)[:, None]
         lower = jnp.linalg.cholesky(jnp.eye(self.capacity) + root[:, None] * among * root[None, :])
