@@ -30,6 +30,7 @@ is named, so that a run can be stopped and continued:
         python -m benchmarks field
 """
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -105,7 +106,7 @@ def planned(settings: Mapping[str, str]) -> Plan:
     """A plan by name, with the parts that are chosen.
 
     Raises:
-        SystemExit: no such plan, function or rival.
+        SystemExit: no such plan, function or rival, or a number that is none.
     """
     name = settings.get("FIELD_SET", "reduced")
     known("set", [name], PLANS)
@@ -113,16 +114,23 @@ def planned(settings: Mapping[str, str]) -> Plan:
     parts: dict[str, Callable[[str], Any]] = {
         "functions": names,
         "rivals": names,
-        "seeds": int,
-        "evaluations": lambda text: tuple(map(int, names(text))),
-        "seconds": lambda text: tuple(map(float, names(text))),
-        "clock": float,
-        "calls": int,
+        "seeds": whole,
+        "evaluations": lambda text: tuple(map(whole, names(text))),
+        "seconds": lambda text: tuple(map(seconds, names(text))),
+        "clock": seconds,
+        "calls": whole,
     }
     given = {part: settings.get(f"FIELD_{part.upper()}") for part in parts}
-    plan = replace(
-        plan, **{part: parts[part](text) for part, text in given.items() if text is not None}
-    )
+    chosen = {}
+    for part, text in given.items():
+        if text is not None:
+            try:
+                chosen[part] = parts[part](text)
+            except ValueError:
+                raise SystemExit(
+                    f"field: FIELD_{part.upper()} takes numbers above 0; got {text!r}"
+                ) from None
+    plan = replace(plan, **chosen)
     known("function", plan.functions, FUNCTIONS)
     known("rival", plan.rivals, RIVALS)
     return plan
@@ -133,6 +141,20 @@ def known(what: str, given: Iterable[str], there: Mapping[str, object]) -> None:
     for name in given:
         if name not in there:
             raise SystemExit(f"field: no {what} {name!r}; there are {', '.join(there)}")
+
+
+def whole(text: str) -> int:
+    """A whole number above 0; ValueError: it is none."""
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A finite number above 0; ValueError: it is none."""
+    if not 0 < float(text) < math.inf:
+        raise ValueError
+    return float(text)
 
 
 def names(text: str) -> tuple[str, ...]:
