@@ -119,7 +119,7 @@ class Columns(Loadings):
 
 
 class Kronecker(Loadings):
-    r"""Chosen columns of a Kronecker product \(A_1 \otimes \dots \otimes A_d\): a grid's features.
+    r"""Chosen columns of a Kronecker product \(A_1 \otimes \ldots \otimes A_d\): a grid's features.
 
     A product with weights takes the dimensions one after another, \(O(n r_d)\) instead of
     \(O(n r)\), and nothing of size n r is held. NumPy sees the matrix written out

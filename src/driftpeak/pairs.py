@@ -48,7 +48,7 @@ class Gram(Pairs):
 class Lags(Pairs):
     r"""The Gram matrix of a grid under a stationary kernel, block Toeplitz with Toeplitz blocks.
 
-    \(k(x, y)\) depends on \(|x_a - y_a|\) alone, and a grid of \(m_1 \times \dots \times m_d\)
+    \(k(x, y)\) depends on \(|x_a - y_a|\) alone, and a grid of \(m_1 \times \ldots \times m_d\)
     points has only \(\prod_a (2 m_a - 1)\) differences: a row is a piece cut out of their table,
     at no cost but reading it. The matrix of 100,000 points would take 75 GiB, the table of a square
     3 MiB.
