@@ -210,7 +210,13 @@ POLICIES = {
 }
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        n if n in ("TV-GP-UCB", "auto") else pytest.param(n, marks=pytest.mark.slow)
+        for n in POLICIES
+    ],
+)
 def test_decisions_are_those_of_the_matrix_written_out(name):
     """The same features, written out or not: all rewards alike to rounding."""
     prior = dp.Prior(PLANE, dp.SE([0.3, 0.9]), 0.01)
