@@ -91,6 +91,16 @@ def test_rough_kernels_on_large_grids_take_function_space():
     assert belief.prior.features.shape == (40_000, product.features.rank)
 
 
+def test_many_arms_with_a_table_of_their_own_have_features():
+    """Of rank one: nothing about them can be had from some of them."""
+    count = 10_500
+    table = object.__new__(dp.kernels.Table)
+    object.__setattr__(table, "matrix", np.broadcast_to(np.float64(2.0), (count, count)))
+    prior = dp.Prior(dp.Arms(np.arange(count) / count), table, 0.1)
+    assert not prior.in_lags
+    assert prior.features_within(5).rank == 1
+
+
 @double_precision
 def test_a_rough_function_on_a_large_grid_is_followed():
     """14,400 points, 60 steps; the last look is within 0.15 of the peak, as 7 % of the points."""

@@ -21,7 +21,8 @@ from driftpeak.loadings import Columns, Kronecker, Loadings, Rows
 
 TOLERANCE = 1e-10
 MANY = 10_000
-"""Points of a grid above which `factored` looks for a Kronecker product."""
+"""Points above which nothing of size n^2 is made by default, and, where the domain and the kernel
+allow it, nothing of size n r either."""
 PIECE = 16
 """Features that room is made for at a time."""
 
@@ -80,10 +81,9 @@ def factored(
 
     Arguments, errors: as for these.
     """
-    if isinstance(domain, Grid) and len(domain) > MANY and len(domain.shape) > 1:
-        kernel.check(domain)
-        if kernel.separated(len(domain.shape)) is not None:
-            return kronecker(kernel, domain, tolerance=tolerance, rank=rank)
+    several = len(domain) > MANY and domain.points.shape[1] > 1
+    if several and separated(kernel, domain) is not None:
+        return kronecker(kernel, domain, tolerance=tolerance, rank=rank)
     return pivoted_cholesky(kernel, domain, tolerance=tolerance, rank=rank)
 
 
@@ -150,6 +150,21 @@ def eigen(kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE) -> Fe
     return Features(matrix, float(error), "eigen")
 
 
+def separated(kernel: Kernel, domain: Domain) -> list[tuple[Kernel, Arms]] | None:
+    """Of each dimension of a grid, a kernel and the points: the covariance is their product.
+
+    None for other domains, and where the kernel is not known to be a product.
+
+    Raises:
+        DriftpeakError: the kernel cannot be evaluated on the domain.
+    """
+    kernel.check(domain)
+    parts = kernel.separated(domain.points.shape[1])
+    if parts is None or not isinstance(domain, Grid):
+        return None
+    return list(zip(parts, map(Arms, domain.axes), strict=True))
+
+
 def kronecker(
     kernel: Kernel,
     domain: Domain,
@@ -174,9 +189,8 @@ def kronecker(
             its dimensions, tolerance or rank not positive.
     """
     tolerance = positive("tolerance", tolerance)
-    kernel.check(domain)
-    parts = kernel.separated(len(domain.shape)) if isinstance(domain, Grid) else None
-    if parts is None or not isinstance(domain, Grid):
+    axes = separated(kernel, domain)
+    if axes is None:
         raise DriftpeakError(
             "Kronecker features need a Grid, and a kernel that is a product of kernels of one "
             "dimension each, such as SE and Periodic, their products and multiples; take "
@@ -184,10 +198,9 @@ def kronecker(
         )
     most = len(domain) if rank is None else min(at_least_integer("rank", rank, 1), len(domain))
     # errors of the axes add up; below 1e-16 there is only rounding
-    fine = max(tolerance / (4 * len(parts)), 1e-16)
+    fine = max(tolerance / (4 * len(axes)), 1e-16)
     factors = tuple(
-        _eigenvectors(pivoted_cholesky(part, Arms(axis), tolerance=fine))
-        for part, axis in zip(parts, domain.axes, strict=True)
+        _eigenvectors(pivoted_cholesky(part, points, tolerance=fine)) for part, points in axes
     )
     largest = np.array([1.0])
     for factor in factors:

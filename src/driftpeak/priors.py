@@ -14,7 +14,6 @@ from driftpeak.features import MANY, TOLERANCE, Features, factored
 from driftpeak.kernels import Kernel
 from driftpeak.pairs import Gram, Lags, Pairs
 
-LARGE = ("gram", "pairs")
 SOME = 4_000
 """Of many points, those that are tried before all."""
 MOST_PAIRED = 50_000
@@ -95,6 +94,11 @@ class Prior:
         return self._covariance.pairs
 
     @property
+    def in_lags(self) -> bool:
+        """Whether `pairs` is a table of lags, which takes little room however many points."""
+        return self._covariance.in_lags
+
+    @property
     def features(self) -> Features:
         r"""A factor of the covariance, to \(10^{-10}\) of the largest prior variance.
 
@@ -130,7 +134,7 @@ class Covariance:
 
     def __getstate__(self) -> dict[str, Any]:
         """Sent to another process without what is large and soon made again."""
-        return {name: value for name, value in vars(self).items() if name not in LARGE}
+        return {name: value for name, value in vars(self).items() if name not in ("gram", "pairs")}
 
     @cached_property
     def variance(self) -> Vector:
@@ -152,10 +156,15 @@ class Covariance:
     @cached_property
     def pairs(self) -> Pairs:
         """The same for compiled programs."""
-        domain, kernel = self.domain, self.kernel
-        if isinstance(domain, Grid) and len(domain) > MANY and kernel.stationary:
-            return Lags(kernel, domain)
+        if self.in_lags and isinstance(self.domain, Grid):
+            return Lags(self.kernel, self.domain)
         return Gram(self.gram)
+
+    @property
+    def in_lags(self) -> bool:
+        """Whether these are many points of a grid under a stationary kernel."""
+        domain = self.domain
+        return isinstance(domain, Grid) and len(domain) > MANY and self.kernel.stationary
 
     def features(self, tolerance: float) -> Features:
         """A factor that misses at most `tolerance` of the largest variance."""
@@ -167,7 +176,7 @@ class Covariance:
         """The same, unless it needs more than `rank` columns: then None, found out cheaply."""
         if tolerance not in self._found:
             most = max(rank, 1)
-            if most < SOME and self._some_need_more(most, tolerance):
+            if self.in_lags and most < SOME and self._some_need_more(most, tolerance):
                 return None
             attempt = factored(self.kernel, self.domain, tolerance=tolerance, rank=most)
             if attempt.error is None or attempt.error > tolerance * self.variance.max():
@@ -178,10 +187,8 @@ class Covariance:
 
     def _some_need_more(self, rank: int, tolerance: float) -> bool:
         """Whether some of many points need more columns already: then all of them do."""
-        domain, count = self.domain, len(self.domain)
-        if count <= MANY or not domain.has_coordinates:
-            return False
-        few = np.random.default_rng(0).choice(count, SOME, replace=False)
-        some = factored(self.kernel, Arms(domain.points[few]), tolerance=tolerance, rank=rank)
+        few = np.random.default_rng(0).choice(len(self.domain), SOME, replace=False)
+        points = Arms(self.domain.points[few])
+        some = factored(self.kernel, points, tolerance=tolerance, rank=rank)
         assert some.error is not None
         return some.error > tolerance * float(self.variance.max())

@@ -11,8 +11,8 @@ memory, a step takes about
 | Window | 2 n r + 2 r^2 + `sliding.edge_cost` | n (180 c + 2 c^2) |
 | Discount, Weights, Injection | (4 n r^2 + r^3) / 3 | n (180 c + 2 c^2) |
 
-units of time; "auto" takes the smaller. Above `MOST_DENSE` points it takes function space only on
-grids under a stationary kernel that is rough (`MANY_FEATURES`) and no product over the dimensions.
+units of time; "auto" takes the smaller. Above `features.MANY` points it takes function space only
+on grids under a stationary kernel that is rough (`MANY_FEATURES`) and no product over dimensions.
 The orders are those of the operations, the factors fitted to measurements on a CPU
 (`python -m benchmarks feature_space_vs_function_space`): function space pays for memory of its own
 in every trial, trials in feature space share their matrix products.
@@ -27,16 +27,13 @@ from driftpeak.beliefs.kalman import Kalman
 from driftpeak.beliefs.posterior import Belief
 from driftpeak.beliefs.reweighted import Remembering, Scaling
 from driftpeak.beliefs.sliding import Sliding, step_cost
-from driftpeak.domains import Grid
 from driftpeak.errors import DriftpeakError, nearest
-from driftpeak.features import Features
+from driftpeak.features import MANY, Features, separated
 from driftpeak.forgetting import Forgetting
 from driftpeak.priors import Prior
 from driftpeak.times import AtMost, TimesLike, check_times
 
 Form = Literal["auto", "feature-space", "function-space"]
-MOST_DENSE = 10_000
-"""Points up to which "auto" may take function space, which keeps the covariance of every pair."""
 MANY_FEATURES = 256
 """Features up to which "auto" stays in feature space on a larger grid, where a table of lags does
 without the covariance of every pair."""
@@ -108,11 +105,9 @@ def make_belief(
 def _most_features(forgetting: Forgetting, prior: Prior, capacity: int) -> int:
     """The largest rank at which feature space is taken."""
     points = len(prior)
-    if points <= MOST_DENSE:
+    if points <= MANY:
         return _break_even_rank(forgetting, points, capacity)
-    dimension = prior.domain.points.shape[1]
-    in_lags = isinstance(prior.domain, Grid) and prior.kernel.stationary
-    if not in_lags or prior.kernel.separated(dimension) is not None:
+    if not prior.in_lags or separated(prior.kernel, prior.domain) is not None:
         return points
     return max(MANY_FEATURES, _break_even_rank(forgetting, points, capacity))
 
