@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftpeak as dp
@@ -47,6 +47,7 @@ def written_out(loadings):
 SIZES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), min_size=1, max_size=4)
 
 
+@settings(max_examples=20)  # each has shapes of its own to compile for
 @given(seed=st.integers(0, 2**31), sizes=SIZES, share=st.floats(0, 1))
 @double_precision
 def test_products_are_those_of_the_matrix(seed, sizes, share):
