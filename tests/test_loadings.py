@@ -47,7 +47,7 @@ def written_out(loadings):
 SIZES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), min_size=1, max_size=4)
 
 
-@settings(max_examples=20)  # each has shapes of its own to compile for
+@settings(max_examples=8)  # each has shapes of its own to compile for
 @given(seed=st.integers(0, 2**31), sizes=SIZES, share=st.floats(0, 1))
 @double_precision
 def test_products_are_those_of_the_matrix(seed, sizes, share):
