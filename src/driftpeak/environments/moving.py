@@ -63,6 +63,13 @@ class Moving(Environment[Weights]):
         return Weights(zeros, jnp.zeros(()), jnp.zeros((), int), key)
 
     def step(self, state: Weights, time: Scalar) -> tuple[Weights, Float[Array, " n"]]:
+        state, weights = self.move(state, time)
+        return state, self.values(weights)
+
+    def values(self, moved: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
+        return jnp.asarray(self.mean) + self.features.values(moved)
+
+    def move(self, state: Weights, time: Scalar) -> tuple[Weights, Float[Array, " r"]]:
         changed = (state.time <= self.changes) & (self.changes < time)
         anew = (state.step == 0) | changed.any()
         a = jnp.where(anew, 0.0, self.motion.transition(time - state.time)[0])
@@ -70,9 +77,8 @@ class Moving(Environment[Weights]):
         key = jax.random.fold_in(state.key, state.step)
         fresh = jax.random.normal(key, state.components.shape, dtype=float)
         components = state.components @ a.T + fresh @ root.T
-        weights = components @ self.motion.observed[0]
-        values = jnp.asarray(self.mean) + self.features.values(weights)
-        return Weights(components, jnp.asarray(time, float), state.step + 1, state.key), values
+        after = Weights(components, jnp.asarray(time, float), state.step + 1, state.key)
+        return after, components @ self.motion.observed[0]
 
 
 class MarkovDrift(Moving):

@@ -3,6 +3,9 @@
 environment = environment.prepare(times)    # on the host, once per run
 state = environment.init(key)
 state, values = environment.step(state, time)   # f at `time`, over all n points
+
+`step` is what an environment has to have. One whose values are a product may say `move` and
+`values` instead, so that the product is made for several steps at once.
 """
 
 from abc import abstractmethod
@@ -45,3 +48,11 @@ class Environment(eqx.Module, Generic[State]):
     @abstractmethod
     def step(self, state: State, time: Scalar) -> tuple[State, Float[Array, " n"]]:
         """The function's values at `time`; called once for every step, in order."""
+
+    def move(self, state: State, time: Scalar) -> tuple[State, Any]:
+        """The state at `time`, and what `values` makes the function of: by default its values."""
+        return self.step(state, time)
+
+    def values(self, moved: Any) -> Float[Array, "*some n"]:
+        """The functions of what `move` gave, at some steps of some trials."""
+        return moved

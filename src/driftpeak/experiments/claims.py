@@ -127,6 +127,7 @@ class Statistic:
     Attributes:
         refuted_at: the adjusted p-value (Holm, over all comparisons of the claim) of its being
             negative.
+        samples: none where a quick run was too short to measure it; the estimate is NaN then.
     """
 
     label: str
@@ -138,6 +139,8 @@ class Statistic:
     verdict: Verdict
 
     def __str__(self) -> str:
+        if not self.samples:
+            return f"{self.label}: a quick run is too short"
         return f"{self.label}: {in_words(self.estimate, self.low, self.high)}"
 
 
@@ -219,6 +222,9 @@ def _resampled(
     comparison: Comparison, results: Mapping[str, xr.Dataset]
 ) -> tuple[float, Bootstrap]:
     """The statistic, and what resampling makes of it."""
+    cases = {case for column in comparison.columns for case in column.cases}
+    if any(results[case].attrs.get("shortened", 0) for case in cases):
+        return float("nan"), Bootstrap(0, np.empty(0))
     columns = [column.samples(results) for column in comparison.columns]
     if len({len(column) for column in columns}) != 1:
         raise DriftpeakError(f"{comparison.label}: samples cannot be paired, their numbers differ")

@@ -79,6 +79,8 @@ class Case:
         data: name of a data set of `driftpeak.data`, if it is about recorded data.
         totals_only: keep the regret of the whole run only, not that of every step.
         predictions: record squared prediction errors, too.
+        quick: makes the setup of a quick run, if that is another than the whole one's: fewer steps
+            where these are many. No claim is judged by it.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Case:
     data: str = ""
     totals_only: bool = False
     predictions: bool = False
+    quick: Callable[..., Setup] | None = None
 
     @property
     def independent(self) -> bool:

@@ -14,6 +14,9 @@ from driftpeak.environments.noise import Noise
 from driftpeak.policies import Player
 from driftpeak.policies.player import Prediction
 
+TOGETHER = 256
+"""Functions that a world makes of its states at once, about: more are hardly sooner made."""
+
 
 class Keys(NamedTuple):
     """Each trial's sources of randomness."""
@@ -44,15 +47,26 @@ def advance(
     """The functions of all trials over a block of steps, and their maxima."""
 
     def step(state: Any, time: Any) -> tuple[Any, Any]:
-        state, values = jax.vmap(world.step, in_axes=(0, None))(state, time)
+        return jax.vmap(world.move, in_axes=(0, None))(state, time)
+
+    def some(state: Any, times: Any) -> tuple[Any, Any]:
+        state, moved = jax.lax.scan(step, state, times)
+        values = world.values(moved)
         return state, (values, _maximum(values))
 
-    state, (values, best) = jax.lax.scan(step, state, times)
+    trials = len(jax.tree.leaves(state)[0])
+    together = min(max(1, TOGETHER // trials), len(times))
+    whole = len(times) // together * together
+    state, found = jax.lax.scan(some, state, times[:whole].reshape(-1, together))
+    values, best = (one.reshape(whole, *one.shape[2:]) for one in found)
+    if whole < len(times):
+        state, rest = some(state, times[whole:])
+        values, best = (jnp.concatenate(both) for both in zip((values, best), rest, strict=True))
     return state, values, best
 
 
 def _maximum(values: Array) -> Array:
-    """The largest value of every trial; NaN where any value is NaN or infinite."""
+    """The largest of n values each; NaN where any of them is NaN or infinite."""
     return jnp.where(jnp.isfinite(values).all(axis=-1), values.max(axis=-1), jnp.nan)
 
 

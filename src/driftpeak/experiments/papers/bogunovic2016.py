@@ -27,45 +27,45 @@ PERIODS = (2, 5, 10, 20, 38, 60, 100, 200)
 TV, R, STATIC = "TV-GP-UCB", "R-GP-UCB", "GP-UCB"
 
 
-def prior(kernel: Kernel) -> Prior:
-    return Prior(Grid([0, 1], [0, 1], size=50), kernel, NOISE_VARIANCE)
+SMOOTH, ROUGH = (
+    Prior(Grid([0, 1], [0, 1], size=50), kernel, NOISE_VARIANCE)
+    for kernel in (SE(0.2), Matern(2.5, 0.2))
+)
+"""What is computed of their covariances is computed once for all cases."""
 
 
 def matched_period(kernel: Kernel, drift: float) -> int:
     return markov_restart_period(kernel, drift=drift, horizon=STEPS, dimension=2)
 
 
-def matched(kernel: Kernel, drift: float, steps: int = STEPS) -> Setup:
+def matched(belief: Prior, drift: float, steps: int = STEPS) -> Setup:
     """Figures 2a and 2b: both policies know the drift; and GP-UCB, which the figures lack."""
-    belief = prior(kernel)
-    period = matched_period(kernel, drift)
+    period = matched_period(belief.kernel, drift)
     policies: dict[str, Policy] = {
         TV: TVGPUCB(belief, drift=drift),
         R: RGPUCB(belief, period=period),
         STATIC: GPUCB(belief),
     }
-    settings = {"kernel": str(kernel), "drift": drift, "period": period, "width": "0.8, 4"}
+    settings = {"kernel": str(belief.kernel), "drift": drift, "period": period, "width": "0.8, 4"}
     return Setup(MarkovDrift(belief, drift=drift), policies, steps, settings)
 
 
 def assumed_drift() -> Setup:
     """Figure 2c: TV-GP-UCB with the wrong drift."""
-    belief = prior(SE(0.2))
     policies: dict[str, Policy] = {
-        f"{TV} {drift:g}": TVGPUCB(belief, drift=drift) for drift in ASSUMED
+        f"{TV} {drift:g}": TVGPUCB(SMOOTH, drift=drift) for drift in ASSUMED
     }
     settings = {"drift": 0.01, "assumed": ASSUMED, "width": "0.8, 4"}
-    return Setup(MarkovDrift(belief, drift=0.01), policies, STEPS, settings)
+    return Setup(MarkovDrift(SMOOTH, drift=0.01), policies, STEPS, settings)
 
 
 def restart_period() -> Setup:
     """Figure 2d: R-GP-UCB with other periods."""
-    belief = prior(SE(0.2))
     policies: dict[str, Policy] = {
-        f"{R} {period}": RGPUCB(belief, period=period) for period in PERIODS
+        f"{R} {period}": RGPUCB(SMOOTH, period=period) for period in PERIODS
     }
     settings = {"drift": 0.01, "periods": PERIODS, "width": "0.8, 4"}
-    return Setup(MarkovDrift(belief, drift=0.01), policies, STEPS, settings)
+    return Setup(MarkovDrift(SMOOTH, drift=0.01), policies, STEPS, settings)
 
 
 CASES = {f"eps = {drift:g}": drift for drift in DRIFTS}
@@ -101,7 +101,7 @@ def oscillates(case: str, period: int, steps: int) -> Comparisons:
     )  # fmt: skip
 
 
-def _matched(id: str, kernel: Kernel, name: str, *, longer: int) -> Experiment:
+def _matched(id: str, belief: Prior, name: str, *, longer: int) -> Experiment:
     def better(one: str, other: str, cases: Iterable[str]) -> Mapping[str, Comparisons]:
         return {case: (lower((case, one), (case, other)),) for case in cases}
 
@@ -110,9 +110,9 @@ def _matched(id: str, kernel: Kernel, name: str, *, longer: int) -> Experiment:
         f"Matched parameters, {name}",
         f"B16 figure {id[-2:]}",
         (
-            *(Case(case, partial(matched, kernel, drift), TRIALS, chunk=100)
+            *(Case(case, partial(matched, belief, drift), TRIALS, chunk=100)
               for case, drift in CASES.items()),
-            *(Case(case, partial(matched, kernel, drift, LONG), longer, totals_only=True)
+            *(Case(case, partial(matched, belief, drift, LONG), longer, totals_only=True)
               for case, drift in LONGER.items()),
         ),
         (
@@ -124,7 +124,8 @@ def _matched(id: str, kernel: Kernel, name: str, *, longer: int) -> Experiment:
                   better(R, STATIC, CASES | LONGER)),
             Claim("R-GP-UCB's regret oscillates: it is higher just after a reset than just "
                   "before; TV-GP-UCB's is steadier",
-                  {f"{case}, {steps} steps": oscillates(case, matched_period(kernel, drift), steps)
+                  {f"{case}, {steps} steps":
+                   oscillates(case, matched_period(belief.kernel, drift), steps)
                    for case, drift in CASES.items() for steps in AROUND}),
         ),
         partial(regret_overlay, cases=tuple(CASES), kinds=(TV, R, STATIC)),
@@ -180,8 +181,8 @@ def _steps(*periods: int) -> Comparisons:
 
 
 EXPERIMENTS = (
-    _matched("b16-fig2a", SE(0.2), "SE kernel, l = 0.2", longer=50),
-    _matched("b16-fig2b", Matern(2.5, 0.2), "Matern-5/2 kernel, l = 0.2", longer=25),
+    _matched("b16-fig2a", SMOOTH, "SE kernel, l = 0.2", longer=50),
+    _matched("b16-fig2b", ROUGH, "Matern-5/2 kernel, l = 0.2", longer=25),
     Experiment(
         "b16-fig2c",
         "TV-GP-UCB told the wrong drift, true 0.01, SE kernel",

@@ -10,6 +10,7 @@ On the unit sphere of R^10 points are about 1.4 apart: with l = 0.2 their Gram m
 identity, and the problem nearly a bandit with 100 unrelated arms. Hence l = 1 as well.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -92,6 +93,7 @@ WINDOWS = {
 }
 PUBLISHED, BEST = "as published", "today's best"
 TRAINING_TRIALS, TRAINING_SEED = 1, 2025
+QUICK_STEPS = 2000
 
 
 @dataclass(frozen=True)
@@ -146,13 +148,13 @@ def tuned_policy(prior: Prior, family: str, value: float) -> BeliefPolicy:
     return TVGPUCB(prior, drift=value)
 
 
-def tuned(id: str, prior: Prior) -> dict[str, float]:
+def tuned(id: str, prior: Prior, steps: int = STEPS) -> dict[str, float]:
     """By family: the value of `GRIDS` of least regret in a world of another seed."""
     best = {}
     for family, grid in GRIDS.items():
         policies = {f"{value}": tuned_policy(prior, family, value) for value in grid}
         runs = simulate(
-            policies, world_of(id, prior), steps=STEPS, trials=TRAINING_TRIALS, seed=TRAINING_SEED,
+            policies, world_of(id, prior), steps=steps, trials=TRAINING_TRIALS, seed=TRAINING_SEED,
             progress=False,
         )  # fmt: skip
         regret = runs["regret"].mean(("trial", "step"))
@@ -160,7 +162,7 @@ def tuned(id: str, prior: Prior) -> dict[str, float]:
     return best
 
 
-def published(id: str, lengthscale: float | None = None) -> Setup:
+def published(id: str, lengthscale: float | None = None, steps: int = STEPS) -> Setup:
     """The field of a figure; with a `lengthscale`, all of it and the world with that one."""
     figure = FIGURES[id]
     prior = prior_with(0.2 if lengthscale is None else lengthscale)
@@ -178,20 +180,20 @@ def published(id: str, lengthscale: float | None = None) -> Setup:
         "window": figure.window, "ridge": RIDGE, "discount": DISCOUNT, "opkb": "published",
         "largest correlation": float(np.triu(prior.gram, 1).max()),
     }  # fmt: skip
-    return Setup(world_of(id, prior), policies, STEPS, settings)
+    return Setup(world_of(id, prior), policies, steps, settings)
 
 
-def best(id: str) -> Setup:
+def best(id: str, steps: int = STEPS) -> Setup:
     """Rivals with ADA-OPKB's kernel, their memory tuned, and `auto`, which is told nothing."""
     prior = prior_with(FIGURES[id].lengthscale)
-    chosen = tuned(id, prior)
+    chosen = tuned(id, prior, steps)
     policies: dict[str, Policy] = {
         f"{family}, tuned": tuned_policy(prior, family, value) for family, value in chosen.items()
     }
     policies |= {"auto": Auto(prior), ADA: ada_opkb(prior)}
     inside = all(value in GRIDS[family][1:-1] for family, value in chosen.items())
     settings = {**chosen, "tuned strictly inside the grids": inside}
-    return Setup(world_of(id, prior), policies, STEPS, settings)
+    return Setup(world_of(id, prior), policies, steps, settings)
 
 
 def ada_opkb(prior: Prior) -> Policy:
@@ -206,7 +208,7 @@ def as_named(prior: Prior, window: int) -> BeliefPolicy:
     return SWGPUCB(prior.with_noise_variance(RIDGE), window=window, width=width)
 
 
-def stationary(lengthscale: float) -> Setup:
+def stationary(lengthscale: float, steps: int = STEPS) -> Setup:
     """Figure 2a: a cosine with a random phase that stays, 256 points in R^8."""
     prior = Prior(unit_sphere(256, 8), SE(lengthscale), NOISE**2)
     world = MovingCosine(
@@ -216,7 +218,7 @@ def stationary(lengthscale: float) -> Setup:
         "GP-UCB": gpucb(prior, None),
         "OPKB": OPKB(prior, horizon=STEPS, reward_bound=LIMIT, features=prior.features),
     }
-    return Setup(world, policies, STEPS, {"lengthscale": lengthscale, "opkb": "published"})
+    return Setup(world, policies, steps, {"lengthscale": lengthscale, "opkb": "published"})
 
 
 def _falls_again(id: str) -> Comparison:
@@ -303,6 +305,10 @@ NEARLY = (
 )
 
 
+def _case(name: str, build: Callable[..., Setup], trials: int, *, chunk: int) -> Case:
+    return Case(name, build, trials, chunk=chunk, quick=partial(build, steps=QUICK_STEPS))
+
+
 def _experiment(id: str) -> Experiment:
     figure = FIGURES[id]
     return Experiment(
@@ -310,9 +316,9 @@ def _experiment(id: str) -> Experiment:
         figure.title + ", 100 points on the sphere of R^10",
         f"H23 figure {id[-2:]}",
         (
-            Case(PUBLISHED, partial(published, id), 25, chunk=13),
-            Case("l = 1", partial(published, id, 1.0), 10, chunk=5),
-            Case(BEST, partial(best, id), 5),
+            _case(PUBLISHED, partial(published, id), 25, chunk=13),
+            _case("l = 1", partial(published, id, 1.0), 10, chunk=5),
+            _case(BEST, partial(best, id), 5, chunk=5),
         ),
         _claims(id),
         regret_panels,
@@ -336,8 +342,8 @@ EXPERIMENTS = (
         "A cosine that stays, 256 points on the sphere of R^8",
         "H23 figure 2a",
         (
-            Case(PUBLISHED, partial(stationary, 0.2), 25, chunk=13),
-            Case("l = 1", partial(stationary, 1.0), 10, chunk=5),
+            _case(PUBLISHED, partial(stationary, 0.2), 25, chunk=13),
+            _case("l = 1", partial(stationary, 1.0), 10, chunk=5),
         ),
         tuple(
             Claim(f"OPKB has less regret than GP-UCB: {case}",

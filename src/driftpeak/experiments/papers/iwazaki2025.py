@@ -20,6 +20,7 @@ from driftpeak.theory.variation import supremum_variation
 from driftpeak.widths import Confidence, SlidingConfidence
 
 STEPS, TRIALS, SUPPORTS, DELTA = 5000, 5, 10, 0.1
+QUICK_STEPS = 1200
 NOISES = (0.1, 0.3)
 CHANGES = (STEPS // 5, 2 * STEPS // 5)
 SMALLER = 0.03
@@ -33,7 +34,7 @@ UCB = ("R-GP-UCB", "SW-GP-UCB")
 WORLDS, WORLDS_SEED = 200, 2025  # from which V_T is estimated
 
 
-def setup(kernel: Kernel, noise: float) -> Setup:
+def setup(kernel: Kernel, noise: float, steps: int = STEPS) -> Setup:
     """IT25's policies, and those that it left out as too costly."""
     prior = Prior(Grid([0, 1], [0, 1], size=30), kernel, noise**2)
     world = AbruptSwitches(prior, changes=CHANGES, supports=SUPPORTS)
@@ -67,7 +68,7 @@ def setup(kernel: Kernel, noise: float) -> Setup:
         elimination_period(kernel, horizon=STEPS, dimension=2, variation=variation),
         "C": [1.0, SMALLER], "opkb": "published",
     }  # fmt: skip
-    return Setup(world, policies, STEPS, settings)
+    return Setup(world, policies, steps, settings)
 
 
 def _sublinear(case: str, policy: str) -> Comparison:
@@ -121,7 +122,12 @@ EXPERIMENTS = (
         "Changes after T/5 and 2T/5, 30 x 30 grid",
         "IT25 figure 2",
         tuple(
-            Case(_name(name, noise), partial(setup, kernel, noise), TRIALS)
+            Case(
+                _name(name, noise),
+                partial(setup, kernel, noise),
+                TRIALS,
+                quick=partial(setup, kernel, noise, steps=QUICK_STEPS),
+            )
             for noise in NOISES
             for name, kernel in KERNELS.items()
         ),

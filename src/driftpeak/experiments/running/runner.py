@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import time as clock
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
@@ -42,6 +43,7 @@ class Job(NamedTuple):
     seed: int
     data: str  # path of the data file, or empty
     checksum: str  # of the data file
+    quick: bool
 
     @property
     def key(self) -> str:
@@ -55,7 +57,8 @@ class RunSize:
     """How large a run is.
 
     Attributes:
-        trials: of every case; the paper's numbers by default. quick: 5 of 30 or more, else 2.
+        trials: of every case; the paper's numbers by default.
+        quick: 5 trials of 30 or more, else 2; and of long cases fewer steps.
         seed: of everything random. data: folder of the data files, by default the data folder.
     """
 
@@ -83,6 +86,7 @@ class RunSize:
                 min(case.chunk, self.count(case) - first),
                 at_least_integer("seed", self.seed, 0),
                 *(_named(data_path(case.data, self.data)) if case.data else ("", "")),
+                self.quick,
             )
             for case in experiment.cases
             for first in range(0, self.count(case), case.chunk)
@@ -125,7 +129,9 @@ def play(job: Job) -> xr.Dataset:
     case = next(c for c in EXPERIMENTS[job.experiment].cases if c.name == job.case)
     if job.data:
         _check_file(job)
-    setup: Setup = case.build(Path(job.data)) if job.data else case.build()
+    shortened = job.quick and case.quick is not None
+    build = case.quick if job.quick and case.quick is not None else case.build
+    setup: Setup = build(Path(job.data)) if job.data else build()
     runs = simulate(
         setup.policies,
         setup.environment,
@@ -145,6 +151,7 @@ def play(job: Job) -> xr.Dataset:
         settings=json.dumps(setup.settings, default=str),
         independent_trials=int(case.independent),
         steps=setup.steps,
+        shortened=int(shortened),
     )
 
 
@@ -210,11 +217,30 @@ def run(
                 missing.append(job)
             else:
                 finish(job, kept)
-        with closing(spread(timed_play, missing, executor)) as played:
-            for job, runs in played:
-                if chunks is not None:
-                    write_dataset(runs, chunks / job.key)
-                finish(job, runs)
+        with closing(spread(play_several, _together(missing), executor)) as played:
+            for jobs, parts in played:
+                for job, runs in zip(jobs, parts, strict=True):
+                    if chunks is not None:
+                        write_dataset(runs, chunks / job.key)
+                    finish(job, runs)
+
+
+def _together(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
+    """What one worker plays in a row.
+
+    A quick run takes most of its time to make programs, which the cases of an experiment share:
+    one worker plays all of them. Those with most cases come first, so that none ends long after
+    the others.
+    """
+    if not all(job.quick for job in jobs):
+        return [(job,) for job in jobs]
+    ids = Counter(job.experiment for job in jobs)
+    return [tuple(job for job in jobs if job.experiment == id) for id, _ in ids.most_common()]
+
+
+def play_several(jobs: Sequence[Job]) -> list[xr.Dataset]:
+    """Play some jobs, one after another."""
+    return [timed_play(job) for job in jobs]
 
 
 def timed_play(job: Job) -> xr.Dataset:
