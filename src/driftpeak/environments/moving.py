@@ -67,7 +67,8 @@ class Moving(Environment[Weights]):
         return state, self.values(weights)
 
     def values(self, moved: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
-        return jnp.asarray(self.mean) + self.features.values(moved)
+        values = self.features.values(moved)
+        return jnp.broadcast_to(self.mean, values.shape) + values
 
     def move(self, state: Weights, time: Scalar) -> tuple[Weights, Float[Array, " r"]]:
         changed = (state.time <= self.changes) & (self.changes < time)

@@ -17,6 +17,7 @@ from driftpeak.policies import Player, Policy
 from driftpeak.policies.player import REFRESH, Reading
 from driftpeak.simulation.plan import Chunk, Plan, one_key
 from driftpeak.simulation.programs import (
+    LITTLE,
     Block,
     Chance,
     Played,
@@ -187,7 +188,8 @@ def _play(
         for index, (name, player) in enumerate(players.items()):
             arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
             bar.now(f"compiling {name}")  # if it is new; at once if not
-            program, compile_seconds = compiled(wanted, arguments)
+            little = values.shape[1] * values.shape[2] * len(times) < LITTLE
+            program, compile_seconds = compiled(wanted, arguments, little=little)
             bar.now(name)
             started = clock.perf_counter()
             played = jax.block_until_ready(program(*arguments))
