@@ -12,7 +12,7 @@ from driftpeak.cli.busy import busy
 from driftpeak.cli.options import MOST_TRIALS, Results, Seed
 from driftpeak.cli.printing import note, print_claims, print_experiments
 from driftpeak.cli.programs import keep_programs
-from driftpeak.cli.sharing import Workers
+from driftpeak.cli.sharing import Workers, one_core_each
 from driftpeak.errors import DriftpeakError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def reproduce(
 
     A run that was interrupted is taken up again by the same command with the same --output.
     """
+    one_core_each()
     with busy("loading"):
         from driftpeak.experiments.running import registry
         from driftpeak.experiments.running.reproduce import redraw

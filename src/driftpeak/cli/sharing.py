@@ -1,5 +1,6 @@
 """Who shares the work of a command: `--workers` and `--cluster`."""
 
+import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -55,3 +56,13 @@ class Workers:
                 "workers as were started with `dask worker`"
             )
         return cluster_workers(self.cluster)
+
+
+def one_core_each() -> None:
+    """Let this process and those it starts compute with one thread each; before JAX computes.
+
+    With as many threads as cores in each of several processes, these wait for one another. And sums
+    cut for other numbers of threads are rounded otherwise: a result would depend on the machine.
+    Whoever sets NPROC, which XLA reads, knows better.
+    """
+    os.environ.setdefault("NPROC", "1")

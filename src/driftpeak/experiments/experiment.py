@@ -110,6 +110,7 @@ class Experiment:
         tables: made of its results, for the report.
         choices: what the paper leaves open, and what was taken here.
         notes: what a reader of the figure should know.
+        programs: a word that experiments have in common whose compiled programs are the same.
     """
 
     id: str
@@ -121,6 +122,7 @@ class Experiment:
     choices: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     further: Mapping[str, Picture] = field(default_factory=dict)
+    programs: str = ""
     tables: Callable[[Results], tuple[ResultTable, ...]] = lambda results: ()
 
     @property

@@ -330,6 +330,7 @@ def _experiment(id: str) -> Experiment:
             "seed; auto is told the kernel and the noise.",
         ),
         notes=(SLIPS, NEARLY),
+        programs="h23",
         tables=regret_tables,
     )
 

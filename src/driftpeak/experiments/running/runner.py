@@ -217,7 +217,7 @@ def run(
                 missing.append(job)
             else:
                 finish(job, kept)
-        with closing(spread(play_several, _together(missing), executor)) as played:
+        with closing(spread(play_several, _shares(missing, executor), executor)) as played:
             for jobs, parts in played:
                 for job, runs in zip(jobs, parts, strict=True):
                     if chunks is not None:
@@ -225,17 +225,21 @@ def run(
                     finish(job, runs)
 
 
-def _together(jobs: Sequence[Job]) -> list[tuple[Job, ...]]:
+def _shares(jobs: Sequence[Job], executor: Executor | None) -> list[tuple[Job, ...]]:
     """What one worker plays in a row.
 
     A quick run takes most of its time to make programs, which the cases of an experiment share:
     one worker plays all of them. Those with most cases come first, so that none ends long after
     the others.
     """
-    if not all(job.quick for job in jobs):
+    if executor is None or not all(job.quick for job in jobs):
         return [(job,) for job in jobs]
-    ids = Counter(job.experiment for job in jobs)
-    return [tuple(job for job in jobs if job.experiment == id) for id, _ in ids.most_common()]
+
+    def programs(job: Job) -> str:
+        return EXPERIMENTS[job.experiment].programs or job.experiment
+
+    names = Counter(map(programs, jobs))
+    return [tuple(job for job in jobs if programs(job) == name) for name, _ in names.most_common()]
 
 
 def play_several(jobs: Sequence[Job]) -> list[xr.Dataset]:
