@@ -1,10 +1,13 @@
 """Environments are what the papers say: covariances, switches, straight lines, rows."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import driftpeak as dp
 from driftpeak import motions
+from driftpeak.simulation.programs import advance, random_keys, start
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=6), 2.0 * dp.SE(0.3), noise_variance=0.04, mean=1.5)
 
@@ -21,6 +24,23 @@ def test_markov_drift_has_the_stated_covariance_in_space_and_time():
     in_time = (1 - drift) ** (np.abs(times[:, None] - times[None, :]) / 2)
     np.testing.assert_allclose(draws.mean(axis=0), 1.5, atol=0.07)
     np.testing.assert_allclose(np.cov(draws.T), np.kron(in_time, PRIOR.gram), atol=0.1)
+
+
+@pytest.mark.parametrize(("trials", "steps"), [(2, 7), (100, 7), (300, 3)])
+def test_functions_of_several_steps_at_once_are_those_of_step_after_step(trials, steps):
+    """2 trials: all steps together; 100: two and two, and one that is left; 300: one by one."""
+    world = jax.tree.map(jnp.asarray, dp.MarkovDrift(PRIOR, drift=0.2))
+    times = jnp.arange(1.0, steps + 1)
+    keys = random_keys(0, np.arange(trials)).world
+    after, values, best = advance(world, start(world, keys), times)
+
+    def alone(state, time):
+        return jax.vmap(world.step, in_axes=(0, None))(state, time)
+
+    end, expected = jax.jit(lambda state: jax.lax.scan(alone, state, times))(start(world, keys))
+    np.testing.assert_allclose(values, expected, atol=1e-13)
+    np.testing.assert_array_equal(best, values.max(axis=-1))
+    np.testing.assert_allclose(after.components, end.components, atol=1e-13)
 
 
 SUM = motions.SumMotion(

@@ -17,8 +17,10 @@ from tiny_experiment import RECORDED, TINY, tiny_setup
 
 import driftpeak as dp
 from driftpeak.cli import app
+from driftpeak.cli.printing import print_claims
 from driftpeak.data import DATA_SETS, data_path, read_monthly
 from driftpeak.environments import RecordedRewards
+from driftpeak.experiments.claims import Claim, lower
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.experiment import recorded as recorded_extra
 from driftpeak.experiments.figures import regret_and_order, regret_panels
@@ -101,6 +103,62 @@ def test_worker_processes_keep_what_they_compile(tmp_path):
 @pytest.mark.parametrize(("trials", "quick"), [(1, 1), (5, 2), (25, 2), (30, 5), (200, 5)])
 def test_quick_runs_have_two_or_five_trials(trials, quick):
     assert RunSize(quick=True).count(Case("any", tiny_setup, trials)) == quick
+
+
+LONG = Experiment(
+    "long",
+    "An experiment of many steps",
+    "nowhere",
+    (Case("long", partial(tiny_setup, 0.01), 30, chunk=2, quick=partial(tiny_setup, 0.01, steps=4)),
+     Case("short", partial(tiny_setup, 0.1), 30, chunk=2)),
+    (
+        Claim("TV beats random in the long run", (lower(("long", "TV"), ("long", "random")),)),
+        Claim("in both", tuple(lower((c, "TV"), (c, "random")) for c in ("long", "short"))),
+    ),
+    regret_panels,
+    programs="tiny",
+)  # fmt: skip
+
+
+def test_a_quick_run_of_a_long_case_has_fewer_steps_and_judges_nothing(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setitem(registry.EXPERIMENTS, "long", LONG)
+    summary = reproduce([LONG], RunSize(quick=True), output=tmp_path, tell=print_claims)
+    results, _ = runner.read_results(tmp_path / "long.nc")
+    assert results["long"].sizes == {"policy": 2, "trial": 5, "step": 4}
+    assert results["short"].sizes["step"] == 12
+    alone, both = summary["experiments"]["long"]["claims"]
+    (first,) = alone["settings"][0]["comparisons"]
+    assert first["verdict"] == "too few trials"
+    assert (first["samples"], first["estimate"], first["low"]) == (0, None, None)
+    assert [one["samples"] for one in both["settings"][0]["comparisons"]] == [0, 5]
+    assert "regret per step: a quick run is too short" in capsys.readouterr().out
+    whole: dict[str, xr.Dataset] = {}
+    runner.run([LONG], RunSize(trials=2), lambda _e, found, _s: whole.update(found))
+    np.testing.assert_array_equal(  # the same worlds and rewards, only fewer of them
+        results["long"]["regret"][:, :2], whole["long"]["regret"][..., :4]
+    )
+
+
+def test_workers_of_a_quick_run_play_what_has_the_same_programs(monkeypatch):
+    """Most cases first; other runs are spread job by job, and so is one without workers."""
+    monkeypatch.setitem(registry.EXPERIMENTS, "long", LONG)
+    monkeypatch.setitem(registry.EXPERIMENTS, "recorded", RECORDED)
+
+    def jobs(**size):
+        recorded = [runner.Job("recorded", "days", 0, 2, 0, "", "", size.get("quick", False))]
+        return recorded + [job for one in (TINY, LONG) for job in RunSize(**size).jobs(one)]
+
+    with ThreadPoolExecutor(1) as pool:
+        shares = runner._shares(jobs(quick=True), pool)
+        assert [{job.experiment for job in share} for share in shares] == [
+            {"tiny", "long"},
+            {"recorded"},
+        ]
+        assert [job for share in shares[:1] for job in share] == jobs(quick=True)[1:]
+        assert runner._shares(jobs(trials=4), pool) == [(job,) for job in jobs(trials=4)]
+    assert runner._shares(jobs(quick=True), None) == [(job,) for job in jobs(quick=True)]
 
 
 @pytest.mark.long
@@ -468,6 +526,16 @@ def command(monkeypatch, capsys, without_type_checks):
         return code, *capsys.readouterr()
 
     return invoke
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "1"), ("3", "3")])
+def test_every_process_of_reproduce_computes_with_one_thread(monkeypatch, command, given, used):
+    """XLA reads it when it first computes; who sets it knows better."""
+    monkeypatch.setenv("NPROC", given or "")
+    if given is None:
+        monkeypatch.delenv("NPROC")
+    assert command("--list")[0] == 0
+    assert os.environ["NPROC"] == used
 
 
 def test_command(tmp_path, command):

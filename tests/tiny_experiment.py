@@ -19,10 +19,10 @@ from driftpeak.experiments.running import registry
 CASES = ("slow", "fast")
 
 
-def tiny_setup(drift: float) -> Setup:
+def tiny_setup(drift: float, steps: int = 12) -> Setup:
     prior = dp.Prior(dp.Grid([0, 1], size=8), dp.SE(0.3), noise_variance=0.01)
     policies = {"random": dp.UniformRandom(prior), "TV": dp.TVGPUCB(prior, drift=drift)}
-    return Setup(dp.MarkovDrift(prior, drift=drift), policies, 12, {"drift": drift})
+    return Setup(dp.MarkovDrift(prior, drift=drift), policies, steps, {"drift": drift})
 
 
 def recorded_setup(path: Path) -> Setup:

@@ -252,12 +252,12 @@ def compiled(
 
 
 @cache
-def _soon() -> dict[str, Any]:
+def _soon() -> dict[str, str | bool]:
     """Options that make XLA compile in two thirds of the time what then runs a little longer.
 
     None for a version of XLA that does not know them.
     """
-    options = {"xla_cpu_use_fusion_emitters": False}
+    options: dict[str, str | bool] = {"xla_cpu_use_fusion_emitters": False}
     try:
         jax.jit(jnp.negative).lower(0.0).compile(options)
     except Exception:
