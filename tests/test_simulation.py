@@ -96,8 +96,8 @@ def test_a_run_keeps_to_its_budget(policy, budget, monkeypatch):
     there = jax.live_arrays()  # of other tests; named, so that none of them goes meanwhile
     peaks = []
 
-    def measured(function, arguments):
-        program, seconds = compiled(function, arguments)
+    def measured(function, arguments, little):
+        program, seconds = compiled(function, arguments, little=little)
         needs = program.memory_analysis()
         added = needs.temp_size_in_bytes + needs.output_size_in_bytes - needs.alias_size_in_bytes
         peaks.append(_held() - sum(array.nbytes for array in there) + added)

@@ -29,7 +29,9 @@ class Size:
         int | None,
         typer.Option(help="Of every case; by default as many as in the paper.", max=MOST_TRIALS),
     ] = None
-    quick: Annotated[bool, typer.Option("--quick", help="5 of 30 or more trials, else 2.")] = False
+    quick: Annotated[bool, typer.Option("--quick", help="Few trials; few steps of long runs.")] = (
+        False
+    )
     data: Annotated[
         Path | None,
         typer.Option(help="Folder of the data files, by default that of `driftpeak data`."),
