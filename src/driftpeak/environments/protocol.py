@@ -5,7 +5,7 @@ state = environment.init(key)
 state, values = environment.step(state, time)   # f at `time`, over all n points
 
 `step` is what an environment has to have. One whose values are a product may say `move` and
-`values` instead, so that the product is made for several steps at once.
+`values` as well, so that the product is made for several steps at once.
 """
 
 from abc import abstractmethod

@@ -220,11 +220,9 @@ def expect(state: Any, player: Player[Any], time: Any) -> Prediction | None:
 
 
 MOST_PROGRAMS = 256
-_programs: dict[Any, Any] = {}
-
-
 LITTLE = 2**23
 """Values of functions; a run that sees fewer takes longer to be compiled than to be played."""
+_programs: dict[Any, Any] = {}
 
 
 def compiled(
@@ -260,7 +258,7 @@ def _soon() -> dict[str, str | bool]:
     options: dict[str, str | bool] = {"xla_cpu_use_fusion_emitters": False}
     try:
         jax.jit(jnp.negative).lower(0.0).compile(options)
-    except Exception:
+    except jax.errors.JaxRuntimeError:
         return {}
     return options
 

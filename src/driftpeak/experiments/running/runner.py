@@ -129,8 +129,8 @@ def play(job: Job) -> xr.Dataset:
     case = next(c for c in EXPERIMENTS[job.experiment].cases if c.name == job.case)
     if job.data:
         _check_file(job)
-    shortened = job.quick and case.quick is not None
-    build = case.quick if job.quick and case.quick is not None else case.build
+    shorter = case.quick if job.quick else None
+    build = shorter or case.build
     setup: Setup = build(Path(job.data)) if job.data else build()
     runs = simulate(
         setup.policies,
@@ -151,7 +151,7 @@ def play(job: Job) -> xr.Dataset:
         settings=json.dumps(setup.settings, default=str),
         independent_trials=int(case.independent),
         steps=setup.steps,
-        shortened=int(shortened),
+        shortened=int(shorter is not None),
     )
 
 
