@@ -41,12 +41,8 @@ demo: $(RUNS)  ## set up if needed, then show the library at work
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 QUICK  = "not slow and not long and not browser"
 
-# These compile thousands of small programs: by the quicker of XLA's two ways, which users have for small runs and
-# other targets for all.
-SOON = XLA_FLAGS="$(XLA_FLAGS) --xla_cpu_use_fusion_emitters=false"
-
 test: $(READY)  ## quick tests, and the examples of the pages
-	@$(SOON) $(PYTEST) -m $(QUICK) tests README.md CONTRIBUTING.md docs
+	@$(PYTEST) -m $(QUICK) tests README.md CONTRIBUTING.md docs
 
 test-tenth: $(READY)  ## a tenth of the quick tests: enough for a second interpreter
 	@$(PYTEST) -m $(QUICK) --every=10 tests README.md
