@@ -253,7 +253,7 @@ def compiled(
 def _soon() -> dict[str, str | bool]:
     """Options that make XLA compile in two thirds of the time what then runs a little longer.
 
-    None for a version of XLA that does not know them.
+    None for a version of XLA that does not know them, as that of jaxlib from 0.10 on.
     """
     options: dict[str, str | bool] = {"xla_cpu_use_fusion_emitters": False}
     try:
