@@ -27,7 +27,8 @@ EVALUATIONS, FEATURES, NOISE = 80, 400, 0.1
 
 def run() -> dict[str, Any]:
     """Regret ratios, and choices."""
-    played = [[play(number, player) for player in PLAYERS] for number in WORLDS]
+    policies = [dp.DriftingGP(forgetting=player) for player in PLAYERS]
+    played = [[play(number, policy) for policy in policies] for number in WORLDS]
     regrets = np.log([[regret for regret, _ in row] for row in played])
     chosen = np.array([row[PLAYERS.index("auto")][1] == "momentum" for row in played])
     kinds, figures = np.array([KINDS[number % 5] for number in WORLDS]), {}
@@ -43,14 +44,13 @@ def run() -> dict[str, Any]:
     return figures
 
 
-def play(number: int, forgetting: Any) -> tuple[float, str]:
+def play(number: int, policy: dp.DriftingGP) -> tuple[float, str]:
     """Regret per step in one world, and the motion that is believed at the end."""
     kind, dimension = KINDS[number % 5], 1 + number // 5 % 3
     value = world(kind, dimension, np.random.default_rng([number, 99]))
     generator = np.random.default_rng([number, 5])
     everywhere = qmc.Sobol(dimension, rng=np.random.default_rng(1)).random(512)
     box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(dimension)})
-    policy = dp.DriftingGP(forgetting=forgetting)
     optimizer, lost = dp.Optimizer(box, maximize=True, seed=number, policy=policy), 0.0
     for t in range(EVALUATIONS):
         suggestion = optimizer.ask(t)

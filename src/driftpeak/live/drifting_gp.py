@@ -37,6 +37,8 @@ class DriftingGP:
         acquisition: "ucb", to explore what is unsure; or "influence", to explore what will still be
             true, in the mean over 24 to 96 usual times between two observations
             (`driftpeak.live.gp.influence`).
+        scoped: whether what is unsure counts by how much of the space a look there tells of: less
+            at the faces of a box, where a deviation is largest (`driftpeak.live.scope`).
         learn: whether to learn; if not, the medians of the priors stay, but for the scale of the
             rewards.
         likelihood: what rewards are. "gaussian": numbers on a scale, with noise. "bernoulli": 0 and
@@ -63,6 +65,7 @@ class DriftingGP:
         capacity: int = 512,
         width: Width | None = None,
         acquisition: str = "ucb",
+        scoped: bool = True,
         learn: bool = True,
         likelihood: Likelihood = "gaussian",
     ) -> None:
@@ -85,5 +88,5 @@ class DriftingGP:
                 f"likelihood={shown(likelihood)}"
             )
         self.acquisition = acquisition
-        self.learn = learn
+        self.scoped, self.learn = scoped, learn
         self.likelihood = check_likelihood(likelihood)

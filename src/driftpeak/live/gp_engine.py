@@ -87,8 +87,9 @@ class GPEngine(GPBelief):
         said = self.coding.context_row(context)
         influence = self.policy.acquisition == "influence"
         ahead = self.pace * np.array(HORIZONS) if influence else None
+        scoped = self.policy.scoped
         beliefs = search.Beliefs(
-            self.model, known, imagined, elapsed, self.width, explore, said, ahead
+            self.model, known, imagined, elapsed, self.width, explore, said, ahead, scoped
         )
         room = None
         if reach is not None:

@@ -23,6 +23,7 @@ from driftpeak.live.gp import Imagined, Known, Model, influence, mean, posterior
 from driftpeak.live.lattice import MIDDLE, NEAR, Lattice
 from driftpeak.live.mirrored import Mirrored
 from driftpeak.live.rates import Rates
+from driftpeak.live.scope import scope
 from driftpeak.live.standardise import LINEAR
 from driftpeak.numerics import kept
 from driftpeak.numerics.compiled import compiled
@@ -61,6 +62,7 @@ class Beliefs(NamedTuple):
     explore: Scalar  # a factor on the width: 0 for the highest mean
     context: AnyArray = NO_COLUMNS  # (k,): what the world says, the model's last columns
     ahead: AnyArray | None = None  # times from now, for which a look should be of use; None: now
+    scoped: bool | Array = False  # whether a look counts by how much of the space it tells of
 
     def whole(self, rows: AnyArray) -> Array:
         """Rows of settings with the context beside them, shape `(m, d + k)`."""
@@ -256,7 +258,7 @@ def possible(rows: AnyArray, lattice: Lattice, room: Room | None) -> Array:
 
 def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
     """The upper confidence bound, less the cost of the way, shape `(m,)`."""
-    model, known, imagined, time, width, explore, _, ahead = beliefs
+    model, known, imagined, time, width, explore, _, ahead, scoped = beliefs
     whole = beliefs.whole(rows)
     means, deviations = posterior(model, known, imagined, whole, time)
     count = known.places.used.sum()
@@ -264,6 +266,7 @@ def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
     bonus = deviations
     if ahead is not None:
         bonus = influence(model, known, imagined, whole, time, ahead)
+    bonus = bonus * jnp.where(scoped, scope(model, rows), 1.0)
     bounds = means + explore * width(count + 1, believed) * bonus
     if room is None:
         return bounds
