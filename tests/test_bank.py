@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from compiled_beliefs import seen, told
 from scipy import stats
 
 import driftpeak as dp
@@ -237,10 +238,10 @@ def test_without_switching_members_are_independent_tv_gp_ucb_beliefs():
     forecast = policy.banks[0].posterior(state.banks[0], 1.0)
     for member, drift in enumerate(DRIFTS):
         alone = dp.TVGPUCB(PRIOR, drift=drift, form="feature-space").prepare(times)
-        belief, update = alone.belief.init(), jax.jit(alone.belief.update)
+        belief = alone.belief.init()
         for time, arm, reward in zip(times, arms, rewards, strict=True):
-            belief = update(belief, arm, reward, time)
-        posterior = jax.jit(alone.belief.posterior)(belief, times[-1] + 1)
+            belief = told(alone.belief, belief, arm, reward, time)
+        posterior = seen(alone.belief, belief, times[-1] + 1)
         np.testing.assert_allclose(forecast.mean[member, 0], posterior.mean, atol=1e-10)
         np.testing.assert_allclose(forecast.variance[member], posterior.variance, atol=1e-10)
 

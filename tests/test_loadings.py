@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from compiled_beliefs import seen, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -254,10 +255,10 @@ def test_beliefs_are_those_of_pivoted_cholesky(name):
     found = []
     for features_ in (kronecker(prior.kernel, PLANE), pivoted_cholesky(prior.kernel, PLANE)):
         belief = POLICIES[name](prior, features=features_).prepare(40).belief
-        state, update = belief.init(), jax.jit(belief.update)
+        state = belief.init()
         for time, (arm, reward) in enumerate(zip(arms, rewards, strict=True)):
-            state = update(state, arm, reward, float(time))
-        found.append(jax.jit(belief.posterior)(state, 30.0))
+            state = told(belief, state, arm, reward, float(time))
+        found.append(seen(belief, state, 30.0))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), *found)
 
 
