@@ -66,6 +66,8 @@ def reproduce(
     if size.quick:
         compile_soon()
     with busy("loading"):
+        if not show_list and source is None:
+            keep_programs()  # before JAX is loaded
         from driftpeak.experiments.running import registry
         from driftpeak.experiments.running.reproduce import redraw
     if show_list:
@@ -102,7 +104,6 @@ def _run(
         raise DriftpeakError("--overwrite needs --output DIR")
     chosen, run_size = registry.find(ids), runner.RunSize(**asdict(size))
     output, overwrite = kept.output, kept.overwrite
-    keep_programs()
     try:
         with workers.start(DEFAULT_WORKERS) as executor:
             return reproduce.reproduce(
