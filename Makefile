@@ -18,7 +18,9 @@ help:  ## list the targets
 
 # One environment serves every target: what the library needs to run, and for all but the demo what its tests, checks
 # and docs need besides. It is renewed only when what it is made from has changed. pip compiles no bytecode: Python does
-# when a module is first imported, and most never are.
+# when a module is first imported, and most never are. Where it is told not to keep bytecode, as in many containers,
+# every process would compile all that it imports, for ten seconds.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL = $(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt
 
 $(RUNS): pyproject.toml constraints.txt
@@ -27,6 +29,7 @@ $(RUNS): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (once, takes a minute) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(INSTALL) -e .
+	@$(BIN)/python -c 'from driftpeak import *'
 	@touch $@
 
 $(READY): $(RUNS)

@@ -60,6 +60,12 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.collect()
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What is there before the first test stays: it need not be looked through again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 QUICK = ("not slow and not long and not browser", "browser")  # of `make test` and `test-browser`
 
 # in these files a test stands for a policy, a name or a storage
@@ -110,8 +116,10 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(100_000, 20, 50)  # there is much to look through, and little to find
     flags = ["--xla_backend_optimization_level=0"]
     release = tuple(int(part) for part in version("jaxlib").split(".")[:2])
-    if release < (0, 10):  # later ones know it no more, and end a process that names such a flag
+    if release < (0, 10):  # later ones may not know them, and end a process that names such a flag
         flags.append("--xla_cpu_use_fusion_emitters=false")
+        # a program in one piece: the pieces of small ones take longer than they save
+        flags.append("--xla_cpu_parallel_codegen_split_count=1")
     os.environ.setdefault("XLA_FLAGS", " ".join(flags))
     assert config.cache is not None
     folder = config.cache.mkdir(f"programs-{version('jaxlib')}-{_processor()}")

@@ -15,6 +15,8 @@ import keyword
 import re
 import sys
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -132,7 +134,7 @@ def unknown_names(found: dict[Path, Page], folder: Path) -> Iterator[str]:
                 yield f"{path.name}: `{text}`: there is no {name}"
 
 
-def misspelt(text: str, known: set[str]) -> list[str]:
+def misspelt(text: str, known: AbstractSet[str]) -> list[str]:
     """Names in a piece of code that look like names of driftpeak's, and are none.
 
     `dp.` and `driftpeak.` must lead to something that can be imported. Of other code, words with
@@ -164,7 +166,8 @@ def importable(dotted: str) -> bool:
     return True
 
 
-def vocabulary() -> set[str]:
+@cache
+def vocabulary() -> frozenset[str]:
     """Every name that our code gives to something, Python's own, and those of others."""
     known = {*dir(builtins), *keyword.kwlist, *OTHERS.read_text().split()}
     for path in (one for folder in SOURCES for one in (ROOT / folder).rglob("*.py")):
@@ -185,7 +188,7 @@ def vocabulary() -> set[str]:
                 known.add(node.arg)
             elif isinstance(node, ast.Constant) and texts and NAME.fullmatch(str(node.value)):
                 known.add(str(node.value))  # variables of datasets, keys of summaries
-    return known
+    return frozenset(known)
 
 
 def missing_in_reference(folder: Path) -> Iterator[str]:

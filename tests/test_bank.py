@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from compiled_beliefs import seen, told
 from scipy import stats
 
 import driftpeak as dp
@@ -239,8 +240,8 @@ def test_without_switching_members_are_independent_tv_gp_ucb_beliefs():
         alone = dp.TVGPUCB(PRIOR, drift=drift, form="feature-space").prepare(times)
         belief = alone.belief.init()
         for time, arm, reward in zip(times, arms, rewards, strict=True):
-            belief = alone.belief.update(belief, jnp.asarray(arm), reward, time)
-        posterior = alone.belief.posterior(belief, times[-1] + 1)
+            belief = told(alone.belief, belief, arm, reward, time)
+        posterior = seen(alone.belief, belief, times[-1] + 1)
         np.testing.assert_allclose(forecast.mean[member, 0], posterior.mean, atol=1e-10)
         np.testing.assert_allclose(forecast.variance[member], posterior.variance, atol=1e-10)
 
@@ -264,9 +265,10 @@ def test_an_unknown_level_is_a_constant_with_a_wide_prior():
     bank, (times, arms, rewards) = make_bank(series=2), history(12)
     rewards = rewards + 7.0
     amplitude, level = 1.7, Level(float(PRIOR.variance.mean()))
-    state, known, before = bank.init(), level.init(bank.count), 0.0
-    for time, arm, reward in zip(times, arms, rewards, strict=True):
-        forecast = bank.forecast(state, jnp.asarray(arm), time - before)
+
+    @eqx.filter_jit
+    def hear(state, known, arm, reward, elapsed):
+        forecast = bank.forecast(state, arm, elapsed)
         known = level.update(
             known,
             reward - forecast.mean[:, 0],
@@ -274,7 +276,11 @@ def test_an_unknown_level_is_a_constant_with_a_wide_prior():
             forecast.variance + PRIOR.noise_variance,
         )
         observed = jnp.array([reward, 1.0])
-        state = bank.update(state, jnp.asarray(arm), observed, PRIOR.noise_variance, time - before)
+        return bank.update(state, arm, observed, PRIOR.noise_variance, elapsed), known
+
+    state, known, before = bank.init(), level.init(bank.count), 0.0
+    for time, arm, reward in zip(times, arms, rewards, strict=True):
+        state, known = hear(state, known, jnp.asarray(arm), jnp.asarray(reward), time - before)
         before = time
     found, forecast = level.given(known, amplitude), bank.posterior(state, 0.7)
     lift = 1 - forecast.mean[:, 1]

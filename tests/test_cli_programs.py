@@ -33,9 +33,11 @@ live.keep_programs = keep_programs
 TINY = """
 keep_programs()
 import jax
-def tiny(x):
-    return x * 3 + 1
-assert float(jax.jit(tiny)(2.0)) == 7
+for number in range(4):
+    def tiny(x):
+        return x * 3 + number
+    tiny.__name__ = f"tiny{number}"
+    assert float(jax.jit(tiny)(2.0)) == 6 + number
 print(counts["hits"], counts["misses"], jax.config.jax_compilation_cache_dir)
 """
 
@@ -63,19 +65,20 @@ def test_the_second_process_compiles_nothing_and_damage_is_mended(tmp_path):
     assert os.stat(place).st_mode & 0o077 == 0
     assert call(DRIFTPEAK_CACHE=tmp_path) == ([misses, "0", place], "")
 
-    (tiny,) = (one for one in entries(tmp_path) if "tiny" in one.name)
-    whole = tiny.read_bytes()
-    for damage in (b"", b"garbage", whole[:-20], whole[:100] + b"?" + whole[101:]):
-        tiny.write_bytes(damage)
-        _, err = call(DRIFTPEAK_CACHE=tmp_path)
-        assert err == (
-            "driftpeak: a compiled program that was kept cannot be read: it is compiled again "
-            "(DRIFTPEAK_CACHE=DIR or off)\n"
-        )
-        assert call(DRIFTPEAK_CACHE=tmp_path) == ([misses, "0", place], "")  # mended
-    (tiny.parent / "notes.txt").write_text("somebody's")
-    (tiny.parent / "folder-cache").mkdir()
-    assert call(DRIFTPEAK_CACHE=tmp_path) == ([misses, "0", place], "")
+    tiny = [one for one in entries(tmp_path) if "tiny" in one.name]
+    whole = [one.read_bytes() for one in tiny]
+    damaged = [b"", b"garbage", whole[2][:-20], whole[3][:100] + b"?" + whole[3][101:]]
+    for one, damage in zip(tiny, damaged, strict=True):
+        one.write_bytes(damage)
+    (tiny[0].parent / "notes.txt").write_text("somebody's")
+    (tiny[0].parent / "folder-cache").mkdir()
+    (hits, again, _), err = call(DRIFTPEAK_CACHE=tmp_path)
+    assert (int(hits), int(again)) == (int(misses) - 4, 4)  # every damage is noticed
+    assert err == (
+        "driftpeak: a compiled program that was kept cannot be read: it is compiled again "
+        "(DRIFTPEAK_CACHE=DIR or off)\n"
+    )
+    assert call(DRIFTPEAK_CACHE=tmp_path) == ([misses, "0", place], "")  # mended
 
 
 @pytest.mark.parametrize("where", ["file", "file/below", "open"])

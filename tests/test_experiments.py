@@ -538,6 +538,33 @@ def test_every_process_of_reproduce_computes_with_one_thread(monkeypatch, comman
     assert os.environ["NPROC"] == used
 
 
+@pytest.mark.parametrize(
+    ("words", "given", "used"),
+    [
+        (["--quick"], "", "--xla_backend_optimization_level=0"),
+        (["--quick"], "--xla_x=1", "--xla_x=1 --xla_backend_optimization_level=0"),
+        (["--quick"], "--xla_backend_optimization_level=2", "--xla_backend_optimization_level=2"),
+        ([], "", ""),
+    ],
+)
+def test_quick_runs_compile_soon(monkeypatch, command, words, given, used):
+    monkeypatch.setenv("XLA_FLAGS", given)
+    assert command("--list", *words)[0] == 0
+    assert os.environ["XLA_FLAGS"] == used
+
+
+def test_quick_runs_of_m25_and_b16_are_whole_but_short(monkeypatch):
+    """The same policies in the same worlds as in the whole run, for fewer steps."""
+    monkeypatch.setattr(mauduit2025, "least_regret", lambda policies, *_: list(policies)[1])
+    monkeypatch.setattr(mauduit2025, "most_likely", lambda *_: (0.1, 1.0))
+    for experiment in registry.find(["m25-fig2", "b16-fig2a", "b16-fig2b"]):
+        for case in experiment.cases[-2:]:
+            whole, short = case.build(), case.quick()
+            assert short.steps < whole.steps
+            assert list(short.policies) == list(whole.policies)
+            assert str(short.environment) == str(whole.environment)
+
+
 def test_command(tmp_path, command):
     assert "b16-fig2a" in command("--list")[1]
     arguments = ("--trials", 2, "--workers", 1, "--output", tmp_path / "out", "--json")

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from compiled_beliefs import seen, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +45,18 @@ def written_out(loadings):
     return np.stack(columns, axis=1)
 
 
+@jax.jit  # one program instead of one for each operation
+def products(loadings, arms, weights, factor, square):
+    return (
+        loadings.rows(arms),
+        loadings.rows(arms[0, 0]),
+        loadings.values(weights),
+        loadings.values(weights[0, 0]),
+        loadings.squared_sums(factor),
+        loadings.quadratic_forms(square),
+    )
+
+
 SIZES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), min_size=1, max_size=4)
 
 
@@ -64,15 +77,13 @@ def test_products_are_those_of_the_matrix(seed, sizes, share):
     square = factor.T @ factor
     arms = random.integers(0, n, size=(2, 3))
     for one in (loadings, Rows(matrix), Columns(matrix)):
-        np.testing.assert_allclose(one.rows(arms), matrix[arms], atol=1e-12)
-        np.testing.assert_allclose(one.rows(arms[0, 0]), matrix[arms[0, 0]], atol=1e-12)
-        np.testing.assert_allclose(one.values(jnp.asarray(weights)), weights @ matrix.T, atol=1e-11)
-        flat = jnp.asarray(weights[0, 0])
-        np.testing.assert_allclose(one.values(flat), matrix @ weights[0, 0], atol=1e-11)
-        found = one.squared_sums(jnp.asarray(factor))
-        np.testing.assert_allclose(found, ((matrix @ factor.T) ** 2).sum(axis=1), atol=1e-10)
-        found = one.quadratic_forms(jnp.asarray(square))
-        np.testing.assert_allclose(found, ((matrix @ square) * matrix).sum(axis=1), atol=1e-9)
+        rows, row, values, of_one, sums, forms = products(one, arms, weights, factor, square)
+        np.testing.assert_allclose(rows, matrix[arms], atol=1e-12)
+        np.testing.assert_allclose(row, matrix[arms[0, 0]], atol=1e-12)
+        np.testing.assert_allclose(values, weights @ matrix.T, atol=1e-11)
+        np.testing.assert_allclose(of_one, matrix @ weights[0, 0], atol=1e-11)
+        np.testing.assert_allclose(sums, ((matrix @ factor.T) ** 2).sum(axis=1), atol=1e-10)
+        np.testing.assert_allclose(forms, ((matrix @ square) * matrix).sum(axis=1), atol=1e-9)
         assert one.shape == (n, r)
         np.testing.assert_allclose(one.matrix, matrix, atol=1e-12)
     np.testing.assert_allclose(loadings @ factor.T, matrix @ factor.T, atol=1e-11)
@@ -246,8 +257,8 @@ def test_beliefs_are_those_of_pivoted_cholesky(name):
         belief = POLICIES[name](prior, features=features_).prepare(40).belief
         state = belief.init()
         for time, (arm, reward) in enumerate(zip(arms, rewards, strict=True)):
-            state = belief.update(state, jnp.asarray(arm), jnp.asarray(reward), float(time))
-        found.append(belief.posterior(state, 30.0))
+            state = told(belief, state, arm, reward, float(time))
+        found.append(seen(belief, state, 30.0))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), *found)
 
 

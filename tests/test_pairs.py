@@ -1,9 +1,9 @@
 """Covariances of a grid from one table of lags, against the Gram matrix."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from compiled_beliefs import seen, told
 
 import driftpeak as dp
 from driftpeak import priors
@@ -69,8 +69,8 @@ def test_posteriors_are_those_of_the_gram_matrix(name, monkeypatch):
         assert isinstance(belief.prior.gram, Lags if many == 20 else Gram)
         state = belief.init()
         for time, arm in enumerate(arms):
-            state = belief.update(state, jnp.asarray(arm), jnp.sin(0.3 * time), float(time))
-        found.append(belief.posterior(state, 25.0))
+            state = told(belief, state, arm, np.sin(0.3 * time), float(time))
+        found.append(seen(belief, state, 25.0))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-10), *found)
 
 

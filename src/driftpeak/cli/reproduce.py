@@ -12,7 +12,7 @@ from driftpeak.cli.busy import busy
 from driftpeak.cli.options import MOST_TRIALS, Results, Seed
 from driftpeak.cli.printing import note, print_claims, print_experiments
 from driftpeak.cli.programs import keep_programs
-from driftpeak.cli.sharing import Workers, one_core_each
+from driftpeak.cli.sharing import Workers, compile_soon, one_core_each
 from driftpeak.errors import DriftpeakError
 
 if TYPE_CHECKING:
@@ -63,7 +63,11 @@ def reproduce(
     A run that was interrupted is taken up again by the same command with the same --output.
     """
     one_core_each()
+    if size.quick:
+        compile_soon()
     with busy("loading"):
+        if not show_list and source is None:
+            keep_programs()  # before JAX is loaded
         from driftpeak.experiments.running import registry
         from driftpeak.experiments.running.reproduce import redraw
     if show_list:
@@ -100,7 +104,6 @@ def _run(
         raise DriftpeakError("--overwrite needs --output DIR")
     chosen, run_size = registry.find(ids), runner.RunSize(**asdict(size))
     output, overwrite = kept.output, kept.overwrite
-    keep_programs()
     try:
         with workers.start(DEFAULT_WORKERS) as executor:
             return reproduce.reproduce(

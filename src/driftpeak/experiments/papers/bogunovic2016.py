@@ -112,7 +112,8 @@ def _matched(id: str, belief: Prior, name: str, *, longer: int) -> Experiment:
         (
             *(Case(case, partial(matched, belief, drift), TRIALS, chunk=100)
               for case, drift in CASES.items()),
-            *(Case(case, partial(matched, belief, drift, LONG), longer, totals_only=True)
+            *(Case(case, partial(matched, belief, drift, LONG), longer, totals_only=True,
+                   quick=partial(matched, belief, drift))
               for case, drift in LONGER.items()),
         ),
         (

@@ -34,6 +34,7 @@ from driftpeak.widths import Heteroscedastic, ScaledLog, Width
 STEPS, TRIALS, NORM, DELTA, SPEED = 500, 30, 5.0, 0.1, 0.3
 DRIFTS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99, 1.0)
 EXPONENTS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
+QUICK_STEPS, QUICK_EXPONENTS = 100, (0.5, 2.0)
 SIDES = ("SparQ-GP-UCB", "W-SparQ-GP-UCB")
 TIMELESS = ("GP-UCB", "TV-GP-UCB")  # no parameter of theirs depends on the variation
 SCHEDULED = ("R-GP-UCB", "SW-GP-UCB", "W-GP-UCB")
@@ -93,18 +94,29 @@ def expected_variation(prior: Prior, centres: Any) -> float:
     return float(np.mean([variation(prior, drawn) for drawn in draws]))
 
 
-def setup(choice: Variant, width: Width | None = None) -> Setup:
-    """The case of a choice; or the same with another width for all."""
+def setup(
+    choice: Variant,
+    width: Width | None = None,
+    *,
+    steps: int = STEPS,
+    exponents: Sequence[float] = EXPONENTS,
+) -> Setup:
+    """The case of a choice; or the same with another width for all.
+
+    Arguments:
+        steps: that are played, and of a training run.
+        exponents: candidates for W-SparQ's alpha of least regret.
+    """
     width = WIDTHS[choice.width] if width is None else width
     prior = Prior(Grid([-50, 50], size=400), KERNEL, choice.noise**2)
     centres = centre_points(choice.placing, choice.centres, len(prior))
     world = MovingCoefficients(prior, centres=centres, norm=NORM, speed=SPEED)
     trained = (
-        least_regret({x: TVGPUCB(prior, drift=x, width=width) for x in DRIFTS}, world, STEPS),
+        least_regret({x: TVGPUCB(prior, drift=x, width=width) for x in DRIFTS}, world, steps),
         least_regret(
-            {x: WSparQ(prior, exponent=x, width=width, **AS_PUBLISHED) for x in EXPONENTS},
+            {x: WSparQ(prior, exponent=x, width=width, **AS_PUBLISHED) for x in exponents},
             world,
-            STEPS,
+            steps,
         ),
     )
     policies: dict[str, Policy] = {
@@ -138,7 +150,7 @@ def setup(choice: Variant, width: Width | None = None) -> Setup:
         settings |= {
             f"period{suffix}": period, f"window{suffix}": window, f"discount{suffix}": discount
         }  # fmt: skip
-    return Setup(world, policies, STEPS, settings)
+    return Setup(world, policies, steps, settings)
 
 
 def least_lead(samples: Array) -> Array:
@@ -229,7 +241,15 @@ EXPERIMENTS = (
         "m25-fig2",
         "A moving sum of bumps on [-50, 50]",
         "M25 figure 2",
-        tuple(Case(str(choice), partial(setup, choice), TRIALS) for choice in CHOICES),
+        tuple(
+            Case(
+                str(choice),
+                partial(setup, choice),
+                TRIALS,
+                quick=partial(setup, choice, steps=QUICK_STEPS, exponents=QUICK_EXPONENTS),
+            )
+            for choice in CHOICES
+        ),
         _claims(),
         _panels,
         choices=(
