@@ -60,12 +60,6 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.collect()
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """What is there before the first test stays: it need not be looked through again and again."""
-    gc.collect()
-    gc.freeze()
-
-
 QUICK = ("not slow and not long and not browser", "browser")  # of `make test` and `test-browser`
 
 # in these files a test stands for a policy, a name or a storage

@@ -10,10 +10,20 @@ from sklearn.gaussian_process.kernels import Matern
 
 import driftpeak as dp
 from driftpeak.live import gp
+from driftpeak.live.memory import pad, places
 from driftpeak.live.policy_data import differences, policy_from_data, policy_to_data
-from driftpeak.live.scope import scope
+from driftpeak.live.scope import powers_around, scope
+from driftpeak.live.search import Beliefs, powers_now
+from driftpeak.widths import Constant
 
-found = jax.jit(scope)
+scoped = jax.jit(scope)
+
+
+def found(model, rows):
+    """With all factors in full."""
+    return scoped(model, rows, np.ones(rows.shape[1]))
+
+
 unit = st.floats(0, 1)
 
 
@@ -61,6 +71,30 @@ def test_values_without_order_and_contexts_do_not_matter():
     got = np.asarray(found(numbers, rows))
     assert (got == got[0]).all()
     assert got[0] == found(model([0.1], [False]), rows[:1, :1])[0]
+
+
+def test_the_nearer_the_best_is_to_an_end_the_less_a_column_counts():
+    np.testing.assert_allclose(
+        powers_around(np.array([0.0, 0.03, 0.15, 0.5, 0.97, 1.0])),
+        [0, 0.2, 1, 1, 0.2, 0],
+        atol=1e-9,
+    )
+    numbers, corner = model([0.02, 0.02], [False, False]), np.zeros((1, 2))
+    for powers, expected in [((1, 1), 0.25), ((0, 1), 0.5), ((0.5, 0), 0.5**0.5), ((0, 0), 1.0)]:
+        got = scoped(numbers, corner, np.array(powers, float))
+        np.testing.assert_allclose(got, [expected], rtol=1e-9)
+
+
+def test_the_best_is_the_row_of_the_highest_mean_now_whatever_the_context():
+    """Of three columns, the last a context's: its second row was as good, when it was made."""
+    rows = np.array([[0.03, 0.5, 0.2], [0.5, 0.97, 0.9], [0.3, 0.3, 0.2]])
+    numbers = model([0.1, 0.1, 0.3], [False, False, False])._replace(timescale=5.0)
+    known = jax.jit(gp.learn)(
+        numbers, places(rows, np.array([9.0, 0.0, 9.0]), 32), pad(np.array([1.0, 1.0, -1.0]), 32)
+    )
+    for context, expected in [(0.2, [0.2, 1.0]), (0.9, [1.0, 0.2])]:
+        beliefs = Beliefs(numbers, known, None, 9.0, Constant(1.0), 1.0, np.array([context]))
+        np.testing.assert_allclose(powers_now(beliefs), expected, rtol=1e-5)
 
 
 def test_fewer_looks_at_the_faces():

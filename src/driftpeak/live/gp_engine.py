@@ -87,10 +87,11 @@ class GPEngine(GPBelief):
         said = self.coding.context_row(context)
         influence = self.policy.acquisition == "influence"
         ahead = self.pace * np.array(HORIZONS) if influence else None
-        scoped = self.policy.scoped
         beliefs = search.Beliefs(
-            self.model, known, imagined, elapsed, self.width, explore, said, ahead, scoped
+            self.model, known, imagined, elapsed, self.width, explore, said, ahead
         )
+        if self.policy.scoped:
+            beliefs = beliefs._replace(powers=search.powers_now(beliefs))
         room = None
         if reach is not None:
             cost = reach.cost / self.standard.scale

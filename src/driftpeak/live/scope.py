@@ -10,7 +10,11 @@ u by as much as \(k(x, u)\) says, and round a corner there is little space:
 
 with \(k_j\) the Matern 5/2 correlation at the lengthscale of column j. That is 1 in the middle; of
 a lengthscale that is short beside the box 1/2 on a face, \(2^{-d}\) in a corner; and nearly 1
-everywhere of one that is long. The exploration bonus times this is driftpeak's own.
+everywhere of one that is long. The bonus for exploring times this is driftpeak's own.
+
+A function whose peak is at an end of a column belies it there: the column's factor is taken to the
+power \(\min(1, z/0.15)\), for a distance z from the nearest end to the row that is believed to be
+the best of those observed.
 """
 
 import jax.numpy as jnp
@@ -20,13 +24,17 @@ from driftpeak._types import AnyArray
 from driftpeak.live.gp import Model
 
 MIDDLE = 0.5
+NEAR = 0.15  # an end of a column, of length 1
 
 
-def scope(model: Model, rows: AnyArray) -> Array:
+def scope(model: Model, rows: AnyArray, powers: AnyArray) -> Array:
     """Of a look at some rows, shape `(m, d)`, of the unit cube: in (0, 1], shape `(m,)`.
 
     A column without an order counts 1: all its values are equally far apart. The model's columns
     beyond the rows' are those of a context, which nobody chooses.
+
+    Arguments:
+        powers: to which the columns' factors are taken, shape `(d,)`.
     """
     columns = rows.shape[1]
     unit = jnp.asarray(model.lengthscale)[None, :columns]
@@ -34,7 +42,12 @@ def scope(model: Model, rows: AnyArray) -> Array:
     shares = jnp.where(
         jnp.asarray(model.categorical)[None, :columns], 1.0, told / (2 * _within(MIDDLE, unit))
     )
-    return shares.prod(axis=1)
+    return jnp.prod(shares ** jnp.asarray(powers)[None, :], axis=1)
+
+
+def powers_around(best: AnyArray) -> Array:
+    """Of the columns, where the best row observed is `best`: both of shape `(d,)`."""
+    return jnp.clip(jnp.minimum(best, 1 - best) / NEAR, 0.0, 1.0)
 
 
 def _within(distance: AnyArray | float, unit: Array) -> Array:

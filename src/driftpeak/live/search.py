@@ -23,7 +23,7 @@ from driftpeak.live.gp import Imagined, Known, Model, influence, mean, posterior
 from driftpeak.live.lattice import MIDDLE, NEAR, Lattice
 from driftpeak.live.mirrored import Mirrored
 from driftpeak.live.rates import Rates
-from driftpeak.live.scope import scope
+from driftpeak.live.scope import powers_around, scope
 from driftpeak.live.standardise import LINEAR
 from driftpeak.numerics import kept
 from driftpeak.numerics.compiled import compiled
@@ -62,7 +62,7 @@ class Beliefs(NamedTuple):
     explore: Scalar  # a factor on the width: 0 for the highest mean
     context: AnyArray = NO_COLUMNS  # (k,): what the world says, the model's last columns
     ahead: AnyArray | None = None  # times from now, for which a look should be of use; None: now
-    scoped: bool | Array = False  # whether a look counts by how much of the space it tells of
+    powers: AnyArray | None = None  # of the scope of a look, shape (d,); None: it does not count
 
     def whole(self, rows: AnyArray) -> Array:
         """Rows of settings with the context beside them, shape `(m, d + k)`."""
@@ -149,19 +149,30 @@ def highest_of(beliefs: Beliefs, pool: AnyArray, room: Room | None) -> Array:
     return jnp.argmax(bounds if room is None else jnp.where(room.holds(pool), bounds, -jnp.inf))
 
 
+def best_observed(beliefs: Beliefs) -> Array:
+    """The `INCUMBENTS` rows observed whose mean is highest now, shape `(n, d)`."""
+    places = beliefs.known.places
+    columns = places.rows.shape[1] - len(beliefs.context)
+    observed = jnp.asarray(places.rows)[:, :columns]
+    quick = rough(beliefs)
+    means = mean(quick.model, quick.known, quick.whole(single(observed)), quick.time)
+    return observed[jax.lax.top_k(jnp.where(places.used, means, -jnp.inf), INCUMBENTS)[1]]
+
+
+@compiled
+def powers_now(beliefs: Beliefs) -> Array:
+    """Those of the scope, by where the best row observed is, shape `(d,)`."""
+    return powers_around(best_observed(beliefs)[0])
+
+
 def look_around(
     beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None
 ) -> tuple[Array, Array]:
     """Rows to try, the most promising of those observed first; and the length of a step."""
-    model, known, *_ = beliefs
+    model, *_ = beliefs
     everywhere = trials.everywhere
     columns = everywhere.shape[1]
-    observed = known.places.rows[:, :columns]
-    quick = rough(beliefs)
-    means = mean(quick.model, quick.known, quick.whole(single(observed)), quick.time)
-    means = jnp.where(known.places.used, means, -jnp.inf)
-    best = observed[jax.lax.top_k(means, INCUMBENTS)[1]]
-    best = possible(best, lattice, room)
+    best = possible(best_observed(beliefs), lattice, room)
     unit = jnp.minimum(model.lengthscale[:columns], 1.0)
     if room is not None:
         best = jnp.concatenate([room.here[None, :], best[1:]])
@@ -258,7 +269,7 @@ def possible(rows: AnyArray, lattice: Lattice, room: Room | None) -> Array:
 
 def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
     """The upper confidence bound, less the cost of the way, shape `(m,)`."""
-    model, known, imagined, time, width, explore, _, ahead, scoped = beliefs
+    model, known, imagined, time, width, explore, _, ahead, powers = beliefs
     whole = beliefs.whole(rows)
     means, deviations = posterior(model, known, imagined, whole, time)
     count = known.places.used.sum()
@@ -266,7 +277,8 @@ def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
     bonus = deviations
     if ahead is not None:
         bonus = influence(model, known, imagined, whole, time, ahead)
-    bonus = bonus * jnp.where(scoped, scope(model, rows), 1.0)
+    if powers is not None:
+        bonus = bonus * scope(model, rows, powers)
     bounds = means + explore * width(count + 1, believed) * bonus
     if room is None:
         return bounds
