@@ -152,7 +152,7 @@ def distances(name, seed, absurd, warm, after):
 
 def test_an_absurd_reward_is_not_believed():
     """One play says little: what is one suggestion later has other noise. So sums of several."""
-    means = sum(distances("parabola", seed, (-1e6,), 25, 15) for seed in range(8))
+    means = sum(distances("parabola", seed, (-1e6,), 25, 15) for seed in range(5))
     assert means[1] <= 2 * means[0]
 
 
