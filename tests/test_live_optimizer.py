@@ -420,6 +420,16 @@ def test_bad_input_is_refused_and_changes_nothing():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", [int, float, np.float32, np.float64, np.int32, np.int64, np.uint8])
+def test_a_reward_is_any_real_number(kind):
+    """Rows of tables and counts of NumPy's too; what is kept is a number of Python's."""
+    optimizer = make()
+    optimizer.tell({"x": 0.5, "n": 1, "kind": "a"}, kind(7), time=0)
+    (told,) = optimizer.history()
+    assert told.reward == 7.0
+    assert type(told.reward) is float
+
+
 def test_finite_spaces_without_a_policy():
     arms = dp.Arms(4, names=["north", "east", "south", "west"])
     optimizer = dp.Optimizer(arms, maximize=True)

@@ -344,7 +344,7 @@ class Optimizer(Inspectable):
     def tell(
         self,
         suggestion: "Suggestion | int | Mapping[str, object]",
-        reward: float | np.bool_,
+        reward: float | np.number[Any] | np.bool_,
         time: Time | None = None,
         *,
         actual: Mapping[str, object] | None = None,
