@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from typing import NamedTuple
 
 import jax
@@ -12,6 +13,7 @@ import pytest
 
 from driftpeak.numerics import kept
 from driftpeak.numerics.compiled import NotCompiledError, compiled, nothing_new, returned
+from driftpeak.numerics.compiler import soon
 
 MATRIX = np.array([[4.0, 2.0], [2.0, 5.0]], np.float32)
 LOWER = np.array([[2.0, 0.0], [1.0, 2.0]])
@@ -154,3 +156,20 @@ def test_live_engines_decide_alike_with_programs_of_another_process(tmp_path):
     assert {one: one.stat().st_mtime_ns for one in tmp_path.iterdir()} == before
     names = {one.name.partition("-")[0] for one in before}
     assert {"learn", "imagine", "highest", "posterior", "cost", "_value"} <= names
+
+
+def test_a_release_of_xla_that_knows_the_options_takes_them_and_another_gets_none(monkeypatch):
+    release = tuple(int(part) for part in version("jaxlib").split(".")[:2])
+    assert bool(soon()) == (release < (0, 10))
+    program = jax.jit(lambda x: jnp.sin(x) ** 2 + jnp.cos(x) ** 2, compiler_options=soon())
+    assert np.allclose(program(jnp.arange(5.0)), 1)
+
+    class Strange:
+        def lower(self, _):
+            return self
+
+        def compile(self, options):
+            raise jax.errors.JaxRuntimeError(f"no such option: {next(iter(options))}")
+
+    monkeypatch.setattr(jax, "jit", lambda _: Strange())
+    assert soon.__wrapped__() == {}

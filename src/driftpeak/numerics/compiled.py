@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 import jax
 
 from driftpeak.numerics import kept
+from driftpeak.numerics.compiler import soon
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -96,7 +97,7 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
     called_with = " ".join(map(str, key))
     # the address of a function of somebody else's says nothing
     if not kept.is_on() or " at 0x" in called_with:
-        return jax.jit(flat)
+        return jax.jit(flat, compiler_options=soon())
     export = _export()
     written = "\n".join((_code(), function.__module__, function.__qualname__, called_with))
     name = f"{function.__name__}-{hashlib.sha256(written.encode()).hexdigest()}"
@@ -106,10 +107,10 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
         with suppress(Exception):
             program = export.deserialize(bytearray(content)).call
             _find_lapack()
-            return jax.jit(program)
+            return jax.jit(program, compiler_options=soon())
     lowered = export.export(jax.jit(flat))(*leaves)
     kept.write(name, bytes(lowered.serialize()))
-    return jax.jit(lowered.call)
+    return jax.jit(lowered.call, compiler_options=soon())
 
 
 def _export() -> Any:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak.environments import Environment
 from driftpeak.environments.noise import Noise
+from driftpeak.numerics.compiler import soon
 from driftpeak.policies import Player
 from driftpeak.policies.player import Prediction
 
@@ -242,25 +243,11 @@ def compiled(
         return _programs[key], 0.0
     started = clock.perf_counter()
     lowered = jax.jit(function, donate_argnums=0).lower(*arguments)
-    program = lowered.compile(_soon() if little else None)
+    program = lowered.compile(soon() if little else None)
     if len(_programs) >= MOST_PROGRAMS:
         _programs.pop(next(iter(_programs)))
     _programs[key] = program
     return program, clock.perf_counter() - started
-
-
-@cache
-def _soon() -> dict[str, str | bool]:
-    """Options that make XLA compile in two thirds of the time what then runs a little longer.
-
-    None for a version of XLA that does not know them, as that of jaxlib from 0.10 on.
-    """
-    options: dict[str, str | bool] = {"xla_cpu_use_fusion_emitters": False}
-    try:
-        jax.jit(jnp.negative).lower(0.0).compile(options)
-    except jax.errors.JaxRuntimeError:
-        return {}
-    return options
 
 
 def forget_programs() -> None:
