@@ -16,7 +16,9 @@ an optimiser that answers in a millisecond makes no more.
 
 Figures: regret averaged over time, as a multiple of that of random points, paired by function and
 seed: geometric mean and its 95 % interval (10,000 bootstrap draws of functions and, within each, of
-seeds); the same for driftpeak's as a multiple of each other's; medians of measured response times.
+seeds); the same for driftpeak's as a multiple of each other's, also without the function whose
+absence makes the interval reach farthest up; by function, ratios of means; response times, and the
+longest call, which the median does not charge.
 Times are worth something on a machine that does nothing else: the load is kept with each play.
 
 `FIELD_SET` is "reduced" (the default: a quarter of an hour for those that answer in a tenth of a
@@ -24,7 +26,7 @@ second) or "whole". Parts of either can be chosen, and what has been played is k
 is named, so that a run can be stopped and continued:
 
     FIELD_SET=whole FIELD_RIVALS=driftpeak,wdbo FIELD_FUNCTIONS=Shekel FIELD_SEEDS=1 \\
-    FIELD_EVALUATIONS=50 FIELD_SECONDS=1,10 FIELD_CLOCK=600 FIELD_CALLS=100 \\
+    FIELD_EVALUATIONS=50 FIELD_SECONDS=1,10 FIELD_CLOCK=600 FIELD_CALLS=100 FIELD_CHARGED=1 \\
     FIELD_KEEP=played.jsonl FIELD_PYTHON_WDBO=/some/venv/bin/python \\
     FIELD_ENVIRONMENTS=/folder/of/venvs \\
         python -m benchmarks field
@@ -39,21 +41,23 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from benchmarks._kept import Kept
 from benchmarks._moving import Moving
-from benchmarks._paired import ratio
+from benchmarks._standings import OURS, REFERENCE, Contest, contest
 from benchmarks.rivals import RIVALS
-from benchmarks.rivals.plays import Play, equal_evaluations, live, mean_regret, warm_up
+from benchmarks.rivals.plays import (
+    CALLS_CHARGED,
+    Play,
+    equal_evaluations,
+    live,
+    mean_regret,
+    warm_up,
+)
 from benchmarks.rivals.process import Process, RivalMissingError
 from driftpeak.environments.functions import FUNCTIONS
 
-UNSEEN = ("Eggholder", "Rastrigin", "Styblinski-Tang", "Hartmann-6", "Powell")
-"""Functions on which nothing is looked at while an optimiser is designed; told apart."""
 FIRST_SEED = 100  # lower ones: for development
 SIZES = (5, 10, 20, 50, 100, 200, 500)  # calls up to which response times are told
-REFERENCE, OURS = "random", "driftpeak"
 Make = Callable[[str], Any]
 
 
@@ -66,6 +70,8 @@ class Plan:
         seconds: that an evaluation takes, of the contests on the clock.
         clock: seconds in all.
         calls: at most, on the clock.
+        charged: calls over which the median is taken that a call is charged on the clock; 1 for
+            each call's own time, whatever was loaded or compiled in it.
     """
 
     functions: tuple[str, ...] = tuple(FUNCTIONS)
@@ -75,12 +81,15 @@ class Plan:
     seconds: tuple[float, ...] = (0.01, 0.1, 1.0, 10.0)
     clock: float = 600.0
     calls: int = 500
+    charged: int = CALLS_CHARGED
 
     def contests(self) -> Iterator[tuple[str, int | float]]:
         """By name, with the evaluations or the seconds of one."""
         yield from ((f"{number} evaluations", number) for number in self.evaluations)
+        own = "" if self.charged == CALLS_CHARGED else f", charged the median of {self.charged}"
         for spent in self.seconds:
-            yield f"{spent:g} s, at most {self.calls} calls in {self.clock:g} s", float(spent)
+            words = f"{spent:g} s, at most {self.calls} calls in {self.clock:g} s{own}"
+            yield words, float(spent)
 
 
 PLANS = {
@@ -119,6 +128,7 @@ def planned(settings: Mapping[str, str]) -> Plan:
         "seconds": lambda text: tuple(map(seconds, names(text))),
         "clock": seconds,
         "calls": whole,
+        "charged": whole,
     }
     given = {part: settings.get(f"FIELD_{part.upper()}") for part in parts}
     chosen = {}
@@ -176,7 +186,10 @@ def play_all(plan: Plan, kept: Kept, make: Make) -> dict[str, Any]:
         except RivalMissingError as missing:
             figures[f"{name}: skipped"] = str(missing)
             say(name, "skipped:", missing)
-    return figures | compared(plan, rows) | responses(plan, rows)
+    every = [row for found in rows.values() for row in found]
+    for name, _ in plan.contests():
+        figures |= told(contest(name, every, plan.functions))
+    return figures | machines(rows)
 
 
 def played(plan: Plan, kept: Kept, name: str, make: Make) -> list[dict[str, Any]]:
@@ -209,20 +222,20 @@ def played(plan: Plan, kept: Kept, name: str, make: Make) -> list[dict[str, Any]
 
 def keys(plan: Plan, name: str) -> Iterator[tuple[str, str, str, int]]:
     """Contest, function, rival and seed."""
-    for contest, _ in plan.contests():
+    for words, _ in plan.contests():
         for function in plan.functions:
             for seed in range(FIRST_SEED, FIRST_SEED + plan.seeds):
-                yield contest, function, name, seed
+                yield words, function, name, seed
 
 
 def one(plan: Plan, process: Any, key: tuple[str, str, str, int]) -> dict[str, Any]:
     """What is kept of a play."""
-    contest, function, _, seed = key
-    moving, number = Moving(FUNCTIONS[function], seed), dict(plan.contests())[contest]
+    words, function, _, seed = key
+    moving, number = Moving(FUNCTIONS[function], seed), dict(plan.contests())[words]
     if isinstance(number, int):
         play = equal_evaluations(process, moving, seed, number, plan.clock)
     else:
-        play = live(process, moving, seed, number, plan.clock, plan.calls)
+        play = live(process, moving, seed, number, plan.clock, plan.calls, plan.charged)
     return {
         "regret": mean_regret(moving, play),
         "calls": len(play.responses),
@@ -240,43 +253,31 @@ def typical(play: Play) -> dict[str, float]:
     return {str(n): median(seconds[n - 5 : n]) for n in SIZES if n <= len(seconds)}
 
 
-def compared(plan: Plan, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def told(found: Contest) -> dict[str, Any]:
     """Regrets as multiples of the reference's and driftpeak's as multiples of the others'."""
-    figures = {}
-    for contest, _ in plan.contests():
-        regrets = {name: table(plan, found, contest) for name, found in rows.items()}
-        for words, chosen in parts(plan):
-            for name, own in regrets.items():
-                if name != REFERENCE:
-                    relative = told(own[chosen], regrets[REFERENCE][chosen])
-                    figures[f"{contest}{words}: {name}"] = relative
-                if name not in (OURS, REFERENCE) and OURS in regrets:
-                    against = told(regrets[OURS][chosen], own[chosen])
-                    figures[f"{contest}{words}: {OURS} / {name}"] = against
+    figures: dict[str, Any] = {}
+    for one in found.standings:
+        figures[f"{found.name}: {one.rival}"] = str(one.regret)
+        if one.unseen is not None:
+            figures[f"{found.name}, unseen functions: {one.rival}"] = str(one.unseen)
+        if one.ours is not None:
+            figures[f"{found.name}: {OURS} / {one.rival}"] = str(one.ours)
+        if one.unseen_ours is not None:
+            figures[f"{found.name}, unseen functions: {OURS} / {one.rival}"] = str(one.unseen_ours)
+        if one.left_out is not None:
+            without, left = one.left_out
+            figures[f"{found.name}, without {without}: {OURS} / {one.rival}"] = str(left)
+        figures[f"{found.name}, by function: {one.rival}"] = ", ".join(
+            f"{function} {share:.2f}" for function, share in one.by_function.items()
+        )
+        figures[f"{found.name}, calls: {one.rival}"] = "{} to {}".format(*one.calls)
+        figures[f"{found.name}, longest call (ms): {one.rival}"] = 1e3 * one.longest
+        if one.response is not None:
+            figures[f"{found.name}, response (ms): {one.rival}"] = 1e3 * one.response
     return figures
 
 
-def table(plan: Plan, rows: list[dict[str, Any]], contest: str) -> Any:
-    """The regrets of a rival in a contest, shape `(functions, seeds)`."""
-    own = [row["regret"] for row in rows if row["key"][0] == contest]
-    return np.array(own).reshape(len(plan.functions), plan.seeds)
-
-
-def parts(plan: Plan) -> Iterator[tuple[str, Any]]:
-    """All functions, and those never looked at, as words and a choice of rows."""
-    unseen = np.isin(plan.functions, UNSEEN)
-    yield "", slice(None)
-    if unseen.any() and not unseen.all():
-        yield ", unseen functions", unseen
-
-
-def told(own: Any, others: Any) -> str:
-    """A ratio with its interval."""
-    middle, low, high = ratio(own, others)
-    return f"{middle:.3f} ({low:.3f} to {high:.3f})"
-
-
-def responses(plan: Plan, rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def machines(rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
     """Milliseconds of a call, medians over plays; versions; and what failed."""
     figures: dict[str, Any] = {}
     for name, found in rows.items():

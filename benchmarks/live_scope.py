@@ -17,7 +17,7 @@ import driftpeak as dp
 from benchmarks import live_motion
 from benchmarks._moving import Moving
 from benchmarks._paired import ratio
-from benchmarks.field import UNSEEN
+from benchmarks._standings import UNSEEN
 from benchmarks.rivals.driftpeak import Rival
 from benchmarks.rivals.plays import Play, mean_regret
 from driftpeak.environments.functions import FUNCTIONS

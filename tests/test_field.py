@@ -1,8 +1,13 @@
 """The benchmark `field`: its clock against sums by hand, what it keeps, what it skips."""
 
+import re
+import sys
+from itertools import pairwise
+from pathlib import Path
+
 import numpy as np
 import pytest
-from benchmarks import _moving, _paired, field
+from benchmarks import _moving, _paired, _standings, field
 from benchmarks._kept import Kept
 from benchmarks._moving import Moving
 from benchmarks.rivals import RIVALS, plays
@@ -15,6 +20,10 @@ from benchmarks.rivals.process import (
 )
 
 from driftpeak.environments.functions import FUNCTIONS, time_weighted_regret
+
+DOCS = Path(__file__).parents[1] / "docs"
+sys.path.insert(0, str(DOCS))
+import standings  # noqa: E402
 
 SCHWEFEL = FUNCTIONS["Schwefel"]  # its minimum is known without a search
 
@@ -87,6 +96,25 @@ def test_a_quick_optimiser_makes_its_calls_evenly():
 def test_a_call_is_charged_the_median_of_the_last_five():
     meter = Meter()
     assert [meter.charge(s) for s in (9.0, 1.0, 1.0, 2.0, 3.0, 50.0)] == [9, 5, 1, 1.5, 2, 2]
+
+
+def test_a_call_may_be_charged_its_own_time():
+    """Asked at 0, 7 and 16: the second answer takes 4 s, which the median passes over in part."""
+
+    class Stalling(Fake):
+        def ask(self, time):
+            point, spent = super().ask(time)
+            return point, spent + 2.0 * (len(self.asked) == 2)
+
+    moving = Moving(SCHWEFEL, 5)
+    own, fake = Stalling(asking=2.0, telling=1.0), Stalling(asking=2.0, telling=1.0)
+    live(own, moving, 5, evaluation=4.0, clock=20.0, calls=100, charged=1)
+    np.testing.assert_allclose(np.multiply(own.asked, 20), [0, 7, 16])
+    live(fake, moving, 5, evaluation=4.0, clock=20.0, calls=100)
+    np.testing.assert_allclose(np.multiply(fake.asked, 20), [0, 7, 15])  # the median of 2 and 4
+    (name,) = [name for name, _ in field.planned({"FIELD_EVALUATIONS": "", "FIELD_SECONDS": "1",
+                                                  "FIELD_CHARGED": "1"}).contests()]  # fmt: skip
+    assert name == "1 s, at most 60 calls in 600 s, charged the median of 1"
 
 
 def test_equal_evaluations_are_at_equal_times():
@@ -168,8 +196,8 @@ def test_a_run_that_is_stopped_goes_on_to_equal_figures(tmp_path, monkeypatch):
 def test_the_figures_are_paired_ratios():
     figures = field.play_all(PLAN, Kept(None), fakes([]))
     contest = "5 evaluations"
-    assert figures[f"{contest}: stay"] == "1.000 (1.000 to 1.000)"  # the fakes' points are equal
-    assert figures[f"{contest}: driftpeak / stay"] == "1.000 (1.000 to 1.000)"
+    assert figures[f"{contest}: stay"] == "1.00 (1.00 to 1.00)"  # the fakes' points are equal
+    assert figures[f"{contest}: driftpeak / stay"] == "1.00 (1.00 to 1.00)"
     assert f"{contest}, unseen functions: stay" in figures  # Rastrigin
     assert figures["stay: response up to call 5 (ms)"] == 2000.0
     assert figures["random: versions"] == "fake 1"
@@ -243,8 +271,8 @@ def test_plans():
     assert plan.seconds == ()
     assert plan.rivals == ("wdbo", "ax")
     assert plan.functions == tuple(FUNCTIONS)
-    assert set(field.UNSEEN) < set(FUNCTIONS)
-    assert not set(field.UNSEEN) & set(field.PLANS["reduced"].functions)
+    assert set(_standings.UNSEEN) < set(FUNCTIONS)
+    assert not set(_standings.UNSEEN) & set(field.PLANS["reduced"].functions)
 
 
 @pytest.mark.parametrize(
@@ -257,9 +285,83 @@ def test_plans():
         ({"FIELD_EVALUATIONS": "50,0"}, "FIELD_EVALUATIONS takes numbers above 0; got '50,0'"),
         ({"FIELD_SECONDS": "1,nan"}, "FIELD_SECONDS takes numbers above 0; got '1,nan'"),
         ({"FIELD_CLOCK": "inf"}, "FIELD_CLOCK takes numbers above 0; got 'inf'"),
+        ({"FIELD_CHARGED": "0"}, "FIELD_CHARGED takes numbers above 0; got '0'"),
         ({"FIELD_CALLS": "2.5"}, "FIELD_CALLS takes numbers above 0; got '2.5'"),
     ],
 )
 def test_names_of_nothing(settings, message):
     with pytest.raises(SystemExit, match=message):
         field.planned(settings)
+
+
+def kept(regrets):
+    """Rows of a contest "c", from regrets by rival and function, a number for each seed."""
+    return [
+        {
+            "key": ["c", function, rival, seed],
+            "regret": regret,
+            "calls": 30 + seed,
+            "responses": {"10": 9.0, "20": 1.0 + seed},
+            "longest": 5.0,
+            "versions": {rival: "1"},
+            "load": 0.5,
+        }
+        for rival, functions in regrets.items()
+        for function, seeds in functions.items()
+        for seed, regret in enumerate(seeds)
+    ]
+
+
+def test_standings():
+    """By hand: driftpeak has 1/2, 1/4 and 1/8 of `stay`'s regret; who was not played counts not."""
+    rows = kept(
+        {
+            "random": {"Ackley": [8.0], "Powell": [8.0], "Shekel": [8.0], "Rastrigin": [1.0]},
+            "driftpeak": {"Ackley": [1.0], "Powell": [2.0], "Shekel": [4.0], "Rastrigin": [1.0]},
+            "stay": {"Ackley": [8.0], "Powell": [8.0], "Shekel": [8.0]},
+        }
+    )
+    found = _standings.contest("c", rows, tuple(FUNCTIONS))
+    assert found.functions == ("Ackley", "Shekel", "Powell")
+    assert [one.rival for one in found.standings] == ["driftpeak", "stay"]
+    own, stay = found.standings
+    assert own.ours is None
+    assert own.regret.middle == pytest.approx(1 / 4)
+    assert stay.ours.middle == pytest.approx(1 / 4)
+    assert stay.unseen_ours.middle == pytest.approx(1 / 4)  # Powell
+    assert own.by_function == {"Ackley": 1 / 8, "Shekel": 1 / 2, "Powell": 1 / 4}
+    name, left = stay.left_out
+    assert name == "Ackley"
+    assert left.middle == pytest.approx(8**-0.5)
+    assert (stay.response, stay.longest, stay.calls, stay.load) == (1.0, 5.0, (30, 30), 0.5)
+    assert found.versions == {"driftpeak": "1", "random": "1", "stay": "1"}
+
+
+def test_a_goal_is_reached_with_and_without_a_function():
+    good, wide = _standings.Ratio(0.5, 0.4, 0.9), _standings.Ratio(0.5, 0.4, 1.1)
+    assert standings.reached(0.5, good, good)
+    assert standings.reached(0.5, good, None)
+    assert not standings.reached(0.5, good, wide)
+    assert not standings.reached(0.5, wide, good)
+    assert not standings.reached(0.49, good, good)
+
+
+def test_the_pages_tell_what_is_kept():
+    """The two pages are those that the script writes; README's numbers are theirs."""
+    read = [(told, told.read()) for told in standings.CONTESTS]
+    assert (DOCS / "field-cases.md").read_text() == standings.page(read)
+    text = (DOCS / "field.md").read_text()
+    assert standings.with_summary(text, read) == text
+    by = {told.short: found for told, found in read}
+    numbers = []
+    for short in ("50 evaluations", "60 s, 0.1 s each"):
+        regrets = [one.regret.middle for one in by[short].standings]
+        assert all(one < other for one, other in pairwise(regrets))
+        assert by[short].standings[0].rival == "driftpeak"
+        numbers.append(tuple(f"{regret:.2f}" for regret in regrets[:2]))
+    (own, next_one), (own_clock, next_clock) = numbers
+    readme = re.sub(r"\s+", " ", (DOCS.parent / "README.md").read_text())
+    told = (
+        f"driftpeak {own} and {own_clock} of random points', the next {next_one} and {next_clock}"
+    )
+    assert told in readme

@@ -55,8 +55,8 @@ class Meter:
     compiles once; the last five are of about the same number of observations.
     """
 
-    def __init__(self) -> None:
-        self._last: deque[float] = deque(maxlen=CALLS_CHARGED)
+    def __init__(self, calls: int = CALLS_CHARGED) -> None:
+        self._last: deque[float] = deque(maxlen=calls)
 
     def charge(self, seconds: float) -> float:
         self._last.append(seconds)
@@ -83,7 +83,13 @@ def equal_evaluations(
 
 
 def live(
-    rival: Playing, moving: Moving, seed: int, evaluation: float, clock: float, calls: int
+    rival: Playing,
+    moving: Moving,
+    seed: int,
+    evaluation: float,
+    clock: float,
+    calls: int,
+    charged: int = CALLS_CHARGED,
 ) -> Play:
     """On a simulated clock of `clock` seconds, charged for thinking and for evaluating.
 
@@ -95,9 +101,10 @@ def live(
 
     Arguments:
         evaluation, clock: seconds.
+        charged: calls whose median a call is charged, its own among them.
     """
     dimension = moving.function.dimension
-    play, asks, tells = Play(), Meter(), Meter()
+    play, asks, tells = Play(), Meter(charged), Meter(charged)
     play.hold(before(moving, seed), 0.0)
     asked, told, spent_telling = 0.0, 0.0, 0.0
     try:

@@ -1,0 +1,159 @@
+"""How the rivals of the field stand in a contest, from what is kept of their plays."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks._paired import ratio
+
+REFERENCE, OURS = "random", "driftpeak"
+UNSEEN = ("Eggholder", "Rastrigin", "Styblinski-Tang", "Hartmann-6", "Powell")
+"""Functions on which nothing is looked at while an optimiser is designed; told apart."""
+SETTLED = 20  # calls from which on a typical response is taken
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A geometric mean of ratios of regrets, and its 95 % interval."""
+
+    middle: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.middle:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Of one rival in one contest.
+
+    Attributes:
+        regret: its regret as a multiple of the reference's; `unseen`: on `UNSEEN` alone.
+        ours: driftpeak's as a multiple of its own; `unseen_ours`: on `UNSEEN` alone.
+        left_out: the function without which the interval of `ours` reaches farthest up, and what
+            is left of `ours` without it.
+        by_function: the ratio of its mean regret over the seeds to the reference's.
+        response: seconds of a call, the median from `SETTLED` calls on; `longest`: of all calls.
+        calls: the fewest and the most of a play.
+        load: of the machine, the median over its plays.
+    """
+
+    rival: str
+    regret: Ratio
+    unseen: Ratio | None
+    ours: Ratio | None
+    unseen_ours: Ratio | None
+    left_out: tuple[str, Ratio] | None
+    by_function: Mapping[str, float]
+    response: float | None
+    longest: float
+    calls: tuple[int, int]
+    load: float
+
+
+@dataclass(frozen=True)
+class Contest:
+    """All that was played under one name.
+
+    Attributes:
+        functions, seeds: those that every rival has played.
+        standings: the reference left out, in the order of their regret.
+        versions: of the rivals, as they were kept.
+    """
+
+    name: str
+    functions: tuple[str, ...]
+    seeds: tuple[int, ...]
+    standings: tuple[Standing, ...]
+    versions: Mapping[str, str]
+
+    def of(self, rival: str) -> Standing:
+        """One of `standings`, by name."""
+        (found,) = (one for one in self.standings if one.rival == rival)
+        return found
+
+
+def contest(name: str, rows: Iterable[Row], functions: Sequence[str]) -> Contest:
+    """The standings of the contest `name`, of `functions` in this order.
+
+    What some rival has not played, function or seed, is left out for all.
+    """
+    plays: dict[str, dict[tuple[str, int], Row]] = {}
+    for row in rows:
+        what, function, rival, seed = row["key"]
+        if what == name:
+            plays.setdefault(rival, {})[function, seed] = row
+    common = set.intersection(*(set(found) for found in plays.values()))
+    played = tuple(one for one in functions if any(one == function for function, _ in common))
+    seeds = tuple(sorted({seed for _, seed in common}))
+    whole = tuple(one for one in played if all((one, seed) in common for seed in seeds))
+    chosen = {
+        rival: [[found[function, seed] for seed in seeds] for function in whole]
+        for rival, found in plays.items()
+    }
+    standings = [_standing(rival, chosen, whole) for rival in chosen if rival != REFERENCE]
+    versions: dict[str, str] = {}
+    for found in chosen.values():
+        versions |= found[0][0]["versions"]
+    return Contest(
+        name,
+        whole,
+        seeds,
+        tuple(sorted(standings, key=lambda one: one.regret.middle)),
+        dict(sorted(versions.items())),
+    )
+
+
+def _standing(
+    rival: str, plays: Mapping[str, list[list[Row]]], functions: Sequence[str]
+) -> Standing:
+    regrets = {name: _regrets(found) for name, found in plays.items()}
+    own, every = regrets[rival], [row for found in plays[rival] for row in found]
+    unseen = np.isin(functions, UNSEEN)
+    parts = unseen.any() and not unseen.all()
+    settled = [
+        seconds
+        for row in every
+        for size, seconds in row["responses"].items()
+        if int(size) >= SETTLED
+    ]
+    against = regrets.get(OURS) if rival != OURS else None
+    return Standing(
+        rival,
+        _ratio(own, regrets[REFERENCE]),
+        _ratio(own[unseen], regrets[REFERENCE][unseen]) if parts else None,
+        None if against is None else _ratio(against, own),
+        None if against is None or not parts else _ratio(against[unseen], own[unseen]),
+        None if against is None else _without_one(against, own, functions),
+        dict(zip(functions, own.mean(axis=1) / regrets[REFERENCE].mean(axis=1), strict=True)),
+        float(median(settled)) if settled else None,
+        max(row["longest"] for row in every),
+        (min(row["calls"] for row in every), max(row["calls"] for row in every)),
+        float(median(row["load"] for row in every)),
+    )
+
+
+def _without_one(own: Any, others: Any, functions: Sequence[str]) -> tuple[str, Ratio] | None:
+    """The function whose absence makes the interval reach farthest up; None: there is only one."""
+    if len(functions) < 2:
+        return None
+    left = {
+        name: _ratio(np.delete(own, place, axis=0), np.delete(others, place, axis=0))
+        for place, name in enumerate(functions)
+    }
+    worst = max(left, key=lambda name: left[name].high)
+    return worst, left[worst]
+
+
+def _regrets(found: list[list[Row]]) -> Any:
+    """Shape `(functions, seeds)`."""
+    return np.array([[row["regret"] for row in rows] for rows in found])
+
+
+def _ratio(own: Any, others: Any) -> Ratio:
+    return Ratio(*ratio(own, others))

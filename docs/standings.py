@@ -1,0 +1,190 @@
+"""Writes field-cases.md, and the table in field.md, from the plays of the field that are kept.
+
+    python docs/standings.py
+
+Nothing is played: `benchmarks/measured/field.jsonl` holds the plays.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from benchmarks._standings import OURS, Contest, Ratio, contest  # noqa: E402
+
+from driftpeak.environments.functions import FUNCTIONS  # noqa: E402
+
+PLAYED = HERE.parent / "benchmarks" / "measured" / "field.jsonl"
+HEADS = (
+    "rival", "regret", "on the unseen", "driftpeak / rival", "on the unseen",
+    "without one function, at most", "response (s)", "longest (s)", "calls", "load",
+)  # fmt: skip
+BEGIN, END = "<!-- standings -->\n", "<!-- end of standings -->\n"
+
+
+@dataclass(frozen=True)
+class Told:
+    """A contest as it is told.
+
+    Attributes:
+        name: as it is kept.
+        short: the head of its column; `title`: of its section.
+        goal: of driftpeak's regret as a multiple of each rival's.
+        command: the environment variables that play it.
+    """
+
+    name: str
+    short: str
+    title: str
+    goal: float
+    command: str
+
+    def read(self) -> Contest:
+        """Its standings."""
+        rows = map(json.loads, PLAYED.read_text().splitlines())
+        return contest(self.name, rows, tuple(FUNCTIONS))
+
+
+def _evaluations(number: int, seeds: int) -> Told:
+    return Told(
+        f"{number} evaluations",
+        f"{number} evaluations",
+        f"{number} evaluations, thinking for free",
+        0.75,
+        f"FIELD_SEEDS={seeds} FIELD_EVALUATIONS={number} FIELD_SECONDS=",
+    )
+
+
+def _clock(seconds: str, clock: int, seeds: int) -> Told:
+    return Told(
+        f"{seconds} s, at most 500 calls in {clock} s",
+        f"{clock} s, {seconds} s each",
+        f"A clock of {clock} s, evaluations of {seconds} s",
+        0.5,
+        f"FIELD_SEEDS={seeds} FIELD_EVALUATIONS= FIELD_SECONDS={seconds} FIELD_CLOCK={clock}",
+    )
+
+
+CONTESTS = (
+    _evaluations(50, 10),
+    _evaluations(200, 1),
+    _clock("0.1", 60, 1),
+    _clock("10", 600, 1),
+)
+
+
+def reached(goal: float, ours: Ratio, left: Ratio | None) -> bool:
+    """The mean as asked, and the interval below 1 whichever function is left out."""
+    return round(ours.middle, 2) <= goal and ours.high < 1 and (left is None or left.high < 1)
+
+
+def summary(contests: Sequence[tuple[Told, Contest]]) -> str:
+    """A row for each rival, a column for each contest: driftpeak's regret as a multiple of its."""
+    heads = [told.short for told, _ in contests]
+    lines = list(_head(["driftpeak's regret as a multiple of that of", *heads]))
+    for rival in [one.rival for one in contests[0][1].standings if one.rival != OURS]:
+        cells = [rival]
+        for told, found in contests:
+            (own,) = [one for one in found.standings if one.rival == rival] or [None]
+            if own is None:
+                cells.append("not played")
+                continue
+            mark = "**" if reached(told.goal, own.ours, own.left_out and own.left_out[1]) else ""
+            cells.append(f"{mark}{own.ours}{mark}")
+        lines.append(_line(cells))
+    cells = [str(found.of(OURS).regret) for _, found in contests]
+    lines.append(_line(["random points", *cells]))
+    lines.append(_line(["*the goal*", *(f"*{told.goal:g}*" for told, _ in contests)]))
+    played = [f"*{len(found.functions)}, {len(found.seeds)}*" for _, found in contests]
+    lines.append(_line(["*functions, seeds*", *played]))
+    return "\n".join(lines) + "\n"
+
+
+def section(told: Told, found: Contest) -> str:
+    """A contest with its command and two tables."""
+    some = len(found.functions) < len(FUNCTIONS)
+    names = f"FIELD_FUNCTIONS={','.join(found.functions)} " if some else ""
+    rivals = ",".join(["random", *sorted(one.rival for one in found.standings)])
+    lines = [
+        f"## {told.title}",
+        "",
+        f"{len(found.functions)} functions, {len(found.seeds)} "
+        f"{'seed' if len(found.seeds) == 1 else 'seeds'} from {found.seeds[0]} on:",
+        "",
+        "```sh",
+        f"OMP_NUM_THREADS=1 FIELD_SET=whole {names}FIELD_RIVALS={rivals} \\",
+        f"{told.command} \\",
+        "FIELD_ENVIRONMENTS=field FIELD_KEEP=benchmarks/measured/field.jsonl \\",
+        "python -m benchmarks field",
+        "```",
+        "",
+        ", ".join(f"{name} {version}" for name, version in found.versions.items()) + ".",
+        "",
+        *_head(HEADS),
+    ]
+    for one in found.standings:
+        without = f"{one.left_out[1]}, {one.left_out[0]}" if one.left_out else ""
+        response = "" if one.response is None else f"{one.response:.2g}"
+        fewest, most = one.calls
+        cells = [one.rival, str(one.regret), _maybe(one.unseen), _maybe(one.ours)]
+        cells += [_maybe(one.unseen_ours), without, response, f"{one.longest:.2g}"]
+        calls = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+        lines.append(_line([*cells, calls, f"{one.load:.1f}"]))
+    lines += ["", "By function, the ratio of the means:", ""]
+    lines += _head(["rival", *found.functions])
+    for one in found.standings:
+        lines.append(_line([one.rival, *(f"{one.by_function[f]:.2f}" for f in found.functions)]))
+    return "\n".join(lines) + "\n"
+
+
+PAGE = """# The field, contest by contest
+
+Written by `python docs/standings.py` from the plays that are kept in
+`benchmarks/measured/field.jsonl`; {doc}`field` has the protocol, the rivals, and what is to be
+said of it. With that file in place the commands play nothing and give the figures.
+
+Regret: as a multiple of that of random points, the geometric mean over functions and seeds, with
+95 % bootstrap intervals over functions and, within them, seeds; with one seed over functions
+alone. *Unseen*: Eggholder, Rastrigin, Styblinski-Tang, Hartmann-6 and Powell. *Without one
+function*: what is left of driftpeak / rival without the function whose absence makes its interval
+reach farthest up. *Response*: seconds of `ask` and the `tell` before it, the median from 20 calls
+on; *longest*: the longest of all, mostly one in which something was compiled or fitted anew, which
+the median that is charged leaves out. *Load*: of the machine of two cores, the median over the
+plays; a play has one core.
+
+"""
+
+
+def page(contests: Sequence[tuple[Told, Contest]]) -> str:
+    """All of field-cases.md."""
+    return PAGE + "\n".join(section(told, found) for told, found in contests)
+
+
+def with_summary(text: str, contests: Sequence[tuple[Told, Contest]]) -> str:
+    """The text of field.md with its table made anew."""
+    before, rest = text.split(BEGIN)
+    return before + BEGIN + summary(contests) + END + rest.split(END)[1]
+
+
+def _maybe(ratio: Ratio | None) -> str:
+    return "" if ratio is None else str(ratio)
+
+
+def _head(cells: Sequence[str]) -> Iterator[str]:
+    yield _line(cells)
+    yield _line(["---"] * len(cells))
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    read = [(told, told.read()) for told in CONTESTS]
+    (HERE / "field-cases.md").write_text(page(read))
+    field = HERE / "field.md"
+    field.write_text(with_summary(field.read_text(), read))
