@@ -50,8 +50,8 @@ test: $(READY)  ## quick tests, and the examples of the pages
 test-tenth: $(READY)  ## a tenth of the quick tests: enough for a second interpreter
 	@$(PYTEST) -m $(QUICK) --every=10 tests README.md
 
-test-slow: $(READY)  ## the tests that take minutes in all
-	@$(PYTEST) -m slow tests
+test-slow: $(READY)  ## the tests that take minutes in all, and the tutorials
+	@$(PYTEST) -m slow tests docs
 
 test-long: $(READY)  ## the tests that take minutes each, before a release
 	@$(PYTEST) -m long tests

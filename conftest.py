@@ -66,6 +66,10 @@ QUICK = ("not slow and not long and not browser", "browser")  # of `make test` a
 WHOLE = ("test_live_storage", "test_policies", "test_registries")
 
 
+# pages whose examples take many seconds, for `make test-slow`; and all tutorials
+SLOW_PAGES = ("adding-a-policy", "live", "near-optimal", "side-queries", "theory")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--every",
@@ -74,6 +78,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="of every file's tests the first and every N-th after it, but for " + ", ".join(WHOLE),
     )
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.path.suffix == ".md" and (
+        item.path.stem in SLOW_PAGES or item.path.parent.name == "tutorials"
+    ):
+        item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(trylast=True)  # what the markers leave

@@ -66,6 +66,7 @@ def test_the_believed_drift_is_near_the_truth(drift):
     assert ((ratio > 1 / 3) & (ratio < 3)).sum() >= 15
 
 
+@pytest.mark.slow
 def test_a_change_is_noticed():
     """D22's abrupt changes: the probability of a recent one is low before and high after."""
     world = dp.AbruptSwitches(PRIOR, changes=[200, 350])
@@ -159,6 +160,7 @@ def test_units_and_offsets_do_not_matter():
     assert max(cost) < 0.25
 
 
+@pytest.mark.slow
 def test_unit_and_offset_are_found():
     """Both at once: the amplitude within a factor of 2 after 60 steps, the offset in `predict`."""
     world = Moved(dp.MarkovDrift(PRIOR, drift=0.01), 1e-4, 500.0)

@@ -19,6 +19,7 @@ GALLERY = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEWCOMERS)
 def test_a_newcomer_succeeds(name):
     """The assertions are in the examples, for the reader to see."""

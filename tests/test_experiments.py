@@ -553,6 +553,7 @@ def test_quick_runs_compile_soon(monkeypatch, command, words, given, used):
     assert os.environ["XLA_FLAGS"] == used
 
 
+@pytest.mark.slow
 def test_quick_runs_of_m25_and_b16_are_whole_but_short(monkeypatch):
     """The same policies in the same worlds as in the whole run, for fewer steps."""
     monkeypatch.setattr(mauduit2025, "least_regret", lambda policies, *_: list(policies)[1])

@@ -173,6 +173,7 @@ def plant():
         return optimizer
 
 
+@pytest.mark.slow
 def test_chances_are_those_of_a_process_of_its_own(plant):
     """Written plainly, from the numbers that were learned; a measurement's noise included."""
     engine = plant._engine.quantities["temperature"]
@@ -297,6 +298,7 @@ def test_rewards_of_any_kind_keep_limits(kind, maximize):
     assert dict(again.ask()) == dict(plant.ask())
 
 
+@pytest.mark.slow
 def test_several_limits_contexts_and_moves_at_once():
     """Two quantities, one with two ends; all the rest of live use beside them."""
     space = dp.Box(speed=dp.Float(0, 1, max_step=0.3), feed=dp.Float(0, 1))

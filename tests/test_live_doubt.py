@@ -150,6 +150,7 @@ def distances(name, seed, absurd, warm, after):
     return np.array(means)
 
 
+@pytest.mark.slow
 def test_an_absurd_reward_is_not_believed():
     """One play says little: what is one suggestion later has other noise. So sums of several."""
     means = sum(distances("parabola", seed, (-1e6,), 25, 15) for seed in range(5))

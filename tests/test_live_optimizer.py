@@ -68,6 +68,7 @@ def test_a_moving_peak_is_followed():
     assert np.mean(lost[60:]) < 0.25 * random
 
 
+@pytest.mark.slow
 def test_events_and_snapshots_carry_the_whole_state():
     log = []
     optimizer = make()
@@ -267,6 +268,7 @@ def test_pending_suggestions_keep_workers_apart():
     np.testing.assert_array_equal(narrowed[0], alone[0])
 
 
+@pytest.mark.slow
 def test_all_that_is_out_counts():
     """Not the newest alone: the deviation is that of observations at all places, by a dense one."""
     optimizer = make(space=dp.Box(x=dp.Float(0, 1), y=dp.Float(0, 1)), learn=False)

@@ -223,6 +223,7 @@ def test_to_minimise_is_to_maximise_the_opposite():
     assert down.best().mean == pytest.approx(1 - up.best().mean)
 
 
+@pytest.mark.slow
 def test_it_finds_the_place_of_most_events_and_of_fewest():
     """Of the most events it has 0.7 where it maximises, at most 0.2 where it minimises."""
 

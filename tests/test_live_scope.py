@@ -97,6 +97,7 @@ def test_the_best_is_the_row_of_the_highest_mean_now_whatever_the_context():
         np.testing.assert_allclose(powers_now(beliefs), expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_fewer_looks_at_the_faces():
     """Of a function with its peak inside, in four dimensions."""
     at_faces = {}

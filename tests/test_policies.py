@@ -121,6 +121,7 @@ def test_planned_policies_conform_under_the_doubling_trick(row):
     check_policy(policy, wrapped=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy",
     [

@@ -148,6 +148,7 @@ RULES = {
 STEPS = 60
 
 
+@pytest.mark.slow
 @needs_extended_precision
 @settings(max_examples=6)
 @given(

@@ -149,6 +149,7 @@ def test_the_prior_of_the_cells_is_that_of_the_arms_in_every_context():
         learned.policy()  # no contexts of the steps after the rows
 
 
+@pytest.mark.slow
 def test_who_is_told_does_better_and_the_others_play_as_ever(runs):
     regret = runs["regret"].mean(("trial", "step"))
     assert list(runs["policy"].values) == [
@@ -178,6 +179,7 @@ def test_a_look_up_table_by_context_is_the_best_mean_of_the_training_rows(runs):
     np.testing.assert_array_equal(runs["action"].sel(policy="best-of-history", trial=0), best)
 
 
+@pytest.mark.slow
 def test_the_next_context_says_what_to_follow(runs):
     judged = verdict(runs, independent_trials=False)
     wet = advise(runs, judged)

@@ -58,6 +58,7 @@ def reward(setting):
     return -((setting["x"] - 0.3) ** 2)
 
 
+@pytest.mark.slow
 def test_the_same_as_a_local_optimiser(study):
     """Every method gives what an optimiser without any service gives."""
     own = local()

@@ -80,6 +80,7 @@ def test_it_acts_on_what_it_is_told_and_foretells_rewards():
         outer.tell(other, query, -np.inf, 4.0)
 
 
+@pytest.mark.slow
 def test_a_history_of_prices_is_learned_as_logarithms():
     """Prices that vary by e: `auto` plays on, believing in logarithms."""
     rows = 100 * np.exp(wandering(400, 6))
