@@ -1,6 +1,7 @@
 """Large simulations: in chunks, kept as they come, shared among processes, and always the same."""
 
 import json
+import multiprocessing
 import os
 import pickle
 import random
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
 
 import equinox as eqx
@@ -30,6 +31,7 @@ from driftpeak.simulation.plan import Chunk
 from driftpeak.simulation.results import summarise
 from driftpeak.simulation.stage import Stage
 from driftpeak.simulation.verdict import verdict
+from driftpeak.workers import spreading
 
 TRIALS, CHUNK, STEPS = 8, 3, 20  # three chunks, the last one shorter
 MEASURED = ["seconds", "compile_seconds"]
@@ -536,7 +538,7 @@ def test_what_is_no_executor_is_refused():
 
 
 def test_a_forked_process_is_refused(monkeypatch):
-    monkeypatch.setattr(workers, "_LOADED_BY", os.getpid() + 1)
+    monkeypatch.setattr(spreading, "_LOADED_BY", os.getpid() + 1)
     with pytest.raises(dp.DriftpeakError, match=r"forked process.*local_workers\(N\)"):
         play(executor=Posted())
 
@@ -597,9 +599,64 @@ def test_processes_share_the_work_of_a_script(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_dead_process_is_told_and_the_run_goes_on(tmp_path):
-    """The pool breaks; what it had is kept, and the same call goes on without it."""
+def test_a_dead_process_is_replaced(tmp_path):
+    """One of two is killed while it plays; without a folder, the bits are those of one process."""
     with workers.local_workers(2) as pool:
+        seen = []
+        real = pool.submit
+
+        def submit(*arguments):
+            future = real(*arguments)
+            future.add_done_callback(seen.append)
+            return future
+
+        pool.submit = submit
+
+        def kill():
+            until(lambda: len(seen) >= 2, "two chunks")
+            os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with pytest.warns(
+            dp.DriftpeakWarning, match=r"worker process died \(exit code -9\).*again"
+        ):
+            runs = own.play(trials=MANY_TRIALS, chunk=CHUNK, executor=pool)
+        killer.join()
+        assert len(multiprocessing.active_children()) == 2
+    assert multiprocessing.active_children() == []
+    assert_same(runs, own.play(trials=MANY_TRIALS, chunk=CHUNK))
+
+
+class Deadly(own.Greedy):
+    """Ends whatever process prepares it, but for the one that made it."""
+
+    made_by: int = eqx.field(static=True, default_factory=os.getpid)
+
+    def prepare(self, times):
+        if os.getpid() != self.made_by:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().prepare(times)
+
+
+@pytest.mark.slow
+def test_a_job_that_ends_every_process_is_named():
+    policies = {"deadly": Deadly(0.3, own.SIZE), "mine": own.POLICIES["mine"]}
+    with (
+        workers.local_workers(2) as pool,
+        pytest.warns(dp.DriftpeakWarning, match="worker process died"),
+        pytest.raises(
+            dp.DriftpeakError, match=r"^4 workers died.*'deadly' in trials 0 to 2.*fewer"
+        ),
+    ):
+        dp.simulate(policies, own.WORLD, steps=STEPS, trials=CHUNK, executor=pool, progress=False)
+
+
+@pytest.mark.slow
+def test_a_process_that_another_executor_lost_is_told_and_the_run_goes_on(tmp_path):
+    """The pool breaks; what it had is kept, and the same call goes on without it."""
+    spawning = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=spawning) as pool:
 
         def kill():
             until(lambda: len(chunks_of(tmp_path)) >= 2, "two chunks")

@@ -291,6 +291,10 @@ class Job(NamedTuple):
     readings: tuple[Mapping[str, Reading], ...]
     keep: Keep
 
+    def __str__(self) -> str:
+        first, last = self.chunk.first_trial, self.chunk.first_trial + self.chunk.trials - 1
+        return f"{', '.join(map(repr, self.names))} in trials {first:,} to {last:,}"
+
 
 @double_precision
 def play_job(job: Job) -> xr.Dataset:

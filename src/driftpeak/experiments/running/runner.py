@@ -45,6 +45,10 @@ class Job(NamedTuple):
     checksum: str  # of the data file
     quick: bool
 
+    def __str__(self) -> str:
+        last = self.first_trial + self.trials - 1
+        return f"{self.case} of {self.experiment}, trials {self.first_trial:,} to {last:,}"
+
     @property
     def key(self) -> str:
         """A file name for its results: unlike that of other jobs, data or versions."""
@@ -217,7 +221,8 @@ def run(
                 missing.append(job)
             else:
                 finish(job, kept)
-        with closing(spread(play_several, _shares(missing, executor), executor)) as played:
+        shares = _shares(missing, executor)
+        with closing(spread(play_several, shares, executor, called=_called)) as played:
             for jobs, parts in played:
                 for job, runs in zip(jobs, parts, strict=True):
                     if chunks is not None:
@@ -240,6 +245,10 @@ def _shares(jobs: Sequence[Job], executor: Executor | None) -> list[tuple[Job, .
 
     names = Counter(map(programs, jobs))
     return [tuple(job for job in jobs if programs(job) == name) for name, _ in names.most_common()]
+
+
+def _called(jobs: Sequence[Job]) -> str:
+    return "; ".join(map(str, jobs))
 
 
 def play_several(jobs: Sequence[Job]) -> list[xr.Dataset]:

@@ -1,0 +1,161 @@
+"""Processes of this machine share the work; one that dies is replaced."""
+
+import pickle
+import signal
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
+
+ALLOWED_FAILURES = 3  # processes that a job may cost before it is given up; of dask, too
+
+
+@contextmanager
+def local_workers(
+    workers: int, *, begin: Callable[[], object] | None = None
+) -> Iterator[Executor | None]:
+    """An executor with so many processes of this machine, for `executor=`.
+
+    None, for this process alone, if one is enough. They are started with `spawn`, so a script that
+    uses them does its work under `if __name__ == "__main__":`, and policies and worlds of its own
+    are classes at the top level of a module. What a process that dies was playing, another one
+    plays again. Ctrl-C is for the process that started them: they end with what they are at.
+
+    Arguments:
+        workers: at least 1.
+        begin: called in every process before its first job; at the top level of a module.
+
+    Raises:
+        DriftpeakError: fewer than one; later, a job with which four processes died.
+
+    Warns:
+        DriftpeakWarning: a process died.
+    """
+    if at_least_integer("workers", workers, 1) == 1:
+        yield None
+        return
+    processes = Processes(workers, begin)
+    try:
+        yield processes
+    finally:
+        processes.shutdown(wait=True, cancel_futures=True)
+
+
+class LostJobError(BrokenExecutor):
+    """Every process that tried a job died."""
+
+    allowed_failures = ALLOWED_FAILURES
+
+
+class Processes(ThreadPoolExecutor):
+    """So many processes of this machine, with a thread for each that minds it."""
+
+    def __init__(self, count: int, begin: Callable[[], object] | None) -> None:
+        super().__init__(count)
+        self._begin = begin
+        self._idle: list[_Process] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return super().submit(self._mind, fn, *args, **kwargs)
+
+    def _mind(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """What the function gives in a process that is free."""
+        message = pickle.dumps((function, args, kwargs))
+        for _ in range(ALLOWED_FAILURES + 1):
+            process = self._idle.pop() if self._idle else _Process(self._begin)
+            try:
+                answer = process.answer(message)
+            except (EOFError, OSError):
+                process.bury()
+                continue
+            self._idle.append(process)
+            result, error = pickle.loads(answer)
+            if error is not None:
+                raise error
+            return result
+        raise LostJobError
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        while self._idle:
+            self._idle.pop().end()
+
+
+class _Process:
+    """One process, and the pipe to it."""
+
+    def __init__(self, begin: Callable[[], object] | None) -> None:
+        context = get_context("spawn")
+        self._here, there = context.Pipe()
+        self._process = context.Process(target=_serve, args=(there, begin))
+        self._process.start()
+        there.close()  # now the end of the process is the end of the pipe
+        self._begun = False
+
+    def answer(self, message: bytes) -> bytes:
+        """Of the process.
+
+        Raises:
+            EOFError, OSError: it has died.
+        """
+        if not self._begun:
+            self._here.recv_bytes()
+            self._begun = True
+        self._here.send_bytes(message)
+        return self._here.recv_bytes()
+
+    def end(self) -> int:
+        """Let it go; its exit code."""
+        self._here.close()
+        self._process.join()
+        return self._process.exitcode or 0
+
+    def bury(self) -> None:
+        """Tell how it ended.
+
+        Raises:
+            DriftpeakError: before it began, and not killed: the next one would do the same.
+        """
+        code = self.end()
+        if code > 0 and not self._begun:
+            raise DriftpeakError(
+                f"a worker process ended before it began (exit code {code}), as it says above: a "
+                'script does its work under `if __name__ == "__main__":`'
+            )
+        warnings.warn(
+            f"a worker process died (exit code {code}), perhaps for lack of memory; what it was "
+            "playing is played again",
+            DriftpeakWarning,
+            stacklevel=1,
+        )
+
+
+def _serve(there: Connection, begin: Callable[[], object] | None) -> None:
+    """One job after another, until whoever sends them is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if begin is not None:
+        begin()
+    with suppress(EOFError, OSError):
+        there.send_bytes(b"begun")
+        while True:
+            there.send_bytes(_answered(there.recv_bytes()))
+
+
+def _answered(message: bytes) -> bytes:
+    """A result and None, or None and an error, as bytes."""
+    try:
+        function, args, kwargs = pickle.loads(message)
+        return pickle.dumps((function(*args, **kwargs), None))
+    except Exception as error:
+        error.add_note("".join(["In a worker process:\n", *traceback.format_exception(error)]))
+        try:
+            return pickle.dumps((None, pickle.loads(pickle.dumps(error))))
+        except Exception:
+            told = RuntimeError(f"{type(error).__name__}: {error}")
+            return pickle.dumps((None, told))
