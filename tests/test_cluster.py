@@ -64,6 +64,7 @@ class Cluster:
     def worker(self, **environment: str) -> subprocess.Popen:
         place = self.folder / f"worker{time.monotonic_ns()}"
         words = ("--nthreads", "1", "--no-nanny", "--preload", str(TINY))
+        environment = {"NPROC": "1"} | environment  # as `reproduce` has it
         return self.dask(
             "worker", self.address, *words, "--local-directory", str(place), **environment
         )
@@ -208,6 +209,16 @@ def test_other_versions_are_refused(tmp_path, cluster):
     path = os.pathsep.join([str(other.parent), os.environ.get("PYTHONPATH", "")])
     cluster.worker(PYTHONPATH=path)
     refused(start("tiny", "--cluster", cluster.address), r"worker tcp://\S+ has jax 0\.1\.2 \(here")
+
+
+@pytest.mark.slow
+def test_other_threads_are_refused(cluster):
+    """Of a worker that was started without NPROC=1, on a machine with several cores."""
+    cluster.worker(NPROC="3")
+    refused(
+        start("tiny", "--cluster", cluster.address),
+        r"worker tcp://\S+ has threads \(NPROC\) 3 \(here 1\).*start it with NPROC=1",
+    )
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from driftpeak.simulation.results import summarise
 from driftpeak.simulation.stage import Stage
 from driftpeak.simulation.verdict import verdict
 from driftpeak.workers import spreading
+from driftpeak.workers.alike import THREADS
 
 TRIALS, CHUNK, STEPS = 8, 3, 20  # three chunks, the last one shorter
 MEASURED = ["seconds", "compile_seconds"]
@@ -403,11 +404,30 @@ def test_what_is_no_folder_of_this_format_is_refused(tmp_path, belonging):
         dp.read_runs(unplayed)
 
 
+def test_what_a_killed_process_had_begun_is_in_nobodys_way(tmp_path, everything):
+    """Killed in the first instant, or within a chunk; a file of somebody else's stays."""
+    (tmp_path / ".simulation.json.4711.part").write_text("{")
+    assert_same(play(folder=tmp_path), everything)
+    old, new = (tmp_path / f".chunk-000001.nc.{pid}.part" for pid in (4711, 4712))
+    for part in (old, new):
+        part.write_bytes(b"half")
+    (tmp_path / ".notes.part").write_text("mine")
+    os.utime(tmp_path / ".notes.part", (0, 0))
+    os.utime(old, (0, 0))
+    assert_same(play(folder=tmp_path), everything)
+    assert not old.exists()
+    assert new.exists()  # somebody may be writing it
+    assert (tmp_path / ".notes.part").read_text() == "mine"
+
+
 def test_other_versions_do_not_go_on(tmp_path, monkeypatch):
     play(folder=tmp_path)
-    found = workers.versions() | {"jax": "0.1.2"}
-    monkeypatch.setattr(folders, "versions", lambda: found)
+    here = workers.likeness()
+    monkeypatch.setattr(folders, "likeness", lambda: here | {"jax": "0.1.2"})
     with pytest.raises(dp.DriftpeakError, match=r"made with jax [\d.]+, here 0\.1\.2"):
+        play(folder=tmp_path)
+    monkeypatch.setattr(folders, "likeness", lambda: here | {THREADS: "77"})
+    with pytest.raises(dp.DriftpeakError, match=r"made with threads \(NPROC\) \d+, here 77"):
         play(folder=tmp_path)
     assert dp.read_runs(tmp_path).sizes["trial"] == TRIALS  # looking is allowed
 
@@ -541,6 +561,43 @@ def test_a_forked_process_is_refused(monkeypatch):
     monkeypatch.setattr(spreading, "_LOADED_BY", os.getpid() + 1)
     with pytest.raises(dp.DriftpeakError, match=r"forked process.*local_workers\(N\)"):
         play(executor=Posted())
+
+
+def test_a_worker_with_other_threads_is_refused():
+    """Its sums would be rounded otherwise."""
+
+    class Elsewhere(Executor):
+        def submit(self, function, *arguments):
+            result, worker, made_with = function(*arguments)
+            future = Future()
+            future.set_result((result, worker, made_with | {THREADS: "77"}))
+            return future
+
+    with pytest.raises(dp.DriftpeakError, match=r"has threads \(NPROC\) 77 \(here \d.*NPROC=77"):
+        play(executor=Elsewhere())
+
+
+COUNT = """
+import jax, os
+from pathlib import Path
+from driftpeak.workers.alike import threads
+jax.numpy.ones(3).sum()
+names = [(one / "comm").read_text().strip() for one in Path("/proc/self/task").iterdir()]
+print(threads(), names.count("tf_XLAEigen"))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads have names on Linux")
+@pytest.mark.parametrize("told", ["3", "0", "many", None])
+def test_the_threads_are_those_that_xla_starts(told):
+    environment = {name: one for name, one in os.environ.items() if name != "NPROC"}
+    if told is not None:
+        environment["NPROC"] = told
+    found = subprocess.run(
+        [sys.executable, "-c", COUNT], capture_output=True, text=True, env=environment, check=True
+    )
+    said, counted = map(int, found.stdout.split())
+    assert said == counted
 
 
 # real processes

@@ -1,14 +1,14 @@
 """Who shares the work: processes of this machine, or the workers of a dask cluster."""
 
 from driftpeak.workers.cluster import cluster_workers, taken
-from driftpeak.workers.likeness import MADE_WITH, check_versions, versions
+from driftpeak.workers.alike import MADE_WITH, likeness, versions
 from driftpeak.workers.local import local_workers
 from driftpeak.workers.spreading import spread
 
 __all__ = [
     "MADE_WITH",
-    "check_versions",
     "cluster_workers",
+    "likeness",
     "local_workers",
     "spread",
     "taken",

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, shown
-from driftpeak.workers.likeness import MADE_WITH, check_versions
+from driftpeak.workers.alike import MADE_WITH, check_alike, likeness
 from driftpeak.workers.spreading import KEPT
 
 CONNECTING = 10  # seconds that the scheduler, and then its first worker, may take
@@ -139,7 +139,9 @@ def _check_workers(client: Any, address: str) -> None:
     for worker, info in found.items():
         packages = info["packages"]
         python = ".".join(packages["python"].split(".")[:2])
-        check_versions(worker, {"python": python, **{name: packages[name] for name in MADE_WITH}})
+        check_alike(worker, {"python": python, **{name: packages[name] for name in MADE_WITH}})
+    for worker, info in client.run(likeness).items():
+        check_alike(worker, info)
 
 
 def _watch(client: Any, address: str, over: threading.Event) -> None:

@@ -1,5 +1,6 @@
 """Processes of this machine share the work; one that dies is replaced."""
 
+import os
 import pickle
 import signal
 import traceback
@@ -12,6 +13,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
+from driftpeak.workers.alike import threads
 
 ALLOWED_FAILURES = 3  # processes that a job may cost before it is given up; of dask, too
 
@@ -93,7 +95,7 @@ class _Process:
     def __init__(self, begin: Callable[[], object] | None) -> None:
         context = get_context("spawn")
         self._here, there = context.Pipe()
-        self._process = context.Process(target=_serve, args=(there, begin))
+        self._process = context.Process(target=_serve, args=(there, threads(), begin))
         self._process.start()
         there.close()  # now the end of the process is the end of the pipe
         self._begun = False
@@ -136,9 +138,10 @@ class _Process:
         )
 
 
-def _serve(there: Connection, begin: Callable[[], object] | None) -> None:
+def _serve(there: Connection, threads: int, begin: Callable[[], object] | None) -> None:
     """One job after another, until whoever sends them is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["NPROC"] = str(threads)  # which XLA reads when it first computes
     if begin is not None:
         begin()
     with suppress(EOFError, OSError):

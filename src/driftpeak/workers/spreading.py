@@ -7,7 +7,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from typing import TypeVar
 
 from driftpeak.errors import DriftpeakError
-from driftpeak.workers.likeness import check_versions, versions
+from driftpeak.workers.alike import check_alike, likeness
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -34,7 +34,7 @@ def spread(
 
     Raises:
         DriftpeakError: every worker that tried a job died; an executor that cannot replace them
-            lost one; a worker was forked, or has other versions than this process.
+            lost one; a worker was forked, or has other versions or threads than this process.
     """
     if executor is None:
         for job in jobs:
@@ -47,7 +47,7 @@ def spread(
         for future in as_completed(futures):
             job = futures.pop(future)
             result, worker, made_with = future.result()
-            check_versions(worker, made_with)
+            check_alike(worker, made_with)
             yield job, result
     except Exception as error:
         _check_lost(error, called(job))
@@ -82,4 +82,4 @@ def _signed(function: Callable[[Job], Result], job: Job) -> tuple[Result, str, d
             "`driftpeak.workers.local_workers(N)`, or give ProcessPoolExecutor "
             "mp_context=multiprocessing.get_context('spawn')"
         )
-    return function(job), platform.node(), versions()
+    return function(job), platform.node(), likeness()

@@ -25,7 +25,7 @@ from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.files import write_dataset
 from driftpeak.simulation.progress import progress_bar
 from driftpeak.simulation.simulator import simulate
-from driftpeak.workers import MADE_WITH, spread, versions
+from driftpeak.workers import MADE_WITH, likeness, spread, versions
 
 MANY_TRIALS = 30
 FEW, FEWER = FEWEST, 2  # trials of a quick run: for an interval; for a deviation
@@ -51,8 +51,8 @@ class Job(NamedTuple):
 
     @property
     def key(self) -> str:
-        """A file name for its results: unlike that of other jobs, data or versions."""
-        text = json.dumps([*self, versions()])
+        """A file name for its results: unlike that of other jobs, data, versions or threads."""
+        text = json.dumps([*self, likeness()])
         return f"{self.experiment}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.nc"
 
 
