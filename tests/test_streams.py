@@ -31,7 +31,7 @@ from driftpeak.simulation.plan import Chunk
 from driftpeak.simulation.results import summarise
 from driftpeak.simulation.stage import Stage
 from driftpeak.simulation.verdict import verdict
-from driftpeak.workers import spreading
+from driftpeak.workers import local, spreading
 from driftpeak.workers.alike import THREADS
 
 TRIALS, CHUNK, STEPS = 8, 3, 20  # three chunks, the last one shorter
@@ -683,6 +683,30 @@ def test_a_dead_process_is_replaced(tmp_path):
         assert len(multiprocessing.active_children()) == 2
     assert multiprocessing.active_children() == []
     assert_same(runs, own.play(trials=MANY_TRIALS, chunk=CHUNK))
+
+
+def size_of(number, common):
+    return number, len(common), os.getpid()
+
+
+@pytest.mark.slow
+def test_what_jobs_have_in_common_is_sent_to_each_process_once(monkeypatch):
+    sent = []
+    answer = local._Process.answer
+
+    def counted(self, message):
+        sent.append(len(message))
+        return answer(self, message)
+
+    monkeypatch.setattr(local._Process, "answer", counted)
+    with workers.local_workers(2) as pool:
+        for size in (1_000_000, 2_000_000):
+            sent.clear()
+            jobs = workers.spread(size_of, range(40), pool, common=bytes(size))
+            found = [result for _, result in jobs]
+            assert sorted(number for number, _, _ in found) == list(range(40))
+            assert {length for _, length, _ in found} == {size}
+            assert sum(sent) < len({pid for _, _, pid in found}) * size + 40 * 1_000
 
 
 class Deadly(own.Greedy):

@@ -267,11 +267,11 @@ def _played(
     parcel = _parcel(stage.simulation)
     few = len(missing) < FEW_CHUNKS
     shares = [(name,) for name in names] if few else [names]
-    jobs = [Job(parcel, plan, one, share, readings, keep) for one in missing for share in shares]
+    jobs = [Job(plan, one, share, readings, keep) for one in missing for share in shares]
     bar.expect(len(jobs))
     bar.now(f"{len(missing):,} chunks")
     parts: dict[Chunk, dict[tuple[str, ...], xr.Dataset]] = {}
-    with closing(spread(play_job, jobs, executor)) as played:
+    with closing(spread(play_job, jobs, executor, common=parcel)) as played:
         for job, part in played:
             bar.done()
             mine = parts.setdefault(job.chunk, {})
@@ -284,7 +284,6 @@ def _played(
 class Job(NamedTuple):
     """Some policies on a chunk, for another process."""
 
-    parcel: bytes
     plan: Plan
     chunk: Chunk
     names: tuple[str, ...]
@@ -297,9 +296,9 @@ class Job(NamedTuple):
 
 
 @double_precision
-def play_job(job: Job) -> xr.Dataset:
-    """Play a job, in whatever process."""
-    stage = _opened(job.parcel)
+def play_job(job: Job, parcel: bytes) -> xr.Dataset:
+    """Play a job of the simulation that was sent, in whatever process."""
+    stage = _opened(parcel)
     with single_threaded_lapack():
         part = stage.play(job.plan, job.chunk, job.names, job.readings, Progress(""))
     return summarised(part) if job.keep == "summaries" else part

@@ -5,7 +5,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Executor
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -76,13 +76,37 @@ def taken(executor: Any) -> Iterator[Executor | None]:
     try:
         _check_workers(executor, address)
         watch.start()
-        yield executor.get_executor(pure=False)
+        yield _Cluster(executor)
     except (CancelledError, OSError) as error:
         if isinstance(error, OSError) and executor.status == "running":
             raise
         raise DriftpeakError(f"lost the dask scheduler at {address}; {KEPT}") from None
     finally:
         over.set()
+
+
+class _Cluster(Executor):
+    """The workers of a dask client."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._jobs = client, client.get_executor(pure=False)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return self._jobs.submit(fn, *args, **kwargs)
+
+    def lend(self, content: bytes) -> Any:
+        """What to give to `submit` instead of it: workers hand it to one another.
+
+        It is made by a job, and so made again when the workers that had it are lost.
+        """
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            return self._client.submit(_itself, content, pure=False)
+
+
+def _itself(content: bytes) -> bytes:
+    return content
 
 
 def _connected(client: Callable[..., Any], address: str) -> Any:

@@ -66,12 +66,18 @@ class Processes(ThreadPoolExecutor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         return super().submit(self._mind, fn, *args, **kwargs)
 
+    def lend(self, content: bytes) -> "_Lent":
+        """What to give to `submit` instead of it, so that it is not sent with every job."""
+        return _Lent(content)
+
     def _mind(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """What the function gives in a process that is free."""
         message = pickle.dumps((function, args, kwargs))
         for _ in range(ALLOWED_FAILURES + 1):
             process = self._idle.pop() if self._idle else _Process(self._begin)
             try:
+                for lent in (one for one in args if isinstance(one, _Lent)):
+                    process.hold(lent)
                 answer = process.answer(message)
             except (EOFError, OSError):
                 process.bury()
@@ -99,6 +105,7 @@ class _Process:
         self._process.start()
         there.close()  # now the end of the process is the end of the pipe
         self._begun = False
+        self._holds: _Lent | None = None
 
     def answer(self, message: bytes) -> bytes:
         """Of the process.
@@ -111,6 +118,16 @@ class _Process:
             self._begun = True
         self._here.send_bytes(message)
         return self._here.recv_bytes()
+
+    def hold(self, lent: "_Lent") -> None:
+        """Let the process have it, if it has something else.
+
+        Raises:
+            EOFError, OSError: it has died.
+        """
+        if self._holds is not lent:
+            self.answer(pickle.dumps((_hold, (lent.content,), {})))
+            self._holds = lent
 
     def end(self) -> int:
         """Let it go; its exit code."""
@@ -136,6 +153,27 @@ class _Process:
             DriftpeakWarning,
             stacklevel=1,
         )
+
+
+class _Lent:
+    """What jobs have in common: when they arrive, their process holds it already."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def __reduce__(self) -> tuple[Callable[[], bytes], tuple[()]]:
+        return _held, ()
+
+
+_holding = [b""]  # in a worker process, what it was lent last
+
+
+def _hold(content: bytes) -> None:
+    _holding[0] = content
+
+
+def _held() -> bytes:
+    return _holding[0]
 
 
 def _serve(there: Connection, threads: int, begin: Callable[[], object] | None) -> None:

@@ -4,7 +4,7 @@ import os
 import platform
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.workers.alike import check_alike, likeness
@@ -17,10 +17,11 @@ _LOADED_BY = os.getpid()  # a forked child still has its parent's
 
 
 def spread(
-    function: Callable[[Job], Result],
+    function: Callable[..., Result],
     jobs: Iterable[Job],
     executor: Executor | None,
     *,
+    common: bytes | None = None,
     called: Callable[[Job], str] = str,
 ) -> Generator[tuple[Job, Result], None, None]:
     """Every job with what the function gives for it, as soon as that is there.
@@ -28,22 +29,28 @@ def spread(
     Without an executor one after another. Close the iterator to withdraw what is left.
 
     Arguments:
-        function: at the top level of a module, so that it can be sent.
+        function: at the top level of a module, so that it can be sent; called with a job and, if
+            there is any, what all have in common.
         jobs: what can be sent too.
+        common: an executor that can `lend` it to all its workers sends it to each once; another
+            with every job.
         called: what a job is called in messages.
 
     Raises:
         DriftpeakError: every worker that tried a job died; an executor that cannot replace them
             lost one; a worker was forked, or has other versions or threads than this process.
     """
+    given: tuple[Any, ...] = () if common is None else (common,)
     if executor is None:
         for job in jobs:
-            yield job, function(job)
+            yield job, function(job, *given)
         return
+    if hasattr(executor, "lend"):
+        given = tuple(map(executor.lend, given))
     futures: dict[Future[tuple[Result, str, dict[str, str]]], Job] = {}
     try:
         for job in jobs:
-            futures[executor.submit(_signed, function, job)] = job
+            futures[executor.submit(_signed, function, job, *given)] = job
         for future in as_completed(futures):
             job = futures.pop(future)
             result, worker, made_with = future.result()
@@ -74,7 +81,7 @@ def _check_lost(error: Exception, job: str) -> None:
         ) from None
 
 
-def _signed(function: Callable[[Job], Result], job: Job) -> tuple[Result, str, dict[str, str]]:
+def _signed(function: Callable[..., Result], *given: Any) -> tuple[Result, str, dict[str, str]]:
     """A result, and who made it with what: a worker that comes late is not asked before."""
     if os.getpid() != _LOADED_BY:
         raise DriftpeakError(
@@ -82,4 +89,4 @@ def _signed(function: Callable[[Job], Result], job: Job) -> tuple[Result, str, d
             "`driftpeak.workers.local_workers(N)`, or give ProcessPoolExecutor "
             "mp_context=multiprocessing.get_context('spawn')"
         )
-    return function(job), platform.node(), likeness()
+    return function(*given), platform.node(), likeness()
