@@ -14,6 +14,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
 
 import equinox as eqx
+import jax
 import numpy as np
 import own_simulation as own
 import pytest
@@ -22,6 +23,7 @@ from scipy import stats
 
 import driftpeak as dp
 from driftpeak import workers
+from driftpeak.numerics.machine_code import program_folder
 from driftpeak.plots import belief_figure
 from driftpeak.simulation import folder as folders
 from driftpeak.simulation.fingerprint import fingerprint
@@ -707,6 +709,55 @@ def test_what_jobs_have_in_common_is_sent_to_each_process_once(monkeypatch):
             assert sorted(number for number, _, _ in found) == list(range(40))
             assert {length for _, length, _ in found} == {size}
             assert sum(sent) < len({pid for _, _, pid in found}) * size + 40 * 1_000
+
+
+LOOKED_UP = {"hits": 0, "misses": 0}
+
+
+def count_programs():
+    def count(event, **_):
+        for kind in LOOKED_UP:
+            LOOKED_UP[kind] += event == f"/jax/compilation_cache/cache_{kind}"
+
+    jax.monitoring.register_event_listener(count)
+
+
+def counted_programs():
+    return LOOKED_UP
+
+
+@pytest.mark.slow
+def test_processes_keep_compiled_programs_for_one_another(tmp_path, everything):
+    """The second one compiles nothing, and plays the same."""
+    counts = []
+    for _ in range(2):
+        with local.Processes(1, program_folder(tmp_path)) as pool:
+            pool.submit(count_programs).result()
+            assert_same(play(executor=pool), everything)
+            counts.append(pool.submit(counted_programs).result())
+    (first, second) = counts
+    assert first["misses"] > 0 == second["misses"]
+    assert second["hits"] > 0
+    assert list(tmp_path.glob("programs/*/jit_play-*-cache"))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners are POSIX's")
+def test_machine_code_that_others_could_change_is_not_run(tmp_path):
+    with workers.local_workers(2, programs=tmp_path):
+        pass
+    (folder,) = (tmp_path / "programs").iterdir()
+    folder.chmod(0o777)
+    with (
+        pytest.raises(dp.DriftpeakError, match="other users may write into"),
+        workers.local_workers(2, programs=tmp_path),
+    ):
+        pass
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(dp.DriftpeakError, match=r"file.* cannot be used .*name another folder"),
+        workers.local_workers(2, programs=tmp_path / "file"),
+    ):
+        pass
 
 
 class Deadly(own.Greedy):

@@ -10,9 +10,12 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
+from driftpeak.numerics.machine_code import keep_programs_in, program_folder
 from driftpeak.workers.alike import threads
 
 ALLOWED_FAILURES = 3  # processes that a job may cost before it is given up; of dask, too
@@ -20,7 +23,7 @@ ALLOWED_FAILURES = 3  # processes that a job may cost before it is given up; of 
 
 @contextmanager
 def local_workers(
-    workers: int, *, begin: Callable[[], object] | None = None
+    workers: int, *, programs: str | PathLike[str] | None = None
 ) -> Iterator[Executor | None]:
     """An executor with so many processes of this machine, for `executor=`.
 
@@ -31,10 +34,13 @@ def local_workers(
 
     Arguments:
         workers: at least 1.
-        begin: called in every process before its first job; at the top level of a module.
+        programs: folder below which they keep what they compile, at most 256 MiB, for one another
+            and for later ones: machine code, so one that only you can write into. By default each
+            process compiles all that it plays.
 
     Raises:
-        DriftpeakError: fewer than one; later, a job with which four processes died.
+        DriftpeakError: fewer than one, or a folder that others can write into, or nobody; later, a
+            job with which four processes died.
 
     Warns:
         DriftpeakWarning: a process died.
@@ -42,7 +48,8 @@ def local_workers(
     if at_least_integer("workers", workers, 1) == 1:
         yield None
         return
-    processes = Processes(workers, begin)
+    folder = None if programs is None else program_folder(Path(programs).expanduser())
+    processes = Processes(workers, folder)
     try:
         yield processes
     finally:
@@ -58,9 +65,9 @@ class LostJobError(BrokenExecutor):
 class Processes(ThreadPoolExecutor):
     """So many processes of this machine, with a thread for each that minds it."""
 
-    def __init__(self, count: int, begin: Callable[[], object] | None) -> None:
+    def __init__(self, count: int, programs: Path | None) -> None:
         super().__init__(count)
-        self._begin = begin
+        self._programs = programs
         self._idle: list[_Process] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -74,7 +81,7 @@ class Processes(ThreadPoolExecutor):
         """What the function gives in a process that is free."""
         message = pickle.dumps((function, args, kwargs))
         for _ in range(ALLOWED_FAILURES + 1):
-            process = self._idle.pop() if self._idle else _Process(self._begin)
+            process = self._idle.pop() if self._idle else _Process(self._programs)
             try:
                 for lent in (one for one in args if isinstance(one, _Lent)):
                     process.hold(lent)
@@ -98,10 +105,10 @@ class Processes(ThreadPoolExecutor):
 class _Process:
     """One process, and the pipe to it."""
 
-    def __init__(self, begin: Callable[[], object] | None) -> None:
+    def __init__(self, programs: Path | None) -> None:
         context = get_context("spawn")
         self._here, there = context.Pipe()
-        self._process = context.Process(target=_serve, args=(there, threads(), begin))
+        self._process = context.Process(target=_serve, args=(there, threads(), programs))
         self._process.start()
         there.close()  # now the end of the process is the end of the pipe
         self._begun = False
@@ -176,12 +183,12 @@ def _held() -> bytes:
     return _holding[0]
 
 
-def _serve(there: Connection, threads: int, begin: Callable[[], object] | None) -> None:
+def _serve(there: Connection, threads: int, programs: Path | None) -> None:
     """One job after another, until whoever sends them is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["NPROC"] = str(threads)  # which XLA reads when it first computes
-    if begin is not None:
-        begin()
+    if programs is not None:
+        keep_programs_in(programs)
     with suppress(EOFError, OSError):
         there.send_bytes(b"begun")
         while True:
