@@ -14,12 +14,16 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import own_simulation as own
 import pytest
 import xarray as xr
 
+from driftpeak.data import read_table
 from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.running import runner
+from driftpeak.replay import replay
 from driftpeak.workers import cluster_workers
+from driftpeak.workers.alike import threads
 
 TINY = Path(__file__).with_name("tiny_experiment.py")
 MANY = ("tiny", "--trials", "90")  # 60 jobs, so that there is time to interfere
@@ -193,6 +197,31 @@ def test_recorded_data(tmp_path, cluster):
     played(*words, tmp_path / "spread", "--cluster", cluster.address)
     played(*words, tmp_path / "serial", "--workers", "1")
     assert_same(tmp_path / "spread", tmp_path / "serial", "recorded")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["replay", "compare"])
+def test_replays_and_comparisons(command, tmp_path, cluster):
+    """Two workers give what one process gives."""
+    cluster.worker()
+    cluster.worker()
+    words = own.command(command, tmp_path)
+    alone = own.answer(words, NPROC="1")
+    assert own.answer(words, "--cluster", cluster.address, NPROC="1") == alone
+
+
+@pytest.mark.slow
+def test_a_client_shares_a_replay(tmp_path, cluster):
+    from distributed import Client
+
+    cluster.worker(NPROC=str(threads()))
+    how = {"policies": ["random", "gp-ucb", "tv-gp-ucb:drift=0.1"], "trials": 3, "progress": False}
+    recorded = read_table(own.table(tmp_path))
+    with Client(cluster.address, set_as_default=False) as client:
+        shared = replay(recorded, executor=client, **how)
+    measured = ["seconds", "compile_seconds"]
+    alone = replay(recorded, **how)
+    xr.testing.assert_identical(shared.drop_vars(measured), alone.drop_vars(measured))
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ import equinox as eqx
 import jax
 import numpy as np
 import own_simulation as own
+import psutil
 import pytest
 import xarray as xr
 from scipy import stats
@@ -628,13 +629,20 @@ def chunks_of(path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("--workers", "2")], ids=["alone", "shared"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_process_that_was_ended_loses_at_most_a_chunk(number, tmp_path):
+def test_a_process_that_was_ended_loses_at_most_a_chunk(number, options, tmp_path):
     """80 chunks; the process ends somewhere in the middle, and another one goes on."""
-    process, path = started(tmp_path)
+    process, path = started(tmp_path, *options)
     until(lambda: len(chunks_of(path)) >= 3 or process.poll() is not None, "three chunks")
+    sharing = psutil.Process(process.pid).children(recursive=True)
+    assert (len(sharing) >= 2) == bool(options)
+    if number == signal.SIGINT:  # as a terminal does: to all of them
+        for one in sharing:
+            one.send_signal(number)
     process.send_signal(number)
     _, errors = process.communicate(timeout=PATIENCE)
+    assert psutil.wait_procs(sharing, timeout=PATIENCE)[1] == []  # nobody is left behind
     kept = chunks_of(path)
     assert 3 <= len(kept) < 80, errors
     if number == signal.SIGINT:
@@ -855,23 +863,11 @@ def test_a_hundred_thousand_trials_in_two_gibibytes():
 
 
 @pytest.mark.slow
-def test_the_command_line_shares_work_too(tmp_path):
-    """`replay` shares the policies of a table; its answers are those of one process."""
-    generator = np.random.default_rng(0)
-    rows = generator.normal(size=(40, 3)).cumsum(axis=0)
-    lines = ["a,b,c", *(",".join(f"{one:.6f}" for one in row) for row in rows)]
-    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
-    words = [sys.executable, "-m", "driftpeak", "replay", str(tmp_path / "table.csv"), "--json"]
-    words += ["--policy", "random", "--policy", "gp-ucb", "--policy", "tv-gp-ucb:drift=0.1"]
-    summaries = []
-    for workers_wanted in ("1", "2"):
-        command = [*words, "--workers", workers_wanted]
-        found = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-        assert found.returncode == 0, found.stderr
-        summaries.append(json.loads(found.stdout))
-        for row in summaries[-1]["policies"].values():
-            del row["seconds"], row["compile_seconds"]
-    assert summaries[0] == summaries[1]
+@pytest.mark.parametrize("command", ["replay", "compare"])
+def test_the_command_line_shares_work_too(command, tmp_path):
+    """Its answers are those of one process."""
+    words = own.command(command, tmp_path)
+    assert own.answer(words, "--workers", "2") == own.answer(words, "--workers", "1")
     both = [*words, "--workers", "2", "--cluster", "tcp://127.0.0.1:9"]
     found = subprocess.run(both, capture_output=True, text=True, timeout=PATIENCE)
     assert found.returncode == 2
