@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from driftpeak.data import read_table
 from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.running import runner
 from driftpeak.replay import replay
-from driftpeak.workers import cluster_workers
+from driftpeak.workers import cluster_workers, spread
 from driftpeak.workers.alike import threads
 
 TINY = Path(__file__).with_name("tiny_experiment.py")
@@ -264,6 +265,21 @@ def test_other_threads_are_refused(cluster):
 )
 def test_mistakes(words, pattern):
     refused(start("tiny", *words), pattern)
+
+
+def test_a_job_that_ends_every_worker_is_named():
+    from distributed import KilledWorker
+
+    class Lost(Executor):
+        def submit(self, *_):
+            future = Future()
+            future.set_exception(KilledWorker("key", None, 3))
+            return future
+
+    with pytest.raises(
+        DriftpeakError, match=r"^4 workers died.* while playing job 9.*memory"
+    ):
+        list(spread(abs, [9], Lost(), called="job {}".format))
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1", "tcp://127.0.0.1:99999"])

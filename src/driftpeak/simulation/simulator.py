@@ -116,7 +116,7 @@ def simulate(
             its digits because the noise is too small (looked at after every 1,024 steps or fewer);
             predictions, readings or a forecast asked for of summaries; a folder of another
             simulation, or one that cannot be written; an executor that is none, whose workers die,
-            have other versions, or cannot be sent a policy or the world.
+            have other versions or threads, or cannot be sent a policy or the world.
         KeyboardInterrupt: Ctrl-C; with a folder it says how much is kept.
 
     Warns:

@@ -35,8 +35,8 @@ def local_workers(
     Arguments:
         workers: at least 1.
         programs: folder below which they keep what they compile, at most 256 MiB, for one another
-            and for later ones: machine code, so one that only you can write into. By default each
-            process compiles all that it plays.
+            and for later ones: machine code, so one that only you can write into. By default, and
+            in this process, nothing is kept.
 
     Raises:
         DriftpeakError: fewer than one, or a folder that others can write into, or nobody; later, a
