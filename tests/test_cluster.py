@@ -276,9 +276,7 @@ def test_a_job_that_ends_every_worker_is_named():
             future.set_exception(KilledWorker("key", None, 3))
             return future
 
-    with pytest.raises(
-        DriftpeakError, match=r"^4 workers died.* while playing job 9.*memory"
-    ):
+    with pytest.raises(DriftpeakError, match=r"^4 workers died.* while playing job 9.*memory"):
         list(spread(abs, [9], Lost(), called="job {}".format))
 
 
