@@ -11,7 +11,9 @@ import pytest
 import xarray as xr
 from PIL import Image
 
+import driftpeak as dp
 from driftpeak.cli import app
+from driftpeak.simulation.stage import Stage
 
 HEADER = "time,north,east,south\n"
 ROWS = [
@@ -139,6 +141,35 @@ def test_compare(run, environment, tmp_path):
     assert code == 0, err
     assert json.loads(out) == json.loads((tmp_path / "out" / "summary.json").read_text())
     assert (tmp_path / "out" / "regret.png").exists()
+
+
+def test_compare_keeps_summaries_in_a_folder_and_goes_on_from_it(run, tmp_path, monkeypatch):
+    words = ["compare", "--size", "20", "--steps", "30", "--trials", "3", "--policy", "random",
+             "--policy", "gp-ucb", "--json"]  # fmt: skip
+    brief = [*words, "--keep", "summaries", "--folder", tmp_path / "run"]
+    code, out, err = run(*brief, "--output", tmp_path / "out")
+    assert code == 0, err
+    assert (tmp_path / "out" / "regret.png").exists()
+    kept = dp.read_runs(tmp_path / "run")
+    assert kept.attrs["keep"] == "summaries"
+    summaries = [json.loads(out), json.loads(run(*words)[1])]
+    for name, row in summaries[0]["policies"].items():
+        same = summaries[1]["policies"][name]
+        for figure in ("cumulative_regret", "on_best", "stderr"):
+            assert row[figure] == pytest.approx(same[figure], rel=1e-9)
+    with monkeypatch.context() as patch:
+        patch.setattr(Stage, "play", None)  # nothing is left to play
+        assert json.loads(run(*brief)[1])["policies"] == summaries[0]["policies"]
+        assert refused(run(*words, "--folder", tmp_path / "run"), "keep: summaries there")
+    assert refused(run(*words, "--keep", "nothing"), "keep must be one of everything, summaries")
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Stage, "play", stop)
+    assert refused(
+        run(*words, "--folder", tmp_path / "new"), "interrupted: 0 of 1 chunks are kept in .*new"
+    )
 
 
 def test_demo_shows_who_follows_the_peak_and_what_to_type_next(run, tmp_path):

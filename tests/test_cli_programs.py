@@ -12,7 +12,7 @@ import driftpeak as dp
 from driftpeak.cli import programs
 from driftpeak.errors import DriftpeakError
 from driftpeak.files import cache_folder
-from driftpeak.numerics import kept
+from driftpeak.numerics import kept, machine_code
 
 # what JAX says to XLA in this process would be inherited
 OWN = {key: value for key, value in os.environ.items() if key != "TF_CPP_MIN_LOG_LEVEL"}
@@ -40,6 +40,11 @@ for number in range(4):
     assert float(jax.jit(tiny)(2.0)) == 6 + number
 print(counts["hits"], counts["misses"], jax.config.jax_compilation_cache_dir)
 """
+
+
+def folder_here():
+    """What this machine uses."""
+    return machine_code.folder_below(programs.root())
 
 
 def call(program=TINY, **environment):
@@ -100,7 +105,7 @@ def programs_of(folder, monkeypatch=None):
     before = os.environ.get("DRIFTPEAK_CACHE")
     os.environ["DRIFTPEAK_CACHE"] = str(folder)
     try:
-        return programs._folder()
+        return folder_here()
     finally:
         if before is None:
             del os.environ["DRIFTPEAK_CACHE"]
@@ -128,7 +133,7 @@ open(place, "w").close()
 def test_a_full_disk_costs_one_line(tmp_path, monkeypatch, capsys):
     others = []
     monkeypatch.setattr(warnings, "showwarning", lambda message, *rest: others.append(message))
-    programs._mend(tmp_path)
+    machine_code._mend(tmp_path, programs.HINT)
     full = "Error writing persistent compilation cache entry for 'jit_x': OSError: disk full"
     for text in (full, full.replace("jit_x", "jit_y"), "something else"):
         warnings.showwarning(UserWarning(text), UserWarning, "x.py", 1)
@@ -148,22 +153,22 @@ def test_it_can_be_switched_off_and_left_to_jax(tmp_path):
 def test_the_folder(monkeypatch, tmp_path):
     monkeypatch.delenv("DRIFTPEAK_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    here = programs._folder()
+    here = folder_here()
     assert here.parent == cache_folder() / "programs"
-    monkeypatch.setattr(programs, "_processor", lambda: "flags: mmx sse avx9000")
-    assert programs._folder() != here
-    assert programs._folder().parent == here.parent
+    monkeypatch.setattr(machine_code, "_processor", lambda: "flags: mmx sse avx9000")
+    assert folder_here() != here
+    assert folder_here().parent == here.parent
 
 
 def test_the_oldest_are_removed_beyond_the_most_that_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(programs, "MOST_BYTES", 250)
+    monkeypatch.setattr(machine_code, "MOST_BYTES", 250)
     now = time.time()
     for age, name in enumerate(["new-cache", "middle-cache", "old-cache"]):
         folder = tmp_path / ("this" if age < 2 else "another-processor")
         folder.mkdir(exist_ok=True)
         (folder / name).write_bytes(bytes(100))
         os.utime(folder / name, (now - age, now - age))
-    programs._prune(tmp_path / "this")
+    machine_code._prune(tmp_path / "this")
     assert sorted(one.name for one in tmp_path.glob("*/*")) == ["middle-cache", "new-cache"]
 
 
@@ -171,7 +176,7 @@ def test_the_oldest_are_removed_beyond_the_most_that_is_kept(tmp_path, monkeypat
 def test_somebody_elses_folder_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(DriftpeakError, match="other users may write"):
-        programs._private(tmp_path)
+        machine_code._private(tmp_path)
 
 
 def test_what_is_kept_is_read_whole_or_not_at_all(tmp_path):

@@ -11,15 +11,20 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from pathlib import Path
 
+import own_simulation as own
 import pytest
 import xarray as xr
 
+from driftpeak.data import read_table
 from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.running import runner
-from driftpeak.workers import cluster_workers
+from driftpeak.replay import replay
+from driftpeak.workers import cluster_workers, spread
+from driftpeak.workers.alike import threads
 
 TINY = Path(__file__).with_name("tiny_experiment.py")
 MANY = ("tiny", "--trials", "90")  # 60 jobs, so that there is time to interfere
@@ -64,6 +69,7 @@ class Cluster:
     def worker(self, **environment: str) -> subprocess.Popen:
         place = self.folder / f"worker{time.monotonic_ns()}"
         words = ("--nthreads", "1", "--no-nanny", "--preload", str(TINY))
+        environment = {"NPROC": "1"} | environment  # as `reproduce` has it
         return self.dask(
             "worker", self.address, *words, "--local-directory", str(place), **environment
         )
@@ -195,6 +201,31 @@ def test_recorded_data(tmp_path, cluster):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("command", ["replay", "compare"])
+def test_replays_and_comparisons(command, tmp_path, cluster):
+    """Two workers give what one process gives."""
+    cluster.worker()
+    cluster.worker()
+    words = own.command(command, tmp_path)
+    alone = own.answer(words, NPROC="1")
+    assert own.answer(words, "--cluster", cluster.address, NPROC="1") == alone
+
+
+@pytest.mark.slow
+def test_a_client_shares_a_replay(tmp_path, cluster):
+    from distributed import Client
+
+    cluster.worker(NPROC=str(threads()))
+    how = {"policies": ["random", "gp-ucb", "tv-gp-ucb:drift=0.1"], "trials": 3, "progress": False}
+    recorded = read_table(own.table(tmp_path))
+    with Client(cluster.address, set_as_default=False) as client:
+        shared = replay(recorded, executor=client, **how)
+    measured = ["seconds", "compile_seconds"]
+    alone = replay(recorded, **how)
+    xr.testing.assert_identical(shared.drop_vars(measured), alone.drop_vars(measured))
+
+
+@pytest.mark.slow
 def test_no_workers_is_told(cluster):
     refused(start("tiny", "--cluster", cluster.address), "has no workers.*`dask worker tcp://")
 
@@ -208,6 +239,16 @@ def test_other_versions_are_refused(tmp_path, cluster):
     path = os.pathsep.join([str(other.parent), os.environ.get("PYTHONPATH", "")])
     cluster.worker(PYTHONPATH=path)
     refused(start("tiny", "--cluster", cluster.address), r"worker tcp://\S+ has jax 0\.1\.2 \(here")
+
+
+@pytest.mark.slow
+def test_other_threads_are_refused(cluster):
+    """Of a worker that was started without NPROC=1, on a machine with several cores."""
+    cluster.worker(NPROC="3")
+    refused(
+        start("tiny", "--cluster", cluster.address),
+        r"worker tcp://\S+ has threads \(NPROC\) 3 \(here 1\).*start it with NPROC=1",
+    )
 
 
 @pytest.mark.parametrize(
@@ -224,6 +265,19 @@ def test_other_versions_are_refused(tmp_path, cluster):
 )
 def test_mistakes(words, pattern):
     refused(start("tiny", *words), pattern)
+
+
+def test_a_job_that_ends_every_worker_is_named():
+    from distributed import KilledWorker
+
+    class Lost(Executor):
+        def submit(self, *_):
+            future = Future()
+            future.set_exception(KilledWorker("key", None, 3))
+            return future
+
+    with pytest.raises(DriftpeakError, match=r"^4 workers died.* while playing job 9.*memory"):
+        list(spread(abs, [9], Lost(), called="job {}".format))
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1", "tcp://127.0.0.1:99999"])

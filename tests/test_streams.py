@@ -1,6 +1,7 @@
 """Large simulations: in chunks, kept as they come, shared among processes, and always the same."""
 
 import json
+import multiprocessing
 import os
 import pickle
 import random
@@ -9,18 +10,21 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
 
 import equinox as eqx
+import jax
 import numpy as np
 import own_simulation as own
+import psutil
 import pytest
 import xarray as xr
 from scipy import stats
 
 import driftpeak as dp
 from driftpeak import workers
+from driftpeak.numerics.machine_code import program_folder
 from driftpeak.plots import belief_figure
 from driftpeak.simulation import folder as folders
 from driftpeak.simulation.fingerprint import fingerprint
@@ -30,6 +34,8 @@ from driftpeak.simulation.plan import Chunk
 from driftpeak.simulation.results import summarise
 from driftpeak.simulation.stage import Stage
 from driftpeak.simulation.verdict import verdict
+from driftpeak.workers import local, spreading
+from driftpeak.workers.alike import THREADS
 
 TRIALS, CHUNK, STEPS = 8, 3, 20  # three chunks, the last one shorter
 MEASURED = ["seconds", "compile_seconds"]
@@ -401,11 +407,30 @@ def test_what_is_no_folder_of_this_format_is_refused(tmp_path, belonging):
         dp.read_runs(unplayed)
 
 
+def test_what_a_killed_process_had_begun_is_in_nobodys_way(tmp_path, everything):
+    """Killed in the first instant, or within a chunk; a file of somebody else's stays."""
+    (tmp_path / ".simulation.json.4711.part").write_text("{")
+    assert_same(play(folder=tmp_path), everything)
+    old, new = (tmp_path / f".chunk-000001.nc.{pid}.part" for pid in (4711, 4712))
+    for part in (old, new):
+        part.write_bytes(b"half")
+    (tmp_path / ".notes.part").write_text("mine")
+    os.utime(tmp_path / ".notes.part", (0, 0))
+    os.utime(old, (0, 0))
+    assert_same(play(folder=tmp_path), everything)
+    assert not old.exists()
+    assert new.exists()  # somebody may be writing it
+    assert (tmp_path / ".notes.part").read_text() == "mine"
+
+
 def test_other_versions_do_not_go_on(tmp_path, monkeypatch):
     play(folder=tmp_path)
-    found = workers.versions() | {"jax": "0.1.2"}
-    monkeypatch.setattr(folders, "versions", lambda: found)
+    here = workers.likeness()
+    monkeypatch.setattr(folders, "likeness", lambda: here | {"jax": "0.1.2"})
     with pytest.raises(dp.DriftpeakError, match=r"made with jax [\d.]+, here 0\.1\.2"):
+        play(folder=tmp_path)
+    monkeypatch.setattr(folders, "likeness", lambda: here | {THREADS: "77"})
+    with pytest.raises(dp.DriftpeakError, match=r"made with threads \(NPROC\) \d+, here 77"):
         play(folder=tmp_path)
     assert dp.read_runs(tmp_path).sizes["trial"] == TRIALS  # looking is allowed
 
@@ -536,9 +561,46 @@ def test_what_is_no_executor_is_refused():
 
 
 def test_a_forked_process_is_refused(monkeypatch):
-    monkeypatch.setattr(workers, "_LOADED_BY", os.getpid() + 1)
+    monkeypatch.setattr(spreading, "_LOADED_BY", os.getpid() + 1)
     with pytest.raises(dp.DriftpeakError, match=r"forked process.*local_workers\(N\)"):
         play(executor=Posted())
+
+
+def test_a_worker_with_other_threads_is_refused():
+    """Its sums would be rounded otherwise."""
+
+    class Elsewhere(Executor):
+        def submit(self, function, *arguments):
+            result, worker, made_with = function(*arguments)
+            future = Future()
+            future.set_result((result, worker, made_with | {THREADS: "77"}))
+            return future
+
+    with pytest.raises(dp.DriftpeakError, match=r"has threads \(NPROC\) 77 \(here \d.*NPROC=77"):
+        play(executor=Elsewhere())
+
+
+COUNT = """
+import jax, os
+from pathlib import Path
+from driftpeak.workers.alike import threads
+jax.numpy.ones(3).sum()
+names = [(one / "comm").read_text().strip() for one in Path("/proc/self/task").iterdir()]
+print(threads(), names.count("tf_XLAEigen"))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads have names on Linux")
+@pytest.mark.parametrize("told", ["3", "0", "many", None])
+def test_the_threads_are_those_that_xla_starts(told):
+    environment = {name: one for name, one in os.environ.items() if name != "NPROC"}
+    if told is not None:
+        environment["NPROC"] = told
+    found = subprocess.run(
+        [sys.executable, "-c", COUNT], capture_output=True, text=True, env=environment, check=True
+    )
+    said, counted = map(int, found.stdout.split())
+    assert said == counted
 
 
 # real processes
@@ -567,13 +629,20 @@ def chunks_of(path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("--workers", "2")], ids=["alone", "shared"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_process_that_was_ended_loses_at_most_a_chunk(number, tmp_path):
+def test_a_process_that_was_ended_loses_at_most_a_chunk(number, options, tmp_path):
     """80 chunks; the process ends somewhere in the middle, and another one goes on."""
-    process, path = started(tmp_path)
+    process, path = started(tmp_path, *options)
     until(lambda: len(chunks_of(path)) >= 3 or process.poll() is not None, "three chunks")
+    sharing = psutil.Process(process.pid).children(recursive=True)
+    assert (len(sharing) >= 2) == bool(options)
+    if number == signal.SIGINT:  # as a terminal does: to all of them
+        for one in sharing:
+            one.send_signal(number)
     process.send_signal(number)
     _, errors = process.communicate(timeout=PATIENCE)
+    assert psutil.wait_procs(sharing, timeout=PATIENCE)[1] == []  # nobody is left behind
     kept = chunks_of(path)
     assert 3 <= len(kept) < 80, errors
     if number == signal.SIGINT:
@@ -597,9 +666,137 @@ def test_processes_share_the_work_of_a_script(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_dead_process_is_told_and_the_run_goes_on(tmp_path):
-    """The pool breaks; what it had is kept, and the same call goes on without it."""
+def test_a_dead_process_is_replaced(tmp_path):
+    """One of two is killed while it plays; without a folder, the bits are those of one process."""
     with workers.local_workers(2) as pool:
+        seen = []
+        real = pool.submit
+
+        def submit(*arguments):
+            future = real(*arguments)
+            future.add_done_callback(seen.append)
+            return future
+
+        pool.submit = submit
+
+        def kill():
+            until(lambda: len(seen) >= 2, "two chunks")
+            os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with pytest.warns(
+            dp.DriftpeakWarning, match=r"worker process died \(exit code -9\).*again"
+        ):
+            runs = own.play(trials=MANY_TRIALS, chunk=CHUNK, executor=pool)
+        killer.join()
+        assert len(multiprocessing.active_children()) == 2
+    assert multiprocessing.active_children() == []
+    assert_same(runs, own.play(trials=MANY_TRIALS, chunk=CHUNK))
+
+
+def size_of(number, common):
+    return number, len(common), os.getpid()
+
+
+@pytest.mark.slow
+def test_what_jobs_have_in_common_is_sent_to_each_process_once(monkeypatch):
+    sent = []
+    answer = local._Process.answer
+
+    def counted(self, message):
+        sent.append(len(message))
+        return answer(self, message)
+
+    monkeypatch.setattr(local._Process, "answer", counted)
+    with workers.local_workers(2) as pool:
+        for size in (1_000_000, 2_000_000):
+            sent.clear()
+            jobs = workers.spread(size_of, range(40), pool, common=bytes(size))
+            found = [result for _, result in jobs]
+            assert sorted(number for number, _, _ in found) == list(range(40))
+            assert {length for _, length, _ in found} == {size}
+            assert sum(sent) < len({pid for _, _, pid in found}) * size + 40 * 1_000
+
+
+LOOKED_UP = {"hits": 0, "misses": 0}
+
+
+def count_programs():
+    def count(event, **_):
+        for kind in LOOKED_UP:
+            LOOKED_UP[kind] += event == f"/jax/compilation_cache/cache_{kind}"
+
+    jax.monitoring.register_event_listener(count)
+
+
+def counted_programs():
+    return LOOKED_UP
+
+
+@pytest.mark.slow
+def test_processes_keep_compiled_programs_for_one_another(tmp_path, everything):
+    """The second one compiles nothing, and plays the same."""
+    counts = []
+    for _ in range(2):
+        with local.Processes(1, program_folder(tmp_path)) as pool:
+            pool.submit(count_programs).result()
+            assert_same(play(executor=pool), everything)
+            counts.append(pool.submit(counted_programs).result())
+    (first, second) = counts
+    assert first["misses"] > 0 == second["misses"]
+    assert second["hits"] > 0
+    assert list(tmp_path.glob("programs/*/jit_play-*-cache"))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners are POSIX's")
+def test_machine_code_that_others_could_change_is_not_run(tmp_path):
+    with workers.local_workers(2, programs=tmp_path):
+        pass
+    (folder,) = (tmp_path / "programs").iterdir()
+    folder.chmod(0o777)
+    with (
+        pytest.raises(dp.DriftpeakError, match="other users may write into"),
+        workers.local_workers(2, programs=tmp_path),
+    ):
+        pass
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(dp.DriftpeakError, match=r"file.* cannot be used .*name another folder"),
+        workers.local_workers(2, programs=tmp_path / "file"),
+    ):
+        pass
+
+
+class Deadly(own.Greedy):
+    """Ends whatever process prepares it, but for the one that made it."""
+
+    made_by: int = eqx.field(static=True, default_factory=os.getpid)
+
+    def prepare(self, times):
+        if os.getpid() != self.made_by:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().prepare(times)
+
+
+@pytest.mark.slow
+def test_a_job_that_ends_every_process_is_named():
+    policies = {"deadly": Deadly(0.3, own.SIZE), "mine": own.POLICIES["mine"]}
+    with (
+        workers.local_workers(2) as pool,
+        pytest.warns(dp.DriftpeakWarning, match="worker process died"),
+        pytest.raises(
+            dp.DriftpeakError, match=r"^4 workers died.*'deadly' in trials 0 to 2.*fewer"
+        ),
+    ):
+        dp.simulate(policies, own.WORLD, steps=STEPS, trials=CHUNK, executor=pool, progress=False)
+
+
+@pytest.mark.slow
+def test_a_process_that_another_executor_lost_is_told_and_the_run_goes_on(tmp_path):
+    """The pool breaks; what it had is kept, and the same call goes on without it."""
+    spawning = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=spawning) as pool:
 
         def kill():
             until(lambda: len(chunks_of(tmp_path)) >= 2, "two chunks")
@@ -666,23 +863,11 @@ def test_a_hundred_thousand_trials_in_two_gibibytes():
 
 
 @pytest.mark.slow
-def test_the_command_line_shares_work_too(tmp_path):
-    """`replay` shares the policies of a table; its answers are those of one process."""
-    generator = np.random.default_rng(0)
-    rows = generator.normal(size=(40, 3)).cumsum(axis=0)
-    lines = ["a,b,c", *(",".join(f"{one:.6f}" for one in row) for row in rows)]
-    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
-    words = [sys.executable, "-m", "driftpeak", "replay", str(tmp_path / "table.csv"), "--json"]
-    words += ["--policy", "random", "--policy", "gp-ucb", "--policy", "tv-gp-ucb:drift=0.1"]
-    summaries = []
-    for workers_wanted in ("1", "2"):
-        command = [*words, "--workers", workers_wanted]
-        found = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-        assert found.returncode == 0, found.stderr
-        summaries.append(json.loads(found.stdout))
-        for row in summaries[-1]["policies"].values():
-            del row["seconds"], row["compile_seconds"]
-    assert summaries[0] == summaries[1]
+@pytest.mark.parametrize("command", ["replay", "compare"])
+def test_the_command_line_shares_work_too(command, tmp_path):
+    """Its answers are those of one process."""
+    words = own.command(command, tmp_path)
+    assert own.answer(words, "--workers", "2") == own.answer(words, "--workers", "1")
     both = [*words, "--workers", "2", "--cluster", "tcp://127.0.0.1:9"]
     found = subprocess.run(both, capture_output=True, text=True, timeout=PATIENCE)
     assert found.returncode == 2

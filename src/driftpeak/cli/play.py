@@ -227,6 +227,23 @@ class World:
         return {name: value for name, value in given.items() if name != "nu"}
 
 
+@dataclass(frozen=True)
+class Keeping:
+    """What is kept of a long run, and where."""
+
+    keep: Annotated[
+        str,
+        typer.Option(
+            help="everything, or summaries: means at every step and totals of every trial, so that "
+            "memory does not grow with trials x steps."
+        ),
+    ] = "everything"
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Keep what is finished there; the same command goes on from it."),
+    ] = None
+
+
 @bundled
 def compare(
     world: World,
@@ -236,6 +253,7 @@ def compare(
     trials: Trials = 50,
     seed: Seed = 0,
     *,
+    keeping: Keeping,
     workers: Workers,
     kept: Results,
 ) -> None:
@@ -254,23 +272,31 @@ def compare(
             make_kernel,
             make_prior,
         )
+        from driftpeak.simulation.keeping import check_keep
         from driftpeak.simulation.simulator import simulate
 
+        check_keep(keeping.keep)
         kernel = make_kernel(world.kernel, world.nu, world.lengthscale)
         prior = make_prior(kernel, world.dimension, world.size, world.noise_variance)
         environment = make_environment(world.environment, prior, world.drift, steps)
         texts = policy or default_policies(prior, world.drift, steps)
         policies = make_policies(texts, prior, steps, width=width)
-    with workers.start() as executor:
-        runs = simulate(
-            policies,
-            environment,
-            steps=steps,
-            trials=trials,
-            seed=seed,
-            readings=True,
-            executor=executor,
-        )
+    try:
+        with workers.start() as executor:
+            runs = simulate(
+                policies,
+                environment,
+                steps=steps,
+                trials=trials,
+                seed=seed,
+                **asdict(keeping),
+                readings=keeping.keep == "everything",
+                executor=executor,
+            )
+    except KeyboardInterrupt as stop:
+        if keeping.folder is None:
+            raise
+        raise DriftpeakError(f"interrupted: {stop}") from None
     settings = world.summary() | {"width": width, "policies": list(texts)}
     runs = runs.assign_attrs({key: str(value) for key, value in settings.items()})
     title = f"Environment {world.environment}, kernel {settings['kernel']}, {trials} trials"

@@ -1,31 +1,15 @@
-"""Compiled programs are kept in the user's cache folder: the next call need not compile them again.
+"""Compiled programs are kept in the user's cache folder for the next call."""
 
-JAX's own persistent cache, switched on for a process of the command line and for nothing else. It
-holds machine code: a folder is used only if nobody else can write into it, and every kind of
-processor and release of jaxlib has one of its own.
-"""
-
-import hashlib
 import os
-import platform
-import re
-import stat
-import sys
-import warnings
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.files import cache_folder
+from driftpeak.numerics.machine_code import keep_programs_in, program_folder, tell
 
 VARIABLE = "DRIFTPEAK_CACHE"
 OFF = "off"
-MOST_BYTES = 256 * 2**20
-"""Of all kept programs together; beyond, the oldest are removed."""
-
-_DAMAGED = re.compile(r"Error reading persistent compilation cache entry for '([\w<>.-]+)'")
-_UNKEPT = "Error writing persistent compilation cache entry"
+HINT = f" ({VARIABLE}=DIR or {OFF})"
 
 
 def keep_programs() -> None:
@@ -37,102 +21,14 @@ def keep_programs() -> None:
     if os.environ.get(VARIABLE) == OFF or os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         return
     try:
-        folder = _private(_folder())
-        _prune(folder)
-    except OSError as error:
-        _tell(f"compiled programs cannot be kept: {error.strerror or error} ({error.filename})")
-        return
+        folder = program_folder(root())
     except DriftpeakError as error:
-        _tell(f"compiled programs are not kept: {error}")
+        tell(f"compiled programs are not kept: {error}{HINT}")
         return
-    keep_programs_in(folder)
+    keep_programs_in(folder, HINT)
 
 
-def keep_programs_in(folder: Path) -> None:
-    """Keep what is compiled from now on in this folder, which only this user can write into."""
-    # XLA compares the processor with features that only its compiler knows, and complains in vain
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import jax
-
-    from driftpeak.numerics.kept import keep_in
-
-    keep_in(folder)
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
-    _mend(folder)
-
-
-def _folder() -> Path:
-    """For this kind of processor and this jaxlib: others would load what they cannot run."""
+def root() -> Path:
+    """The folder below which they are kept."""
     base = os.environ.get(VARIABLE)
-    root = Path(base).expanduser() if base else cache_folder()
-    made_for = "\n".join((platform.machine(), _processor(), version("jaxlib"), sys.platform))
-    return root / "programs" / hashlib.sha256(made_for.encode()).hexdigest()[:16]
-
-
-def _processor() -> str:
-    """What the processor can do, as far as the system says."""
-    try:
-        told = Path("/proc/cpuinfo").read_text(errors="replace")
-    except OSError:
-        return platform.processor()
-    return next((line for line in told.splitlines() if line.startswith(("flags", "Features"))), "")
-
-
-def _private(folder: Path) -> Path:
-    """The folder, made if it is missing.
-
-    Raises:
-        OSError: it cannot be made or written.
-        DriftpeakError: others could put machine code there.
-    """
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        raise PermissionError(13, "no permission to write there", str(folder))
-    state = folder.stat()
-    if hasattr(os, "geteuid") and (
-        state.st_uid != os.geteuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    ):
-        raise DriftpeakError(
-            f"other users may write into {folder}, and so make you run what they like"
-        )
-    return folder
-
-
-def _prune(folder: Path) -> None:
-    """Remove the oldest entries beyond the most that is kept, of this and other processors."""
-    entries = [(one.stat(), one) for one in folder.parent.glob("*/*") if one.is_file()]
-    total = sum(state.st_size for state, _ in entries)
-    for state, entry in sorted(entries, key=lambda pair: pair[0].st_mtime):
-        if total <= MOST_BYTES:
-            return
-        entry.unlink(missing_ok=True)
-        total -= state.st_size
-
-
-def _mend(folder: Path) -> None:
-    """Remove damaged entries when JAX warns of them, before it writes what it has compiled."""
-    show = warnings.showwarning
-    told: set[str] = set()
-
-    def mend(message: Any, *rest: Any, **named: Any) -> None:
-        text = str(message)
-        if found := _DAMAGED.match(text):
-            for entry in folder.glob(f"{found[1]}-*"):
-                entry.unlink(missing_ok=True)
-            what = "a compiled program that was kept cannot be read: it is compiled again"
-        elif text.startswith(_UNKEPT):
-            what = f"compiled programs cannot be kept in {folder}: {text.rpartition(': ')[2]}"
-        else:
-            show(message, *rest, **named)
-            return
-        if what not in told:
-            told.add(what)
-            _tell(what)
-
-    warnings.showwarning = mend
-
-
-def _tell(text: str) -> None:
-    print(f"driftpeak: {text} ({VARIABLE}=DIR or {OFF})", file=sys.stderr)
+    return Path(base).expanduser() if base else cache_folder()

@@ -3,7 +3,6 @@
 import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,14 +43,13 @@ class Workers:
         Raises:
             DriftpeakError: both are asked for, or what `driftpeak.workers` refuses.
         """
-        from driftpeak.cli.programs import keep_programs_in
+        from driftpeak.cli.programs import root
         from driftpeak.numerics import kept
         from driftpeak.workers import cluster_workers, local_workers
 
         if self.cluster is None:
-            folder = kept.folder()
-            begin = None if folder is None else partial(keep_programs_in, folder)
-            return local_workers(default if self.workers is None else self.workers, begin=begin)
+            wanted = default if self.workers is None else self.workers
+            return local_workers(wanted, programs=root() if kept.is_on() else None)
         if self.workers is not None:
             raise DriftpeakError(
                 "give either --workers N (processes here) or --cluster; a cluster has as many "

@@ -8,6 +8,8 @@ Chunks take their names when they are written; a checksum tells what was damaged
 
 import hashlib
 import json
+import re
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -23,9 +25,11 @@ from driftpeak.simulation.fingerprint import fingerprint
 from driftpeak.simulation.keeping import Gathering, Keep, check_keep, summarised
 from driftpeak.simulation.plan import Chunk, Plan
 from driftpeak.simulation.stage import Simulation
-from driftpeak.workers import versions
+from driftpeak.workers import likeness
 
 MANIFEST = "simulation.json"
+_PART = re.compile(r"\.(simulation\.json|chunk-\d+\.nc)\.\d+\.part")  # as `new_file` names them
+BEING_WRITTEN = 600  # seconds without a change in which another process may still be writing a part
 KIND, FORMAT = "driftpeak simulation", 1
 WORDS = {
     "seed": "seed",
@@ -62,7 +66,7 @@ class Folder:
         path = Path(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            empty = next(path.iterdir(), None) is None
+            empty = not _without_parts(path)
         except FileExistsError:
             raise DriftpeakError(f"{path} is a file; name a folder") from None
         except OSError as error:
@@ -70,9 +74,10 @@ class Folder:
         if empty:
             with new_file(path / MANIFEST) as part:
                 part.write_text(json.dumps(manifest, indent=2) + "\n")
-        else:
-            _check_same(path, _read_manifest(path), manifest)
-        return cls(path, manifest)
+            return cls(path, manifest)
+        there = _read_manifest(path)
+        _check_same(path, there, manifest)
+        return cls(path, there)
 
     @property
     def plan(self) -> Plan:
@@ -125,6 +130,17 @@ class Folder:
         return part.assign_coords(texts)
 
 
+def _without_parts(path: Path) -> list[Path]:
+    """What a folder holds, but for files that a killed process had begun; old ones are removed."""
+    there = []
+    for one in path.iterdir():
+        if not _PART.fullmatch(one.name):
+            there.append(one)
+        elif time.time() - one.stat().st_mtime > BEING_WRITTEN:
+            one.unlink(missing_ok=True)
+    return there
+
+
 def manifest_of(simulation: Simulation, plan: Plan, keep: Keep) -> dict[str, Any]:
     """What a folder is of: all that its numbers depend on."""
     return {
@@ -144,7 +160,7 @@ def manifest_of(simulation: Simulation, plan: Plan, keep: Keep) -> dict[str, Any
         "predictions": simulation.wishes.predictions,
         "readings": simulation.wishes.readings,
         "forecast": simulation.wishes.forecast,
-        "made_with": versions(),
+        "made_with": likeness(),
     }
 
 

@@ -116,7 +116,7 @@ def simulate(
             its digits because the noise is too small (looked at after every 1,024 steps or fewer);
             predictions, readings or a forecast asked for of summaries; a folder of another
             simulation, or one that cannot be written; an executor that is none, whose workers die,
-            have other versions, or cannot be sent a policy or the world.
+            have other versions or threads, or cannot be sent a policy or the world.
         KeyboardInterrupt: Ctrl-C; with a folder it says how much is kept.
 
     Warns:
@@ -267,11 +267,11 @@ def _played(
     parcel = _parcel(stage.simulation)
     few = len(missing) < FEW_CHUNKS
     shares = [(name,) for name in names] if few else [names]
-    jobs = [Job(parcel, plan, one, share, readings, keep) for one in missing for share in shares]
+    jobs = [Job(plan, one, share, readings, keep) for one in missing for share in shares]
     bar.expect(len(jobs))
     bar.now(f"{len(missing):,} chunks")
     parts: dict[Chunk, dict[tuple[str, ...], xr.Dataset]] = {}
-    with closing(spread(play_job, jobs, executor)) as played:
+    with closing(spread(play_job, jobs, executor, common=parcel)) as played:
         for job, part in played:
             bar.done()
             mine = parts.setdefault(job.chunk, {})
@@ -284,18 +284,21 @@ def _played(
 class Job(NamedTuple):
     """Some policies on a chunk, for another process."""
 
-    parcel: bytes
     plan: Plan
     chunk: Chunk
     names: tuple[str, ...]
     readings: tuple[Mapping[str, Reading], ...]
     keep: Keep
 
+    def __str__(self) -> str:
+        first, last = self.chunk.first_trial, self.chunk.first_trial + self.chunk.trials - 1
+        return f"{', '.join(map(repr, self.names))} in trials {first:,} to {last:,}"
+
 
 @double_precision
-def play_job(job: Job) -> xr.Dataset:
-    """Play a job, in whatever process."""
-    stage = _opened(job.parcel)
+def play_job(job: Job, parcel: bytes) -> xr.Dataset:
+    """Play a job of the simulation that was sent, in whatever process."""
+    stage = _opened(parcel)
     with single_threaded_lapack():
         part = stage.play(job.plan, job.chunk, job.names, job.readings, Progress(""))
     return summarised(part) if job.keep == "summaries" else part

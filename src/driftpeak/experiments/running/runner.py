@@ -25,7 +25,7 @@ from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.files import write_dataset
 from driftpeak.simulation.progress import progress_bar
 from driftpeak.simulation.simulator import simulate
-from driftpeak.workers import MADE_WITH, spread, versions
+from driftpeak.workers import MADE_WITH, likeness, spread, versions
 
 MANY_TRIALS = 30
 FEW, FEWER = FEWEST, 2  # trials of a quick run: for an interval; for a deviation
@@ -45,10 +45,14 @@ class Job(NamedTuple):
     checksum: str  # of the data file
     quick: bool
 
+    def __str__(self) -> str:
+        last = self.first_trial + self.trials - 1
+        return f"{self.case} of {self.experiment}, trials {self.first_trial:,} to {last:,}"
+
     @property
     def key(self) -> str:
-        """A file name for its results: unlike that of other jobs, data or versions."""
-        text = json.dumps([*self, versions()])
+        """A file name for its results: unlike that of other jobs, data, versions or threads."""
+        text = json.dumps([*self, likeness()])
         return f"{self.experiment}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.nc"
 
 
@@ -217,7 +221,8 @@ def run(
                 missing.append(job)
             else:
                 finish(job, kept)
-        with closing(spread(play_several, _shares(missing, executor), executor)) as played:
+        shares = _shares(missing, executor)
+        with closing(spread(play_several, shares, executor, called=_called)) as played:
             for jobs, parts in played:
                 for job, runs in zip(jobs, parts, strict=True):
                     if chunks is not None:
@@ -240,6 +245,10 @@ def _shares(jobs: Sequence[Job], executor: Executor | None) -> list[tuple[Job, .
 
     names = Counter(map(programs, jobs))
     return [tuple(job for job in jobs if programs(job) == name) for name, _ in names.most_common()]
+
+
+def _called(jobs: Sequence[Job]) -> str:
+    return "; ".join(map(str, jobs))
 
 
 def play_several(jobs: Sequence[Job]) -> list[xr.Dataset]:

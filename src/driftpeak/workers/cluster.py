@@ -1,82 +1,22 @@
-"""Who shares the work: processes of this machine, or the workers of a dask cluster."""
+"""The workers of a dask cluster share the work."""
 
 import logging
-import os
-import platform
 import re
-import signal
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import (
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    as_completed,
-)
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager
-from functools import cache
-from importlib.metadata import version
-from multiprocessing import get_context
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, shown
-
-Job = TypeVar("Job")
-Result = TypeVar("Result")
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, shown
+from driftpeak.workers.alike import MADE_WITH, check_alike, likeness
+from driftpeak.workers.spreading import KEPT
 
 CONNECTING = 10  # seconds that the scheduler, and then its first worker, may take
 WATCHING = 10  # seconds between two looks whether there are workers
-MADE_WITH = ("driftpeak", "jax", "jaxlib", "equinox", "numpy", "scipy", "xarray")
-KEPT = "finished parts are kept if a folder was given for them: run the same again to go on"
-_LOADED_BY = os.getpid()  # a forked child still has its parent's
-
-
-@cache
-def versions() -> dict[str, str]:
-    """What results come from: with the same versions they are the same."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"python": python, **{name: version(name) for name in MADE_WITH}}
-
-
-@contextmanager
-def local_workers(
-    workers: int, *, begin: Callable[[], object] | None = None
-) -> Iterator[Executor | None]:
-    """An executor with so many processes of this machine, for `executor=`.
-
-    None, for this process alone, if one is enough. They are started with `spawn`, so a script that
-    uses them does its work under `if __name__ == "__main__":`, and policies and worlds of its own
-    are classes at the top level of a module. Ctrl-C is for the process that started them: they end
-    with what they are at.
-
-    Arguments:
-        workers: at least 1.
-        begin: called in every process before its first job; at the top level of a module.
-
-    Raises:
-        DriftpeakError: fewer than one.
-    """
-    if at_least_integer("workers", workers, 1) == 1:
-        yield None
-        return
-    pool = ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(begin,)
-    )
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _begin(begin: Callable[[], object] | None) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if begin is not None:
-        begin()
 
 
 @contextmanager
@@ -130,19 +70,12 @@ def taken(executor: Any) -> Iterator[Executor | None]:
             "executor must be a concurrent.futures.Executor (as `driftpeak.workers.local_workers` "
             f"gives it) or a distributed.Client of dask; got {shown(executor)}"
         )
-    from distributed.scheduler import KilledWorker
-
     address, over = executor.scheduler_info()["address"], threading.Event()
     watch = threading.Thread(target=_watch, args=(executor, address, over), daemon=True)
     try:
         _check_workers(executor, address)
         watch.start()
-        yield executor.get_executor(pure=False)
-    except KilledWorker as error:
-        raise DriftpeakError(
-            f"{error.allowed_failures + 1} workers died while playing the same job, perhaps "
-            f"for lack of memory (`dask worker --memory-limit`); {KEPT}"
-        ) from None
+        yield _Cluster(executor)
     except (CancelledError, OSError) as error:
         if isinstance(error, OSError) and executor.status == "running":
             raise
@@ -151,50 +84,28 @@ def taken(executor: Any) -> Iterator[Executor | None]:
         over.set()
 
 
-def spread(
-    function: Callable[[Job], Result], jobs: Iterable[Job], executor: Executor | None
-) -> Generator[tuple[Job, Result], None, None]:
-    """Every job with what the function gives for it, as soon as that is there.
+class _Cluster(Executor):
+    """The workers of a dask client."""
 
-    Without an executor one after another. Close the iterator to withdraw what is left.
+    def __init__(self, client: Any) -> None:
+        self._client, self._jobs = client, client.get_executor(pure=False)
 
-    Arguments:
-        function: at the top level of a module, so that it can be sent.
-        jobs: what can be sent too.
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return self._jobs.submit(fn, *args, **kwargs)
 
-    Raises:
-        DriftpeakError: a worker process died, was forked, or has other versions than this process.
-    """
-    if executor is None:
-        for job in jobs:
-            yield job, function(job)
-        return
-    futures: dict[Future[tuple[Result, str, dict[str, str]]], Job] = {}
-    try:
-        futures |= {executor.submit(_signed, function, job): job for job in jobs}
-        for future in as_completed(futures):
-            job = futures.pop(future)
-            result, worker, made_with = future.result()
-            check_versions(worker, made_with)
-            yield job, result
-    except BrokenExecutor:
-        raise DriftpeakError(
-            f"a worker process died, perhaps for lack of memory; {KEPT}, with fewer workers"
-        ) from None
-    finally:
-        for future in futures:
-            future.cancel()
+    def lend(self, content: bytes) -> Any:
+        """What to give to `submit` instead of it: workers hand it to one another.
+
+        It is made by a job, and so made again when the workers that had it are lost.
+        """
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            return self._client.submit(_itself, content, pure=False)
 
 
-def _signed(function: Callable[[Job], Result], job: Job) -> tuple[Result, str, dict[str, str]]:
-    """A result, and who made it with what: a worker that comes late is not asked before."""
-    if os.getpid() != _LOADED_BY:
-        raise DriftpeakError(
-            "JAX does not compute in a forked process, and this executor forks: take "
-            "`driftpeak.workers.local_workers(N)`, or give ProcessPoolExecutor "
-            "mp_context=multiprocessing.get_context('spawn')"
-        )
-    return function(job), platform.node(), versions()
+def _itself(content: bytes) -> bytes:
+    return content
 
 
 def _connected(client: Callable[..., Any], address: str) -> Any:
@@ -251,21 +162,9 @@ def _check_workers(client: Any, address: str) -> None:
     for worker, info in found.items():
         packages = info["packages"]
         python = ".".join(packages["python"].split(".")[:2])
-        check_versions(worker, {"python": python, **{name: packages[name] for name in MADE_WITH}})
-
-
-def check_versions(worker: str, found: Mapping[str, str | None]) -> None:
-    """Raise DriftpeakError if a worker's versions differ from those here."""
-    wrong = [
-        f"{name} {found.get(name) or 'missing'} (here {mine})"
-        for name, mine in versions().items()
-        if found.get(name) != mine
-    ]
-    if wrong:
-        raise DriftpeakError(
-            f"the worker {worker} has {', '.join(wrong)}; results would depend on who plays what: "
-            "install the same versions there, or stop that worker"
-        )
+        check_alike(worker, {"python": python, **{name: packages[name] for name in MADE_WITH}})
+    for worker, like in client.run(likeness, on_error="ignore").items():  # some may just have left
+        check_alike(worker, like)
 
 
 def _watch(client: Any, address: str, over: threading.Event) -> None:
