@@ -1,4 +1,4 @@
-"""Covariances of a grid from one table of lags, against the Gram matrix."""
+"""Covariances from a table of lags, or evaluated as they are asked for, against the Gram matrix."""
 
 import jax
 import numpy as np
@@ -8,7 +8,7 @@ from compiled_beliefs import seen, told
 import driftpeak as dp
 from driftpeak import priors
 from driftpeak.numerics.precision import double_precision
-from driftpeak.pairs import Gram, Lags
+from driftpeak.pairs import Computed, Gram, Lags
 
 GRIDS = {
     "line": dp.Grid([-3, 2], size=11),
@@ -31,9 +31,14 @@ KERNELS = {
 def test_rows_are_those_of_the_gram_matrix(kernel, grid):
     domain, arms = GRIDS[grid], np.array([[0, 3, 7], [3, 1, 9]])
     gram = KERNELS[kernel].rows(domain)
-    for pairs in (Lags(KERNELS[kernel], domain), Gram(gram)):
+    ways = [Lags(KERNELS[kernel], domain), Gram(gram)]
+    if KERNELS[kernel].pointwise:
+        ways.append(Computed(KERNELS[kernel], domain))
+    for pairs in ways:
         np.testing.assert_allclose(pairs.rows(arms), gram[arms], rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(pairs.rows(7), gram[7], rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(pairs.diagonal, gram.diagonal(), rtol=1e-14)
+    assert len(ways) == (2 if kernel == "general matern" else 3)
 
 
 def test_what_lags_refuse():
@@ -47,6 +52,19 @@ def test_what_lags_refuse():
         _ = Lags(dp.SE(1.0), GRIDS["plane"]).matrix
 
 
+def test_what_is_computed_as_it_is_asked_for_needs_a_closed_form():
+    two = dp.Arms(2)
+    for kernel in (
+        dp.kernels.Table(np.eye(2)),
+        2.0 * dp.kernels.Table(np.eye(2)),
+        dp.kernels.Table(np.eye(2)) + dp.kernels.Table(np.eye(2)),
+    ):
+        with pytest.raises(dp.DriftpeakError, match="a closed form, such as SE"):
+            Computed(kernel, two)
+    with pytest.raises(dp.DriftpeakError, match="form='feature-space'"):
+        _ = Computed(dp.SE(1.0), GRIDS["plane"]).matrix
+
+
 POLICIES = {
     "GP-UCB": dp.GPUCB,
     "R-GP-UCB": lambda prior, **o: dp.RGPUCB(prior, period=11, **o),
@@ -56,17 +74,22 @@ POLICIES = {
 }
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    ("name", "domain", "way"),
+    [*((name, GRIDS["plane"], Lags) for name in POLICIES),
+     ("TV-GP-UCB", dp.Arms(GRIDS["plane"].points), Computed),
+     ("SW-GP-UCB", dp.Arms(GRIDS["plane"].points), Computed)],
+)  # fmt: skip
 @double_precision
-def test_posteriors_are_those_of_the_gram_matrix(name, monkeypatch):
-    domain, kernel = GRIDS["plane"], dp.Matern(0.5, [0.5, 1.0])
+def test_posteriors_are_those_of_the_gram_matrix(name, domain, way, monkeypatch):
+    kernel = dp.Matern(0.5, [0.5, 1.0])
     arms = np.random.default_rng(0).integers(0, len(domain), 25)
     found = []
     for many in (20, 10_000):
         monkeypatch.setattr(priors, "MANY", many)
         prior = dp.Prior(domain, kernel, 0.01)
         belief = POLICIES[name](prior, form="function-space").prepare(30).belief
-        assert isinstance(belief.prior.gram, Lags if many == 20 else Gram)
+        assert isinstance(belief.prior.gram, way if many == 20 else Gram)
         state = belief.init()
         for time, arm in enumerate(arms):
             state = told(belief, state, arm, np.sin(0.3 * time), float(time))
@@ -97,7 +120,7 @@ def test_many_arms_with_a_table_of_their_own_have_features():
     table = object.__new__(dp.kernels.Table)
     object.__setattr__(table, "matrix", np.broadcast_to(np.float64(2.0), (count, count)))
     prior = dp.Prior(dp.Arms(np.arange(count) / count), table, 0.1)
-    assert not prior.in_lags
+    assert not prior.by_row
     assert prior.features_within(5).rank == 1
 
 

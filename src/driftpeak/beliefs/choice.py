@@ -107,7 +107,7 @@ def _most_features(forgetting: Forgetting, prior: Prior, capacity: int) -> int:
     points = len(prior)
     if points <= MANY:
         return _break_even_rank(forgetting, points, capacity)
-    if not prior.in_lags or separated(prior.kernel, prior.domain) is not None:
+    if not prior.by_row or separated(prior.kernel, prior.domain) is not None:
         return points
     return max(MANY_FEATURES, _break_even_rank(forgetting, points, capacity))
 
