@@ -108,10 +108,40 @@ def test_rough_kernels_on_large_grids_take_function_space():
     coarse = dp.SWGPUCB(smooth, window=20, features=dp.features.pivoted_cholesky(
         smooth.kernel, grid, rank=5))  # fmt: skip
     assert coarse.prepare(10).belief.prior.features.shape == (40_000, 5)
-    product = dp.Prior(grid, dp.SE(0.02), 0.01)
-    assert product.features.rank > 256
-    belief = dp.TVGPUCB(product, drift=0.01).prepare(10).belief
-    assert belief.prior.features.shape == (40_000, product.features.rank)
+
+
+CHOICES = {
+    "few features": (200, 2, 0.2, 10, "Kronecker"),
+    "many features, few steps": (22, 3, 0.2, 10, "Lags"),
+    "many features, many steps": (22, 3, 0.2, 1_000, "Kronecker"),
+    "very many features, more steps": (11, 4, 0.2, 1_000, "Lags"),
+    "listed, few features": (10_500, 1, 0.2, 10, "Rows"),
+    "listed, many features, few steps": (10_500, 1, 0.0005, 10, "Computed"),
+}
+
+
+@pytest.mark.parametrize("case", CHOICES)
+def test_the_form_on_many_points_is_that_which_holds_less(case):
+    """In feature space r^2 numbers, in function space one for every point and step."""
+    size, dimension, lengthscale, steps, expected = CHOICES[case]
+    domain = dp.Grid(*[[0, 1]] * dimension, size=size)
+    if case.startswith("listed"):
+        domain = dp.Arms(domain.points)
+    prior = dp.Prior(domain, dp.SE(lengthscale), 0.01)
+    given = dp.TVGPUCB(prior, drift=0.01).prepare(steps).belief.prior
+    held = given.features if hasattr(given, "features") else given.gram
+    assert type(held).__name__ == expected
+    if expected in ("Lags", "Kronecker"):
+        small = prior.features.rank <= 256 or prior.features.rank**2 <= 1.4 * steps * len(domain)
+        assert small == (expected == "Kronecker")
+
+
+def test_draws_of_whole_functions_on_many_points_are_made_in_feature_space():
+    """2,048 features or more would be dearer than ten steps in function space."""
+    prior = dp.Prior(dp.Grid(*[[0, 1]] * 3, size=22), dp.SE(0.2), 0.01)
+    assert isinstance(dp.GPUCB(prior).prepare(10).belief.prior.gram, Lags)
+    belief = dp.GPUCB(prior, acquisition="thompson").prepare(10).belief
+    assert belief.prior.features.shape == (len(prior), prior.features.rank)
 
 
 def test_many_arms_with_a_table_of_their_own_have_features():

@@ -10,7 +10,7 @@ from driftpeak._types import Matrix, Vector
 from driftpeak.contexts import Contextual
 from driftpeak.domains import Arms, Domain, Grid
 from driftpeak.errors import DriftpeakError, finite_array, positive
-from driftpeak.features import MANY, TOLERANCE, Features, factored
+from driftpeak.features import MANY, TOLERANCE, Features, factored, separated
 from driftpeak.kernels import Kernel
 from driftpeak.pairs import Computed, Gram, Lags, Pairs
 
@@ -181,7 +181,8 @@ class Covariance:
         """The same, unless it needs more than `rank` columns: then None, found out cheaply."""
         if tolerance not in self._found:
             most = max(rank, 1)
-            if self.by_row and most < SOME and self._some_need_more(most, tolerance):
+            cheap = not self.by_row or separated(self.kernel, self.domain) is not None
+            if not cheap and most < SOME and self._some_need_more(most, tolerance):
                 return None
             attempt = factored(self.kernel, self.domain, tolerance=tolerance, rank=most)
             if attempt.error is None or attempt.error > tolerance * self.variance.max():
