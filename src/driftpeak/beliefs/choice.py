@@ -11,10 +11,10 @@ memory, a step takes about
 | Window | 2 n r + 2 r^2 + `sliding.edge_cost` | n (180 c + 2 c^2) |
 | Discount, Weights, Injection | (4 n r^2 + r^3) / 3 | n (180 c + 2 c^2) |
 
-units of time; "auto" takes the smaller. Above `features.MANY` points it stays in feature space up to
-`MANY_FEATURES` features whatever the memory, and beyond where that is cheaper; there n r stands for
-what a product costs, which is n d r^(1/d) on grids of d dimensions under a kernel that is a product
-over them. So what is held grows no faster than n r, n c or r^2, whichever is the least.
+units of time; "auto" takes the smaller. Above `features.MANY` points it stays in feature space up
+to `MANY_FEATURES` features whatever the memory, and beyond where that is cheaper; there n r stands
+for what a product costs, n d r^(1/d) on grids of d dimensions under a kernel that is a product over
+them. What is held is then never much more than the lesser of r^2 and n c.
 The orders are those of the operations, the factors fitted to measurements on a CPU
 (`python -m benchmarks feature_space_vs_function_space`): function space pays for memory of its own
 in every trial, trials in feature space share their matrix products.
@@ -110,8 +110,9 @@ def _most_features(forgetting: Forgetting, prior: Prior, capacity: int) -> int:
         return _break_even_rank(forgetting, points, capacity)
     if not prior.by_row:
         return points
-    factors = separated(prior.kernel, prior.domain) or [None]
-    return max(MANY_FEATURES, _break_even_rank(forgetting, points, capacity, len(factors)))
+    axes = separated(prior.kernel, prior.domain)
+    factors = 1 if axes is None else len(axes)
+    return max(MANY_FEATURES, _break_even_rank(forgetting, points, capacity, factors))
 
 
 def _break_even_rank(forgetting: Forgetting, points: int, capacity: int, factors: int = 1) -> int:
