@@ -1,15 +1,15 @@
-"""A hundred thousand points and a million, in two to four dimensions: every policy's seconds and memory.
+"""10^5 and 10^6 points in two to four dimensions: seconds and memory of every policy.
 
 Grids on the unit cube, ten steps of each policy in a process of its own, noise variance 0.01; SE,
 l = 0.2. Memory is the most that the process held, less what it held after importing, so that
 programs and what compiling takes are in it, 0.2 GiB. Beside it what the feature matrix would take
-(8 bytes x points x features), which is not made on so many points, and what ten observations take in
-function space (8 bytes x points x 10). Matern, nu = 3/2, has too many features in the plane.
+(8 bytes x points x features), which is not made on so many points, and what ten observations take
+in function space (8 bytes x points x 10). Matern, nu = 3/2, has too many features in the plane.
 
 Thompson's rule draws from the features: in four dimensions, with 19,346, a draw is a factorisation
 of that size, and is left out.
 
-    MANY_POINTS=316x316,47x47x47 MANY_POINTS_POLICIES="TV-GP-UCB;PE" python -m benchmarks many_points
+    MANY_POINTS=47x47x47 MANY_POINTS_POLICIES="TV-GP-UCB;PE" python -m benchmarks many_points
 """
 
 import os

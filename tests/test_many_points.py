@@ -1,4 +1,4 @@
-"""Policies on more than 10,000 points in two to four dimensions: what they decide, what they hold."""
+"""More than 10,000 points in two to four dimensions: what policies decide, what they hold."""
 
 import jax
 import numpy as np
