@@ -17,10 +17,11 @@ import driftpeak as dp
 from driftpeak.experiments.running.runner import read_results
 from driftpeak.experiments.tournament.figures import heat_map, overview
 from driftpeak.live.plots import track_figure
-from driftpeak.plots import COLOURS, map_figure, new_figure
+from driftpeak.plots import COLOURS, map_figure, new_figure, tidy
 
 IMAGES = Path(__file__).parent / "images"
-PLAYED = Path(__file__).parents[1] / "benchmarks" / "measured" / "field.jsonl"
+MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
+PLAYED, GROWTH = MEASURED / "field.jsonl", MEASURED / "scaling.jsonl"
 CONTESTS = {
     "50 evaluations": "after 50 evaluations, thinking for free",
     "0.1 s, at most 500 calls in 60 s": "in 60 seconds, thinking counted",
@@ -130,6 +131,42 @@ def field() -> None:
     figure.savefig(IMAGES / "field.png", dpi=110)
 
 
+def scaling() -> None:
+    """How a step grows with points and trials, and memory with observations, from what is kept."""
+    rows = [json.loads(line) for line in GROWTH.read_text().splitlines()]
+    points, trials, memory = {}, {}, {}  # by policy or form, pairs of a count and a figure
+    for row in rows:
+        kind, name, *counts = row["key"]
+        if kind == "bytes":
+            memory.setdefault(name.replace("-", " "), []).append((counts[0], row["bytes"] / 2**20))
+        elif counts[1] == 1:
+            points.setdefault(name, []).append((counts[0], 1e3 * row["seconds"]))
+        if kind == "seconds" and counts[0] == 2_500:
+            trials.setdefault(name, []).append((counts[1], 1e3 * row["seconds"]))
+    figure = new_figure(10.5, 3.8)
+    panels = figure.subplots(1, 3)
+    said = (
+        (points, "points, n", "a step (ms)", (1,), "one trial"),
+        (trials, "trials together", "a step of all (ms)", (1,), "2,500 points"),
+        (memory, "observations, w", "held by a trial (MiB)", (0, 1), "TV-GP-UCB, 10,000 points"),
+    )
+    for axes, (curves, across, up, slopes, title) in zip(panels, said, strict=True):
+        for (name, curve), colour, marker in zip(curves.items(), COLOURS, "osD^", strict=False):
+            xs, ys = np.array(sorted(curve)).T
+            axes.plot(xs, ys, marker, color=colour, markersize=6, label=name)
+            # the formula's slope through the last point
+            ends = np.array([xs[0], xs[-1]])
+            slope = slopes[min(list(curves).index(name), len(slopes) - 1)]
+            axes.plot(ends, ys[-1] * (ends / xs[-1]) ** slope, "--", color=colour, linewidth=1)
+        axes.set(xscale="log", yscale="log", xlabel=across, ylabel=up)
+        axes.set_title(title, fontsize=10)
+        axes.legend(fontsize=8, frameon=False)
+        tidy(axes)
+    figure.supxlabel("points: measured; dashed: the slope of the formula, through the last point",
+                     fontsize=9)  # fmt: skip
+    figure.savefig(IMAGES / "scaling.png", dpi=110)
+
+
 def moving() -> None:
     """An extruder of which driftpeak is told, or not, what its moves cost."""
     made = runpy.run_path(str(EXAMPLES / "running_system" / "moves_that_cost.py"))
@@ -140,6 +177,7 @@ if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     tracks()
     field()
+    scaling()
     if len(sys.argv) > 1:
         tournament(Path(sys.argv[1]))
     live()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import driftpeak as dp
 from driftpeak.design import greedy_start, maximise
+from driftpeak.loadings import Rows
 
 SHAPES = st.sampled_from([(2, 1), (9, 12), (40, 6)])  # few: each is compiled once
 REGULARISERS = st.sampled_from([1e-3, 0.02, 0.5])
@@ -148,7 +149,7 @@ def test_a_prior_s_features_will_do():
 
 
 def test_any_start_leads_to_the_same_optimum():
-    features, everywhere = jnp.asarray(random_features(0, 20, 4)), jnp.ones(20, bool)
+    features, everywhere = Rows(random_features(0, 20, 4)), jnp.ones(20, bool)
     starts = greedy_start(features, 0.1, everywhere), jnp.full(20, 1 / 20)
     nothing = jnp.zeros(20)
     greedy, even = (maximise(features, 0.1, nothing, everywhere, s, 1e-6) for s in starts)

@@ -53,11 +53,11 @@ def test_a_point_counts_as_often_as_its_multiplicity_says():
     total = sum(probabilities.values())
 
     with jax.enable_x64(True):
+        covariance = jnp.asarray(gram)
 
         def one(key):
-            return draw(
-                key, jnp.asarray(gram), jnp.asarray(counts), jnp.asarray(2), capacity=2, steps=40
-            )[0]
+            some = (key, covariance.__getitem__, covariance.diagonal(), jnp.asarray(counts))
+            return draw(*some, jnp.asarray(2), capacity=2, steps=40)[0]
 
         drawn = np.asarray(jax.vmap(one)(jax.random.split(jax.random.key(2), 6_000)))
     seen = Counter(tuple(sorted(row)) for row in drawn.tolist())

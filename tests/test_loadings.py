@@ -52,6 +52,8 @@ def products(loadings, arms, weights, factor, square):
         loadings.rows(arms[0, 0]),
         loadings.values(weights),
         loadings.values(weights[0, 0]),
+        loadings.combined(loadings.values(weights[0, 0])),
+        loadings.squares(),
         loadings.squared_sums(factor),
         loadings.quadratic_forms(square),
     )
@@ -77,11 +79,15 @@ def test_products_are_those_of_the_matrix(seed, sizes, share):
     square = factor.T @ factor
     arms = random.integers(0, n, size=(2, 3))
     for one in (loadings, Rows(matrix), Columns(matrix)):
-        rows, row, values, of_one, sums, forms = products(one, arms, weights, factor, square)
+        found = products(one, arms, weights, factor, square)
+        rows, row, values, of_one, back, squares, sums, forms = found
         np.testing.assert_allclose(rows, matrix[arms], atol=1e-12)
         np.testing.assert_allclose(row, matrix[arms[0, 0]], atol=1e-12)
         np.testing.assert_allclose(values, weights @ matrix.T, atol=1e-11)
         np.testing.assert_allclose(of_one, matrix @ weights[0, 0], atol=1e-11)
+        np.testing.assert_allclose(back, matrix.T @ (matrix @ weights[0, 0]), atol=1e-9)
+        np.testing.assert_allclose(squares, (matrix**2).sum(axis=1), atol=1e-11)
+        np.testing.assert_allclose(one.divided(2.0).matrix, matrix / 2, atol=1e-12)
         np.testing.assert_allclose(sums, ((matrix @ factor.T) ** 2).sum(axis=1), atol=1e-10)
         np.testing.assert_allclose(forms, ((matrix @ square) * matrix).sum(axis=1), atol=1e-9)
         assert one.shape == (n, r)

@@ -179,7 +179,7 @@ def test_inverse_propensity_estimates_are_unbiased_up_to_the_regulariser():
     policy = dp.OPKB(PRIOR, horizon=40, reward_bound=1.0, sigma=4.0)
     n, s = len(PRIOR), float(policy.regulariser)
     generator = np.random.default_rng(0)
-    features = policy.features
+    features = policy.features.matrix
     weights = generator.normal(size=features.shape[1]) / 8
     values = features @ weights
     strategies = np.zeros((policy.blocks, n))
@@ -221,13 +221,12 @@ def test_an_estimate_looks_at_its_interval_only():
     strategies = jnp.zeros((policy.blocks, 12)).at[0].set(policy.design)
     found = policy.estimate(strategies, history, 10, 18)
     s = float(policy.regulariser)
-    matrix = (policy.features.T * policy.design) @ policy.features + s * np.eye(
-        policy.features.shape[1]
-    )
+    features = policy.features.matrix
+    matrix = (features.T * policy.design) @ features + s * np.eye(features.shape[1])
     window = slice(10, 18)
     expected = np.mean(
         [
-            policy.features @ np.linalg.solve(matrix, policy.features[a]) * y
+            features @ np.linalg.solve(matrix, features[a]) * y
             for a, y in zip(np.asarray(actions)[window], np.asarray(rewards)[window], strict=True)
         ],
         axis=0,
@@ -265,7 +264,7 @@ def test_blocks_double_and_strategies_mix_as_prescribed():
             ).weights
         balanced = (mixed - policy.mixture * explored) / (1 - policy.mixture)
         objective = np.linalg.slogdet(
-            (policy.features.T * balanced) @ policy.features
+            (policy.features.matrix.T * balanced) @ policy.features.matrix
             + policy.regulariser * np.eye(policy.features.shape[1])
         )[1] - policy.beta[j] / 2 * (balanced @ gaps)
         best = dp.balance(policy.features, policy.regulariser, gaps, policy.beta[j])

@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from benchmarks._playing import POLICIES
 
 import driftpeak as dp
 from driftpeak.numerics.precision import double_precision
@@ -20,6 +21,18 @@ CASES = {
         lambda n, r, t: r**2 + 2 * n,
     ),
     "discount": (lambda prior: dp.WGPUCB(prior, discount=0.9, **FEATURES), lambda n, r, t: r**2),
+    "event-triggered": (lambda prior: dp.ETGPUCB(prior, **FEATURES), lambda n, r, t: r**2 + 2 * n),
+    "keep, wide": (lambda prior: dp.IGPUCB(prior, **FEATURES), lambda n, r, t: r**2 + 2 * n),
+    "injection": (lambda prior: dp.UIGPUCB(prior, exponent=1, **FEATURES), lambda n, r, t: 4 * t),
+    "injection, values": (
+        lambda prior: dp.UIGPUCB(prior, exponent=1, **VALUES),
+        lambda n, r, t: 4 * t,
+    ),
+    "space and time": (lambda prior: dp.ABO(prior, lengthscale=5.0), lambda n, r, t: 4 * 31),
+    "keep, drawn": (
+        lambda prior: dp.GPUCB(prior, acquisition="thompson", **FEATURES),
+        lambda n, r, t: r**2 + 2 * n,
+    ),
     "keep, values": (lambda prior: dp.GPUCB(prior, **VALUES), lambda n, r, t: t * n),
     "drift, values": (lambda prior: dp.TVGPUCB(prior, drift=0.01, **VALUES), lambda n, r, t: t * n),
     "window, values": (
@@ -43,7 +56,7 @@ def held(make, side, horizon):
 
 
 def numbers(tree):
-    return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(tree))
+    return sum(int(np.prod(np.shape(leaf))) for leaf in jax.tree.leaves(tree))
 
 
 @pytest.mark.parametrize("side", [10, 40])
@@ -64,6 +77,88 @@ def test_a_window_holds_its_edge(side):
         lambda prior: dp.SWGPUCB(prior, window=MEMORY, **FEATURES), side, 400
     )
     assert found <= rank**2 + (MEMORY + 4) * points + rank + 8 * MEMORY
+
+
+OTHERS = {
+    "PE": (lambda prior, t: dp.PE(prior, horizon=t), lambda policy, n, t: 3 * n + policy.longest),
+    "R-PERP": (
+        lambda prior, t: dp.RPERP(prior, horizon=t, period=25),
+        lambda policy, n, t: 3 * n + policy.longest,
+    ),
+    "adaptive R-PERP": (
+        lambda prior, t: dp.AdaptiveRPERP(prior, horizon=t),
+        lambda policy, n, t: (3 * policy.batches + 8) * n + policy.longest,
+    ),
+    "OPKB": (
+        lambda prior, t: dp.OPKB(prior, horizon=t),
+        lambda policy, n, t: 2 * policy.blocks * n + 3 * t,
+    ),
+    "OPKB with restarts": (
+        lambda prior, t: dp.ROPKB(prior, horizon=t, period=25),
+        lambda policy, n, t: 2 * policy.blocks * n + 3 * t,
+    ),
+    "ADA-OPKB": (
+        lambda prior, t: dp.ADAOPKB(prior, horizon=t),
+        lambda policy, n, t: (
+            2 * policy.blocks * n + policy.blocks * 2 ** (policy.blocks - 1) + 3 * t
+        ),
+    ),
+    "RExp3": (lambda prior, t: dp.RExp3(prior, horizon=t, variation=1.0), lambda policy, n, t: n),
+    "random": (lambda prior, t: dp.UniformRandom(prior), lambda policy, n, t: 0),
+    "clairvoyant": (lambda prior, t: dp.Clairvoyant(prior), lambda policy, n, t: n),
+    "best fixed arm": (lambda prior, t: dp.BestFixedArm(prior), lambda policy, n, t: n),
+}
+
+
+@pytest.mark.parametrize("side", [10, 40])
+@pytest.mark.parametrize("horizon", [50, 400])
+@pytest.mark.parametrize("case", OTHERS)
+@double_precision
+def test_what_a_trial_of_the_others_holds(case, side, horizon):
+    make, said = OTHERS[case]
+    prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=side), dp.SE(lengthscale=0.3), 0.01)
+    policy = make(prior, horizon)
+    player = policy.prepare(horizon)
+    found = numbers(jax.eval_shape(lambda: player.init(jax.random.key(0))))
+    leading = said(policy, len(prior), horizon)
+    assert leading <= found <= leading + 20
+
+
+SIDE_QUERIES = {
+    "SparQ": dp.SparQ,
+    "W-SparQ": lambda prior, **options: dp.WSparQ(prior, exponent=1.0, **options),
+    "AdaptiveSparQ": dp.AdaptiveSparQ,
+}
+
+
+@pytest.mark.parametrize("name", SIDE_QUERIES)
+@pytest.mark.parametrize("form", ["feature-space", "function-space"])
+@double_precision
+def test_side_queries_hold_what_their_belief_does_and_how_often_each_point_was_sampled(name, form):
+    prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=20), dp.SE(lengthscale=0.3), 0.01)
+    player = SIDE_QUERIES[name](prior, form=form).prepare(100)
+    found = numbers(jax.eval_shape(lambda: player.init(jax.random.key(0))))
+    belief = numbers(jax.eval_shape(player.actor.belief.init))
+    assert belief + len(prior) <= found <= belief + len(prior) + 10
+
+
+@pytest.mark.parametrize("name", ["TV-GP-UCB", "auto", "SparQ"])
+@double_precision
+def test_trials_hold_as_much_each(name):
+    prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=12), dp.SE(lengthscale=0.3), 0.01)
+    player = POLICIES[name](prior, 50).prepare(50)
+    one = jax.eval_shape(lambda: player.init(jax.random.key(0)))
+    seven = jax.eval_shape(lambda: jax.vmap(player.init)(jax.random.split(jax.random.key(0), 7)))
+    assert numbers(seven) == 7 * numbers(one)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@double_precision
+def test_once_for_all_trials_large_grids_hold_some_vectors(name):
+    """10,404 points with 217 features: no policy holds as much as a tenth of their matrix."""
+    prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=102), dp.SE(lengthscale=0.2), 0.01)
+    player = POLICIES[name](prior, 16).prepare(16)
+    assert numbers(player) <= 16 * len(prior)
 
 
 def test_auto_holds_twelve_covariances():

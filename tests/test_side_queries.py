@@ -1,12 +1,14 @@
 """Side queries: who asks when, what is answered, what is believed, and what it is compared with."""
 
 import re
+from functools import partial
 
 import dense
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from compiled_beliefs import seen
 
 import driftpeak as dp
 from driftpeak.policies import Prediction
@@ -387,3 +389,68 @@ def test_answers_that_are_not_finite_are_refused():
 def test_bad_parameters_are_named(make, message, without_type_checks):
     with pytest.raises(dp.DriftpeakError, match=message):
         make()
+
+
+MANY_POINTS = {
+    "sparq": (dp.SparQ, "keep", None),
+    "w-sparq": (lambda prior, **o: dp.WSparQ(prior, exponent=0.7, **o), "injection", 0.7),
+    "adaptive": (dp.AdaptiveSparQ, "keep", None),
+}
+
+
+@pytest.mark.parametrize("row", MANY_POINTS)
+@pytest.mark.parametrize("side", [105, pytest.param(316, marks=pytest.mark.slow)])
+def test_on_many_points_as_on_few(row, side):
+    """11,025 and 99,856, whose covariance would take 74 GiB, at those points that play a part.
+
+    Without swaps the expert is asked about a greedy subset of what was sampled, here by the dense
+    covariance of these points; the belief is that of a dense regression.
+    """
+    make, rule, parameter = MANY_POINTS[row]
+    grid = dp.Grid([0, 1], [0, 1], size=side)
+    prior = dp.Prior(grid, dp.SE([0.2, 0.3]), noise_variance=0.04)
+    player = make(prior, mixing=0, dimension=1).prepare(16)
+
+    def covariance(numbers):
+        scaled = grid.points[numbers] / [0.2, 0.3]
+        return np.exp(-((scaled[:, None] - scaled) ** 2).sum(axis=2) / 2)
+
+    def greedy(numbers, first, size):
+        among, places = covariance(numbers), [first]  # all are of variance 1: any may be the first
+        while len(places) < size:
+            given = among[:, places] @ np.linalg.inv(among[np.ix_(places, places)])
+            places.append(int(np.argmax(1 - (given * among[:, places]).sum(axis=1))))
+        return {numbers[place] for place in places}
+
+    def compiled(name):
+        return partial(jax.jit(lambda player, *given: getattr(player, name)(*given)), player)
+
+    consult, hear, ask, tell = map(compiled, ("consult", "hear", "ask", "tell"))
+    generator, state = np.random.default_rng(0), player.init(jax.random.key(5))
+    somewhere = generator.integers(len(grid), size=50)
+    sampled, known, asked = [], np.zeros((0, 3)), 0
+    for time in range(1, 17):
+        state, arms, wanted = consult(state, float(time))
+        arms = np.asarray(arms)
+        if wanted.any():
+            values = generator.normal(size=len(arms))
+            state = hear(state, arms, values, wanted, float(time))
+            if wanted.all():  # no place is left, in which a swap would be made
+                subsets = [greedy(sampled, first, len(arms)) for first in range(len(sampled))]
+                assert set(arms.tolist()) in subsets
+                asked += 1
+            known = np.stack([arms, values, np.full(len(arms), time)], axis=1)[wanted]
+        points = np.unique(np.concatenate([somewhere, known[:, 0].astype(int)]))
+        gram = covariance(points)
+        if len(known):
+            places, rewards, times = np.searchsorted(points, known[:, 0]), *known[:, 1:].T
+            given = (gram, 0.04, prior.mean[points], rule, parameter, places, rewards, times, time)
+            posterior = seen(player.actor.belief, state.acting.belief, float(time))
+            for ours, theirs in zip(posterior[:2], dense.posterior(*given)[:2], strict=True):
+                np.testing.assert_allclose(ours[points], theirs, atol=1e-7)
+        state, arm = ask(state, float(time))
+        reward = generator.normal()
+        state = tell(state, arm, reward, float(time))
+        sampled += [] if int(arm) in sampled else [int(arm)]
+        known = np.concatenate([known, [[int(arm), reward, time]]])
+    assert asked > 0

@@ -22,7 +22,9 @@ from jaxtyping import Array, Bool, Float
 from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.features import Features
+from driftpeak.loadings import Loadings, Rows
 from driftpeak.numerics.precision import double_precision
+from driftpeak.ridge import information, leverages
 
 STEPS = 64  # pairwise steps between two factorisations
 ROUNDS = 2000  # factorisations, at most
@@ -52,7 +54,7 @@ class _Search(NamedTuple):
 
 
 def maximise(
-    features: Float[Array, "n p"],
+    features: Loadings,
     regulariser: Scalar,
     cost: Float[Array, " n"],
     allowed: Bool[Array, " n"],
@@ -66,9 +68,8 @@ def maximise(
     """
 
     def factorise(weights: Any) -> _Iterate:
-        information = _information_matrix(features, regulariser, weights)
-        inverse = jnp.linalg.inv(information)
-        return _Iterate(weights, inverse, ((features @ inverse) * features).sum(axis=1))
+        inverse = jnp.linalg.inv(_information_matrix(features, regulariser, weights))
+        return _Iterate(weights, inverse, leverages(features, inverse))
 
     def gap_of(iterate: _Iterate) -> Array:
         gradient = iterate.leverage - cost
@@ -103,35 +104,34 @@ def maximise(
 
 
 def greedy_start(
-    features: Float[Array, "n p"], regulariser: Scalar, allowed: Bool[Array, " n"]
+    features: Loadings, regulariser: Scalar, allowed: Bool[Array, " n"]
 ) -> Float[Array, " n"]:
     """As many points as features, one by one the allowed point of largest leverage, equal weights.
 
     Near the optimal design, and sparse.
     """
-    rank = features.shape[1]
+    points, rank = features.shape
 
     def pick(_: Any, state: Any) -> Any:
         counts, inverse, leverage = state
         point = jnp.argmax(jnp.where(allowed, leverage, -jnp.inf))
-        direction = inverse @ features[point]
+        direction = inverse @ features.rows(point)
         scale = 1 / (rank + leverage[point])  # each pick weighs 1 / rank
         inverse = inverse - scale * jnp.outer(direction, direction)
-        leverage = leverage - scale * (features @ direction) ** 2
+        leverage = leverage - scale * features.values(direction) ** 2
         return counts.at[point].add(1.0), inverse, leverage
 
-    zeros = jnp.zeros(len(features))
-    begin = (zeros, jnp.eye(rank) / regulariser, (features**2).sum(axis=1) / regulariser)
+    zeros = jnp.zeros(points)
+    begin = (zeros, jnp.eye(rank) / regulariser, features.squares() / regulariser)
     return jax.lax.fori_loop(0, rank, pick, begin)[0] / rank
 
 
-def _information_matrix(features: Array, regulariser: Scalar, weights: Array) -> Array:
-    scaled = features.T * weights[None, :]
-    return scaled @ features + regulariser * jnp.eye(features.shape[1])
+def _information_matrix(features: Loadings, regulariser: Scalar, weights: Array) -> Array:
+    return information(features, weights) + regulariser * jnp.eye(features.shape[1])
 
 
 def _move(
-    features: Array, cost: Array, allowed: Array, iterate: _Iterate
+    features: Loadings, cost: Array, allowed: Array, iterate: _Iterate
 ) -> tuple[_Iterate, Array]:
     r"""Move mass between the best pair of points; also returns the gain in the objective.
 
@@ -142,8 +142,8 @@ def _move(
     weights, inverse, leverage = iterate
     gradient = leverage - cost
     to = jnp.argmax(jnp.where(allowed, gradient, -jnp.inf))
-    inward = inverse @ features[to]
-    cross = features @ inward
+    inward = inverse @ features.rows(to)
+    cross = features.values(inward)
     rise = leverage[to] - leverage
     price = cost[to] - cost
     area = jnp.maximum(leverage[to] * leverage - cross**2, 0.0)
@@ -159,11 +159,11 @@ def _move(
 
     # the inverse after adding `amount` at `to`, then after taking it from `source`
     added = amount / (1 + amount * leverage[to])
-    outward = inverse @ features[source] - added * cross[source] * inward
+    outward = inverse @ features.rows(source) - added * cross[source] * inward
     left = leverage[source] - added * cross[source] ** 2
     taken = amount / (1 - amount * left)
     inverse = inverse - added * jnp.outer(inward, inward) + taken * jnp.outer(outward, outward)
-    leverage = leverage - added * cross**2 + taken * (features @ outward) ** 2
+    leverage = leverage - added * cross**2 + taken * features.values(outward) ** 2
     remaining = jnp.where(amount >= weights[source], 0.0, weights[source] - amount)
     weights = weights.at[source].set(remaining).at[to].add(amount)
     return _Iterate(weights, inverse, leverage), gains[source]
@@ -171,7 +171,7 @@ def _move(
 
 @double_precision
 def optimal_design(
-    features: Features | Any,
+    features: Features | Loadings | Any,
     regulariser: float,
     *,
     arms: Any = None,
@@ -183,7 +183,7 @@ def optimal_design(
     S(\pi(A), s)/s^p\) for all x in A (H23 Lemma 4.3; Kiefer and Wolfowitz 1960).
 
     Arguments:
-        features: `prior.features`, or a matrix of shape `(n, p)`.
+        features: `prior.features`, or a matrix of shape `(n, p)`, or what it is held in.
         regulariser: s, H23's sigma / T. Positive.
         arms: A, point numbers; all by default.
         tolerance: largest duality gap, in nats.
@@ -194,16 +194,17 @@ def optimal_design(
     Raises:
         DriftpeakError: a number out of range, no arms, or a gap that rounding keeps from closing.
     """
-    matrix, regulariser, tolerance = _checked(features, regulariser, tolerance)
-    allowed = _mask(arms, len(matrix))
+    loadings, regulariser, tolerance = _checked(features, regulariser, tolerance)
+    points = loadings.shape[0]
+    allowed = _mask(arms, points)
     return _certified(
-        _solve(matrix, regulariser, np.zeros(len(matrix)), allowed, tolerance), tolerance
+        _solve(loadings, regulariser, np.zeros(points), allowed, tolerance), tolerance
     )
 
 
 @double_precision
 def balance(
-    features: Features | Any,
+    features: Features | Loadings | Any,
     regulariser: float,
     gaps: Any,
     beta: float,
@@ -223,26 +224,30 @@ def balance(
     Raises:
         DriftpeakError: as for `optimal_design`, or negative gaps.
     """
-    matrix, regulariser, tolerance = _checked(features, regulariser, tolerance)
+    loadings, regulariser, tolerance = _checked(features, regulariser, tolerance)
+    points = loadings.shape[0]
     regrets = finite_array("gaps", gaps, 1)
-    if len(regrets) != len(matrix) or (regrets < 0).any():
-        raise DriftpeakError(f"gaps must be {len(matrix)} numbers of at least 0, one per point")
+    if len(regrets) != points or (regrets < 0).any():
+        raise DriftpeakError(f"gaps must be {points} numbers of at least 0, one per point")
     cost = regrets * (positive("beta", beta) / 2)
     return _certified(
-        _solve(matrix, regulariser, cost, _mask(None, len(matrix)), tolerance), tolerance
+        _solve(loadings, regulariser, cost, _mask(None, points), tolerance), tolerance
     )
 
 
 @jax.jit
-def _solve(features: Any, regulariser: Scalar, cost: Any, allowed: Any, tolerance: Any) -> Design:
+def _solve(
+    features: Loadings, regulariser: Scalar, cost: Any, allowed: Any, tolerance: Any
+) -> Design:
     start = greedy_start(features, regulariser, allowed)
     return maximise(features, regulariser, cost, allowed, start, tolerance)
 
 
-def _checked(features: Any, regulariser: float, tolerance: float) -> tuple[Any, float, float]:
-    matrix = np.asarray(features.matrix) if isinstance(features, Features) else features
+def _checked(features: Any, regulariser: float, tolerance: float) -> tuple[Loadings, float, float]:
+    if isinstance(features, Features):
+        features = features.loadings
     return (
-        finite_array("features", matrix, 2),
+        features if isinstance(features, Loadings) else Rows(finite_array("features", features, 2)),
         positive("regulariser", regulariser),
         positive("tolerance", tolerance),
     )

@@ -19,6 +19,7 @@ decomposition.
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -69,7 +70,8 @@ class Swaps(NamedTuple):
 
 def draw(
     key: PRNGKeyArray,
-    gram: Float[Array, "n n"],
+    row: Callable[[Any], Float[Array, " n"]],
+    variance: Float[Array, " n"],
     multiplicity: Bool[Array, " n"] | Int[Array, " n"],
     size: Int[Array, ""],
     *,
@@ -80,7 +82,8 @@ def draw(
 
     Arguments:
         key: the source of randomness.
-        gram: their covariance, shape `(n, n)`.
+        row: the covariances of a point, by its number, with all.
+        variance: their variances, shape `(n,)`.
         multiplicity: shape `(n,)`; how often each point counts, 0 if it may not be drawn.
         size: k, at most `capacity`; all points that may be drawn are taken where they are fewer.
         capacity: places for the subset, a constant.
@@ -90,13 +93,12 @@ def draw(
         Point numbers, and which of them count, both of shape `(capacity,)`.
     """
     size = jnp.minimum(size, (multiplicity > 0).sum())
-    largest = gram.diagonal().max()
+    largest = variance.max()
     jitter = JITTER * jnp.where(largest > 0, largest, 1.0)
-    variance = gram.diagonal() + jitter
     uniform = jax.random.uniform(key, (capacity + steps, 2), dtype=float)
     place = jnp.floor(uniform[:, 0] * size).astype(int)
 
-    numbers, slots = jnp.arange(len(gram)), jnp.arange(capacity)
+    numbers, slots = jnp.arange(len(variance)), jnp.arange(capacity)
 
     def swap(number: Any, state: Swaps) -> Swaps:
         greedy = number < size  # first every place is filled with what the others explain least
@@ -109,30 +111,30 @@ def draw(
         largest = jnp.where(weights >= weights.max(), 1.0, 0.0)
         point = _pick(jnp.where(greedy, largest, weights), 1 - uniform[number, 1])
         root = jnp.sqrt(jnp.maximum(left[point], jitter))
-        covariance = gram[point] + jnp.where(numbers == point, jitter, 0.0)
+        covariance = row(point) + jnp.where(numbers == point, jitter, 0.0)
         own = state.covariances[:, point] @ state.inverse
         residual = covariance - (state.inverse @ own) @ state.covariances
         new = (residual + along[point] * along) / root
         pivot = state.inverse @ (own + normal * (root - along[point]))
-        row = state.inverse[slot] / pivot[slot]
-        eliminated = state.inverse - jnp.outer(pivot, row)
+        reached = state.inverse[slot] / pivot[slot]
+        eliminated = state.inverse - jnp.outer(pivot, reached)
         here = (slots == slot)[:, None]
         return Swaps(
             items=jnp.where(slots == slot, point, state.items),
             taken=stayed | (numbers == point),
             covariances=jnp.where(here, covariance[None, :], state.covariances),
-            inverse=jnp.where(here, row[None, :], eliminated),
+            inverse=jnp.where(here, reached[None, :], eliminated),
             left=left - new**2,
         )
 
-    points = len(gram)
+    points = len(variance)
     start = Swaps(
         # an empty place holds the number n, out of range, so that emptying it frees no point
         items=jnp.full(capacity, points),
         taken=jnp.zeros(points, bool),
         covariances=jnp.zeros((capacity, points)),
         inverse=jnp.eye(capacity),
-        left=variance,
+        left=variance + jitter,
     )
     end = jax.lax.fori_loop(0, capacity + steps, swap, start)
     return jnp.minimum(end.items, points - 1), jnp.arange(capacity) < size
@@ -198,7 +200,8 @@ def sample(
 def _draws(keys: Any, gram: Any, size: int, steps: int) -> Any:
     def one(key: Any) -> Any:
         allowed = jnp.ones(len(gram), bool)
-        return draw(key, gram, allowed, jnp.asarray(size), capacity=size, steps=steps)[0]
+        some = (key, gram.__getitem__, gram.diagonal(), allowed, jnp.asarray(size))
+        return draw(*some, capacity=size, steps=steps)[0]
 
     return jax.vmap(one)(keys)
 

@@ -74,6 +74,11 @@ class Kernel(eqx.Module):
         """Whether it is known to depend on \\(|x_j - y_j|\\) alone."""
         return False
 
+    @property
+    def pointwise(self) -> bool:
+        """Whether compiled programs can evaluate it, from the coordinates of two points alone."""
+        return True
+
     def separated(self, dimension: int) -> "tuple[Kernel, ...] | None":
         """Kernels of one dimension each whose product this is; None where none are known."""
         return None
@@ -220,8 +225,12 @@ class Matern(Stationary):
             "`rows`, or take nu = 0.5, 1.5 or 2.5"
         )
 
+    @property
+    def pointwise(self) -> bool:
+        return self.nu in (0.5, 1.5, 2.5)
+
     def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
-        if self.nu in (0.5, 1.5, 2.5):
+        if self.pointwise:
             return super().rows(domain, indices)
         scaled = domain.points / np.asarray(self.lengthscale)
         chosen = scaled if indices is None else scaled[np.asarray(indices)]
@@ -370,6 +379,10 @@ class Table(Kernel):
     def __call__(self, x: Points, y: Others) -> Gram:
         raise DriftpeakError("a covariance table knows its own arms only: use `rows`")
 
+    @property
+    def pointwise(self) -> bool:
+        return False
+
     def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
         matrix = np.asarray(self.matrix)
         return matrix if indices is None else matrix[np.asarray(indices)]
@@ -410,6 +423,10 @@ class Combined(Kernel):
     @property
     def stationary(self) -> bool:
         return self.left.stationary and self.right.stationary
+
+    @property
+    def pointwise(self) -> bool:
+        return self.left.pointwise and self.right.pointwise
 
 
 class Sum(Combined):
@@ -457,6 +474,10 @@ class Scaled(Kernel):
     @property
     def stationary(self) -> bool:
         return self.kernel.stationary
+
+    @property
+    def pointwise(self) -> bool:
+        return self.kernel.pointwise
 
     def separated(self, dimension: int) -> tuple[Kernel, ...] | None:
         each = self.kernel.separated(dimension)

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from driftpeak._types import AnyArray, Integers, Matrix, Values, Vector
+from driftpeak._types import AnyArray, Integers, Matrix, Values
 from driftpeak.errors import DriftpeakError
 
 CHUNK = 2**22
@@ -42,6 +42,18 @@ class Loadings(eqx.Module):
     @abstractmethod
     def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
         r"""\(\Phi w\) for each of some vectors of weights w, along the last axis."""
+
+    @abstractmethod
+    def combined(self, values: Values) -> Float[Array, " r"]:
+        r"""\(\Phi^\top v\) for a value v of every point."""
+
+    @abstractmethod
+    def squares(self, weights: AnyArray | None = None) -> Any:
+        """Of every row, the sum of its squares, weighted if weights are given."""
+
+    @abstractmethod
+    def divided(self, by: float) -> "Loadings":
+        """All features divided by a number, on the host."""
 
     @abstractmethod
     def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
@@ -77,6 +89,16 @@ class Rows(Loadings):
         matrix = jnp.asarray(self.by_point)
         return matrix @ weights if weights.ndim == 1 else weights @ matrix.T
 
+    def combined(self, values: Values) -> Float[Array, " r"]:
+        return jnp.asarray(self.by_point).T @ values
+
+    def squares(self, weights: AnyArray | None = None) -> Any:
+        squares = self.by_point**2
+        return squares.sum(axis=1) if weights is None else squares @ weights
+
+    def divided(self, by: float) -> "Rows":
+        return Rows(self.by_point / by)
+
     def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
         return squared_sums(jnp.asarray(self.by_point), factor)
 
@@ -110,6 +132,16 @@ class Columns(Loadings):
 
     def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
         return weights @ jnp.asarray(self.by_feature)
+
+    def combined(self, values: Values) -> Float[Array, " r"]:
+        return jnp.asarray(self.by_feature) @ values
+
+    def squares(self, weights: AnyArray | None = None) -> Any:
+        squares = self.by_feature**2
+        return squares.sum(axis=0) if weights is None else weights @ squares
+
+    def divided(self, by: float) -> "Columns":
+        return Columns(np.asarray(self.by_feature).T / by)
 
     def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
         return squared_sums(jnp.asarray(self.by_feature).T, factor)
@@ -180,10 +212,10 @@ class Kronecker(Loadings):
             raise DriftpeakError(f"{len(self.columns)} columns need as many weights")
         return _combined(np, self.factors, self.places, weights.T).T
 
-    def squares(self, weights: AnyArray | None = None) -> Vector:
-        """Of every row, the sum of its squares, weighted if weights are given, on the host."""
-        weights = np.ones(len(self.columns)) if weights is None else np.asarray(weights, float)
-        return _combined(np, [factor**2 for factor in self.factors], self.places, weights)
+    def squares(self, weights: AnyArray | None = None) -> Any:
+        xp: Any = np if all(isinstance(factor, np.ndarray) for factor in self.factors) else jnp
+        weights = xp.ones(len(self.columns)) if weights is None else xp.asarray(weights, float)
+        return _combined(xp, [factor**2 for factor in self.factors], self.places, weights)
 
     def rows(self, arms: Any) -> Float[Array, "*arms r"]:
         at = jnp.unravel_index(jnp.asarray(arms), tuple(len(factor) for factor in self.factors))
@@ -197,6 +229,16 @@ class Kronecker(Loadings):
     def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
         factors = [jnp.asarray(factor) for factor in self.factors]
         return _combined(jnp, factors, jnp.asarray(self.places), weights)
+
+    def combined(self, values: Values) -> Float[Array, " r"]:
+        found = values.reshape([len(factor) for factor in self.factors])
+        for factor in self.factors:  # each puts its columns last
+            found = jnp.tensordot(found, jnp.asarray(factor), axes=([0], [0]))
+        return found[tuple(jnp.asarray(self.columns).T)]
+
+    def divided(self, by: float) -> "Kronecker":
+        first, *others = map(np.asarray, self.factors)
+        return Kronecker((first / by, *others), np.asarray(self.columns))
 
     def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
         return _in_pieces(

@@ -1,5 +1,6 @@
-r"""Covariances of all pairs of n points: a matrix, or one table of lags for a whole grid."""
+r"""Covariances of all pairs of n points: a matrix, a table of lags of a grid, or as asked for."""
 
+import math
 from abc import abstractmethod
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from driftpeak._types import AnyArray
-from driftpeak.domains import Grid
+from driftpeak.domains import Domain, Grid
 from driftpeak.errors import DriftpeakError
 from driftpeak.kernels import Kernel
 
@@ -27,6 +28,11 @@ class Pairs(eqx.Module):
     def matrix(self) -> Any:
         """All of them, shape `(n, n)`."""
 
+    @property
+    @abstractmethod
+    def diagonal(self) -> Any:
+        """The variances of the points, shape `(n,)`."""
+
 
 class Gram(Pairs):
     """The matrix.
@@ -40,6 +46,10 @@ class Gram(Pairs):
     @property
     def matrix(self) -> Any:
         return self.listed
+
+    @property
+    def diagonal(self) -> Any:
+        return jnp.asarray(self.listed).diagonal()
 
     def rows(self, arms: Any) -> Float[Array, "*arms n"]:
         return jnp.asarray(self.listed)[arms]
@@ -75,18 +85,68 @@ class Lags(Pairs):
 
     @property
     def matrix(self) -> Any:
-        raise DriftpeakError(
-            "draws of a whole function on a large grid need feature space: give "
-            "form='feature-space', or features"
-        )
+        raise _not_listed()
+
+    @property
+    def diagonal(self) -> Any:
+        return jnp.full(math.prod(self._shape), jnp.asarray(self.table).max())
 
     def rows(self, arms: Any) -> Float[Array, "*arms n"]:
         arms = jnp.asarray(arms)
         found = jax.vmap(self._row)(arms.reshape(-1))
         return found.reshape(*arms.shape, -1)
 
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        """Of the grid."""
+        return tuple((count + 1) // 2 for count in self.table.shape)
+
     def _row(self, arm: Any) -> Float[Array, " n"]:
-        shape = tuple((count + 1) // 2 for count in self.table.shape)
+        shape = self._shape
         at = jnp.unravel_index(arm, shape)
         begin = [count - 1 - index for count, index in zip(shape, at, strict=True)]
         return jax.lax.dynamic_slice(jnp.asarray(self.table), begin, shape).reshape(-1)
+
+
+class Computed(Pairs):
+    """Rows that are evaluated whenever they are asked for: nothing is held but coordinates.
+
+    Arguments:
+        kernel: one that compiled programs can evaluate (`pointwise`).
+        domain: the points.
+
+    Raises:
+        DriftpeakError: a table of covariances, or another kernel without a closed form.
+    """
+
+    kernel: Kernel
+    points: AnyArray  # (n, d)
+    variance: AnyArray  # (n,)
+
+    def __init__(self, kernel: Kernel, domain: Domain) -> None:
+        kernel.check(domain)
+        if not kernel.pointwise:
+            raise DriftpeakError(
+                "covariances as they are asked for need a kernel with a closed form, such as SE, "
+                "or Matern with nu = 0.5, 1.5 or 2.5"
+            )
+        self.kernel, self.points, self.variance = kernel, domain.points, kernel.diagonal(domain)
+
+    @property
+    def matrix(self) -> Any:
+        raise _not_listed()
+
+    @property
+    def diagonal(self) -> Any:
+        return jnp.asarray(self.variance)
+
+    def rows(self, arms: Any) -> Float[Array, "*arms n"]:
+        points, arms = jnp.asarray(self.points), jnp.asarray(arms)
+        return self.kernel(points[arms.reshape(-1)], points).reshape(*arms.shape, -1)
+
+
+def _not_listed() -> DriftpeakError:
+    return DriftpeakError(
+        "draws of a whole function on many points need feature space: give form='feature-space', "
+        "or features"
+    )

@@ -10,9 +10,9 @@ from driftpeak._types import Matrix, Vector
 from driftpeak.contexts import Contextual
 from driftpeak.domains import Arms, Domain, Grid
 from driftpeak.errors import DriftpeakError, finite_array, positive
-from driftpeak.features import MANY, TOLERANCE, Features, factored
+from driftpeak.features import MANY, TOLERANCE, Features, factored, separated
 from driftpeak.kernels import Kernel
-from driftpeak.pairs import Gram, Lags, Pairs
+from driftpeak.pairs import Computed, Gram, Lags, Pairs
 
 SOME = 4_000
 """Of many points, those that are tried before all."""
@@ -85,18 +85,19 @@ class Prior:
 
     @property
     def pairs(self) -> Pairs:
-        """The same for compiled programs: of large grids, a row at a time from a table of lags.
+        """The same for compiled programs: of more than `MANY` points, a row at a time.
 
         Raises:
-            DriftpeakError: more points than `MOST_PAIRED`, other than those of a grid under a
-                stationary kernel.
+            DriftpeakError: more points than `MOST_PAIRED` under a kernel that only its `rows` can
+                evaluate (`kernels.Table`, Matern without a closed form), other than a stationary
+                one on a grid.
         """
         return self._covariance.pairs
 
     @property
-    def in_lags(self) -> bool:
-        """Whether `pairs` is a table of lags, which takes little room however many points."""
-        return self._covariance.in_lags
+    def by_row(self) -> bool:
+        """Whether `pairs` takes little room however many points there are."""
+        return self._covariance.by_row
 
     @property
     def features(self) -> Features:
@@ -149,22 +150,26 @@ class Covariance:
             raise DriftpeakError(
                 f"the covariance of all pairs of {count:,} points would take "
                 f"{8 * count**2 / 2**30:,.0f} GiB, and at most {MOST_PAIRED:,} points are "
-                "accepted; what works in feature space (form='feature-space') does not need it"
+                "accepted; policies do without it where the kernel has a closed form, such as SE "
+                "or Matern with nu = 0.5, 1.5 or 2.5, and those of the GP-UCB family also in "
+                "feature space (form='feature-space')"
             )
         return self.kernel.rows(self.domain)
 
     @cached_property
     def pairs(self) -> Pairs:
         """The same for compiled programs."""
-        if self.in_lags and isinstance(self.domain, Grid):
+        if not self.by_row:
+            return Gram(self.gram)
+        if isinstance(self.domain, Grid) and self.kernel.stationary:
             return Lags(self.kernel, self.domain)
-        return Gram(self.gram)
+        return Computed(self.kernel, self.domain)
 
     @property
-    def in_lags(self) -> bool:
-        """Whether these are many points of a grid under a stationary kernel."""
-        domain = self.domain
-        return isinstance(domain, Grid) and len(domain) > MANY and self.kernel.stationary
+    def by_row(self) -> bool:
+        """Whether these are many points, of which `pairs` has a row at a time."""
+        in_lags = isinstance(self.domain, Grid) and self.kernel.stationary
+        return len(self.domain) > MANY and (in_lags or self.kernel.pointwise)
 
     def features(self, tolerance: float) -> Features:
         """A factor that misses at most `tolerance` of the largest variance."""
@@ -176,7 +181,8 @@ class Covariance:
         """The same, unless it needs more than `rank` columns: then None, found out cheaply."""
         if tolerance not in self._found:
             most = max(rank, 1)
-            if self.in_lags and most < SOME and self._some_need_more(most, tolerance):
+            cheap = not self.by_row or separated(self.kernel, self.domain) is not None
+            if not cheap and most < SOME and self._some_need_more(most, tolerance):
                 return None
             attempt = factored(self.kernel, self.domain, tolerance=tolerance, rank=most)
             if attempt.error is None or attempt.error > tolerance * self.variance.max():

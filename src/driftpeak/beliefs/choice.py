@@ -11,8 +11,10 @@ memory, a step takes about
 | Window | 2 n r + 2 r^2 + `sliding.edge_cost` | n (180 c + 2 c^2) |
 | Discount, Weights, Injection | (4 n r^2 + r^3) / 3 | n (180 c + 2 c^2) |
 
-units of time; "auto" takes the smaller. Above `features.MANY` points it takes function space only
-on grids under a stationary kernel that is rough (`MANY_FEATURES`) and no product over dimensions.
+units of time; "auto" takes the smaller. Above `features.MANY` points it stays in feature space up
+to `MANY_FEATURES` features whatever the memory, and beyond where that is cheaper; there n r stands
+for what a product costs, n d r^(1/d) on grids of d dimensions under a kernel that is a product over
+them. What is held is then never much more than the lesser of r^2 and n c.
 The orders are those of the operations, the factors fitted to measurements on a CPU
 (`python -m benchmarks feature_space_vs_function_space`): function space pays for memory of its own
 in every trial, trials in feature space share their matrix products.
@@ -35,8 +37,7 @@ from driftpeak.times import AtMost, TimesLike, check_times
 
 Form = Literal["auto", "feature-space", "function-space"]
 MANY_FEATURES = 256
-"""Features up to which "auto" stays in feature space on a larger grid, where a table of lags does
-without the covariance of every pair."""
+"""Features up to which "auto" stays in feature space on more than `features.MANY` points."""
 FORMS = ("auto", "feature-space", "function-space")
 """How a belief may be kept."""
 
@@ -107,19 +108,25 @@ def _most_features(forgetting: Forgetting, prior: Prior, capacity: int) -> int:
     points = len(prior)
     if points <= MANY:
         return _break_even_rank(forgetting, points, capacity)
-    if not prior.in_lags or separated(prior.kernel, prior.domain) is not None:
+    if not prior.by_row:
         return points
-    return max(MANY_FEATURES, _break_even_rank(forgetting, points, capacity))
+    axes = separated(prior.kernel, prior.domain)
+    factors = 1 if axes is None else len(axes)
+    return max(MANY_FEATURES, _break_even_rank(forgetting, points, capacity, factors))
 
 
-def _break_even_rank(forgetting: Forgetting, points: int, capacity: int) -> int:
-    """The largest rank at which feature space is no dearer than function space."""
+def _break_even_rank(forgetting: Forgetting, points: int, capacity: int, factors: int = 1) -> int:
+    """The largest rank at which feature space is no dearer than function space.
+
+    `factors`: of which the features are a Kronecker product.
+    """
     n, c, r = float(points), float(capacity), np.arange(1.0, points + 1)
+    each = factors * r ** (1 / factors)  # operations of a product with the features, of one point
     dense = n * (180 * c + 2 * c**2)
     if forgetting.reweighting != "never":
-        feature_space, function_space = (4 * n * r**2 + r**3) / 3, dense
+        feature_space, function_space = (4 * n * r * each + r**3) / 3, dense
     elif forgetting.window is not None:
-        feature_space, function_space = step_cost(points, r, capacity), dense
+        feature_space, function_space = step_cost(points, r, capacity, each), dense
     else:
-        feature_space, function_space = 2 * n * r + 6 * r**2, 8 * n * c
+        feature_space, function_space = 2 * n * each + 6 * r**2, 8 * n * c
     return int((feature_space <= function_space).sum())

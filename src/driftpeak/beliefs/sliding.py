@@ -190,11 +190,14 @@ def ring_size(capacity: int) -> int:
     return max(LEAST_RING, 1 << (capacity - 1).bit_length())
 
 
-def edge_cost(points: int, rank: Any, ring: int, length: int) -> Any:
+def edge_cost(points: int, rank: Any, ring: int, length: int, each: Any = None) -> Any:
     """Operations per step, about, with an edge of this length: it costs at every step, a new base
-    now and then. Orthogonal transformations run at a quarter of the speed of matrix products."""
+    now and then. Orthogonal transformations run at a quarter of the speed of matrix products.
+
+    `each`: operations of a product with the features, of one point; by default the rank.
+    """
     least = np.minimum(rank, ring)
-    anew = 2 * least * (points * rank + 2 * rank**2)
+    anew = 2 * least * (points * (rank if each is None else each) + 2 * rank**2)
     anew = anew + np.where(ring > rank, 8.0 * ring * rank**2, 0.0)
     return 2 * length**2 * points + length**3 + anew / length
 
@@ -204,11 +207,11 @@ def edge_length(points: int, rank: int, ring: int) -> int:
     return min(LENGTHS, key=lambda length: edge_cost(points, rank, ring, length))
 
 
-def step_cost(points: int, rank: Any, capacity: int) -> Any:
-    """Operations per step, about; `rank` may be an array."""
+def step_cost(points: int, rank: Any, capacity: int, each: Any = None) -> Any:
+    """Operations per step, about; `rank` may be an array, `each` as for `edge_cost`."""
     ring = ring_size(capacity)
-    edges = np.min([edge_cost(points, rank, ring, length) for length in LENGTHS], axis=0)
-    return 2 * points * rank + 2 * rank**2 + edges
+    edges = np.min([edge_cost(points, rank, ring, length, each) for length in LENGTHS], axis=0)
+    return 2 * points * (rank if each is None else each) + 2 * rank**2 + edges
 
 
 def _begin_anew(_: Any, told: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edge]:

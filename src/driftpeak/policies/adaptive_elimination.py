@@ -146,7 +146,7 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
         )
         runs = 2 * horizon / self.unit
         self.logarithm = np.float64(math.log(2 * len(prior) * runs / false_alarms))
-        missed = self.prior.variance - (self.prior.features.matrix**2).sum(axis=1)
+        missed = self.prior.variance - self.prior.features.squares()
         self.missed = np.sqrt(max(missed.max(), 0.0))
 
     def init(self, key: PRNGKeyArray) -> AdaptiveState:
@@ -192,10 +192,8 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
         Arguments:
             counts, sums: how often each point was queried, and the rewards less the prior mean.
         """
-        mean, half, factor = self.fit(counts, sums)
-        inverse = jax.scipy.linalg.solve_triangular(factor, half, lower=True, trans=1)
-        square = (inverse**2).sum(axis=0)
-        spread = (half**2).sum(axis=0) - square
+        mean, known, square = self.fit(counts, sums)
+        spread = known - square
         weight = jnp.sqrt(jnp.maximum(spread, 0.0) / self.prior.noise_variance)
         bias = jnp.sqrt(square) + self.missed * (1 + jnp.sqrt(counts.sum()) * weight)
         noise = self.noise_scale * jnp.sqrt(2 * self.logarithm) * weight

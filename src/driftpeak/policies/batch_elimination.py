@@ -20,10 +20,11 @@ from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.errors import DriftpeakError
-from driftpeak.features import Features, pivoted_cholesky
+from driftpeak.features import Features, factored
 from driftpeak.policies.planned import PlannedPolicy
 from driftpeak.policies.player import State
 from driftpeak.priors import Prior
+from driftpeak.ridge import Ridge, ridge
 from driftpeak.widths import Elimination, FixedDesign
 
 PLAUSIBLE_NOISE = 5.0
@@ -84,7 +85,7 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
             raise DriftpeakError("constant must be a number: a random order costs the width C")
         if features is None:
             share = feature_share * prior.noise_variance / prior.variance.max()
-            features = pivoted_cholesky(prior.kernel, prior.domain, tolerance=share)
+            features = factored(prior.kernel, prior.domain, tolerance=share)
         features.check(len(prior))
         self.prior = FeaturePrior(prior, features)
         self.width = width.value
@@ -139,18 +140,10 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
         order = jax.random.uniform(key, (self.longest,), dtype=float)
         return plan[jnp.argsort(jnp.where(jnp.arange(self.longest) < size, order, jnp.inf))]
 
-    def fit(
-        self, counts: Float[Array, " n"], sums: Float[Array, " n"]
-    ) -> tuple[Float[Array, " n"], Float[Array, "p n"], Float[Array, "p p"]]:
-        """From `counts` queries with `sums` of rewards: posterior mean, L^-1 Phi' and L.
-
-        L is the Cholesky factor of A = I + Phi' diag(counts) Phi / lambda.
-        """
-        features, noise = jnp.asarray(self.prior.features.matrix), self.prior.noise_variance
-        precision = (features.T * counts[None, :] / noise) @ features + jnp.eye(features.shape[1])
-        factor = jnp.linalg.cholesky(precision)
-        half = jax.scipy.linalg.solve_triangular(factor, features.T, lower=True)
-        return self.prior.mean + half.T @ (half @ sums) / noise, half, factor
+    def fit(self, counts: Float[Array, " n"], sums: Float[Array, " n"]) -> Ridge:
+        """From `counts` queries with `sums` of rewards, less the prior mean."""
+        found = ridge(self.prior.features, counts, sums, self.prior.noise_variance)
+        return found._replace(mean=self.prior.mean + found.mean)
 
     def eliminate(
         self, survivors: Bool[Array, " n"], counts: Float[Array, " n"], sums: Float[Array, " n"]
@@ -159,9 +152,9 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
 
         The point of the largest upper bound always stays.
         """
-        mean, half, _ = self.fit(counts, sums)
-        missed = self.prior.variance - (self.prior.features.matrix**2).sum(axis=1)
-        deviation = jnp.sqrt(jnp.maximum(missed + (half**2).sum(axis=0), 0.0))
+        mean, known, _ = self.fit(counts, sums)
+        missed = self.prior.variance - self.prior.features.squares()
+        deviation = jnp.sqrt(jnp.maximum(missed + known, 0.0))
         upper = jnp.where(survivors, mean + self.width * deviation, -jnp.inf)
         lower = jnp.where(survivors, mean - self.width * deviation, -jnp.inf)
         best = jnp.arange(self.points) == jnp.argmax(upper)

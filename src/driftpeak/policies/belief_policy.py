@@ -163,9 +163,10 @@ class BeliefPolicy(Policy):
         constant = self.forgetting.reweighting == "never"
         most = self.forgetting.memory(known) if constant else len(known)
         self.width.check(self.prior, most)
-        belief = make_belief(
-            self.prior, self.forgetting, times, form=self.form, features=self.features
-        )
+        form = self.form
+        if self.acquisition == "thompson" and form == "auto" and self.prior.by_row:
+            form = "feature-space" if self.forgetting.markov else form  # else a draw needs n^2
+        belief = make_belief(self.prior, self.forgetting, times, form=form, features=self.features)
         acquisitions: dict[str, Acquisition] = {
             "ucb": UpperConfidenceBound(self.width),
             "influence": Influence(self.width, np.float64(median_step(times))),

@@ -29,13 +29,16 @@ from driftpeak._types import AnyArray, Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.design import Design, greedy_start, maximise, optimal_design
 from driftpeak.errors import at_least_integer, positive
-from driftpeak.features import Features, pivoted_cholesky
+from driftpeak.features import MANY, Features, factored
+from driftpeak.loadings import Loadings
 from driftpeak.numerics.conditionals import on_demand
+from driftpeak.numerics.precision import double_precision
 from driftpeak.policies.opkb_constants import Constants, preset_constants
 from driftpeak.policies.planned import PlannedPolicy, check_period, default_period
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
+from driftpeak.ridge import information
 
 DESIGN_TOLERANCE = 1e-3
 """Duality gap at which designs are taken as solved, as a share of the information gain."""
@@ -75,7 +78,7 @@ class OptimizationState(NamedTuple):
 class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
     """What `OPKB` and `ADAOPKB` make."""
 
-    features: AnyArray  # (n, p), scaled
+    features: Loadings  # of the n points on p weights, scaled
     mean: AnyArray  # (n,), prior mean in scaled rewards
     design: AnyArray  # pi(X)
     regulariser: Scalar
@@ -110,11 +113,9 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         size = float(prior.variance.max())
         regulariser = constants.sigma / epoch
         if features is None:
-            features = pivoted_cholesky(
-                prior.kernel, prior.domain, tolerance=FEATURE_SHARE * regulariser
-            )
+            features = factored(prior.kernel, prior.domain, tolerance=FEATURE_SHARE * regulariser)
         features.check(len(prior))
-        self.features = np.asarray(features.matrix) / math.sqrt(size)
+        self.features = features.loadings.divided(math.sqrt(size))
         bound = default_reward_bound(prior) if reward_bound is None else reward_bound
         self.reward_bound = np.float64(positive("reward_bound", bound))
         self.mean = prior.mean / self.reward_bound
@@ -225,7 +226,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         self, strategies: Float[Array, "blocks n"], history: StepLog, begin: Scalar, end: Scalar
     ) -> Float[Array, " n"]:
         """Scaled rewards of all points over steps `begin` to `end - 1`, by inverse propensity."""
-        features = jnp.asarray(self.features)
+        features, rank = self.features, self.features.shape[1]
         step = jnp.arange(self.horizon)
         rewards = jnp.where((step >= begin) & (step < end), history.rewards, 0.0)
         sums = jnp.zeros((self.blocks, self.points))
@@ -233,20 +234,19 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
 
         def add(index: Array, weights: Array) -> Any:
             def solve() -> Any:
-                scaled = features.T * strategies[index][None, :]
-                matrix = scaled @ features + self.regulariser * jnp.eye(features.shape[1])
-                return jax.scipy.linalg.solve(matrix, features.T @ sums[index], assume_a="pos")
+                matrix = information(features, strategies[index])
+                matrix = matrix + self.regulariser * jnp.eye(rank)
+                told = features.combined(sums[index])
+                return jax.scipy.linalg.solve(matrix, told, assume_a="pos")
 
-            return weights + jax.lax.cond(
-                (sums[index] != 0).any(), solve, lambda: jnp.zeros(features.shape[1])
-            )
+            return weights + jax.lax.cond((sums[index] != 0).any(), solve, lambda: jnp.zeros(rank))
 
-        weights = jax.lax.fori_loop(0, self.blocks, add, jnp.zeros(features.shape[1]))
-        return jnp.asarray(self.mean) + features @ weights / (end - begin)
+        weights = jax.lax.fori_loop(0, self.blocks, add, jnp.zeros(rank))
+        return jnp.asarray(self.mean) + features.values(weights) / (end - begin)
 
     def strategy(self, gaps: Float[Array, " n"], block: Scalar) -> Float[Array, " n"]:
         """P_j for the block number `block`, given the estimated gaps."""
-        features, tolerance = jnp.asarray(self.features), DESIGN_TOLERANCE * self.gain
+        features, tolerance = self.features, DESIGN_TOLERANCE * self.gain
         design = jnp.asarray(self.design)
         cost = gaps * (jnp.asarray(self.beta)[block] / 2)
         good = gaps <= jnp.asarray(self.threshold)[block]
@@ -322,11 +322,17 @@ def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
     )
 
 
-def _optimal_design(features: Any, regulariser: float) -> tuple[Any, float]:
+@double_precision
+def _optimal_design(features: Loadings, regulariser: float) -> tuple[Any, float]:
     """pi(X) and the gain, to a duality gap of `DESIGN_TOLERANCE` of the gain."""
-    rank = features.shape[1]
+    points, rank = features.shape
+    if points <= MANY:
+        matrix = np.asarray(features.matrix)
+        sums = matrix.T @ matrix
+    else:
+        sums = np.asarray(jax.jit(information)(features, jnp.ones(points)))
     # every design's gain is a lower bound of the largest: the one of equal weights sets the scale
-    even = np.linalg.slogdet(features.T @ features / len(features) / regulariser + np.eye(rank))[1]
+    even = np.linalg.slogdet(sums / points / regulariser + np.eye(rank))[1]
     design: Design = optimal_design(features, regulariser, tolerance=DESIGN_TOLERANCE * even)
     return design.weights, float(design.objective) - rank * math.log(regulariser)
 

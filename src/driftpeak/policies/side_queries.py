@@ -40,6 +40,7 @@ from driftpeak.determinantal import draw, mixing_steps
 from driftpeak.errors import DriftpeakError, at_least_integer, nearest, positive
 from driftpeak.forgetting import Forgetting, Injection, Keep
 from driftpeak.numerics.conditionals import on_demand
+from driftpeak.pairs import Pairs
 from driftpeak.policies.asking import EveryStep, Feedback, Report, Timing, Windows
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
 from driftpeak.policies.player import ASKS, Asks, Player, Prediction, Query, checked_answers
@@ -118,7 +119,7 @@ class SideQueryPolicy(Recorded, Policy):
         return SideQueryPlayer(
             self.acting.prepare(timing.longest(times, budget)),
             timing,
-            prior.gram,
+            prior.pairs,
             np.float64(prior.noise_variance),
             budget,
             self.asks,
@@ -142,7 +143,7 @@ class SideQueryPlayer(Player[SideQueryState]):
 
     actor: BeliefPlayer
     timing: Timing
-    gram: Any
+    pairs: Pairs
     noise_variance: Any
     budget: Any  # the most side queries at each step
     asks: Asks = eqx.field(static=True)
@@ -181,11 +182,13 @@ class SideQueryPlayer(Player[SideQueryState]):
         none = jnp.zeros(self.capacity, int), jnp.zeros(self.capacity, bool)
 
         def choose(_: Any, arguments: Any) -> Any:
-            return draw(*arguments, capacity=self.capacity, steps=self.steps)
+            key, pairs, times_sampled, size = arguments
+            drawn = (key, pairs.rows, pairs.diagonal, times_sampled, size)
+            return draw(*drawn, capacity=self.capacity, steps=self.steps)
 
         due = self.timing.due(state.timing, step, time) & (size > 0)
         arms, wanted = on_demand(
-            due, choose, none, (key, jnp.asarray(self.gram), times_sampled, size), together=True
+            due, choose, none, (key, self.pairs, times_sampled, size), together=True
         )
         return state, arms, wanted
 

@@ -1,0 +1,81 @@
+"""How a step grows with points, observations and trials: the curves of the page on scaling.
+
+SE, l = 0.2, noise variance 0.01, on grids on the unit square; each figure is from a process of its
+own. Seconds of a step against points, 2,500 to a million, and against trials played together, 1 to
+256 on 2,500 points; memory held by a trial against observations, 16 to 1,024, on 10,000 points, in
+feature and in function space, counted from its arrays. Kept in `benchmarks/measured/scaling.jsonl`,
+a line for each point of a curve, from which `python docs/pictures.py` draws; what is there is not
+measured again. To measure afresh, remove that file.
+
+    SCALING_SIDES=50,100,316 python -m benchmarks scaling    # without the million points
+"""
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import jax
+
+import driftpeak as dp
+from benchmarks._kept import Kept
+from benchmarks._playing import LENGTHSCALE, NOISE, measured
+
+FILE = Path(__file__).parent / "measured" / "scaling.jsonl"
+SIDES = tuple(map(int, os.environ.get("SCALING_SIDES", "50,100,178,316,562,1000").split(",")))
+NAMES = ("TV-GP-UCB", "SW-GP-UCB", "WGP-UCB", "auto")
+STEPS = 64  # SW-GP-UCB's window is full, and a mean computed afresh
+TRIALS = (1, 4, 16, 64, 256)
+OBSERVATIONS = (16, 64, 256, 1024)
+
+
+def run() -> dict[str, Any]:
+    """Every point of every curve, and the slopes between the ends, by logarithms."""
+    kept = Kept(FILE)
+    figures: dict[str, Any] = {}
+    for name in NAMES:
+        curves = {
+            "points": [(side**2, _seconds(kept, name, side, 1)) for side in SIDES],
+            "trials": [(trials, _seconds(kept, name, 50, trials)) for trials in TRIALS],
+        }
+        for against, curve in curves.items():
+            for count, seconds in curve:
+                figures[f"{name}: seconds a step, {count:,} {against}"] = seconds
+            figures[f"{name}: slope against {against}"] = _slope(curve)
+    for form in ("feature-space", "function-space"):
+        curve = [(count, _held(kept, form, count)) for count in OBSERVATIONS]
+        for count, memory in curve:
+            figures[f"TV-GP-UCB, {form}: MiB a trial, {count} observations"] = memory / 2**20
+        figures[f"TV-GP-UCB, {form}: slope against observations"] = _slope(curve)
+    return figures
+
+
+def _seconds(kept: Kept, name: str, side: int, trials: int) -> float:
+    """Of a step of all trials."""
+    key = ("seconds", name, side**2, trials)
+    row = kept.get(key)
+    if row is None:
+        found = measured(name, (side, side), steps=STEPS, trials=trials)
+        if "failed" in found:
+            raise RuntimeError(f"{name} on {side} x {side} points: {found['failed']}")
+        row = kept.keep(key, {"seconds": found["seconds"], "memory": found["memory"]})
+    return float(row["seconds"])
+
+
+def _held(kept: Kept, form: str, observations: int) -> float:
+    """Bytes of a trial's state."""
+    key = ("bytes", form, observations)
+    row = kept.get(key)
+    if row is None:
+        grid = dp.Grid([0, 1], [0, 1], size=100)
+        prior = dp.Prior(grid, dp.SE(LENGTHSCALE), NOISE)
+        player = dp.TVGPUCB(prior, drift=0.01, form=form).prepare(observations)
+        with jax.enable_x64(True):
+            state = jax.eval_shape(lambda: player.init(jax.random.key(0)))
+        row = kept.keep(key, {"bytes": 8 * sum(x.size for x in jax.tree.leaves(state))})
+    return float(row["bytes"])
+
+
+def _slope(curve: list[tuple[int, float]]) -> float:
+    (first, low), (last, high) = curve[0], curve[-1]
+    return math.log(high / low) / math.log(last / first)
