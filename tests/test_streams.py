@@ -1,5 +1,6 @@
 """Large simulations: in chunks, kept as they come, shared among processes, and always the same."""
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -665,31 +666,31 @@ def test_processes_share_the_work_of_a_script(tmp_path):
     assert_same(dp.read_runs(path), own.play(trials=90, chunk=CHUNK))
 
 
+def kill_after_two_jobs(pool, victim):
+    """Of 80: from within the pool, which may be done before this process sees to it."""
+    submit, done = pool.submit, itertools.count(1)
+
+    def kill(_):
+        if next(done) == 2:
+            os.kill(victim(), signal.SIGKILL)
+
+    def watched(*arguments):
+        future = submit(*arguments)
+        future.add_done_callback(kill)
+        return future
+
+    pool.submit = watched
+
+
 @pytest.mark.slow
 def test_a_dead_process_is_replaced(tmp_path):
     """One of two is killed while it plays; without a folder, the bits are those of one process."""
     with workers.local_workers(2) as pool:
-        seen = []
-        real = pool.submit
-
-        def submit(*arguments):
-            future = real(*arguments)
-            future.add_done_callback(seen.append)
-            return future
-
-        pool.submit = submit
-
-        def kill():
-            until(lambda: len(seen) >= 2, "two chunks")
-            os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
-
-        killer = threading.Thread(target=kill)
-        killer.start()
+        kill_after_two_jobs(pool, lambda: multiprocessing.active_children()[0].pid)
         with pytest.warns(
             dp.DriftpeakWarning, match=r"worker process died \(exit code -9\).*again"
         ):
             runs = own.play(trials=MANY_TRIALS, chunk=CHUNK, executor=pool)
-        killer.join()
         assert len(multiprocessing.active_children()) == 2
     assert multiprocessing.active_children() == []
     assert_same(runs, own.play(trials=MANY_TRIALS, chunk=CHUNK))
@@ -797,16 +798,9 @@ def test_a_process_that_another_executor_lost_is_told_and_the_run_goes_on(tmp_pa
     """The pool breaks; what it had is kept, and the same call goes on without it."""
     spawning = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=spawning) as pool:
-
-        def kill():
-            until(lambda: len(chunks_of(tmp_path)) >= 2, "two chunks")
-            os.kill(next(iter(pool._processes)), signal.SIGKILL)
-
-        killer = threading.Thread(target=kill)
-        killer.start()
+        kill_after_two_jobs(pool, lambda: next(iter(pool._processes)))
         with pytest.raises(dp.DriftpeakError, match=r"worker process died.*run the same again"):
             own.play(trials=MANY_TRIALS, chunk=CHUNK, folder=tmp_path, executor=pool)
-        killer.join()
     kept = chunks_of(tmp_path)
     assert 2 <= len(kept) < 80
     whole = own.play(trials=MANY_TRIALS, chunk=CHUNK, folder=tmp_path)
