@@ -72,7 +72,7 @@ def _clock(seconds: str, clock: int, seeds: int) -> Told:
 CONTESTS = (
     _evaluations(50, 10),
     _evaluations(200, 1),
-    _clock("0.1", 60, 1),
+    _clock("0.1", 60, 2),
     _clock("10", 600, 1),
 )
 
