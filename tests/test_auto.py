@@ -90,6 +90,7 @@ def test_rewards_without_noise_do_not_end_the_search():
     assert distance < 0.06  # the best point: 0.0013, the corner 0.32
 
 
+@pytest.mark.slow
 def test_readings_are_recorded_for_those_who_think():
     world = dp.MarkovDrift(PRIOR, drift=0.01)
     policies = {"auto": dp.Auto(PRIOR), "tv": dp.TVGPUCB(PRIOR, drift=0.01)}
@@ -177,6 +178,7 @@ def test_unit_and_offset_are_found():
     np.testing.assert_allclose(policy.predict(state, 60.0).mean, functions[-1], atol=4e-4)
 
 
+@pytest.mark.slow
 def test_constant_rewards_and_then_sense():
     """The amplitude shrinks while nothing varies, and is there again as soon as something does."""
     values = dp.true_functions(dp.MarkovDrift(PRIOR, drift=0.01), steps=STEPS, seed=5)[0].copy()
@@ -242,6 +244,7 @@ def test_long_gaps_in_time():
     assert late_regret(runs) < 0.35
 
 
+@pytest.mark.slow
 def test_the_unit_of_time_does_not_matter():
     """Times in steps, and in seconds of an hour each since 1970."""
     world = dp.MarkovDrift(PRIOR, drift=0.01)

@@ -71,6 +71,7 @@ def learned(bank, times, arms, rewards):
     return state
 
 
+@pytest.mark.slow
 @double_precision
 def test_every_member_is_a_gaussian_process_in_space_and_time():
     """Kalman filters against dense regression with the product kernel, at irregular times."""
@@ -106,6 +107,7 @@ def test_equal_forgetting_means_equal_half_lives():
         assert (1 + rate * half) * np.exp(-rate * half) == pytest.approx(0.5, abs=1e-12)
 
 
+@pytest.mark.slow
 @double_precision
 def test_mixing_matches_the_moments_of_the_mixture():
     """Against explicit sums over components, function and derivative jointly, in the features."""

@@ -63,6 +63,7 @@ def test_the_parts_of_a_run_are_the_run():
         np.testing.assert_allclose(found["slow"][name], whole[name], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_an_executor_changes_nothing():
     with ThreadPoolExecutor(2) as pool:
         assert_same(collected(RunSize(trials=7)), collected(RunSize(trials=7), executor=pool))
@@ -121,6 +122,7 @@ LONG = Experiment(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_quick_run_of_a_long_case_has_fewer_steps_and_judges_nothing(
     tmp_path, monkeypatch, capsys
 ):

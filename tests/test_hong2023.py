@@ -105,6 +105,7 @@ def seen(runs):
     return reward
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_sliding_window_is_that_of_the_program(sign, monkeypatch):
     """With its slip (1), and with the right sign (-1) as a policy of the library, too."""
@@ -152,6 +153,7 @@ def test_the_window_s_slip_keeps_what_has_left_certain():
     )
 
 
+@pytest.mark.slow
 def test_noise_is_truncated_symmetrically():
     """Against SciPy's truncated normal: quantile by quantile, at values up to the limit."""
     with jax.enable_x64():
@@ -195,6 +197,7 @@ def test_a_cosine_with_a_random_phase():
     assert abs((values[:, 0, 0] ** 2).mean() - 0.5) < 4.5 * np.sqrt(0.125 / 4000)
 
 
+@pytest.mark.slow
 def test_tuning_finds_the_memory_of_least_regret(monkeypatch):
     """In the training world itself: no other value of the grid does better there."""
     monkeypatch.setattr(hong2023, "STEPS", 80)

@@ -73,6 +73,7 @@ POLICIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_single_context_changes_nothing(name):
     policies = {

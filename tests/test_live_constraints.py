@@ -332,6 +332,7 @@ def test_several_limits_contexts_and_moves_at_once():
 # kept and refused
 
 
+@pytest.mark.slow
 def test_it_is_stored_and_goes_on(storage):
     options = {"constraints": LIMIT | SUM, "safe_start": SAFE}
     kept = dp.Optimizer(BOX, maximize=True, storage=storage, name="hot", **options)

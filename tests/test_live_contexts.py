@@ -206,6 +206,7 @@ def test_every_space_has_contexts(space):
     assert np.argmax(mean) == 0
 
 
+@pytest.mark.slow
 def test_it_is_stored_and_goes_on(storage):
     kept = dp.Optimizer(SPACE, maximize=True, storage=storage, name="weekly")
     play(kept, 4)

@@ -73,6 +73,7 @@ def best_distribution(phi, regulariser, cost, allowed):
     return whole
 
 
+@pytest.mark.slow
 def test_the_published_preset_plays_h23_s_program_index_by_index(monkeypatch):
     """Every number of the published program, written out in NumPy, beside a run of 2,500 steps.
 

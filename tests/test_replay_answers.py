@@ -69,6 +69,7 @@ def test_what_is_expected_next_is_the_posterior_after_the_last_row(runs):
     assert runs["expected_mean"].sel(policy="random").isnull().all()
 
 
+@pytest.mark.slow
 def test_padding_is_not_learned_from(monkeypatch):
     """A run whose blocks do not come out even ends with the same belief as in one block."""
     prior = dp.Prior(dp.Grid([0, 1], size=9), dp.SE(0.2), noise_variance=0.25)
