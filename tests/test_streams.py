@@ -813,7 +813,13 @@ def test_a_dask_cluster_that_loses_a_worker(tmp_path):
     """Three workers, one of which is killed while it plays: the same, to the last bit."""
     from distributed import Client, LocalCluster
 
-    settings = {"n_workers": 3, "threads_per_worker": 1, "dashboard_address": None}
+    # without an address the scheduler wants port 8787, where another cluster's may be
+    settings = {
+        "n_workers": 3,
+        "threads_per_worker": 1,
+        "dashboard_address": "127.0.0.1:0",
+        "scheduler_kwargs": {"dashboard": False},
+    }
     with LocalCluster(**settings, silence_logs=50) as cluster, Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
         there_when_killed = []
