@@ -81,7 +81,7 @@ class Processes(ThreadPoolExecutor):
         """What the function gives in a process that is free."""
         message = pickle.dumps((function, args, kwargs))
         for _ in range(ALLOWED_FAILURES + 1):
-            process = self._idle.pop() if self._idle else _Process(self._programs)
+            process = self._free()
             try:
                 for lent in (one for one in args if isinstance(one, _Lent)):
                     process.hold(lent)
@@ -95,6 +95,12 @@ class Processes(ThreadPoolExecutor):
                 raise error
             return result
         raise LostJobError
+
+    def _free(self) -> "_Process":
+        """One that is idle, or a new one."""
+        with suppress(IndexError):  # asked first, another thread could take it in between
+            return self._idle.pop()
+        return _Process(self._programs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         super().shutdown(wait, cancel_futures=cancel_futures)
