@@ -13,6 +13,9 @@ from driftpeak.simulation.programs import random_keys, start
 MEMORY_BUDGET = 2**30
 BLOCK = 1024  # steps in one compiled call, at most
 MOST_IN_A_CHUNK = 256  # trials; more at once are hardly faster
+CACHE = 12 * 2**20
+"""Bytes of a policy's states that are hoped to stay in a cache from one step to the next."""
+LEAST_BEYOND = 24  # trials in a chunk whose states are larger: fewer at once are slower
 RECORDED = 64  # bytes for a policy's step: what is recorded of it, and what summaries work with
 
 
@@ -58,15 +61,15 @@ def make_plan(
     Arguments:
         parts: the world and the players.
         chunk: trials in one; by default as many as the budget has room for, at most
-            `MOST_IN_A_CHUNK`, and all about as many.
+            `MOST_IN_A_CHUNK`, no more than have their states in a cache, and all about as many.
         budget: bytes.
 
     Raises:
         DriftpeakError: a budget too small for one trial, or for the chunk that was asked for.
     """
-    states = [start.eval_shape(part, one_key()) for part in parts]
+    sizes = [_bytes(start.eval_shape(part, one_key())) for part in parts]
     # the states, the next ones, and what is computed on the way: of auto about as much again twice
-    per_trial = 4 * sum(_bytes(state) for state in states)
+    per_trial = 4 * sum(sizes)
     per_step = 2 * 8 * points
     recorded = RECORDED * policies * steps
     wanted = chunk or 1
@@ -78,7 +81,8 @@ def make_plan(
         )
     if chunk is None:
         comfortable = per_trial + recorded + min(steps, 64) * per_step
-        most = min(trials, MOST_IN_A_CHUNK, max(1, budget // comfortable))
+        cached = max(LEAST_BEYOND, CACHE // max(*sizes, 1))
+        most = min(trials, MOST_IN_A_CHUNK, cached, max(1, budget // comfortable))
         chunk = math.ceil(trials / math.ceil(trials / most))
     chunk = min(chunk, trials)
     block = max((budget // chunk - per_trial - recorded) // per_step, 16)

@@ -75,7 +75,8 @@ def simulate(
         memory_budget: bytes that a process may use for the trials it is playing, beside what is
             kept. Results do not depend on it beyond rounding.
         chunk: trials that are played together; by default as many as the memory budget has room
-            for, at most 256. Results do not depend on it beyond rounding.
+            for, at most 256, and fewer where their states would not stay in the processor's cache.
+            Results do not depend on it beyond rounding.
         keep: "everything", every step of every trial; or "summaries", so that memory does not grow
             with trials x steps: means over trials with their intervals at every step, and totals of
             every trial.
