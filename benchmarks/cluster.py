@@ -1,0 +1,63 @@
+"""What more workers gain: trials in a second by one process, local processes and a dask cluster.
+
+TV-GP-UCB and R-GP-UCB on a line of 100 points under Markov drift, 200 steps, `keep="summaries"`,
+one thread of XLA each (`NPROC=1`). The cluster is a `LocalCluster` of this machine: it pays for
+what a cluster of many machines pays for, sending and scheduling, except the network. Each plays
+twice and the second time counts, so that starting and compiling do not.
+
+    TRIALS=2000 python -m benchmarks cluster
+"""
+
+import os
+
+os.environ["NPROC"] = "1"  # for XLA, here and in workers, before it first computes
+
+import time
+from typing import Any
+
+import driftpeak as dp
+from driftpeak.workers import local_workers
+
+TRIALS, STEPS = int(os.environ.get("TRIALS", "16384")), 200
+WORKERS = (1, 2)
+
+
+def run() -> dict[str, Any]:
+    """Trials per second, and multiples of one process."""
+    prior = dp.Prior(dp.Grid([0, 1], size=100), dp.SE(lengthscale=0.2), noise_variance=0.01)
+    policies = {"TV": dp.TVGPUCB(prior, drift=0.01), "R": dp.RGPUCB(prior, period=38)}
+    world = dp.MarkovDrift(prior, drift=0.01)
+
+    def per_second(executor: Any) -> float:
+        def play() -> float:
+            started = time.perf_counter()
+            dp.simulate(
+                policies, world, steps=STEPS, trials=TRIALS, keep="summaries", chunk=256,
+                executor=executor, progress=False,
+            )  # fmt: skip
+            return time.perf_counter() - started
+
+        play()
+        return TRIALS / play()
+
+    rates = {"this process": per_second(None)}
+    with local_workers(2) as executor:
+        rates["2 local processes"] = per_second(executor)
+    try:
+        from distributed import LocalCluster
+    except ImportError:
+        return {"skipped": "dask is missing: pip install 'driftpeak[dask]'"}
+    for workers in WORKERS:
+        with (
+            LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address=None
+            ) as cluster,
+            cluster.get_client() as client,
+        ):
+            rates[f"dask, {workers} workers"] = per_second(client)
+    alone = rates["this process"]
+    return {
+        "trials": TRIALS,
+        **{f"trials per second: {name}": rate for name, rate in rates.items()},
+        **{f"  of this process: {name}": rate / alone for name, rate in rates.items()},
+    }
