@@ -35,6 +35,8 @@ class Told:
         short: the head of its column; `title`: of its section.
         goal: of driftpeak's regret as a multiple of each rival's.
         command: the environment variables that play it.
+        timed: whether the seconds of its plays tell anything; plays of a contest in which thinking
+            is free may have been halted.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Told:
     title: str
     goal: float
     command: str
+    timed: bool = True
 
     def read(self) -> Contest:
         """Its standings."""
@@ -49,13 +52,14 @@ class Told:
         return contest(self.name, rows, tuple(FUNCTIONS))
 
 
-def _evaluations(number: int, seeds: int) -> Told:
+def _evaluations(number: int, seeds: int, *, timed: bool = True) -> Told:
     return Told(
         f"{number} evaluations",
         f"{number} evaluations",
         f"{number} evaluations, thinking for free",
         0.75,
         f"FIELD_SEEDS={seeds} FIELD_EVALUATIONS={number} FIELD_SECONDS=",
+        timed,
     )
 
 
@@ -71,7 +75,7 @@ def _clock(seconds: str, clock: int, seeds: int) -> Told:
 
 CONTESTS = (
     _evaluations(50, 10),
-    _evaluations(200, 1),
+    _evaluations(200, 2, timed=False),
     _clock("0.1", 60, 2),
     _clock("10", 600, 1),
 )
@@ -129,9 +133,12 @@ def section(told: Told, found: Contest) -> str:
     for one in found.standings:
         without = f"{one.left_out[1]}, {one.left_out[0]}" if one.left_out else ""
         response = "" if one.response is None else f"{one.response:.2g}"
+        longest = f"{one.longest:.2g}"
+        if not told.timed:
+            response = longest = ""
         fewest, most = one.calls
         cells = [one.rival, str(one.regret), _maybe(one.unseen), _maybe(one.ours)]
-        cells += [_maybe(one.unseen_ours), without, response, f"{one.longest:.2g}"]
+        cells += [_maybe(one.unseen_ours), without, response, longest]
         calls = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         lines.append(_line([*cells, calls, f"{one.load:.1f}"]))
     lines += ["", "By function, the ratio of the means:", ""]
@@ -153,8 +160,9 @@ alone. *Unseen*: Eggholder, Rastrigin, Styblinski-Tang, Hartmann-6 and Powell. *
 function*: what is left of driftpeak / rival without the function whose absence makes its interval
 reach farthest up. *Response*: seconds of `ask` and the `tell` before it, the median from 20 calls
 on; *longest*: the longest of all, mostly one in which something was compiled or fitted anew, which
-the median that is charged leaves out. *Load*: of the machine of two cores, the median over the
-plays; a play has one core.
+the median that is charged leaves out; neither is told of 200 evaluations, of which many plays were
+halted for a while or had to wait for other programs. *Load*: of the machine of two cores, the
+median over the plays; a play has one core.
 
 """
 
