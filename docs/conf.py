@@ -50,7 +50,6 @@ sphinx_gallery_conf = {
         "../examples/research",
     ],
     "filename_pattern": r"\.py$",  # all of them run
-    "ignore_pattern": r"drifting_controller\.py$",  # minutes; docs/live.md shows what comes out
     "image_scrapers": ("extensions.figures.save_figures",),
     "capture_repr": (),
     "run_stale_examples": True,  # the library may have changed where an example has not

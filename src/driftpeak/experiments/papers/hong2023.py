@@ -93,7 +93,7 @@ WINDOWS = {
 }
 PUBLISHED, BEST = "as published", "today's best"
 TRAINING_TRIALS, TRAINING_SEED = 1, 2025
-QUICK_STEPS = 1000
+QUICK_STEPS = 500
 
 
 @dataclass(frozen=True)

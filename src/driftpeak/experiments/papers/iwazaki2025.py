@@ -20,7 +20,7 @@ from driftpeak.theory.variation import supremum_variation
 from driftpeak.widths import Confidence, SlidingConfidence
 
 STEPS, TRIALS, SUPPORTS, DELTA = 5000, 5, 10, 0.1
-QUICK_STEPS = 600
+QUICK_STEPS = 300
 NOISES = (0.1, 0.3)
 CHANGES = (STEPS // 5, 2 * STEPS // 5)
 SMALLER = 0.03
