@@ -91,6 +91,7 @@ def test_worker_processes_change_nothing(tmp_path, id, program):
     assert_same(*found)
 
 
+@pytest.mark.slow
 def test_worker_processes_keep_what_they_compile(tmp_path):
     """And so compile for one another, and for the next call."""
     subprocess.run(

@@ -399,7 +399,8 @@ MANY_POINTS = {
 
 
 @pytest.mark.parametrize("row", MANY_POINTS)
-@pytest.mark.parametrize("side", [105, pytest.param(316, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("side", [105, 316])
 def test_on_many_points_as_on_few(row, side):
     """11,025 and 99,856, whose covariance would take 74 GiB, at those points that play a part.
 
