@@ -175,6 +175,7 @@ def test_all_simulated_figures_in_short(tmp_path):
         assert (tmp_path / "figures" / f"{id}.png").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     played = []
 

@@ -388,6 +388,7 @@ def test_policies_refuse_single_precision_too():
         policy.init(jax.random.key(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_bank_of_drifts_equals_as_many_beliefs(form):
     """One program vmapped over the drift, against each belief on its own."""

@@ -250,6 +250,7 @@ def test_slope_of_the_cost_by_finite_differences(kind):
         assert error < 1e-5 * np.linalg.norm(_evaluate(problem, start)[1]) + 1e-5
 
 
+@pytest.mark.slow
 def test_numbers_are_learned_back():
     """A draw from a known process: each learned number within a factor of its truth.
 

@@ -147,6 +147,11 @@ def test_no_turns_without_a_folder_for_them(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [one]
 
 
+@pytest.mark.parametrize(
+    "storage",
+    ["journal", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("sqlite", "postgresql"))],
+    indirect=True,
+)
 def test_nothing_is_compiled_while_a_study_is_held(storage, name, monkeypatch):
     count = 9 + ["journal", "sqlite", "postgresql"].index(storage.partition(":")[0])
     space = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(count)})  # as many as nowhere else

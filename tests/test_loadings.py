@@ -229,10 +229,7 @@ POLICIES = {
 
 @pytest.mark.parametrize(
     "name",
-    [
-        n if n in ("TV-GP-UCB", "auto") else pytest.param(n, marks=pytest.mark.slow)
-        for n in POLICIES
-    ],
+    [n if n == "TV-GP-UCB" else pytest.param(n, marks=pytest.mark.slow) for n in POLICIES],
 )
 def test_decisions_are_those_of_the_matrix_written_out(name):
     """The same features, written out or not: all rewards alike to rounding."""
@@ -291,6 +288,7 @@ def test_a_world_on_a_large_grid_has_the_covariance_of_its_prior(monkeypatch):
     np.testing.assert_allclose(np.cov(np.asarray(draws).T), prior.gram, atol=0.12)
 
 
+@pytest.mark.slow
 def test_a_million_points_in_four_dimensions():
     """A matrix written out would take 3.9 GB."""
     domain = dp.Grid([0, 1], [0, 1], [0, 1], [0, 1], size=32)

@@ -222,6 +222,7 @@ def test_prediction_errors_are_those_of_the_belief_before_the_decision():
     assert runs["squared_error"].sel(policy="random").isnull().all()
 
 
+@pytest.mark.slow
 def test_errors_by_point_and_by_step_are_of_the_same_errors():
     """However trials and steps are cut into groups and blocks, padded ones do not count."""
     policy = {"TV": dp.TVGPUCB(PRIOR, drift=0.05)}

@@ -329,7 +329,14 @@ def neighbour(path: Path) -> None:
     path.write_bytes((path.parent / "chunk-000000.nc").read_bytes())
 
 
-@pytest.mark.parametrize("damage", [cut, empty, changed, another, neighbour])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut,
+        changed,
+        *(pytest.param(one, marks=pytest.mark.slow) for one in (empty, another, neighbour)),
+    ],
+)
 def test_a_damaged_chunk_is_played_again(damage, tmp_path, everything):
     path = tmp_path / "run"
     play(folder=path)

@@ -135,6 +135,7 @@ def test_what_cannot_be_told_is_said():
     assert walk.cautious == walk.high < 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.exists(), reason="data beside the project")
 def test_drift_of_the_intel_sensors():
     """First three days: with B16's noise variance 0.5 their 0.03 lies inside the interval; with the
