@@ -211,6 +211,7 @@ def test_a_broken_part_is_played_again(tmp_path):
     assert_same(collected(size), collected(size, chunks=tmp_path))
 
 
+@pytest.mark.slow
 def test_output_and_redrawing(tmp_path):
     summary = reproduce([TINY], RunSize(quick=True, seed=4), output=tmp_path)
     names = {path.name for path in tmp_path.iterdir()}

@@ -428,6 +428,7 @@ def test_the_posterior_has_a_gradient_in_the_drift():
     np.testing.assert_allclose(gradient, central, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_windows_of_any_length_share_a_program():
     """Compiling takes longer than most runs: a sweep over windows compiles once."""
     prior = dp.Prior(dp.Grid([0, 1], size=23), dp.SE(0.31), noise_variance=0.07)

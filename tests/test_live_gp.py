@@ -319,6 +319,7 @@ def test_standard_units():
     assert Standard.of(np.eye(1, 20)[0]).scale == 1.0  # of those that are not at the centre
 
 
+@pytest.mark.slow
 def test_search_finds_the_highest_bound():
     rows, times, rewards = data(25)
     box = dp.Box(a=dp.Float(0, 1), b=dp.Integer(0, 6), c=dp.Categorical("u", "v", "w"))
@@ -396,6 +397,7 @@ def test_a_matrix_beside_its_transpose_is_a_matrix():
     np.testing.assert_allclose(back, matrix @ columns, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_climb_sees_the_dense_posterior_with_many_out():
     """Bounds and their slopes in the single precision of a climb, against plain double ones."""
     rows, times, rewards = data(20)

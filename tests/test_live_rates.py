@@ -327,6 +327,7 @@ def test_the_likelihood_is_data():
     assert "trials" not in events.to_dict(events.Told(None, 1, "steps", {"x1": 0.0}, 1.0))
 
 
+@pytest.mark.slow
 def test_what_is_foretold_of_a_reward_has_the_law_of_its_kind():
     """Its sum has the moments that were foretold, and errors are normal where it is true."""
     for kind, trials, mean, deviation in (

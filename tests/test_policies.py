@@ -265,6 +265,7 @@ def test_igp_ucb_takes_its_own_regulariser_and_width():
     np.testing.assert_allclose(policy.width(1, posterior), expected)
 
 
+@pytest.mark.slow
 def test_random_is_uniform():
     """Chi-squared over 40 arms; a sound generator fails once in 1,000 seeds."""
     runs = dp.simulate(

@@ -305,7 +305,9 @@ def test_answers_after_the_reward_are_the_function_of_that_step_and_one_step_old
     assert (runs["side_queries"] == 30).all()
 
 
-@pytest.mark.parametrize(("multiplicity", "share"), [(True, 9 / 10), (False, 1 / 2)])
+@pytest.mark.parametrize(
+    ("multiplicity", "share"), [pytest.param(True, 9 / 10, marks=pytest.mark.slow), (False, 1 / 2)]
+)
 def test_points_count_as_often_as_they_were_sampled_where_multiplicity_counts(multiplicity, share):
     """Of two points of equal variance, one sampled nine times and one once, one is asked about.
 
