@@ -92,33 +92,32 @@ def best_knobs(strength):
 # :math:`\alpha_j = \omega_j a^2` for oscillations of size a. It begins with the knobs that are best
 # on the first day.
 
-PHASES = np.array([0.0, -np.pi / 2])[:, None]  # a cosine, a sine
+PHASES = np.array([0.0, -np.pi / 2])  # a cosine, a sine
 INTERVAL = 2 * np.pi / 10
+LOW, HIGH = np.log(np.transpose([GAINS, INTEGRAL_TIMES]))
 
 
 def to_share(knobs):
-    """Knobs on the logarithmic scale from -1 to 1."""
-    low, high = np.log(np.transpose([GAINS, INTEGRAL_TIMES]))
-    return 2 * (np.log(knobs) - low) / (high - low) - 1
+    """Knobs, in rows of two, on the logarithmic scale from -1 to 1."""
+    return 2 * (np.log(knobs) - LOW) / (HIGH - LOW) - 1
 
 
 def to_knobs(share):
-    """The other way, for two rows."""
-    low, high = np.log(np.transpose([GAINS, INTEGRAL_TIMES]))[..., None]
-    return np.exp(low + (high - low) * (share + 1) / 2)
+    """The other way."""
+    return np.exp(LOW + (HIGH - LOW) * (share + 1) / 2)
 
 
 def seek(machines, gain, size):
     """The knobs of extremum seeking on several machines at once, `(machines, EPISODES, 2)`."""
     strengths, errors = (np.stack(each, axis=-1) for each in zip(*machines, strict=True))
-    share = to_share([best_knobs(one)[0] for one in strengths[0]]).T
-    track = np.zeros((2, EPISODES, len(machines)))
+    share = to_share([best_knobs(one)[0] for one in strengths[0]])
+    track = np.zeros((len(machines), EPISODES, 2))
     for episode in range(EPISODES):
-        track[:, episode] = share
-        found = np.log(cost(*to_knobs(share), strengths[episode], errors[:, episode]))
-        moves = INTERVAL * size * np.cos(episode * INTERVAL + gain * found + PHASES)
+        track[:, episode] = to_knobs(share)
+        found = np.log(cost(*track[:, episode].T, strengths[episode], errors[:, episode]))
+        moves = INTERVAL * size * np.cos(episode * INTERVAL + gain * found[:, None] + PHASES)
         share = np.clip(share + moves, -1, 1)
-    return np.stack([to_knobs(track[..., one]).T for one in range(len(machines))])
+    return track
 
 
 # %%
