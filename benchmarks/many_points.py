@@ -6,8 +6,8 @@ programs and what compiling takes are in it, 0.2 GiB. Beside it what the feature
 (8 bytes x points x features), which is not made on so many points, and what ten observations take
 in function space (8 bytes x points x 10). Matern, nu = 3/2, has too many features in the plane.
 
-Thompson's rule draws from the features: in four dimensions, with 19,346, a draw is a factorisation
-of that size, and is left out, as is adaptive R-PERP, which factorises as large a matrix for a band.
+Thompson's rule draws from the features: in four dimensions, with 19,346 and more, a draw is a
+factorisation of that size, and is left out, as is adaptive R-PERP, which factorises as large a matrix for a band.
 
     MANY_POINTS=47x47x47 MANY_POINTS_POLICIES="TV-GP-UCB;PE" python -m benchmarks many_points
 """
@@ -20,7 +20,9 @@ import driftpeak as dp
 from benchmarks._playing import LENGTHSCALE, NOISE, POLICIES, measured
 
 STEPS = 10
-SHAPES = os.environ.get("MANY_POINTS", "316x316,47x47x47,18x18x18x18,1000x1000,100x100x100")
+SHAPES = os.environ.get(
+    "MANY_POINTS", "316x316,47x47x47,18x18x18x18,1000x1000,100x100x100,32x32x32x32"
+)
 CHOSEN = os.environ.get("MANY_POINTS_POLICIES", ";".join(POLICIES)).split(";")
 LEFT_OUT = {("GP-UCB, Thompson", 4), ("adaptive R-PERP", 4)}
 TARGETS = {

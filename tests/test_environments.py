@@ -92,6 +92,29 @@ def test_what_all_points_share_makes_no_difference_between_them():
     assert float(world.noise_variance) == 0.04
 
 
+DRAWN = {
+    "Moving": lambda **o: dp.environments.Moving(PRIOR, motions.SmoothMotion([0.4]), **o),
+    "MarkovDrift": lambda **o: dp.MarkovDrift(PRIOR, drift=0.3, **o),
+    "InjectedDrift": lambda **o: dp.InjectedDrift(PRIOR, **o),
+    "SignSwitches": lambda **o: dp.environments.SignSwitches(PRIOR, changes=[2], **o),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_functions_are_drawn_through_the_features_that_are_given(name):
+    """Of one feature, which no draw from the whole prior follows, all functions are multiples."""
+    one = dp.features.pivoted_cholesky(PRIOR.kernel, PRIOR.domain, rank=1)
+    mean = 0.0 if name == "SignSwitches" else 1.5
+    for features, follows in ((one, True), (None, False)):
+        draws = dp.true_functions(DRAWN[name](features=features), times=4, trials=3, seed=1) - mean
+        sizes = draws @ one.matrix / (one.matrix**2).sum()
+        assert np.abs(sizes).min() > 1e-3
+        assert np.allclose(draws, sizes @ one.matrix.T, atol=1e-12) == follows
+    others = dp.features.eigen(PRIOR.kernel, dp.Grid([0, 1], size=7))
+    with pytest.raises(dp.DriftpeakError, match="features are for 7 points, the prior has 6"):
+        DRAWN[name](features=others)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

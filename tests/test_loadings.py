@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftpeak as dp
-from driftpeak import features
 from driftpeak.features import Features, factored, kronecker, pivoted_cholesky
 from driftpeak.loadings import Columns, Kronecker, Rows
 from driftpeak.numerics.precision import double_precision
@@ -276,12 +275,11 @@ def test_beliefs_are_those_of_pivoted_cholesky(name):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), *found)
 
 
-def test_a_world_on_a_large_grid_has_the_covariance_of_its_prior(monkeypatch):
-    """Over 4,000 draws, with `MANY` lowered; the standard error of a covariance is 0.022."""
-    monkeypatch.setattr(features, "MANY", 20)
+def test_a_world_drawn_along_the_axes_has_the_covariance_of_its_prior():
+    """Over 4,000 draws; the standard error of a covariance is 0.022."""
     prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=5), dp.SE(0.5), 0.01)
-    assert prior.features.method == "Kronecker"
-    world = dp.MarkovDrift(prior, drift=0.0)
+    by_axis = kronecker(prior.kernel, prior.domain)
+    world = dp.MarkovDrift(prior, drift=0.0, features=by_axis)
     with jax.enable_x64(True):
         keys = jax.random.split(jax.random.key(3), 4000)
         draws = jax.vmap(lambda key: world.step(world.init(key), 1.0)[1])(keys)

@@ -112,6 +112,17 @@ class Prior:
         """`features`, unless they need more than `rank` columns; then None, found out cheaply."""
         return self._covariance.features_within(rank, self._tolerance)
 
+    def features_or(self, features: Features | None) -> Features:
+        """These features, for as many points as there are; the prior's own if there are none.
+
+        Raises:
+            DriftpeakError: features for another number of points.
+        """
+        if features is None:
+            return self.features
+        features.check(len(self))
+        return features
+
     def with_noise_variance(self, noise_variance: float) -> "Prior":
         """The same prior seen through another noise."""
         prior = object.__new__(Prior)

@@ -12,6 +12,7 @@ from driftpeak._types import AnyArray, Scalar, Values
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment, State
 from driftpeak.errors import DriftpeakError, finite_array, increasing, positive
+from driftpeak.features import Features
 from driftpeak.loadings import Loadings
 from driftpeak.priors import Prior
 
@@ -48,19 +49,27 @@ class SignSwitches(Bounded[Values]):
         changes: increasing times after which f becomes -f; H23 has 3000, or 1500 and 5000.
         peak: largest absolute value.
         reward_limit: the noise is truncated so that no reward is larger; H23 has 1.
+        features: through which functions are drawn, as for `Moving`.
 
     Raises:
-        DriftpeakError: changes that do not increase, peak not positive, a limit not above it.
+        DriftpeakError: changes that do not increase, peak not positive, a limit not above it,
+            features for another number of points.
     """
 
     features: Loadings
     changes: AnyArray
 
     def __init__(
-        self, prior: Prior, *, changes: Any, peak: float = 0.8, reward_limit: float | None = None
+        self,
+        prior: Prior,
+        *,
+        changes: Any,
+        peak: float = 0.8,
+        reward_limit: float | None = None,
+        features: Features | None = None,
     ) -> None:
         self._bound(prior, peak, reward_limit)
-        self.features = prior.features.loadings
+        self.features = prior.features_or(features).loadings
         self.changes = increasing("changes", changes)
 
     def init(self, key: PRNGKeyArray) -> Values:

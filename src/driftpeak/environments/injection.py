@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, finite
+from driftpeak.features import Features
 from driftpeak.loadings import Loadings
 from driftpeak.priors import Prior
 from driftpeak.times import Times
@@ -40,13 +41,14 @@ class InjectedDrift(Environment[Paths]):
     (Assumption 1) for ever.
 
     Arguments:
-        prior: domain, kernel, mean and noise variance, lambda. Functions are drawn through features
-            exact to 1e-10 of the prior variance.
+        prior: domain, kernel, mean and noise variance, lambda.
         exponent: alpha in (0, 2].
         slope: c >= 0, 1 in M25.
+        features: through which functions are drawn, as for `Moving`.
 
     Raises:
-        DriftpeakError: exponent outside (0, 2], slope negative, a point of variance 0.
+        DriftpeakError: exponent outside (0, 2], slope negative, a point of variance 0, features for
+            another number of points.
     """
 
     features: Loadings
@@ -57,7 +59,14 @@ class InjectedDrift(Environment[Paths]):
     slope: Scalar
     factor: AnyArray  # (t, t) of the covariance of the drift at the times of the run
 
-    def __init__(self, prior: Prior, *, exponent: float = 1.0, slope: float = 1.0) -> None:
+    def __init__(
+        self,
+        prior: Prior,
+        *,
+        exponent: float = 1.0,
+        slope: float = 1.0,
+        features: Features | None = None,
+    ) -> None:
         alpha = finite("exponent", exponent)
         if not 0 < alpha <= 2:
             raise DriftpeakError(
@@ -66,7 +75,7 @@ class InjectedDrift(Environment[Paths]):
             )
         if (prior.variance <= 0).any():
             raise DriftpeakError("every point needs a positive prior variance")
-        self.features = prior.features.loadings
+        self.features = prior.features_or(features).loadings
         self.deviation = np.sqrt(prior.variance)
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)

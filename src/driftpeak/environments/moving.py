@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, increasing, unit_interval
+from driftpeak.features import Features
 from driftpeak.loadings import Loadings
 from driftpeak.motions import MarkovMotion, Motion
 from driftpeak.priors import Prior
@@ -34,13 +35,15 @@ class Moving(Environment[Weights]):
     the motion's correlation c.
 
     Arguments:
-        prior: domain, kernel, mean and noise variance of the world. Its functions are drawn through
-            features exact to 1e-10 of the prior variance.
+        prior: domain, kernel, mean and noise variance of the world.
         motion: a law of motion, of one motion.
         changes: increasing times after each of which all is drawn anew.
+        features: a factor of the covariance through which functions are drawn; by default one exact
+            to 1e-10 of the prior variance. Other features are other functions, of the same law.
 
     Raises:
-        DriftpeakError: several motions; changes that do not increase.
+        DriftpeakError: several motions; changes that do not increase; features for another number
+            of points.
     """
 
     features: Loadings
@@ -49,10 +52,17 @@ class Moving(Environment[Weights]):
     motion: Motion
     changes: AnyArray
 
-    def __init__(self, prior: Prior, motion: Motion, *, changes: Sequence[float] = ()) -> None:
+    def __init__(
+        self,
+        prior: Prior,
+        motion: Motion,
+        *,
+        changes: Sequence[float] = (),
+        features: Features | None = None,
+    ) -> None:
         if motion.count != 1:
             raise DriftpeakError(f"a world moves by one motion; got {motion.count}")
-        self.features = prior.features.loadings
+        self.features = prior.features_or(features).loadings
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
         self.motion = motion
@@ -91,12 +101,12 @@ class MarkovDrift(Moving):
     Over a time of length v the correlation falls to \((1-\epsilon)^{v/2}\), for any real v.
 
     Arguments:
-        prior: domain, kernel, mean and noise variance of the world. Its functions are drawn through
-            features exact to 1e-10 of the prior variance.
+        prior: domain, kernel, mean and noise variance of the world.
         drift: epsilon in [0, 1].
+        features: through which functions are drawn, as for `Moving`.
 
     Raises:
-        DriftpeakError: drift outside [0, 1].
+        DriftpeakError: drift outside [0, 1]; features for another number of points.
 
     Example:
         >>> import driftpeak as dp
@@ -104,8 +114,8 @@ class MarkovDrift(Moving):
         >>> world = dp.MarkovDrift(prior, drift=0.01)
     """
 
-    def __init__(self, prior: Prior, *, drift: float) -> None:
-        super().__init__(prior, MarkovMotion([unit_interval("drift", drift)]))
+    def __init__(self, prior: Prior, *, drift: float, features: Features | None = None) -> None:
+        super().__init__(prior, MarkovMotion([unit_interval("drift", drift)]), features=features)
 
 
 def semidefinite_root(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
