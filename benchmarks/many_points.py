@@ -7,7 +7,8 @@ programs and what compiling takes are in it, 0.2 GiB. Beside it what the feature
 in function space (8 bytes x points x 10). Matern, nu = 3/2, has too many features in the plane.
 
 Thompson's rule draws from the features: in four dimensions, with 19,346 and more, a draw is a
-factorisation of that size, and is left out, as is adaptive R-PERP, which factorises as large a matrix for a band.
+factorisation of that size, and is left out, as is adaptive R-PERP, which factorises as large a
+matrix for a band.
 
     MANY_POINTS=47x47x47 MANY_POINTS_POLICIES="TV-GP-UCB;PE" python -m benchmarks many_points
 """
