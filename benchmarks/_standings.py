@@ -8,10 +8,20 @@ from typing import Any
 import numpy as np
 
 from benchmarks._paired import ratio
+from driftpeak.environments.functions import FUNCTIONS
 
 REFERENCE, OURS = "random", "driftpeak"
 UNSEEN = ("Eggholder", "Rastrigin", "Styblinski-Tang", "Hartmann-6", "Powell")
 """Functions on which nothing is looked at while an optimiser is designed; told apart."""
+MIDDLE = ("Ackley", "Rastrigin")
+"""Whose minimum is in the middle of the box, where some optimisers begin."""
+SOME = {
+    "unseen": UNSEEN,
+    "minimum moves": tuple(name for name, one in FUNCTIONS.items() if one.stays_at is None),
+    "minimum stays": tuple(name for name, one in FUNCTIONS.items() if one.stays_at is not None),
+    "minimum not in the middle": tuple(name for name in FUNCTIONS if name not in MIDDLE),
+}
+"""Some of the functions, of which the standings are told apart, by what they have in common."""
 SETTLED = 20  # calls from which on a typical response is taken
 Row = Mapping[str, Any]
 
@@ -33,8 +43,9 @@ class Standing:
     """Of one rival in one contest.
 
     Attributes:
-        regret: its regret as a multiple of the reference's; `unseen`: on `UNSEEN` alone.
-        ours: driftpeak's as a multiple of its own; `unseen_ours`: on `UNSEEN` alone.
+        regret: its regret as a multiple of the reference's; `regret_on`: the same on each of
+            `SOME` that is a part of what was played.
+        ours: driftpeak's as a multiple of its own; `ours_on`: on each of `SOME`.
         left_out: the function without which the interval of `ours` reaches farthest up, and what
             is left of `ours` without it.
         by_function: the ratio of its mean regret over the seeds to the reference's.
@@ -45,9 +56,9 @@ class Standing:
 
     rival: str
     regret: Ratio
-    unseen: Ratio | None
+    regret_on: Mapping[str, Ratio]
     ours: Ratio | None
-    unseen_ours: Ratio | None
+    ours_on: Mapping[str, Ratio]
     left_out: tuple[str, Ratio] | None
     by_function: Mapping[str, float]
     response: float | None
@@ -114,8 +125,8 @@ def _standing(
 ) -> Standing:
     regrets = {name: _regrets(found) for name, found in plays.items()}
     own, every = regrets[rival], [row for found in plays[rival] for row in found]
-    unseen = np.isin(functions, UNSEEN)
-    parts = unseen.any() and not unseen.all()
+    parts = {name: np.isin(functions, some) for name, some in SOME.items()}
+    parts = {name: part for name, part in parts.items() if part.any() and not part.all()}
     settled = [
         seconds
         for row in every
@@ -126,9 +137,11 @@ def _standing(
     return Standing(
         rival,
         _ratio(own, regrets[REFERENCE]),
-        _ratio(own[unseen], regrets[REFERENCE][unseen]) if parts else None,
+        {name: _ratio(own[part], regrets[REFERENCE][part]) for name, part in parts.items()},
         None if against is None else _ratio(against, own),
-        None if against is None or not parts else _ratio(against[unseen], own[unseen]),
+        {}
+        if against is None
+        else {name: _ratio(against[part], own[part]) for name, part in parts.items()},
         None if against is None else _without_one(against, own, functions),
         dict(zip(functions, own.mean(axis=1) / regrets[REFERENCE].mean(axis=1), strict=True)),
         float(median(settled)) if settled else None,

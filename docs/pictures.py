@@ -85,7 +85,7 @@ def live() -> None:
 
 
 def field() -> None:
-    """Optimisers on ten functions that move, from the plays that are kept."""
+    """Optimisers on ten functions of time, from the plays that are kept."""
     found: dict[str, dict[str, dict[str, list[float]]]] = {contest: {} for contest in CONTESTS}
     for line in PLAYED.read_text().splitlines():
         row = json.loads(line)

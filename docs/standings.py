@@ -8,20 +8,21 @@ Nothing is played: `benchmarks/measured/field.jsonl` holds the plays.
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from benchmarks._standings import OURS, Contest, Ratio, contest  # noqa: E402
+from benchmarks._standings import OURS, SOME, Contest, Ratio, contest  # noqa: E402
+from benchmarks.rivals import FIELD  # noqa: E402
 
 from driftpeak.environments.functions import FUNCTIONS  # noqa: E402
 
 PLAYED = HERE.parent / "benchmarks" / "measured" / "field.jsonl"
 HEADS = (
-    "rival", "regret", "on the unseen", "driftpeak / rival", "on the unseen",
-    "without one function, at most", "response (s)", "longest (s)", "calls", "load",
+    "rival", "regret", "driftpeak / rival", "without one function, at most",
+    "response (s)", "longest (s)", "calls", "load",
 )  # fmt: skip
 BEGIN, END = "<!-- standings -->\n", "<!-- end of standings -->\n"
 
@@ -37,6 +38,8 @@ class Told:
         command: the environment variables that play it.
         timed: whether the seconds of its plays tell anything; plays of a contest in which thinking
             is free may have been halted.
+        rivals: whose plays are told.
+        ours: the contest of which driftpeak's plays are, if it is another one.
     """
 
     name: str
@@ -45,10 +48,17 @@ class Told:
     goal: float
     command: str
     timed: bool = True
+    rivals: tuple[str, ...] = FIELD
+    ours: str | None = None
 
     def read(self) -> Contest:
         """Its standings."""
-        rows = map(json.loads, PLAYED.read_text().splitlines())
+        rows = []
+        for row in map(json.loads, PLAYED.read_text().splitlines()):
+            name, function, rival, seed = row["key"]
+            own = (self.ours or self.name) if rival == OURS else self.name
+            if name == own and rival in self.rivals:
+                rows.append(row | {"key": [self.name, function, rival, seed]})
         return contest(self.name, rows, tuple(FUNCTIONS))
 
 
@@ -80,6 +90,20 @@ CONTESTS = (
     _clock("1", 600, 1),
     _clock("10", 600, 1),
 )
+"""The columns of the summary, and the first sections."""
+OWN_TIME = replace(
+    _clock("0.1", 60, 2),
+    title="A clock of 60 s, driftpeak alone charged each call's own time",
+    command="FIELD_SEEDS=2 FIELD_EVALUATIONS= FIELD_SECONDS=0.1 FIELD_CLOCK=60 FIELD_CHARGED=1",
+    ours="0.1 s, at most 500 calls in 60 s, charged the median of 1",
+)
+W_DBO_MINUTES = replace(
+    _evaluations(50, 2),
+    title="50 evaluations, W-DBO as the example of its package has it",
+    rivals=("random", "driftpeak", "wdbo", "wdbo_minutes"),
+)
+VARIANTS = (OWN_TIME,)
+"""The last sections."""
 
 
 def reached(goal: float, ours: Ratio, left: Ratio | None) -> bool:
@@ -113,7 +137,8 @@ def section(told: Told, found: Contest) -> str:
     """A contest with its command and two tables."""
     some = len(found.functions) < len(FUNCTIONS)
     names = f"FIELD_FUNCTIONS={','.join(found.functions)} " if some else ""
-    rivals = ",".join(["random", *sorted(one.rival for one in found.standings)])
+    played = [OURS] if told.ours else sorted(one.rival for one in found.standings)
+    rivals = ",".join(["random", *played])
     lines = [
         f"## {told.title}",
         "",
@@ -124,9 +149,10 @@ def section(told: Told, found: Contest) -> str:
         f"OMP_NUM_THREADS=1 FIELD_SET=whole {names}FIELD_RIVALS={rivals} \\",
         f"{told.command} \\",
         "FIELD_ENVIRONMENTS=field FIELD_KEEP=benchmarks/measured/field.jsonl \\",
-        "python -m benchmarks field",
+        "taskset -c 0 python -m benchmarks field",
         "```",
         "",
+        *([OTHERS, ""] if told.ours else []),
         ", ".join(f"{name} {version}" for name, version in found.versions.items()) + ".",
         "",
         *_head(HEADS),
@@ -138,10 +164,14 @@ def section(told: Told, found: Contest) -> str:
         if not told.timed:
             response = longest = ""
         fewest, most = one.calls
-        cells = [one.rival, str(one.regret), _maybe(one.unseen), _maybe(one.ours)]
-        cells += [_maybe(one.unseen_ours), without, response, longest]
+        cells = [one.rival, str(one.regret), _maybe(one.ours), without, response, longest]
         calls = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         lines.append(_line([*cells, calls, f"{one.load:.1f}"]))
+    lines += ["", "driftpeak / rival on some of the functions:", ""]
+    lines += _head(["rival", *SOME])
+    for one in found.standings:
+        if one.rival != OURS:
+            lines.append(_line([one.rival, *(_maybe(one.ours_on.get(some)) for some in SOME)]))
     lines += ["", "By function, the ratio of the means:", ""]
     lines += _head(["rival", *found.functions])
     for one in found.standings:
@@ -157,15 +187,23 @@ said of it. With that file in place the commands play nothing and give the figur
 
 Regret: as a multiple of that of random points, the geometric mean over functions and seeds, with
 95 % bootstrap intervals over functions and, within them, seeds; with one seed over functions
-alone. *Unseen*: Eggholder, Rastrigin, Styblinski-Tang, Hartmann-6 and Powell. *Without one
-function*: what is left of driftpeak / rival without the function whose absence makes its interval
-reach farthest up. *Response*: seconds of `ask` and the `tell` before it, the median from 20 calls
-on; *longest*: the longest of all, mostly one in which something was compiled or fitted anew, which
-the median that is charged leaves out; neither is told of 200 evaluations, of which many plays were
-halted for a while or had to wait for other programs. *Load*: of the machine of two cores, the
-median over the plays; a play has one core.
+alone. *Without one function*: what is left of driftpeak / rival without the function whose absence
+makes its interval reach farthest up. *Response*: seconds of `ask` and the `tell` before it, the
+median from 20 calls on; *longest*: the longest of all, mostly one in which something was compiled
+or fitted anew, which the median that is charged leaves out; neither is told of 200 evaluations, of
+which many plays were halted for a while or had to wait for other programs. *Load*: of the machine
+of two cores, the median over the plays; a play has one core (`taskset`, which Linux has; without it
+XLA takes every core there is, and torch the one that `OMP_NUM_THREADS` says).
+
+*Unseen*: Eggholder, Rastrigin, Styblinski-Tang, Hartmann-6 and Powell. *Minimum moves*: Eggholder,
+Rosenbrock, Shekel, both Hartmanns and Powell; on the other four it *stays* where it is, and only
+its value moves. *Not in the middle*: all but Ackley and Rastrigin, whose minimum is in the middle
+of the box, where Ax and Optuna's CMA-ES begin, and where driftpeak's bonus for exploring is
+largest.
 
 """
+OTHERS = """This plays driftpeak alone. The others' plays, which are charged medians, are those of the
+same contest above."""
 
 
 def page(contests: Sequence[tuple[Told, Contest]]) -> str:
@@ -194,6 +232,7 @@ def _line(cells: Sequence[str]) -> str:
 
 if __name__ == "__main__":
     read = [(told, told.read()) for told in CONTESTS]
-    (HERE / "field-cases.md").write_text(page(read))
+    more = [(told, told.read()) for told in VARIANTS]
+    (HERE / "field-cases.md").write_text(page([*read, *more]))
     field = HERE / "field.md"
     field.write_text(with_summary(field.read_text(), read))

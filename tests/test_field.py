@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -193,21 +194,72 @@ def test_a_run_that_is_stopped_goes_on_to_equal_figures(tmp_path, monkeypatch):
     assert not made
 
 
+def test_a_rival_that_fails_is_begun_anew():
+    """Its process may have ended: the next play has a new one, which is warmed up again."""
+    made = []
+
+    def make(name):
+        made.append(Fake(fails_at=2 if name == "stay" else None))
+        return made[-1]
+
+    plan = replace(PLAN, functions=("Schwefel",), rivals=("stay",), evaluations=())
+    figures = field.play_all(plan, Kept(None), make)
+    assert figures["stay: plays that failed"] == "2, the first: no more"
+    reference, *stays = made
+    assert reference.news == 1 + 2  # a warm-up and two seeds
+    assert [fake.news for fake in stays] == [2, 2]  # a warm-up and a seed each
+    assert all(fake.closed for fake in made)
+    assert "random: plays that failed" not in figures
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_a_rival_climbs(name):
+    """Its point, its reward's sign and its time arrive: told the opposite, it goes elsewhere.
+
+    Rivals that are elsewhere are found by `FIELD_ENVIRONMENTS`.
+    """
+    if name in ("stay", "random"):
+        pytest.skip("it heeds no rewards")
+    try:
+        process = Process(name)
+    except RivalMissingError as missing:
+        pytest.skip(str(missing))
+
+    def mean_distance(sign):
+        process.new(1, 3, 60.0)
+        distances = []
+        for time in map(float, np.arange(28) / 28):
+            (x,), _ = process.ask(time)
+            assert 0 <= x <= 1
+            process.tell([x], sign * -10 * (x - 0.85) ** 2, time)
+            distances.append(abs(x - 0.85))
+        return np.mean(distances[20:])  # W-DBO's first 15 are random
+
+    try:
+        assert mean_distance(1) < 0.2 < 0.4 < mean_distance(-1)
+    finally:
+        process.close()
+
+
 def test_the_figures_are_paired_ratios():
     figures = field.play_all(PLAN, Kept(None), fakes([]))
     contest = "5 evaluations"
     assert figures[f"{contest}: stay"] == "1.00 (1.00 to 1.00)"  # the fakes' points are equal
     assert figures[f"{contest}: driftpeak / stay"] == "1.00 (1.00 to 1.00)"
-    assert f"{contest}, unseen functions: stay" in figures  # Rastrigin
+    assert f"{contest}, unseen: stay" in figures  # Rastrigin
+    assert f"{contest}, minimum not in the middle: driftpeak / stay" in figures  # Schwefel
+    assert f"{contest}, minimum moves: stay" not in figures  # of none of the three
     assert figures["stay: response up to call 5 (ms)"] == 2000.0
     assert figures["random: versions"] == "fake 1"
 
 
 def test_a_ratio_and_its_interval():
-    middle, low, high = _paired.ratio([[2.0, 8.0], [2.0, 8.0]], np.ones((2, 2)))
-    assert middle == pytest.approx(4)
-    assert low == pytest.approx(2)
-    assert high == pytest.approx(8)
+    """Seeds that differ widen it, and functions that differ, which are drawn as well."""
+    for regrets in ([[2.0, 8.0], [2.0, 8.0]], [[2.0, 2.0], [8.0, 8.0]]):
+        middle, low, high = _paired.ratio(regrets, np.ones((2, 2)))
+        assert middle == pytest.approx(4)
+        assert low == pytest.approx(2)
+        assert high == pytest.approx(8)
 
 
 def test_a_rival_that_is_missing_is_skipped_with_a_word(tmp_path, monkeypatch, capsys):
@@ -328,7 +380,18 @@ def test_standings():
     assert own.ours is None
     assert own.regret.middle == pytest.approx(1 / 4)
     assert stay.ours.middle == pytest.approx(1 / 4)
-    assert stay.unseen_ours.middle == pytest.approx(1 / 4)  # Powell
+    ours = {some: ratio.middle for some, ratio in stay.ours_on.items()}
+    assert ours == pytest.approx(
+        {
+            "unseen": 1 / 4,  # Powell
+            "minimum moves": 8**-0.5,  # Shekel, Powell
+            "minimum stays": 1 / 8,  # Ackley
+            "minimum not in the middle": 8**-0.5,
+        }
+    )
+    assert stay.regret_on["minimum stays"].middle == pytest.approx(1)
+    assert own.regret_on["minimum stays"].middle == pytest.approx(1 / 8)
+    assert own.ours_on == {}
     assert own.by_function == {"Ackley": 1 / 8, "Shekel": 1 / 2, "Powell": 1 / 4}
     name, left = stay.left_out
     assert name == "Ackley"
@@ -349,7 +412,8 @@ def test_a_goal_is_reached_with_and_without_a_function():
 def test_the_pages_tell_what_is_kept():
     """The two pages are those that the script writes; README's numbers are theirs."""
     read = [(told, told.read()) for told in standings.CONTESTS]
-    assert (DOCS / "field-cases.md").read_text() == standings.page(read)
+    more = [(told, told.read()) for told in standings.VARIANTS]
+    assert (DOCS / "field-cases.md").read_text() == standings.page([*read, *more])
     text = (DOCS / "field.md").read_text()
     assert standings.with_summary(text, read) == text
     by = {told.short: found for told, found in read}

@@ -7,19 +7,18 @@ imports what it needs and nothing else of this repository, so that an environmen
 can run it.
 """
 
-RIVALS = {
-    name: f"benchmarks.rivals.{name}"
-    for name in (
-        "driftpeak",
-        "wdbo",
-        "xopt",
-        "ax",
-        "botorch",
-        "bayes_opt",
-        "optuna_gp",
-        "optuna_cmaes",
-        "stay",
-        "random",
-    )
-}
+FIELD = (
+    "driftpeak",
+    "wdbo",
+    "xopt",
+    "ax",
+    "botorch",
+    "bayes_opt",
+    "optuna_gp",
+    "optuna_cmaes",
+    "stay",
+    "random",
+)
+"""Those that are played unless others are named."""
+RIVALS = {name: f"benchmarks.rivals.{name}" for name in (*FIELD, "wdbo_minutes")}
 """Modules, by name."""

@@ -1,7 +1,7 @@
 """W-DBO: forgets the observations whose absence changes least (Bardou, Thiran and Ranieri 2024).
 
-Kernels must be named: Matern 5/2 in space, 3/2 in time. Else the defaults: 15 random points first,
-alpha 0.25.
+Kernels must be named: Matern 5/2 in space, 3/2 in time; times are shares of the clock. Else the
+defaults: 15 random points first, alpha 0.25.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,15 @@ PACKAGES = ("wdbo-algo", "torch")
 
 
 class Rival:
+    roughness_in_time = 1.5  # of the Matern kernel
+
     def __init__(self, dimension: int, seed: int, clock: float) -> None:
         torch.set_default_dtype(torch.float64)
         np.random.seed(seed)  # noqa: NPY002  it draws its first points from there
         torch.manual_seed(seed)
         matern = gpytorch.kernels.MaternKernel
         box = np.array([[0.0, 1.0]] * dimension)
-        self._optimizer = WDBOOptimizer(box, matern, matern, [2.5], [1.5])
+        self._optimizer = WDBOOptimizer(box, matern, matern, [2.5], [self.roughness_in_time])
 
     def ask(self, time: float) -> Sequence[float]:
         return self._optimizer.next_query(time).tolist()

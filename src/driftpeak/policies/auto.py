@@ -1,6 +1,6 @@
 r"""`Auto`: the policy without knobs. It infers, while it runs, how the function moves.
 
-Every other policy must be told how fast the world drifts. Here a *bank* of beliefs (see
+Most other policies must be told how fast the world drifts. Here a *bank* of beliefs (see
 `driftpeak.bank`), from standing still to forgetting within a few steps, learns from every
 observation, and each member is weighted by how well it has predicted. Weights leak,
 
