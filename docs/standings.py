@@ -88,7 +88,7 @@ CONTESTS = (
     _evaluations(200, 2, timed=False),
     _clock("0.1", 60, 2),
     _clock("1", 600, 1),
-    _clock("10", 600, 1),
+    _clock("10", 600, 2),
 )
 """The columns of the summary, and the first sections."""
 OWN_TIME = replace(
@@ -102,7 +102,7 @@ W_DBO_MINUTES = replace(
     title="50 evaluations, W-DBO as the example of its package has it",
     rivals=("random", "driftpeak", "wdbo", "wdbo_minutes"),
 )
-VARIANTS = (OWN_TIME,)
+VARIANTS = (OWN_TIME, W_DBO_MINUTES)
 """The last sections."""
 
 
@@ -202,8 +202,8 @@ of the box, where Ax and Optuna's CMA-ES begin, and where driftpeak's bonus for 
 largest.
 
 """
-OTHERS = """This plays driftpeak alone. The others' plays, which are charged medians, are those of the
-same contest above."""
+OTHERS = """This plays driftpeak alone. The others' plays, which are charged medians, are those of
+the same contest above."""
 
 
 def page(contests: Sequence[tuple[Told, Contest]]) -> str:

@@ -429,3 +429,10 @@ def test_the_pages_tell_what_is_kept():
         f"driftpeak {own} and {own_clock} of random points', the next {next_one} and {next_clock}"
     )
     assert told in readme
+    for short, words in (("600 s, 1 s each", "takes 1 s"), ("600 s, 10 s each", "takes 10")):
+        rivals = [one for one in by[short].standings if one.rival not in ("driftpeak", "stay")]
+        ours = sorted(one.ours.middle for one in rivals)
+        seeds = {1: "one seed", 2: "two"}[len(by[short].seeds)]
+        assert re.search(
+            rf"{ours[0]:.2f} to {ours[-1]:.2f} where [a-z ]*{words} \({seeds}\)", readme
+        )
