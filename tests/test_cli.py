@@ -202,6 +202,63 @@ def test_output_of_another_kind_is_not_touched(run, data, tmp_path):
     assert refused(run("replay", data, "--output", data), "data.csv is a file")
 
 
+@pytest.mark.parametrize(
+    ("folder", "output", "how"),
+    [
+        ("both", "both", "is"),
+        ("both/run", "both", "contains"),
+        ("both", "both/out", "lies in"),
+        ("both/../both/run", "./both", "contains"),
+        ("link/run", "both", "contains"),
+        ("both", "link", "is"),
+    ],
+)
+def test_results_do_not_take_the_place_of_kept_chunks(
+    run, tmp_path, monkeypatch, folder, output, how
+):
+    """Before anything is played or made, also with --overwrite."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Stage, "play", None)
+    (tmp_path / "link").symlink_to("both")
+    words = ("compare", "--folder", folder, "--output", output)
+    told = f"output {Path(output)} {how} the folder {Path(folder)}, .*: name two directories"
+    assert refused(run(*words), told)
+    assert refused(run(*words, "--overwrite"), told)
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
+def test_names_that_begin_alike_are_two_directories(run, tmp_path):
+    words = ("compare", "--size", "20", "--steps", "5", "--trials", "2", "--policy", "random")
+    code, _, err = run(*words, "--folder", tmp_path / "run", "--output", tmp_path / "run-results")
+    assert code == 0, err
+    assert dp.read_runs(tmp_path / "run").sizes["trial"] == 2
+    assert (tmp_path / "run-results" / "results.nc").exists()
+
+
+def test_what_was_put_into_the_output_while_policies_played_stays(run, tmp_path, monkeypatch):
+    """What is looked at before playing may have changed when there is something to write."""
+    output, real = tmp_path / "out", Stage.play
+
+    def meanwhile(*arguments):
+        output.mkdir(exist_ok=True)
+        (output / "thesis.tex").write_text("years of work")
+        return real(*arguments)
+
+    monkeypatch.setattr(Stage, "play", meanwhile)
+    words = ("compare", "--size", "20", "--steps", "5", "--trials", "2", "--policy", "random")
+    code, _, err = run(*words, "--output", output)
+    assert code == 2
+    assert "out holds something other than results" in err
+    assert (output / "thesis.tex").read_text() == "years of work"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    (output / "thesis.tex").unlink()
+    monkeypatch.setattr(Stage, "play", real)
+    assert run(*words, "--output", output)[0] == 0
+    (output / "results.nc").unlink()
+    (output / "results.nc").mkdir()
+    assert refused(run(*words, "--output", output), "something other .* 'results.nc'")
+
+
 def test_nothing_half_written_is_left(run, data, tmp_path, monkeypatch):
     def fail(*arguments, **options):
         raise OSError(28, "No space left on device")

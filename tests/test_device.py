@@ -1,4 +1,8 @@
-"""On a GPU, where JAX finds one, policies decide as on the cores."""
+"""On a GPU, where JAX finds one, policies decide as on the cores; programs stay on their device."""
+
+import os
+import subprocess
+import sys
 
 import jax
 import numpy as np
@@ -14,10 +18,10 @@ def gpus():
         return []
 
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not gpus(), reason="JAX finds no GPU"),
-]
+def on_a_gpu(test):
+    skipping = pytest.mark.skipif(not gpus(), reason="JAX finds no GPU")
+    return pytest.mark.gpu(skipping(test))
+
 
 LINE = dp.Prior(dp.Grid([0, 1], size=40), dp.SE(lengthscale=0.2), noise_variance=0.01)
 POLICIES = {
@@ -30,6 +34,41 @@ POLICIES = {
 }
 
 
+TWO_DEVICES = """
+import jax
+import driftpeak as dp
+from driftpeak.simulation import stage
+
+made, own = [], stage.compiled
+
+def compiled(function, arguments, **how):
+    program, seconds = own(function, arguments, **how)
+    def noted(*arguments):
+        played = program(*arguments)
+        made.append({str(one) for leaf in jax.tree.leaves(played) for one in leaf.devices()})
+        return played
+    return noted, seconds
+
+stage.compiled = compiled
+prior = dp.Prior(dp.Grid([0, 1], size=5), dp.SE(lengthscale=0.2), noise_variance=0.01)
+for device in jax.devices("cpu"):
+    with jax.default_device(device):
+        policies = {"GP": dp.GPUCB(prior)}
+        dp.simulate(policies, dp.MarkovDrift(prior, drift=0.01), steps=3, progress=False)
+print(*made)
+"""
+
+
+def test_what_one_device_compiled_another_does_not_take():
+    """On two devices that JAX makes of the cores: each plays on its own."""
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    found = subprocess.run(
+        [sys.executable, "-c", TWO_DEVICES], env=os.environ | flags, capture_output=True, text=True
+    )
+    assert found.stdout == "{'TFRT_CPU_0'} {'TFRT_CPU_1'}\n", found.stderr
+
+
+@on_a_gpu
 def test_the_same_decisions():
     """Rounding differs; a decision that it turns must be between bounds that are all but equal."""
     runs = []
@@ -42,6 +81,7 @@ def test_the_same_decisions():
     assert (gpu["action"] == cores["action"]).mean() > 0.99
 
 
+@on_a_gpu
 def test_the_live_optimiser():
     """The same is believed of the same rewards; lengthscales are found by climbing: five digits."""
     found = []

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak import motions
+from driftpeak import motions, priors
+from driftpeak.pairs import Gram, Lags
 from driftpeak.simulation.programs import advance, random_keys, start
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=6), 2.0 * dp.SE(0.3), noise_variance=0.04, mean=1.5)
@@ -115,6 +116,14 @@ def test_functions_are_drawn_through_the_features_that_are_given(name):
         DRAWN[name](features=others)
 
 
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("wrong", [np.eye(6), 3, "eigen"], ids=["array", "number", "text"])
+@pytest.mark.usefixtures("without_type_checks")
+def test_worlds_refuse_what_are_no_features(name, wrong):
+    with pytest.raises(dp.DriftpeakError, match=r"features must be made by .*pivoted_cholesky"):
+        DRAWN[name](features=wrong)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -201,6 +210,56 @@ def test_moving_coefficients_have_distinct_centres_of_their_own_in_every_trial()
     expected = np.sort(length * u / np.linalg.norm(u))
     np.testing.assert_allclose(np.sort(a, axis=1), np.tile(expected, (50, 1)), atol=1e-6)
     assert len({tuple(row) for row in a.round(3).tolist()}) > 40
+
+
+PLANE = dp.Prior(dp.Grid([0, 1], [0, 1], size=[6, 7]), dp.Matern(1.5, 0.4), 0.01, mean=0.5)
+OF_ROWS = {
+    "AbruptSwitches": lambda prior: dp.AbruptSwitches(prior, changes=[2]),
+    "SlowChange": lambda prior: dp.SlowChange(prior, horizon=3),
+    "MovingCoefficients": lambda prior: dp.MovingCoefficients(prior, centres=5),
+}
+
+
+@pytest.mark.parametrize("name", OF_ROWS)
+def test_on_many_points_functions_are_made_of_rows_as_they_are_asked_for(name, monkeypatch):
+    """Beyond `MOST_PAIRED` points alike to rounding; up to there, bit by bit those of the matrix,
+    also where policies would take rows already."""
+
+    def drawn(many, most_paired):
+        monkeypatch.setattr(priors, "MANY", many)
+        monkeypatch.setattr(priors, "MOST_PAIRED", most_paired)
+        prior = dp.Prior(PLANE.domain, PLANE.kernel, 0.01, mean=0.5)
+        world = OF_ROWS[name](prior)
+        return world, dp.true_functions(world, steps=4, trials=3, seed=6)
+
+    matrix, expected = drawn(100, 100)
+    listed, same = drawn(20, 42)
+    rows, close = drawn(20, 41)
+    assert isinstance(matrix.pairs, Gram)
+    assert isinstance(listed.pairs, Gram)
+    assert isinstance(rows.pairs, Lags)
+    np.testing.assert_array_equal(same, expected)
+    np.testing.assert_allclose(close, expected, atol=1e-12)
+
+
+def test_moving_coefficients_on_a_hundred_thousand_points():
+    """Whose covariance would take 74 GiB; against the formula at some of the points."""
+    grid, centres = dp.Grid([0, 1], [0, 1], size=316), np.array([7, 50_000, 99_000])
+    world = dp.MovingCoefficients(dp.Prior(grid, dp.SE(0.2), 0.01), centres=centres)
+    found = dp.true_functions(world, steps=1)[0, 0]
+    some = np.array([0, 7, 31_234, 99_855])
+    gaps = grid.points[centres][:, None] - grid.points[np.concatenate([centres, some])]
+    kernel = np.exp(-(gaps**2).sum(axis=-1) / (2 * 0.2**2))
+    u = np.sin(0.3 + np.array([1, 2, 3]))
+    a = 5 / np.linalg.eigvalsh(kernel[:, :3]).max() * u / np.sqrt(np.sum(u**2))
+    np.testing.assert_allclose(found[some], a @ kernel[:, 3:], atol=1e-12)
+
+
+def test_many_points_without_a_closed_form_are_refused_for_worlds_too():
+    scattered = dp.Arms(np.random.default_rng(0).random((50_001, 2)))
+    prior = dp.Prior(scattered, dp.Matern(4.0, 0.3), 0.01)
+    with pytest.raises(dp.DriftpeakError, match=r"worlds do without it where .* closed form"):
+        dp.AbruptSwitches(prior, changes=[2])
 
 
 @pytest.mark.parametrize("exponent", [0.5, 1.0, 2.0])

@@ -314,11 +314,15 @@ def test_another_runs_folder_is_refused(tmp_path):
 
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch):
-    def full(self, path, **options):
-        Path(path).write_bytes(b"half")
+    real = Path.write_bytes
+
+    def full(path, content):
+        if MARKER in path.name:
+            return real(path, content)
+        real(path, content[: len(content) // 2])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(xr.Dataset, "to_netcdf", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(dp.DriftpeakError, match="No space left"):
         reproduce([TINY], RunSize(trials=2), output=tmp_path)
     assert {path.name for path in tmp_path.rglob("*")} == {MARKER, "unfinished"}

@@ -302,6 +302,29 @@ def test_refusals_name_the_culprit_and_what_is_accepted(case):
         make()
 
 
+GIVEN = {
+    "auto": dp.Auto,
+    "TV-GP-UCB": lambda prior, **o: dp.TVGPUCB(prior, drift=0.01, **o).prepare(5),
+    "PE": lambda prior, **o: dp.PE(prior, horizon=5, **o),
+    "adaptive R-PERP": lambda prior, **o: dp.AdaptiveRPERP(prior, horizon=5, **o),
+    "OPKB": lambda prior, **o: dp.OPKB(prior, horizon=5, **o),
+}
+
+
+@pytest.mark.parametrize("name", GIVEN)
+@pytest.mark.usefixtures("without_type_checks")
+def test_policies_refuse_what_are_no_features_of_their_points(name):
+    prior = dp.Prior(dp.Grid([0, 1], size=12), dp.SE(0.3), 0.1)
+    for wrong in (np.eye(12), 3, "eigen"):
+        with pytest.raises(dp.DriftpeakError, match=r"features must be made by .*pivoted_cholesky"):
+            GIVEN[name](prior, features=wrong)
+    others = eigen(dp.SE(0.3), dp.Grid([0, 1], size=5))
+    message = r"features are for 5 points, the prior has 12: make them of .* or leave them out"
+    with pytest.raises(dp.DriftpeakError, match=message):
+        GIVEN[name](prior, features=others)
+    GIVEN[name](prior, features=eigen(prior.kernel, prior.domain))
+
+
 @pytest.mark.parametrize("lengthscale", [0.15, 0.3, 1.0, 3.0, 30.0])
 @pytest.mark.parametrize("extents", [[1.0], [2.5], [1.0, 0.4]])
 def test_quadrature_error_is_bounded(lengthscale, extents):

@@ -383,17 +383,20 @@ def test_its_period_comes_from_theory():
 
 
 def test_kernel_and_rewards_are_scaled():
-    """A kernel 9 times and rewards, mean and bound 3 times as large: the same queries."""
+    """A kernel 4 times and rewards, mean and bound 2 times as large: the same queries.
+
+    Powers of two, which round nothing: queries are drawn, and a last bit can turn one.
+    """
     world = dp.environments.SignSwitches(PRIOR, changes=[100])
-    larger = dp.Prior(PRIOR.domain, 9 * PRIOR.kernel, noise_variance=0.09, mean=3 * 0.4)
+    larger = dp.Prior(PRIOR.domain, 4 * PRIOR.kernel, noise_variance=0.04, mean=2 * 0.4)
     shifted = dp.Prior(PRIOR.domain, PRIOR.kernel, noise_variance=0.01, mean=0.4)
     functions = dp.true_functions(world, steps=200)[0]
-    tables = [dp.environments.RecordedRewards(factor * (functions + 0.4)) for factor in (1.0, 3.0)]
+    tables = [dp.environments.RecordedRewards(factor * (functions + 0.4)) for factor in (1.0, 2.0)]
     actions = [
         dp.simulate({"it": dp.ADAOPKB(p, horizon=200, reward_bound=b, c3=0.02)}, t, steps=200)[
             "action"
         ].values
-        for p, b, t in zip((shifted, larger), (1.0, 3.0), tables, strict=True)
+        for p, b, t in zip((shifted, larger), (1.0, 2.0), tables, strict=True)
     ]
     np.testing.assert_array_equal(*actions)
 

@@ -167,9 +167,26 @@ def test_double_precision_survives_jit_and_solve():
         ({"steps": None}, "either steps or times"),
         ({"times": [1.0, 2.0]}, "either steps or times"),
         ({"steps": 0}, "steps must be an integer of at least 1; got 0"),
-        ({"trials": 0}, "trials must be an integer of at least 1; got 0"),
-        ({"seed": -1}, "seed must be an integer of at least 0; got -1"),
+        ({"trials": 0}, "trials must be an integer of at least 1 and at most 4,294,967,296; got 0"),
+        ({"trials": 10**30}, "trials must be an integer of at least 1 and at most 4,294,967,296"),
+        ({"trials": 2**32}, "every step of 4,294,967,296 trials takes 8,000 GiB.*'summaries'"),
+        (
+            {"trials": 10**7, "chunk": 1, "keep": "summaries"},
+            "10,000,000 chunks of 1.*larger chunk",
+        ),
+        ({"first_trial": 2**32}, "first_trial must be .* at most 4,294,967,295"),
+        ({"first_trial": 2**32 - 1, "trials": 2}, "trials must be .* and at most 1; got 2"),
+        ({"seed": -1}, "seed must be an integer of at least 0 and at most .*; got -1"),
+        ({"seed": 2**63}, "seed must be .* at most 9,223,372,036,854,775,807"),
         ({"memory_budget": 1000}, "memory_budget must be at least"),
+        ({"memory_budget": "1GB"}, "memory_budget must be an integer of at least 1; got '1GB'"),
+        ({"memory_budget": float("inf")}, "memory_budget must be an integer"),
+        ({"policies": [POLICIES["TV"]]}, "policies must be a mapping of at least one policy by"),
+        ({"policies": {1: POLICIES["TV"]}}, "the name of a policy must be text; got 1"),
+        ({"policies": {"TV": dp.TVGPUCB}}, "policy 'TV' must be a policy, an object such as"),
+        ({"policies": {"mine": lambda: 0}}, "policy 'mine' must be a policy"),
+        ({"environment": dp.MarkovDrift}, "environment must be a world, an object such as"),
+        ({"environment": 3}, "environment must be a world"),
         ({"environment": dp.environments.RecordedRewards(np.eye(30))}, "has 30 steps, the run 40"),
         (
             {"environment": dp.environments.RecordedRewards(np.ones((40, 4)))},
@@ -177,7 +194,7 @@ def test_double_precision_survives_jit_and_solve():
         ),
     ],
 )
-def test_bad_arguments_are_named(arguments, message):
+def test_bad_arguments_are_named(arguments, message, without_type_checks):
     good = {"policies": POLICIES, "environment": WORLD, "steps": 40}
     with pytest.raises(dp.DriftpeakError, match=message):
         dp.simulate(**(good | arguments))

@@ -11,7 +11,8 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+import types
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import equinox as eqx
@@ -490,6 +491,66 @@ def test_other_code_is_another_policy():
     assert fingerprint(make(1)) != fingerprint(make(-1))
 
 
+MODULE = """
+import dataclasses
+import functools
+import math
+import jax
+
+SCALE, _memory, TABLE = 2.0, {{}}, [1, 2]
+
+def height(x):
+    return math.sqrt(x) * SCALE
+
+@jax.jit
+def steep(x):
+    return x * {inner}
+
+class Base:
+    AMPLITUDE = {amplitude}
+    _cache = {{}}
+
+class World(Base):
+    def step(self, x, power={power}, *, shift={shift}):
+        return self.AMPLITUDE * height(x) ** power + shift + steep(x) + TABLE[0]
+
+    @functools.cached_property
+    def top(self):
+        return {top}
+
+    @staticmethod
+    def low(x):
+        return {low}
+"""
+USUAL = {"amplitude": 1.0, "power": 2, "shift": 0.0, "inner": 3, "top": 4, "low": 5}
+
+
+def module(monkeypatch, **values):
+    """A module of a user's, as if it had just been imported."""
+    found = types.ModuleType("users_own")
+    monkeypatch.setitem(sys.modules, "users_own", found)
+    exec(MODULE.format(**(USUAL | values)), vars(found))
+    return found
+
+
+def test_what_a_class_uses_of_its_module_is_a_part_of_it(monkeypatch):
+    """Constants of classes and modules, defaults, functions near by; not what they remember."""
+    usual = module(monkeypatch)
+    mark = fingerprint(usual.World())
+    again = module(monkeypatch)
+    again._memory["x"] = again.World._cache["y"] = 1
+    assert fingerprint(again.World()) == mark
+    assert fingerprint(again.World) == fingerprint(usual.World)
+    for name in USUAL:
+        assert fingerprint(module(monkeypatch, **{name: 7}).World()) != mark, name
+    for name, other in (("SCALE", 3.0), ("TABLE", [1, 3]), ("height", lambda x: x)):
+        changed = module(monkeypatch)
+        if name == "height":
+            other.__module__ = "users_own"
+        setattr(changed, name, other)
+        assert fingerprint(changed.World()) != mark, name
+
+
 # executors
 
 
@@ -563,9 +624,83 @@ def test_a_class_that_workers_do_not_find_is_named(monkeypatch):
         dp.simulate(policies, own.WORLD, steps=STEPS, trials=3, chunk=1, executor=Elsewhere())
 
 
+def test_a_worker_with_another_version_of_a_class_is_refused(monkeypatch):
+    """As where a file was changed and not given to the workers, or given to them alone."""
+
+    class Elsewhere(Posted):
+        def submit(self, function, *arguments):
+            monkeypatch.setattr(own.Greedy, "CALM", 0.5, raising=False)
+            return super().submit(function, *arguments)
+
+    with pytest.raises(dp.DriftpeakError, match=r"own_simulation.Greedy is not the same.*upload_f"):
+        play(executor=Elsewhere(), seed=77)  # that nobody has opened yet
+
+
+SWELL = """
+import jax
+import jax.numpy as jnp
+from driftpeak.environments import Environment
+
+class Swell(Environment):
+    noise_variance: float
+    HEIGHT = {height}
+
+    def init(self, key):
+        return jax.random.uniform(key)
+
+    def step(self, state, time):
+        return state, self.HEIGHT * jnp.cos(2 * jnp.pi * (jnp.linspace(0, 1, {size}) - state))
+"""
+
+
+def test_a_class_that_was_changed_is_played_as_it_is(monkeypatch):
+    """A worker that has played it, and was given the changed file, does not play what it knew."""
+    highest = []
+    for height in (1.0, 10.0):
+        found = types.ModuleType("users_swell")
+        monkeypatch.setitem(sys.modules, "users_swell", found)
+        exec(SWELL.format(height=height, size=own.SIZE), vars(found))
+        how = {"steps": STEPS, "trials": 3, "chunk": 1, "executor": Posted(), "progress": False}
+        runs = dp.simulate(own.POLICIES, found.Swell(0.04), **how)
+        highest.append(float(runs["regret"].max()))
+    assert highest[0] < 2.1 < 10 < highest[1]
+
+
 def test_what_is_no_executor_is_refused():
     with pytest.raises(dp.DriftpeakError, match=r"executor must be a concurrent.*local_workers"):
         play(executor=4)
+
+
+class Closed:
+    """A client of dask after `close`, as far as is asked of it."""
+
+    status = "closed"
+
+    def get_executor(self):
+        raise AssertionError
+
+    def scheduler_info(self):
+        return {"workers": {}}
+
+
+def test_an_executor_that_is_over_is_refused(without_type_checks):
+    over = ThreadPoolExecutor(1)
+    over.shutdown()
+    with pytest.raises(dp.DriftpeakError, match=r"takes no jobs \(cannot schedule.*make a new"):
+        play(executor=over)
+    with pytest.raises(dp.DriftpeakError, match="the client of dask is closed: make a new one"):
+        play(executor=Closed())
+    for wrong in (None, 3, "here"):
+        with (
+            pytest.raises(dp.DriftpeakError, match=r"must be the address of a dask sch.*; got"),
+            workers.cluster_workers(wrong),
+        ):
+            pass
+    with (
+        pytest.raises(dp.DriftpeakError, match="programs must be the path of a folder; got 3"),
+        workers.local_workers(2, programs=3),
+    ):
+        pass
 
 
 def test_a_forked_process_is_refused(monkeypatch):

@@ -115,14 +115,16 @@ def at_least(name: str, value: object, minimum: float) -> float:
     return number
 
 
-def at_least_integer(name: str, value: object, minimum: int) -> int:
+def at_least_integer(name: str, value: object, minimum: int, maximum: int | None = None) -> int:
     """Return `value` as an int; a float is refused even if it is whole.
 
     Raises:
-        DriftpeakError: if it is not an integer of at least `minimum`.
+        DriftpeakError: if it is not an integer of at least `minimum` and, if there is one, at most
+            `maximum`.
     """
-    if not whole(value) or value < minimum:
-        raise _rejected(name, value, f"be an integer of at least {minimum}")
+    if not whole(value) or value < minimum or (maximum is not None and value > maximum):
+        most = "" if maximum is None else f" and at most {maximum:,}"
+        raise _rejected(name, value, f"be an integer of at least {minimum}{most}")
     return int(value)
 
 

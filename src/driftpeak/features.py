@@ -67,7 +67,9 @@ class Features:
         """Raise DriftpeakError unless the features are for so many points."""
         if len(self.matrix) != points:
             raise DriftpeakError(
-                f"features are for {len(self.matrix)} points, the prior has {points}"
+                f"features are for {len(self.matrix)} points, the prior has {points}: make them of "
+                "its kernel and domain, as features.pivoted_cholesky(prior.kernel, prior.domain) "
+                "does, or leave them out"
             )
 
 
@@ -81,10 +83,15 @@ def factored(
 
     Arguments, errors: as for these.
     """
-    several = len(domain) > MANY and domain.points.shape[1] > 1
-    if several and separated(kernel, domain) is not None:
+    if by_axis(kernel, domain):
         return kronecker(kernel, domain, tolerance=tolerance, rank=rank)
     return pivoted_cholesky(kernel, domain, tolerance=tolerance, rank=rank)
+
+
+def by_axis(kernel: Kernel, domain: Domain) -> bool:
+    """Whether `factored` takes a Kronecker product, which is not written out."""
+    several = len(domain) > MANY and domain.points.shape[1] > 1
+    return several and separated(kernel, domain) is not None
 
 
 def pivoted_cholesky(

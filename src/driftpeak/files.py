@@ -4,9 +4,10 @@ import json
 import math
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,29 @@ def json_number(value: float) -> float | None:
 
 
 @contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """A block that writes `path`; what the system refuses is told in one line.
+
+    Raises:
+        DriftpeakError: the path cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse, before any work is done, a folder in which no file can be made; none stays there.
+
+    Raises:
+        DriftpeakError: the folder cannot be written.
+    """
+    with writing(folder):
+        tempfile.TemporaryFile(dir=folder).close()
+
+
+@contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """Another name beside `path` to write to; the file takes its own when the block ends well.
 
@@ -40,14 +64,13 @@ def new_file(path: Path) -> Iterator[Path]:
         DriftpeakError: writing failed; nothing is left behind, and what was there stays.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield part
-        part.replace(path)
-    except OSError as error:
-        raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+    with writing(path):
+        try:
+            yield part
+            part.replace(path)
+        finally:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
 
 
 def check_output(directory: Path, kind: str, *, overwrite: bool = False) -> None:
@@ -61,18 +84,33 @@ def check_output(directory: Path, kind: str, *, overwrite: bool = False) -> None
     """
     if directory.exists() and not directory.is_dir():
         raise DriftpeakError(f"{directory} is a file; name a directory")
-    there = {path.name for path in directory.iterdir()} if directory.is_dir() else set()
-    others = sorted(there - (RESULTS if _kind(directory) == kind else set()))
+    there = list(directory.iterdir()) if directory.is_dir() else []
+    ours = RESULTS if _kind(directory) == kind else set()
+    others = sorted(path.name for path in there if path.name not in ours or path.is_dir())
     if others and not overwrite:
         raise DriftpeakError(
             f"{directory} holds something other than results of `driftpeak {kind}`, "
             f"{shown(others[0])}; name another directory, or allow replacing it (overwrite)"
         )
-    try:
+    with writing(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=directory.parent).close()
-    except OSError as error:
-        raise DriftpeakError(f"{directory} cannot be written: {error.strerror or error}") from None
+    check_writable(directory.parent)
+
+
+def check_apart(output: Path, folder: Path) -> None:
+    """Refuse, before any work is done, an output that would replace a folder, or a part of it.
+
+    Raises:
+        DriftpeakError: one is the other, or lies in it.
+    """
+    # two names of one place: realpath follows links, and is at ease with what is not there yet
+    new, kept = (Path(os.path.realpath(path)) for path in (output, folder))
+    if new.is_relative_to(kept) or kept.is_relative_to(new):
+        how = "is" if new == kept else "lies in" if new.is_relative_to(kept) else "contains"
+        raise DriftpeakError(
+            f"the output {output} {how} the folder {folder}, and results replace the whole of "
+            "their directory: name two directories side by side"
+        )
 
 
 @contextmanager
@@ -82,21 +120,20 @@ def new_directory(directory: Path) -> Iterator[Path]:
     Raises:
         DriftpeakError: writing failed; nothing is left behind.
     """
-    part = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
-    try:
-        yield part
-        part.chmod(0o755)  # mkdtemp makes it private
-        if directory.exists():
-            old = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
-            directory.rename(old / "old")
-            part.rename(directory)
-            shutil.rmtree(old)
-        else:
-            part.rename(directory)
-    except OSError as error:
-        raise DriftpeakError(f"{directory} cannot be written: {error.strerror or error}") from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+    with writing(directory):
+        part = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
+        try:
+            yield part
+            part.chmod(0o755)  # mkdtemp makes it private
+            if directory.exists():
+                old = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
+                directory.rename(old / "old")
+                part.rename(directory)
+                shutil.rmtree(old)
+            else:
+                part.rename(directory)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 def write_results(
@@ -104,17 +141,24 @@ def write_results(
     runs: "xr.Dataset",
     summary: dict[str, object],
     pictures: dict[str, Callable[[], Any]],
+    *,
+    overwrite: bool = False,
 ) -> None:
     """Write `results.nc`, `summary.json` and pictures (by names out of `RESULTS`, drawn here).
 
+    Arguments:
+        overwrite: replace whatever is in the directory.
+
     Raises:
-        DriftpeakError: the directory cannot be written.
+        DriftpeakError: the directory cannot be written, or holds something else by now.
     """
     with new_directory(directory) as part:
-        runs.to_netcdf(part / "results.nc", engine="h5netcdf")
+        (part / "results.nc").write_bytes(_netcdf(runs))
         (part / SUMMARY).write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n")
         for name, draw in pictures.items():
             draw().savefig(part / name, dpi=150)
+        # again: the policies may have played for days
+        check_output(directory, str(summary["command"]), overwrite=overwrite)
 
 
 def write_dataset(data: "xr.Dataset | xr.DataTree", path: Path) -> None:
@@ -125,12 +169,21 @@ def write_dataset(data: "xr.Dataset | xr.DataTree", path: Path) -> None:
     """
     import xarray as xr
 
+    if isinstance(data, xr.Dataset):
+        encoding: dict[str, Any] = _compressed(data)
+    else:
+        encoding = {node.path: _compressed(node.dataset) for node in data.leaves}
     with new_file(path) as part:
-        if isinstance(data, xr.Dataset):
-            data.to_netcdf(part, engine="h5netcdf", encoding=_compressed(data))
-        else:
-            encoding = {node.path: _compressed(node.dataset) for node in data.leaves}
-            data.to_netcdf(part, engine="h5netcdf", encoding=encoding)
+        part.write_bytes(_netcdf(data, encoding))
+
+
+def _netcdf(data: "xr.Dataset | xr.DataTree", encoding: dict[str, Any] | None = None) -> memoryview:
+    """The bytes of a NetCDF file, made in memory: HDF5 crashes where the disk is full."""
+    dask = sys.modules.get("dask")
+    # where there is a client of dask, xarray asks its scheduler for a lock by the file's name
+    alone = nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
+    with alone:
+        return data.to_netcdf(engine="h5netcdf", encoding=encoding)
 
 
 def _compressed(data: "xr.Dataset") -> dict[str, dict[str, int]]:

@@ -7,9 +7,10 @@ import numpy as np
 from attrs import field, frozen
 
 from driftpeak._types import Matrix, Vector
+from driftpeak.affordable import affordable
 from driftpeak.contexts import Contextual
 from driftpeak.domains import Arms, Domain, Grid
-from driftpeak.errors import DriftpeakError, finite_array, positive
+from driftpeak.errors import DriftpeakError, finite_array, positive, shown
 from driftpeak.features import MANY, TOLERANCE, Features, factored, separated
 from driftpeak.kernels import Kernel
 from driftpeak.pairs import Computed, Gram, Lags, Pairs
@@ -95,6 +96,14 @@ class Prior:
         return self._covariance.pairs
 
     @property
+    def listed_pairs(self) -> Pairs:
+        """`pairs`, but the matrix on up to `MOST_PAIRED` points: what worlds draw functions from.
+
+        A row made as it is asked for is rounded otherwise, and functions keep their bits.
+        """
+        return Gram(self.gram) if len(self) <= MOST_PAIRED else self.pairs
+
+    @property
     def by_row(self) -> bool:
         """Whether `pairs` takes little room however many points there are."""
         return self._covariance.by_row
@@ -112,14 +121,27 @@ class Prior:
         """`features`, unless they need more than `rank` columns; then None, found out cheaply."""
         return self._covariance.features_within(rank, self._tolerance)
 
-    def features_or(self, features: Features | None) -> Features:
+    def features_or(self, features: Features | None, *, tolerance: float | None = None) -> Features:
         """These features, for as many points as there are; the prior's own if there are none.
 
+        Arguments:
+            features: a factor of the covariance, or None.
+            tolerance: instead of the prior's own make such as miss at most this share of the
+                largest prior variance.
+
         Raises:
-            DriftpeakError: features for another number of points.
+            DriftpeakError: no `Features`, or for another number of points; with a tolerance, where
+                they would take too long to make (`affordable`).
         """
         if features is None:
-            return self.features
+            if tolerance is None:
+                return self.features
+            return affordable(self.kernel, self.domain, tolerance=tolerance)
+        if not isinstance(features, Features):
+            raise DriftpeakError(
+                "features must be made by a function of driftpeak.features, such as "
+                f"pivoted_cholesky(prior.kernel, prior.domain), or be None; got {shown(features)}"
+            )
         features.check(len(self))
         return features
 
@@ -161,9 +183,9 @@ class Covariance:
             raise DriftpeakError(
                 f"the covariance of all pairs of {count:,} points would take "
                 f"{8 * count**2 / 2**30:,.0f} GiB, and at most {MOST_PAIRED:,} points are "
-                "accepted; policies do without it where the kernel has a closed form, such as SE "
-                "or Matern with nu = 0.5, 1.5 or 2.5, and those of the GP-UCB family also in "
-                "feature space (form='feature-space')"
+                "accepted; policies and worlds do without it where the kernel has a closed form, "
+                "such as SE or Matern with nu = 0.5, 1.5 or 2.5, or is stationary on a Grid, and "
+                "those of the GP-UCB family also in feature space (form='feature-space')"
             )
         return self.kernel.rows(self.domain)
 

@@ -85,7 +85,7 @@ def make_belief(
             )
         return Dense(prior, forgetting, capacity)
     if features is not None:
-        features.check(len(prior))
+        features = prior.features_or(features)
     elif form == "feature-space":
         features = prior.features
     elif form == "auto":

@@ -21,6 +21,7 @@ from driftpeak.cli.programs import keep_programs
 from driftpeak.cli.reading import TableOptions
 from driftpeak.cli.sharing import Workers
 from driftpeak.errors import DriftpeakError, shown
+from driftpeak.files import check_apart
 from driftpeak.named.lines import check_texts
 
 Policies = Annotated[
@@ -261,6 +262,8 @@ def compare(
 
     Without --policy: the policies of `replay`, with the memory that theory gives for the drift.
     """
+    if kept.output is not None and keeping.folder is not None:
+        check_apart(kept.output, keeping.folder)
     kept.prepare("compare")
     check_texts(policy or (), width)
     with busy("loading"):

@@ -87,7 +87,7 @@ def report(
         )
         if "believed_drift" in runs:
             pictures["beliefs.png"] = lambda: belief_figure(runs, title=title)
-        write_results(kept.output, runs, summary, pictures)
+        write_results(kept.output, runs, summary, pictures, overwrite=kept.overwrite)
         note(f"Written to {kept.output}/: results.nc, summary.json, {', '.join(pictures)}.")
     elif not kept.as_json:
         note("Nothing written: --output DIR keeps results.nc, summary.json and pictures.")

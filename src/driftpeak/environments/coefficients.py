@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive
+from driftpeak.pairs import Pairs
 from driftpeak.priors import Prior
 
 
@@ -40,7 +41,7 @@ class MovingCoefficients(Environment[Centred]):
         DriftpeakError: no centre, more than points, one outside the domain, norm not positive.
     """
 
-    gram: AnyArray
+    pairs: Pairs
     mean: AnyArray
     noise_variance: Scalar
     fixed: AnyArray | None
@@ -51,7 +52,7 @@ class MovingCoefficients(Environment[Centred]):
     def __init__(
         self, prior: Prior, *, centres: Any = 20, norm: float = 5.0, speed: float = 0.3
     ) -> None:
-        self.gram = prior.gram
+        self.pairs = prior.listed_pairs
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
         self.norm = np.float64(positive("norm", norm))
@@ -69,10 +70,10 @@ class MovingCoefficients(Environment[Centred]):
             raise DriftpeakError(f"centres must be at most {points}, the points; got {self.count}")
 
     def init(self, key: PRNGKeyArray) -> Centred:
-        gram, centres = jnp.asarray(self.gram), self.fixed
+        centres = self.fixed
         if centres is None:
-            centres = jax.random.choice(key, len(gram), (self.count,), replace=False)
-        kernels = gram[centres]
+            centres = jax.random.choice(key, len(self.mean), (self.count,), replace=False)
+        kernels = self.pairs.rows(centres)
         largest = jnp.linalg.eigvalsh(kernels[:, centres])[-1]
         return Centred(kernels, self.norm / largest)
 

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least_integer, increasing
+from driftpeak.pairs import Pairs
 from driftpeak.priors import Prior
 
 
@@ -27,14 +28,14 @@ class Pieces(NamedTuple):
 class Piecewise(Environment[Pieces]):
     """Random RKHS functions, one per piece. Base class: subclasses say which holds when."""
 
-    gram: AnyArray
+    pairs: Pairs
     mean: AnyArray
     noise_variance: Scalar
     supports: int = eqx.field(static=True)
     pieces: int = eqx.field(static=True)
 
     def _configure(self, prior: Prior, pieces: int, supports: int) -> None:
-        self.gram = prior.gram
+        self.pairs = prior.listed_pairs
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
         self.supports = at_least_integer("supports", supports, 1)
@@ -43,9 +44,9 @@ class Piecewise(Environment[Pieces]):
     def init(self, key: PRNGKeyArray) -> Pieces:
         which, how = jax.random.split(key)
         shape = (self.pieces, self.supports)
-        supports = jax.random.randint(which, shape, 0, len(self.gram))
+        supports = jax.random.randint(which, shape, 0, len(self.mean))
         coefficients = jax.random.uniform(how, shape, dtype=float, minval=-1, maxval=1)
-        values = jnp.einsum("ps,psn->pn", coefficients, jnp.asarray(self.gram)[supports])
+        values = jnp.einsum("ps,psn->pn", coefficients, self.pairs.rows(supports))
         return Pieces(values + jnp.asarray(self.mean)[None, :])
 
 

@@ -104,8 +104,8 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
             survives, or "change", restart if anything is known to have changed.
 
     Raises:
-        DriftpeakError: a number out of range, an unknown kind of evidence; a run longer than the
-            horizon.
+        DriftpeakError: a number out of range, an unknown kind of evidence; features as for `PE`; a
+            run longer than the horizon.
     """
 
     logarithm: Any  # L

@@ -27,10 +27,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
+from driftpeak.affordable import affordable
 from driftpeak.arguments import Recorded
 from driftpeak.bank import Bank, BankState, Forecast, Level, LevelState, Scale, ScaleState
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
-from driftpeak.features import Features, factored
+from driftpeak.features import Features
 from driftpeak.motions import HORIZONS, MarkovMotion, Motion, SmoothMotion
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward, largest
@@ -94,7 +95,8 @@ class Auto(Recorded, ActingPolicy[AutoState]):
 
     Raises:
         DriftpeakError: a number out of range, no member at all, lengthscales for a kernel of arms
-            without coordinates, features together with lengthscales.
+            without coordinates, features together with lengthscales or for another number of
+            points, a kernel so rough that its features would take too long to make.
 
     Example:
         >>> import driftpeak as dp
@@ -161,7 +163,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
                 "lengthscales=(1.0,) for arms without coordinates or with given features"
             )
         self.banks = tuple(
-            Bank(prior, tuple(kinds), features or _features(prior, factor), series=2)
+            Bank(prior, tuple(kinds), _features(prior, features, factor), series=2)
             for factor in factors
         )
         names = [label for motion in kinds for label in motion.labels]
@@ -396,8 +398,9 @@ def _mix(due: Any, own: Any) -> Any:
     return jax.lax.cond(due, mix, lambda: (banks, changed))
 
 
-def _features(prior: Prior, factor: float) -> Features:
-    """A factor of the covariance with the lengthscale times `factor`: points closer together."""
+def _features(prior: Prior, given: Features | None, factor: float) -> Features:
+    """Those given, or those of the lengthscale times `factor`: of points closer together."""
     share = FEATURE_SHARE * prior.noise_variance / prior.variance.max()
-    domain = prior.domain if factor == 1 else prior.domain.shrunk(factor)
-    return factored(prior.kernel, domain, tolerance=share)
+    if factor == 1:
+        return prior.features_or(given, tolerance=share)
+    return affordable(prior.kernel, prior.domain.shrunk(factor), tolerance=share)

@@ -20,7 +20,7 @@ from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.beliefs.posterior import FeaturePrior
 from driftpeak.errors import DriftpeakError
-from driftpeak.features import Features, factored
+from driftpeak.features import Features
 from driftpeak.policies.planned import PlannedPolicy
 from driftpeak.policies.player import State
 from driftpeak.priors import Prior
@@ -83,11 +83,8 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
             width = FixedDesign(len(prior), batches=batches, **given)
         else:
             raise DriftpeakError("constant must be a number: a random order costs the width C")
-        if features is None:
-            share = feature_share * prior.noise_variance / prior.variance.max()
-            features = factored(prior.kernel, prior.domain, tolerance=share)
-        features.check(len(prior))
-        self.prior = FeaturePrior(prior, features)
+        share = feature_share * prior.noise_variance / prior.variance.max()
+        self.prior = FeaturePrior(prior, prior.features_or(features, tolerance=share))
         self.width = width.value
         self.norm_bound, self.noise_scale = np.float64(norm_bound), np.float64(noise_scale)
         self.horizon, self.longest = horizon, longest

@@ -200,7 +200,8 @@ def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> Phased
             `widths.FixedDesign`, and with a `constant` that of IT25 with one interval.
 
     Raises:
-        DriftpeakError: a number out of range; a run longer than the horizon.
+        DriftpeakError: a number out of range; features for another number of points, or a kernel
+            so rough that they would take too long to make; a run longer than the horizon.
     """
     horizon = at_least_integer("horizon", horizon, 2)
     options.setdefault("constant", None)
@@ -234,7 +235,7 @@ def RPERP(
 
     Raises:
         DriftpeakError: a number out of range, both period and variation, no period for a kernel
-            that theory gives none for; a run longer than the horizon.
+            that theory gives none for; features as for `PE`; a run longer than the horizon.
     """
     horizon = at_least_integer("horizon", horizon, 2)
     if period is None:

@@ -29,7 +29,7 @@ from driftpeak._types import AnyArray, Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.design import Design, greedy_start, maximise, optimal_design
 from driftpeak.errors import at_least_integer, positive
-from driftpeak.features import MANY, Features, factored
+from driftpeak.features import MANY, Features
 from driftpeak.loadings import Loadings
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import double_precision
@@ -112,9 +112,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         epoch = horizon if period is None else period  # the T of the algorithm that is restarted
         size = float(prior.variance.max())
         regulariser = constants.sigma / epoch
-        if features is None:
-            features = factored(prior.kernel, prior.domain, tolerance=FEATURE_SHARE * regulariser)
-        features.check(len(prior))
+        features = prior.features_or(features, tolerance=FEATURE_SHARE * regulariser)
         self.features = features.loadings.divided(math.sqrt(size))
         bound = default_reward_bound(prior) if reward_bound is None else reward_bound
         self.reward_bound = np.float64(positive("reward_bound", bound))
@@ -362,8 +360,9 @@ def OPKB(
         constants: any field of `Constants`, to replace the preset's.
 
     Raises:
-        DriftpeakError: a number out of range, an unknown preset or constant; a run longer than the
-            horizon.
+        DriftpeakError: a number out of range, an unknown preset or constant; features for another
+            number of points, or a kernel so rough that they would take too long to make; a run
+            longer than the horizon.
     """
     horizon = at_least_integer("horizon", horizon, 2)
     return OptimizationBased(

@@ -11,7 +11,9 @@ import json
 import re
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, shown, whole
 from driftpeak.files import new_file, write_dataset
 from driftpeak.simulation.fingerprint import fingerprint
-from driftpeak.simulation.keeping import Gathering, Keep, check_keep, summarised
-from driftpeak.simulation.plan import Chunk, Plan
+from driftpeak.simulation.keeping import KEEPS, Gathering, Keep, check_keep, summarised
+from driftpeak.simulation.plan import MOST_CHUNKS, Chunk, Plan
 from driftpeak.simulation.stage import Simulation
 from driftpeak.workers import likeness
 
@@ -38,11 +40,36 @@ WORDS = {
     "trials": "trials",
     "chunk": "chunk (trials in one; it follows from memory_budget where it is not given)",
     "block": "block of steps (it follows from memory_budget)",
+    "blocks": "blocks of steps",
     "keep": "keep",
     "predictions": "predictions",
     "readings": "readings",
     "forecast": "forecast",
 }
+Rule = tuple[Callable[[Any], bool], str]
+"""What a field of a manifest must pass, and what it must be in words."""
+TEXT: Rule = (lambda value: isinstance(value, str), "be a text")
+SWITCH: Rule = (lambda value: isinstance(value, bool), "be true or false")
+NUMBER: Rule = (lambda value: whole(value) and value >= 0, "be an integer of at least 0")
+COUNT: Rule = (lambda value: whole(value) and value >= 1, "be an integer of at least 1")
+FIELDS: dict[str, Rule] = {
+    "policies": (lambda value: _are_policies(value), "give every policy's name and fingerprint"),
+    "environment": TEXT,
+    "steps": COUNT,
+    "times": TEXT,
+    "seed": NUMBER,
+    "first_trial": NUMBER,
+    "trials": COUNT,
+    "chunk": COUNT,
+    "block": COUNT,
+    "blocks": COUNT,
+    "keep": (lambda value: value in KEEPS, f"be one of {', '.join(KEEPS)}"),
+    "predictions": SWITCH,
+    "readings": SWITCH,
+    "forecast": SWITCH,
+    "made_with": (lambda value: _are_versions(value), "give a version for every name"),
+}
+"""Of a manifest, beside its kind and format."""
 
 
 class Folder:
@@ -61,7 +88,7 @@ class Folder:
         """The folder of a run that is about to be played: new, empty, or one of the same run.
 
         Raises:
-            DriftpeakError: it holds something else, or another simulation; it cannot be written.
+            DriftpeakError: it holds something else, or another simulation; it cannot be read.
         """
         path = Path(path)
         try:
@@ -75,9 +102,9 @@ class Folder:
             with new_file(path / MANIFEST) as part:
                 part.write_text(json.dumps(manifest, indent=2) + "\n")
             return cls(path, manifest)
-        there = _read_manifest(path)
-        _check_same(path, there, manifest)
-        return cls(path, there)
+        there = cls(path, _read_manifest(path))
+        _check_same(path, there.manifest, manifest)
+        return there
 
     @property
     def plan(self) -> Plan:
@@ -101,23 +128,28 @@ class Folder:
         write_dataset(bound, self.file(chunk))
 
     def read(self, chunk: Chunk) -> xr.Dataset | None:
-        """A finished chunk; None if there is none, or with a warning if it is damaged."""
+        """A finished chunk; None if there is none, or with a warning if it is damaged.
+
+        Raises:
+            DriftpeakError: it cannot be read, which tells nothing of what it holds.
+        """
         path = self.file(chunk)
-        if not path.exists():
+        content = _content(path)
+        if content is None:
             return None
         try:
             with xr.open_dataset(
-                path, engine="h5netcdf", decode_times=False, decode_timedelta=False
+                BytesIO(content), engine="h5netcdf", decode_times=False, decode_timedelta=False
             ) as stored:
                 part = stored.load()
-            whole = (
+            sound = (
                 part.attrs.pop("simulation") == _bond(self.manifest)
                 and int(part.attrs.pop("chunk")) == chunk.number
                 and part.attrs.pop("checksum") == _checksum(part)
             )
         except (OSError, ValueError, KeyError, RuntimeError):
-            whole = False
-        if not whole:
+            sound = False
+        if not sound:
             warnings.warn(
                 f"{path} is damaged, and counts as not yet played", DriftpeakWarning, stacklevel=2
             )
@@ -136,9 +168,28 @@ def _without_parts(path: Path) -> list[Path]:
     for one in path.iterdir():
         if not _PART.fullmatch(one.name):
             there.append(one)
-        elif time.time() - one.stat().st_mtime > BEING_WRITTEN:
-            one.unlink(missing_ok=True)
+        else:
+            with suppress(OSError):  # another process took it away, or the folder is only read
+                if time.time() - one.stat().st_mtime > BEING_WRITTEN:
+                    one.unlink()
     return there
+
+
+def _content(path: Path) -> bytes | None:
+    """What a file holds, None if there is none.
+
+    Raises:
+        DriftpeakError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise DriftpeakError(
+            f"{path} cannot be read: {error.strerror or error}; make it readable, or name another "
+            "folder"
+        ) from None
 
 
 def manifest_of(simulation: Simulation, plan: Plan, keep: Keep) -> dict[str, Any]:
@@ -177,8 +228,9 @@ def read_runs(folder: str | PathLike[str], *, keep: Keep | None = None) -> xr.Da
         `unfinished_trials`: how many are not.
 
     Raises:
-        DriftpeakError: no such folder, one of another format, one without a finished chunk; or
-            everything is asked for where only summaries were kept.
+        DriftpeakError: no such folder, one of another format, one whose manifest is damaged, one
+            without a finished chunk; a file that cannot be read; or everything is asked for where
+            only summaries were kept.
 
     Warns:
         DriftpeakWarning: a chunk is damaged; it counts as not finished.
@@ -226,24 +278,65 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     """What a folder says that it is of.
 
     Raises:
-        DriftpeakError: nothing that is understood.
+        DriftpeakError: nothing that is understood; or it cannot be read.
     """
+    file = path / MANIFEST
+    content = _content(file)
     try:
-        manifest = json.loads((path / MANIFEST).read_text())
+        manifest = json.loads(content or b"")
         kind, version = manifest["kind"], manifest["format"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         kind = version = None
     if kind != KIND:
         raise DriftpeakError(
             f"{path} is no folder of simulate(..., folder=): it has no readable {MANIFEST}; name "
             "that of a run, or for a new run a new or empty folder"
         )
-    if version != FORMAT:
+    if not whole(version) or version != FORMAT:
         raise DriftpeakError(
-            f"{path} was written in format {version}, and this driftpeak knows format {FORMAT}: "
-            "use the driftpeak that wrote it, or another folder"
+            f"{path} was written in format {shown(version)}, and this driftpeak knows format "
+            f"{FORMAT}: use the driftpeak that wrote it, or another folder"
+        )
+    if wrong := _damage(manifest):
+        raise DriftpeakError(
+            f"{file} is damaged: {wrong}; put back a copy of it, or name another folder"
         )
     return manifest
+
+
+def _damage(manifest: Mapping[str, Any]) -> str | None:
+    """What is wrong with a manifest of this format, None if nothing is."""
+    for name, (passes, words) in FIELDS.items():
+        if name not in manifest:
+            return f"it has no {name}"
+        if not passes(manifest[name]):
+            return f"{name} must {words}; got {shown(manifest[name])}"
+    if others := sorted(set(manifest) - set(FIELDS) - {"kind", "format"}):
+        return f"nothing is known of its field {shown(others[0])}"
+    if (count := _count_chunks(manifest)) > MOST_CHUNKS:
+        return f"trials and chunk must make at most {MOST_CHUNKS:,} chunks; got {shown(count)}"
+    return None
+
+
+def _are_policies(value: Any) -> bool:
+    """Whether it lists pairs of texts, and no name twice."""
+    return (
+        isinstance(value, list)
+        and all(isinstance(one, list) and len(one) == 2 and _are_texts(one) for one in value)
+        and 0 < len(value) == len(dict(value))
+    )
+
+
+def _are_versions(value: Any) -> bool:
+    return isinstance(value, dict) and _are_texts(value.values())
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(one, str) for one in values)
+
+
+def _count_chunks(manifest: Mapping[str, Any]) -> int:
+    return -(-manifest["trials"] // manifest["chunk"])
 
 
 def _check_same(path: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
@@ -266,10 +359,11 @@ def _check_same(path: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -
     ]
     if there["steps"] == here["steps"] and there["times"] != here["times"]:
         found.append("other times")
+    made, mine = there["made_with"], here["made_with"]
     found += [
-        f"made with {name} {version}, here {here['made_with'].get(name)}"
-        for name, version in there["made_with"].items()
-        if here["made_with"].get(name) != version
+        f"made with {name} {made.get(name)}, here {mine.get(name)}"
+        for name in made | mine
+        if made.get(name) != mine.get(name)
     ]
     if found:
         raise DriftpeakError(

@@ -1,5 +1,6 @@
 """What is kept of a run, chunk by chunk: everything, or sums that do not grow with the trials."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
@@ -16,6 +17,8 @@ Keep = Literal["everything", "summaries"]
 KEEPS: tuple[Keep, ...] = get_args(Keep)
 LEVEL = 0.05
 """Chance that an interval over trials misses the mean."""
+STEP = 25
+"""Bytes that are kept of a policy's step, at least."""
 SUMMED = ("seconds", "compile_seconds", "contradictions")
 """Of every chunk: what is added up."""
 TOTALS = {
@@ -38,6 +41,24 @@ def check_keep(keep: str) -> None:
             f"keep must be one of {', '.join(KEEPS)}; got {shown(keep)}."
             + nearest(str(keep), KEEPS)
         )
+
+
+def check_room(policies: int, trials: int, steps: int) -> None:
+    """Raise DriftpeakError if every step of every trial is more than this machine's memory."""
+    needed, there = STEP * policies * trials * steps, _memory()
+    if there is not None and needed > there:
+        raise DriftpeakError(
+            f"every step of {trials:,} trials takes {needed / 2**30:,.0f} GiB, and this machine "
+            f"has {there / 2**30:,.0f}: take keep='summaries', or fewer trials"
+        )
+
+
+def _memory() -> int | None:
+    """Bytes, where the system tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # on Windows there is no such call
+        return None
 
 
 def kept_of(runs: xr.Dataset) -> Keep:

@@ -16,6 +16,9 @@ MOST_IN_A_CHUNK = 256  # trials; more at once are hardly faster
 CACHE = 12 * 2**20
 """Bytes of a policy's states that are hoped to stay in a cache from one step to the next."""
 LEAST_BEYOND = 24  # trials in a chunk whose states are larger: fewer at once are slower
+MOST_TRIALS = 2**32  # that are told apart by a number of 32 bits
+MOST_CHUNKS = 10**6
+LARGEST_SEED = 2**63 - 1  # that JAX takes
 RECORDED = 64  # bytes for a policy's step: what is recorded of it, and what summaries work with
 
 
@@ -65,7 +68,8 @@ def make_plan(
         budget: bytes.
 
     Raises:
-        DriftpeakError: a budget too small for one trial, or for the chunk that was asked for.
+        DriftpeakError: a budget too small for one trial, or for the chunk that was asked for; more
+            than `MOST_CHUNKS` chunks.
     """
     sizes = [_bytes(start.eval_shape(part, one_key())) for part in parts]
     # the states, the next ones, and what is computed on the way: of auto about as much again twice
@@ -85,6 +89,11 @@ def make_plan(
         most = min(trials, MOST_IN_A_CHUNK, cached, max(1, budget // comfortable))
         chunk = math.ceil(trials / math.ceil(trials / most))
     chunk = min(chunk, trials)
+    if (chunks := math.ceil(trials / chunk)) > MOST_CHUNKS:
+        raise DriftpeakError(
+            f"{trials:,} trials are {chunks:,} chunks of {chunk:,}, and at most {MOST_CHUNKS:,} "
+            "are accepted: give a larger chunk, or play parts of the run apart (first_trial)"
+        )
     block = max((budget // chunk - per_trial - recorded) // per_step, 16)
     blocks = math.ceil(steps / min(steps, BLOCK, block))
     return Plan(first_trial, trials, chunk, math.ceil(steps / blocks), blocks)

@@ -229,7 +229,7 @@ _programs: dict[Any, Any] = {}
 def compiled(
     function: Callable[..., Any], arguments: tuple[Any, ...], *, little: bool = False
 ) -> tuple[Any, float]:
-    """The compiled program for these arguments' shapes, and the seconds it took if it is new.
+    """The compiled program for arguments like these, and the seconds it took if it is new.
 
     `jax.jit` keeps such a table too, but compiles inside the first call, where it cannot be timed.
 
@@ -238,7 +238,10 @@ def compiled(
             are the same but for rounding.
     """
     leaves, structure = jax.tree.flatten(arguments)
-    key = (function, structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves), little)
+    # a program is compiled for the device on which its arguments are
+    devices = frozenset[Any]().union(*(leaf.devices() for leaf in leaves))
+    shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+    key = (function, structure, shapes, devices, little)
     if key in _programs:
         return _programs[key], 0.0
     started = clock.perf_counter()

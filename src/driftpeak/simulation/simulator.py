@@ -1,6 +1,5 @@
 """Play policies against an environment: in chunks of trials, here or elsewhere."""
 
-import pickle
 import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
@@ -15,13 +14,22 @@ import xarray as xr
 
 from driftpeak.environments import Environment
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, shown
+from driftpeak.files import check_writable
 from driftpeak.numerics.precision import double_precision
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Policy
 from driftpeak.policies.player import Reading
 from driftpeak.simulation.folder import Folder, manifest_of
-from driftpeak.simulation.keeping import Gathering, Keep, check_keep, summarised
-from driftpeak.simulation.plan import MEMORY_BUDGET, Chunk, Plan, make_plan
+from driftpeak.simulation.keeping import Gathering, Keep, check_keep, check_room, summarised
+from driftpeak.simulation.parcel import opened, packed
+from driftpeak.simulation.plan import (
+    LARGEST_SEED,
+    MEMORY_BUDGET,
+    MOST_TRIALS,
+    Chunk,
+    Plan,
+    make_plan,
+)
 from driftpeak.simulation.programs import advance, random_keys, start
 from driftpeak.simulation.progress import Progress, progress_bar
 from driftpeak.simulation.stage import Simulation, Stage, Wishes, to_device
@@ -112,12 +120,13 @@ def simulate(
         `total_side_queries`, `total_restarts`, `best_steps` (steps on a best point).
 
     Raises:
-        DriftpeakError: no policy, numbers out of range, a policy for another number of points than
-            the environment's, a memory budget too small for one trial, or a posterior that has lost
-            its digits because the noise is too small (looked at after every 1,024 steps or fewer);
-            predictions, readings or a forecast asked for of summaries; a folder of another
-            simulation, or one that cannot be written; an executor that is none, whose workers die,
-            have other versions or threads, or cannot be sent a policy or the world.
+        DriftpeakError: no policy, numbers out of range (a seed above 2**63 - 1, trials from number
+            2**32 on), more to keep than this machine has memory, a policy for another number of
+            points than the environment's, a memory budget too small for one trial, or a posterior
+            that has lost its digits because the noise is too small (looked at after every 1,024
+            steps or fewer); predictions, readings or a forecast asked for of summaries; a folder of
+            another simulation, or one that cannot be written; an executor that is none, whose
+            workers die, have other versions or threads, or cannot be sent a policy or the world.
         KeyboardInterrupt: Ctrl-C; with a folder it says how much is kept.
 
     Warns:
@@ -132,14 +141,16 @@ def simulate(
         >>> runs["regret"].shape                     # policy, trial, step
         (1, 4, 30)
     """
-    if not policies:
-        raise DriftpeakError("give at least one policy")
+    _check_players(policies, environment)
     times = _times(steps, times)
-    trials = at_least_integer("trials", trials, 1)
-    first_trial = at_least_integer("first_trial", first_trial, 0)
-    seed = at_least_integer("seed", seed, 0)
+    first_trial = at_least_integer("first_trial", first_trial, 0, MOST_TRIALS - 1)
+    trials = at_least_integer("trials", trials, 1, MOST_TRIALS - first_trial)
+    seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
+    memory_budget = at_least_integer("memory_budget", memory_budget, 1)
     chunk = None if chunk is None else at_least_integer("chunk", chunk, 1)
     check_keep(keep)
+    if keep == "everything":
+        check_room(len(policies), trials, len(times))
     wishes = Wishes(predictions, readings, forecast)
     if keep == "summaries" and (asked := [one for one, wanted in vars(wishes).items() if wanted]):
         raise DriftpeakError(f"summaries hold no {asked[0]}: take keep='everything' for {asked[0]}")
@@ -196,11 +207,33 @@ def true_functions(
         (4, 30, 20)
     """
     times = _times(steps, times)
-    trials, seed = at_least_integer("trials", trials, 1), at_least_integer("seed", seed, 0)
+    trials = at_least_integer("trials", trials, 1, MOST_TRIALS)
+    seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
     world = to_device(environment.prepare(times))
     state = start(world, random_keys(seed, np.arange(trials)).world)
     values = advance(world, state, jnp.asarray(times))[1]
     return np.ascontiguousarray(np.asarray(values).swapaxes(0, 1))
+
+
+def _check_players(policies: Any, environment: Any) -> None:
+    if not isinstance(policies, Mapping) or not policies:
+        raise DriftpeakError(
+            "policies must be a mapping of at least one policy by its name, such as "
+            f"{{'TV': dp.TVGPUCB(prior, drift=0.01)}}; got {shown(policies)}"
+        )
+    for name, policy in policies.items():
+        if not isinstance(name, str):
+            raise DriftpeakError(f"the name of a policy must be text; got {shown(name)}")
+        if not isinstance(policy, Policy):
+            raise DriftpeakError(
+                f"policy {name!r} must be a policy, an object such as dp.Auto(prior); "
+                f"got {shown(policy)}"
+            )
+    if not isinstance(environment, Environment):
+        raise DriftpeakError(
+            "environment must be a world, an object such as dp.MarkovDrift(prior, drift=0.01); "
+            f"got {shown(environment)}"
+        )
 
 
 def _times(steps: int | None, times: TimesLike | None) -> Times:
@@ -229,6 +262,8 @@ def _gather(
         else:
             gathering.add(chunk, part)
             ready.add(chunk)
+    if into is not None and missing:
+        check_writable(into.path)
     try:
         for chunk, part in _played(stage, plan, missing, keep, executor, bar):
             if into is not None:
@@ -265,7 +300,7 @@ def _played(
                 part = stage.play(plan, chunk, names, readings, bar)
                 yield chunk, summarised(part) if keep == "summaries" else part
         return
-    parcel = _parcel(stage.simulation)
+    parcel = packed(stage.simulation)
     few = len(missing) < FEW_CHUNKS
     shares = [(name,) for name in names] if few else [names]
     jobs = [Job(plan, one, share, readings, keep) for one in missing for share in shares]
@@ -299,47 +334,16 @@ class Job(NamedTuple):
 @double_precision
 def play_job(job: Job, parcel: bytes) -> xr.Dataset:
     """Play a job of the simulation that was sent, in whatever process."""
-    stage = _opened(parcel)
+    stage = _staged(parcel)
     with single_threaded_lapack():
         part = stage.play(job.plan, job.chunk, job.names, job.readings, Progress(""))
     return summarised(part) if job.keep == "summaries" else part
 
 
-def _parcel(simulation: Simulation) -> bytes:
-    """The simulation as bytes: numbers by value, classes and functions by their names.
-
-    Raises:
-        DriftpeakError: naming what cannot be sent.
-    """
-    try:
-        return pickle.dumps(simulation)
-    except Exception:
-        things = {f"policy {name!r}": one for name, one in simulation.policies.items()}
-        for name, one in {**things, "the environment": simulation.environment}.items():
-            try:
-                pickle.dumps(one)
-            except Exception as error:
-                raise DriftpeakError(
-                    f"{name} cannot be sent to other processes ({shown(str(error))}): keep in its "
-                    "fields numbers, arrays, and functions and classes from the top level of a "
-                    "module, or leave out executor"
-                ) from None
-        raise
-
-
 @lru_cache(maxsize=1)
-def _opened(parcel: bytes) -> Stage:
+def _staged(parcel: bytes) -> Stage:
     """What was sent, made ready once in a process."""
-    try:
-        simulation = pickle.loads(parcel)
-    except (AttributeError, ImportError) as error:
-        raise DriftpeakError(
-            f"a worker does not find a class or function of a policy or the environment ({error}): "
-            "define it at the top level of a module that every worker can import, not in a "
-            "notebook (`client.upload_file('mine.py')` gives a module to the workers of a dask "
-            "cluster)"
-        ) from None
-    return Stage(simulation)
+    return Stage(opened(parcel))
 
 
 def _side_by_side(parts: list[xr.Dataset]) -> xr.Dataset:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 
+import jax.numpy as jnp
+
 from driftpeak.errors import DriftpeakError
 
 MADE_WITH = ("driftpeak", "jax", "jaxlib", "equinox", "numpy", "scipy", "xarray")
@@ -35,7 +37,9 @@ def threads() -> int:
 
 def likeness() -> dict[str, str]:
     """What results come from: where it is the same, they are the same."""
-    return versions() | {THREADS: str(threads())}
+    # where arrays go if nothing else is said
+    (device,) = jnp.zeros(()).devices()
+    return versions() | {THREADS: str(threads()), "platform": str(device.platform)}
 
 
 def check_alike(worker: str, found: Mapping[str, str | None]) -> None:

@@ -70,6 +70,8 @@ def taken(executor: Any) -> Iterator[Executor | None]:
             "executor must be a concurrent.futures.Executor (as `driftpeak.workers.local_workers` "
             f"gives it) or a distributed.Client of dask; got {shown(executor)}"
         )
+    if executor.status != "running":
+        raise DriftpeakError(f"the client of dask is {executor.status}: make a new one")
     address, over = executor.scheduler_info()["address"], threading.Event()
     watch = threading.Thread(target=_watch, args=(executor, address, over), daemon=True)
     try:
@@ -140,12 +142,12 @@ def _check_address(address: str) -> None:
     try:
         parts = urlsplit(address)
         whole = re.fullmatch(r"tcp://[^/@?#]+", address) and parts.hostname and parts.port
-    except ValueError:
+    except (ValueError, TypeError, AttributeError):  # the last two: it is no text
         whole = False
     if not whole:
         raise DriftpeakError(
             "cluster must be the address of a dask scheduler, tcp://HOST:PORT such as "
-            f"tcp://127.0.0.1:8786; got {address!r}"
+            f"tcp://127.0.0.1:8786; got {shown(address)}"
         )
 
 

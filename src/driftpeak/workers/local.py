@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, shown
 from driftpeak.numerics.machine_code import keep_programs_in, program_folder
 from driftpeak.workers.alike import threads
 
@@ -48,6 +48,8 @@ def local_workers(
     if at_least_integer("workers", workers, 1) == 1:
         yield None
         return
+    if not (programs is None or isinstance(programs, str | PathLike)):
+        raise DriftpeakError(f"programs must be the path of a folder; got {shown(programs)}")
     folder = None if programs is None else program_folder(Path(programs).expanduser())
     processes = Processes(workers, folder)
     try:

@@ -38,7 +38,8 @@ def spread(
 
     Raises:
         DriftpeakError: every worker that tried a job died; an executor that cannot replace them
-            lost one; a worker was forked, or has other versions or threads than this process.
+            lost one; it was shut down; a worker was forked, or has other versions or threads than
+            this process.
     """
     given: tuple[Any, ...] = () if common is None else (common,)
     if executor is None:
@@ -50,7 +51,7 @@ def spread(
     futures: dict[Future[tuple[Result, str, dict[str, str]]], Job] = {}
     try:
         for job in jobs:
-            futures[executor.submit(_signed, function, job, *given)] = job
+            futures[_submitted(executor, function, job, *given)] = job
         for future in as_completed(futures):
             job = futures.pop(future)
             result, worker, made_with = future.result()
@@ -79,6 +80,15 @@ def _check_lost(error: Exception, job: str) -> None:
             "a worker process died, perhaps for lack of memory, and this executor does not replace "
             f"it as `driftpeak.workers.local_workers` does; {KEPT}, with fewer workers"
         ) from None
+
+
+def _submitted(executor: Executor, function: Callable[..., Any], *given: Any) -> Future[Any]:
+    try:
+        return executor.submit(_signed, function, *given)
+    except BrokenExecutor:
+        raise
+    except RuntimeError as error:  # as `concurrent.futures` says it
+        raise DriftpeakError(f"the executor takes no jobs ({error}): make a new one") from None
 
 
 def _signed(function: Callable[..., Result], *given: Any) -> tuple[Result, str, dict[str, str]]:
