@@ -59,6 +59,7 @@ print(*made)
 """
 
 
+@pytest.mark.slow
 def test_what_one_device_compiled_another_does_not_take():
     """On two devices that JAX makes of the cores: each plays on its own."""
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}

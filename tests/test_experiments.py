@@ -313,6 +313,15 @@ def test_another_runs_folder_is_refused(tmp_path):
     assert runner.read_results(tmp_path / "tiny.nc")[0]["slow"].sizes["trial"] == 3
 
 
+def test_results_do_not_take_the_place_of_the_data(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "table.csv").write_text("a,b\n")
+    for output in (tmp_path, tmp_path / "data", tmp_path / "data" / ".." / "data"):
+        with pytest.raises(dp.DriftpeakError, match="holds the data .* would delete"):
+            reproduce([TINY], RunSize(data=tmp_path / "data"), output=output, overwrite=True)
+    assert (tmp_path / "data" / "table.csv").exists()
+
+
 def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch):
     real = Path.write_bytes
 

@@ -51,12 +51,17 @@ def reproduce(
         What `summary.json` holds.
 
     Raises:
-        DriftpeakError: missing data, an output folder that holds something else or cannot be
-            written, a worker process that died.
+        DriftpeakError: missing data, an output folder that holds something else, or the data, or
+            cannot be written, a worker process that died.
     """
     check_data(experiments, size.data)
     chunks = None
     if output is not None:
+        if size.data is not None and size.data.resolve().is_relative_to(output.resolve()):
+            raise DriftpeakError(
+                f"the output {output} holds the data ({size.data}), which replacing it would "
+                "delete: name another directory"
+            )
         _claim_folder(output, _marker(experiments, size), overwrite=overwrite)
         chunks = output / CHUNKS
         _make(chunks)
