@@ -35,9 +35,11 @@ is named, so that a run can be stopped and continued:
 
 import math
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -244,8 +246,20 @@ def one(plan: Plan, process: Any, key: tuple[str, str, str, int]) -> dict[str, A
         "longest": max(play.responses, default=0.0),
         "failed": play.failed,
         "versions": process.versions,
+        "commit": commit(),
         "load": os.getloadavg()[0],
     }
+
+
+@cache
+def commit() -> str | None:
+    """Of this checkout, which may be changed since; None: it is none, or there is no git."""
+    words = ["git", "describe", "--always", "--dirty"]
+    try:
+        told = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True)
+    except OSError:
+        return None
+    return told.stdout.strip() or None
 
 
 def typical(play: Play) -> dict[str, float]:
