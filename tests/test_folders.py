@@ -34,6 +34,7 @@ def play(folder: Path) -> xr.Dataset:
 
 FULL = """
 import resource, sys
+sys.dont_write_bytecode = True  # the limit would cut bytecode short, for every later process
 from pathlib import Path
 import numpy as np, xarray as xr
 from driftpeak.errors import DriftpeakError
