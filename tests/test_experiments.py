@@ -317,7 +317,7 @@ def test_results_do_not_take_the_place_of_the_data(tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "table.csv").write_text("a,b\n")
     for output in (tmp_path, tmp_path / "data", tmp_path / "data" / ".." / "data"):
-        with pytest.raises(dp.DriftpeakError, match="holds the data .* would delete"):
+        with pytest.raises(dp.DriftpeakError, match=r"holds the data .* would delete"):
             reproduce([TINY], RunSize(data=tmp_path / "data"), output=output, overwrite=True)
     assert (tmp_path / "data" / "table.csv").exists()
 

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 LARGEST_WHOLE = 2**53  # whole numbers beyond are no floats
+LARGEST_SEED = 2**63 - 1  # that JAX takes
 
 
 class DriftpeakError(ValueError):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import LARGEST_SEED, DriftpeakError
 
 Output = Annotated[Path | None, typer.Option(help="Directory for results, summary and pictures.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace whatever is in --output.")]
@@ -14,7 +14,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, n
 MOST_TRIALS, MOST_STEPS, MOST_WORKERS = 1_000_000, 10_000_000, 1_024
 Trials = Annotated[int, typer.Option(help="Independent repetitions.", max=MOST_TRIALS)]
 Steps = Annotated[int, typer.Option(help="Length of a trial.", max=MOST_STEPS)]
-Seed = Annotated[int, typer.Option(help="Of everything random.", max=2**63 - 1)]
+Seed = Annotated[int, typer.Option(help="Of everything random.", max=LARGEST_SEED)]
 
 
 @dataclass(frozen=True)

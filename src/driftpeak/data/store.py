@@ -7,7 +7,7 @@ from typing import Any
 
 from driftpeak.data.catalogue import DataSet, data_set
 from driftpeak.errors import DriftpeakError
-from driftpeak.files import cache_folder, new_file
+from driftpeak.files import cache_folder, new_file, writing
 
 TIMEOUT = 20  # seconds without an answer
 BLOCK = 1 << 20
@@ -104,10 +104,8 @@ def fetch_data(name: str, source: str | None = None, *, overwrite: bool = False)
     origin = source or data.address
     if origin is None:
         raise DriftpeakError(f"{name} cannot be downloaded by a program. {remedy(data)}")
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
     with new_file(path) as part:
         if "://" in origin:
             _download(origin, part, data, data.sha256 if source is None else None)

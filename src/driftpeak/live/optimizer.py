@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from driftpeak.errors import (
+    LARGEST_SEED,
     DriftpeakError,
     DriftpeakWarning,
     at_least_integer,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 OPTIONS = ("start", "max_travel", "moving_cost", "constraints", "safe_start")
 """Arguments that a stored study need not have; an absent one has its default."""
-LARGEST_SEED = 2**63 - 1  # that JAX takes
 MOST_TRIALS = 10**9
 SURPRISE = 1_000.0  # deviations from what a policy with stated noise expects, worth a warning
 
@@ -126,9 +126,7 @@ class Optimizer(Inspectable):
         super().__init__()
         self._lesson: tuple[int, dict[str, Any] | None] | None = None  # found in this call
         self.space, self.maximize = space, maximize
-        self.seed = at_least_integer("seed", seed, 0)
-        if self.seed > LARGEST_SEED:
-            raise DriftpeakError(f"seed must be at most 2**63 - 1; got {shown(seed)}")
+        self.seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
         self.coding = make_coding(space)
         self._sign = 1.0 if maximize else -1.0
         self.policy = DriftingGP() if policy is None else policy

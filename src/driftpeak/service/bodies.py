@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 
+from driftpeak.errors import LARGEST_SEED
 from driftpeak.live.events import LONGEST_KEY
 from driftpeak.service.names import NAME, WORDS
 
@@ -38,7 +39,7 @@ class New(Body):
         None,
         description='A tag with arguments, as {"drifting-gp": {"capacity": 256}}; that by default.',
     )
-    seed: Whole = Field(0, ge=0, le=2**63 - 1)
+    seed: Whole = Field(0, ge=0, le=LARGEST_SEED)
     horizon: Whole = Field(100_000, ge=1, description="The most decisions of some policies.")
     start: Values | None = Field(None, description="The first suggestion.")
     max_travel: Number | dict[str, Number] | None = None

@@ -22,7 +22,7 @@ import numpy as np
 import xarray as xr
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, shown, whole
-from driftpeak.files import new_file, write_dataset
+from driftpeak.files import new_file, write_dataset, writing
 from driftpeak.simulation.fingerprint import fingerprint
 from driftpeak.simulation.keeping import KEEPS, Gathering, Keep, check_keep, summarised
 from driftpeak.simulation.plan import MOST_CHUNKS, Chunk, Plan
@@ -91,13 +91,12 @@ class Folder:
             DriftpeakError: it holds something else, or another simulation; it cannot be read.
         """
         path = Path(path)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
+        with writing(path):
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+            except FileExistsError:
+                raise DriftpeakError(f"{path} is a file; name a folder") from None
             empty = not _without_parts(path)
-        except FileExistsError:
-            raise DriftpeakError(f"{path} is a file; name a folder") from None
-        except OSError as error:
-            raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
         if empty:
             with new_file(path / MANIFEST) as part:
                 part.write_text(json.dumps(manifest, indent=2) + "\n")

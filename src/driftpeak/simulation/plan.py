@@ -18,7 +18,6 @@ CACHE = 12 * 2**20
 LEAST_BEYOND = 24  # trials in a chunk whose states are larger: fewer at once are slower
 MOST_TRIALS = 2**32  # that are told apart by a number of 32 bits
 MOST_CHUNKS = 10**6
-LARGEST_SEED = 2**63 - 1  # that JAX takes
 RECORDED = 64  # bytes for a policy's step: what is recorded of it, and what summaries work with
 
 

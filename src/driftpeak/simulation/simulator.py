@@ -13,7 +13,13 @@ import numpy as np
 import xarray as xr
 
 from driftpeak.environments import Environment
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, shown
+from driftpeak.errors import (
+    LARGEST_SEED,
+    DriftpeakError,
+    DriftpeakWarning,
+    at_least_integer,
+    shown,
+)
 from driftpeak.files import check_writable
 from driftpeak.numerics.precision import double_precision
 from driftpeak.numerics.threads import single_threaded_lapack
@@ -22,14 +28,7 @@ from driftpeak.policies.player import Reading
 from driftpeak.simulation.folder import Folder, manifest_of
 from driftpeak.simulation.keeping import Gathering, Keep, check_keep, check_room, summarised
 from driftpeak.simulation.parcel import opened, packed
-from driftpeak.simulation.plan import (
-    LARGEST_SEED,
-    MEMORY_BUDGET,
-    MOST_TRIALS,
-    Chunk,
-    Plan,
-    make_plan,
-)
+from driftpeak.simulation.plan import MEMORY_BUDGET, MOST_TRIALS, Chunk, Plan, make_plan
 from driftpeak.simulation.programs import advance, random_keys, start
 from driftpeak.simulation.progress import Progress, progress_bar
 from driftpeak.simulation.stage import Simulation, Stage, Wishes, to_device

@@ -23,7 +23,7 @@ from driftpeak.experiments.running.report import (
     write_bytes,
 )
 from driftpeak.experiments.running.runner import RunSize, check_data, provenance, run, write_results
-from driftpeak.files import SUMMARY
+from driftpeak.files import SUMMARY, writing
 
 MARKER = "run.json"  # what the folder's results are of; there from the start of a run
 CHUNKS = "unfinished"
@@ -140,10 +140,8 @@ def _claim_folder(output: Path, marker: dict[str, object], *, overwrite: bool) -
 
 
 def _make(directory: Path) -> None:
-    try:
+    with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DriftpeakError(f"{directory} cannot be written: {error.strerror or error}") from None
 
 
 def _read_marker(directory: Path) -> Any:
