@@ -20,6 +20,9 @@ from driftpeak.experiments.tournament.figures import heat_map, overview
 from driftpeak.live.plots import track_figure
 from driftpeak.plots import COLOURS, map_figure, new_figure, tidy
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.rivals import FIELD
+
 IMAGES = Path(__file__).parent / "images"
 MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
 PLAYED, GROWTH = MEASURED / "field.jsonl", MEASURED / "scaling.jsonl"
@@ -90,7 +93,7 @@ def field() -> None:
     for line in PLAYED.read_text().splitlines():
         row = json.loads(line)
         contest, function, rival, _ = row["key"]
-        if contest in found:
+        if contest in found and rival in FIELD:
             found[contest].setdefault(rival, {}).setdefault(function, []).append(row["regret"])
     logs = {
         contest: {
