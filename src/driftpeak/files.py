@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,13 +178,15 @@ def write_dataset(data: "xr.Dataset | xr.DataTree", path: Path) -> None:
         part.write_bytes(_netcdf(data, encoding))
 
 
-def _netcdf(data: "xr.Dataset | xr.DataTree", encoding: dict[str, Any] | None = None) -> memoryview:
-    """The bytes of a NetCDF file, made in memory: HDF5 crashes where the disk is full."""
+def _netcdf(data: "xr.Dataset | xr.DataTree", encoding: dict[str, Any] | None = None) -> bytes:
+    """A NetCDF file made in memory: HDF5 crashes where the disk is full."""
     dask = sys.modules.get("dask")
     # where there is a client of dask, xarray asks its scheduler for a lock by the file's name
     alone = nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
-    with alone:
-        return data.to_netcdf(engine="h5netcdf", encoding=encoding)
+    # bytes, as the view that xarray would return makes Python 3.13 complain after a failed write
+    with alone, BytesIO() as file:
+        data.to_netcdf(file, engine="h5netcdf", encoding=encoding)
+        return file.getvalue()
 
 
 def _compressed(data: "xr.Dataset") -> dict[str, dict[str, int]]:
