@@ -87,6 +87,7 @@ CONTESTS = (
     _evaluations(50, 10),
     _evaluations(200, 2, timed=False),
     _clock("0.1", 60, 2),
+    _clock("0.1", 600, 1),
     _clock("1", 600, 1),
     _clock("10", 600, 2),
 )
