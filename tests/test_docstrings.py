@@ -31,7 +31,7 @@ WITH_EXAMPLES = {
 MADE_BY_OTHERS = {"Advice", "EstimatedPeak", "Learned", "Suggestion"}
 """Classes that users are given and do not make."""
 CHECKS = re.compile(
-    r"raise DriftpeakError|\b(?:finite|finite_array|positive|unit_interval|at_least|"
+    r"raise \w*Error\(|\b(?:finite|finite_array|positive|unit_interval|at_least|"
     r"at_least_integer|increasing)\("
 )
 SECTION = re.compile(r"\n(?=(?:Arguments|Args|Attributes|Raises|Returns|Warns|Example):\n)")

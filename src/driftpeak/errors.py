@@ -1,4 +1,4 @@
-"""The error meant for the user, and the argument checks that raise it."""
+"""Errors and warnings of the library, and argument checks that raise them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ import math
 import textwrap
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import TypeGuard
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "DataError",
     "DriftpeakError",
     "DriftpeakWarning",
+    "InfeasibleError",
+    "NoObservationsError",
+    "NotConvergedError",
+    "StorageCorruptError",
     "StorageError",
+    "StorageLockedError",
+    "StudyMismatchError",
+    "StudyNotFoundError",
+    "UnknownSuggestionError",
+    "UnsupportedError",
     "at_least",
     "at_least_integer",
     "finite",
@@ -33,9 +43,14 @@ LARGEST_SEED = 2**63 - 1  # that JAX takes
 
 
 class DriftpeakError(ValueError):
-    """A mistake in the input, told in one line.
+    """An argument or a request is invalid. Base class of all errors of this library.
 
-    The message names the culprit, what is accepted and, where it is not obvious, the remedy.
+    The message is one line. It names the argument, the accepted range and, where it is not obvious,
+    the remedy. Subclasses name the cases that programs may want to catch.
+
+    Attributes:
+        code: a stable name of the error for programs. The service sends it with each problem.
+        exit_code: with which the command line ends.
 
     Example:
         >>> import driftpeak as dp
@@ -44,9 +59,85 @@ class DriftpeakError(ValueError):
         driftpeak.errors.DriftpeakError: low must be below high; got 2 and 1
     """
 
+    code: ClassVar[str] = "refused"
+    exit_code: ClassVar[int] = 2
+
 
 class StorageError(DriftpeakError):
-    """What is stored cannot be read or written now; nothing is wrong with what was asked for."""
+    """The storage cannot be read or written now. The request itself is valid."""
+
+    code = "storage"
+    exit_code = 3
+
+
+class StorageLockedError(StorageError):
+    """Another process holds the lock of the storage. Try again later."""
+
+    code = "storage-locked"
+    exit_code = 4
+
+
+class StorageCorruptError(StorageError):
+    """Stored data fail a checksum or cannot be decoded. Restore them from a copy."""
+
+    code = "storage-corrupt"
+    exit_code = 5
+
+
+class StudyNotFoundError(DriftpeakError):
+    """The storage holds no study of this name."""
+
+    code = "unknown-study"
+    exit_code = 6
+
+
+class StudyMismatchError(DriftpeakError):
+    """The stored study has another space, policy, seed or direction than the arguments."""
+
+    code = "another-study"
+    exit_code = 7
+
+
+class UnknownSuggestionError(DriftpeakError):
+    """No pending suggestion has this id: it was never made, or it is already answered."""
+
+    code = "unknown-suggestion"
+    exit_code = 8
+
+
+class InfeasibleError(DriftpeakError):
+    """No setting meets all constraints, movement limits and fixed values."""
+
+    code = "infeasible"
+    exit_code = 9
+
+
+class NoObservationsError(DriftpeakError):
+    """The result needs observations, and there are none or too few."""
+
+    code = "no-observations"
+    exit_code = 10
+
+
+class NotConvergedError(DriftpeakError):
+    """A numerical method did not converge, or lost its precision."""
+
+    code = "not-converged"
+    exit_code = 11
+
+
+class DataError(DriftpeakError):
+    """A table or a recording cannot be read, or its contents are invalid."""
+
+    code = "invalid-data"
+    exit_code = 12
+
+
+class UnsupportedError(DriftpeakError):
+    """The policy, space or storage does not support this operation."""
+
+    code = "unsupported"
+    exit_code = 13
 
 
 class DriftpeakWarning(UserWarning):

@@ -72,7 +72,7 @@ app.command(
 
 
 def main() -> None:
-    """Entry point: a mistake in the input is one line on the error output, and exit code 2."""
+    """Run the command line. An error is one line on the error output, with its own exit code."""
     # what is imported and traced is no garbage: to look for some takes a tenth of a short command
     gc.set_threshold(100_000, 50, 100)
     warnings.showwarning = _show_warning
@@ -81,7 +81,7 @@ def main() -> None:
         app()
     except DriftpeakError as error:
         print(f"driftpeak: {_one_line(str(error))}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(error.exit_code)
     except MemoryError:
         print("driftpeak: out of memory: ask for fewer points, steps or trials", file=sys.stderr)
         sys.exit(2)
