@@ -28,13 +28,15 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Ratio:
-    """A geometric mean of ratios of regrets, and its 95 % interval."""
+    """A geometric mean of ratios of regrets, and its 95 % interval; see `_paired.ratio`."""
 
     middle: float
     low: float
     high: float
 
     def __str__(self) -> str:
+        if self.high == np.inf:
+            return f"{self.middle:.2f} (no interval)"
         return f"{self.middle:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 

@@ -15,11 +15,11 @@ count. At most `calls` calls are made, evenly over the clock, with the last poin
 an optimiser that answers in a millisecond makes no more.
 
 Figures: regret averaged over time, as a multiple of that of random points, paired by function and
-seed: geometric mean and its 95 % interval (10,000 bootstrap draws of functions and, within each, of
-seeds), of all functions and of some (unseen, the minimum moves, stays, is not in the middle); the
-same for driftpeak's as a multiple of each other's, also without the function whose absence makes
-the interval reach farthest up; by function, ratios of means; response times, and the longest call,
-which the median does not charge.
+seed: geometric mean and its 95 % interval over functions (`benchmarks._paired`), of all functions
+and of some (unseen, the minimum moves, stays, is not in the middle); the same for driftpeak's as a
+multiple of each other's, also without the function whose absence makes the interval reach farthest
+up; by function, ratios of means; response times, and the longest call, which the median does not
+charge.
 Times are worth something on a machine that does nothing else: the load is kept with each play.
 
 `FIELD_SET` is "reduced" (the default: a quarter of an hour for those that answer in a tenth of a

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.stats import qmc
 
 import driftpeak as dp
+from benchmarks._paired import ratio
 from driftpeak.live.gp import RATE
 
 KINDS = ("markov", "momentum", "smooth", "still", "bump")
@@ -29,16 +30,13 @@ def run() -> dict[str, Any]:
     """Regret ratios, and choices."""
     policies = [dp.DriftingGP(forgetting=player) for player in PLAYERS]
     played = [[play(number, policy) for policy in policies] for number in WORLDS]
-    regrets = np.log([[regret for regret, _ in row] for row in played])
+    regrets = np.array([[regret for regret, _ in row] for row in played])
     chosen = np.array([row[PLAYERS.index("auto")][1] == "momentum" for row in played])
     kinds, figures = np.array([KINDS[number % 5] for number in WORLDS]), {}
     for kind in (*KINDS, "all"):
         which = np.flatnonzero((kinds == kind) | (kind == "all"))
-        draws = np.random.default_rng(0).choice(which, size=(10_000, len(which)))
         for column, player in enumerate(PLAYERS[1:], start=1):
-            ratios = regrets[:, column] - regrets[:, 0]
-            ends = np.quantile(ratios[draws].mean(axis=1), [0.025, 0.975])
-            middle, low, high = np.exp([ratios[which].mean(), *ends])
+            middle, low, high = ratio(regrets[which, column, None], regrets[which, 0, None])
             figures[f"{kind}: {player} / markov"] = f"{middle:.3f} ({low:.3f} to {high:.3f})"
         figures[f"{kind}: auto ended with momentum"] = f"{chosen[which].sum()} of {len(which)}"
     return figures

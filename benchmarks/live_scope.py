@@ -5,7 +5,8 @@ peak is in a corner as often as anywhere, and on the dynamic test functions that
 the optimiser is designed, 50 evaluations, as in `field`, but for other seeds. That looks should
 count so was decided on these functions and on others of their kind, not on these worlds.
 
-Figures: regret as a multiple of that without, geometric means with 95 % bootstrap intervals.
+Figures: regret as a multiple of that without, geometric means with 95 % bootstrap intervals over
+worlds; over seeds for one function; over the functions for all of them.
 """
 
 import os
@@ -34,7 +35,7 @@ def run() -> dict[str, Any]:
     figures = {"worlds of live_motion": told(np.array(worlds)[:, None, :])}
     regrets = np.array([[[play(name, s, one) for one in POLICIES] for s in SEEDS] for name in SEEN])
     for name, own in zip(SEEN, regrets, strict=True):
-        figures[name] = told(own[None])
+        figures[name] = told(own[:, None])
     return figures | {"these functions": told(regrets)}
 
 
@@ -50,6 +51,6 @@ def play(name: str, seed: int, policy: dp.DriftingGP) -> float:
 
 
 def told(regrets: Any) -> str:
-    """Of regrets of shape `(functions, seeds, 2)`, the ratio with its interval."""
+    """Return the ratio, with its interval over the rows, of regrets `(rows, seeds, 2)`."""
     middle, low, high = ratio(regrets[..., 0], regrets[..., 1])
     return f"{middle:.3f} ({low:.3f} to {high:.3f})"

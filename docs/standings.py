@@ -186,15 +186,15 @@ Written by `python docs/standings.py` from the plays that are kept in
 `benchmarks/measured/field.jsonl`; {doc}`field` has the protocol, the rivals, and what is to be
 said of it. With that file in place the commands play nothing and give the figures.
 
-Regret: as a multiple of that of random points, the geometric mean over functions and seeds, with
-95 % bootstrap intervals over functions and, within them, seeds; with one seed over functions
-alone. *Without one function*: what is left of driftpeak / rival without the function whose absence
-makes its interval reach farthest up. *Response*: seconds of `ask` and the `tell` before it, the
-median from 20 calls on; *longest*: the longest of all, mostly one in which something was compiled
-or fitted anew, which the median that is charged leaves out; neither is told of 200 evaluations, of
-which many plays were halted for a while or had to wait for other programs. *Load*: of the machine
-of two cores, the median over the plays; a play has one core (`taskset`, which Linux has; without it
-XLA takes every core there is, and torch the one that `OMP_NUM_THREADS` says).
+Regret: as a multiple of the regret of random points, the geometric mean over functions and seeds.
+The 95 % intervals are over functions ([how](field.md#intervals)); fewer than five functions have
+no interval. *Without one function*: what is left of driftpeak / rival without the function whose
+absence makes its interval reach farthest up. *Response*: seconds of `ask` and the `tell` before it,
+the median from 20 calls on. *Longest*: the longest of all, mostly one in which a program was
+compiled or fitted again, which the median that is charged leaves out. Neither is given for 200
+evaluations, where many plays were halted for a while or had to wait for other programs. *Load*: of
+the machine of two cores, the median over the plays; a play has one core (`taskset`, which Linux
+has; without it XLA takes every core there is, and torch the one that `OMP_NUM_THREADS` says).
 
 *Unseen*: Eggholder, Rastrigin, Styblinski-Tang, Hartmann-6 and Powell. *Minimum moves*: Eggholder,
 Rosenbrock, Shekel, both Hartmanns and Powell; on the other four it *stays* where it is, and only
