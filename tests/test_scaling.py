@@ -28,7 +28,7 @@ CASES = {
         lambda prior: dp.UIGPUCB(prior, exponent=1, **VALUES),
         lambda n, r, t: 4 * t,
     ),
-    "space and time": (lambda prior: dp.ABO(prior, lengthscale=5.0), lambda n, r, t: 4 * 31),
+    "space and time": (lambda prior: dp.ABO(prior, lengthscale=5.0), lambda n, r, t: t**2 + 4 * t),
     "keep, drawn": (
         lambda prior: dp.GPUCB(prior, acquisition="thompson", **FEATURES),
         lambda n, r, t: r**2 + 2 * n,

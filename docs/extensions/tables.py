@@ -1,4 +1,4 @@
-"""`{lines-table} policies` or `widths`: the table of the command line's names, as they are."""
+"""Tables written from the source: names of the command line, families of the tournament."""
 
 import re
 
@@ -8,7 +8,7 @@ from docutils.statemachine import StringList
 
 
 class LinesTable(Directive):
-    """A row for every name, with what can be told and what it is."""
+    """`{lines-table} policies` or `widths`: a row for every name of the command line."""
 
     required_arguments = 1
     has_content = False
@@ -30,7 +30,31 @@ class LinesTable(Directive):
         return node.children
 
 
+class FamiliesTable(Directive):
+    """`{families-table}`: the grid of every family of the tournament, from its source."""
+
+    has_content = False
+
+    def run(self):
+        from driftpeak.experiments.tournament.players import FAMILIES
+
+        rows = [("family", "parameter", "values", "widths", "settings")]
+        for family in FAMILIES:
+            own = "of the policy" if family.wide_only or not family.values else "wide, narrow"
+            values = ", ".join(f"{value:g}" for value in family.values)
+            rows.append((family.name, family.parameter, values, own, str(len(family.settings))))
+        rows.append(("all", "", "", "", str(sum(len(family.settings) for family in FAMILIES))))
+        table = [".. list-table::", "   :header-rows: 1", ""]
+        for row in rows:
+            for number, cell in enumerate(row):
+                table.append(("   * - " if number == 0 else "     - ") + cell)
+        node = nodes.container()
+        self.state.nested_parse(StringList(table, source="tournament families"), 0, node)
+        return node.children
+
+
 def setup(app):
-    """Registers the directive."""
+    """Registers the directives."""
     app.add_directive("lines-table", LinesTable)
+    app.add_directive("families-table", FamiliesTable)
     return {"parallel_read_safe": True}

@@ -177,14 +177,19 @@ class SpaceTime(Recorded, Forgetting):
     r"""A function that is smooth in time too: \(k(x, x')\,e^{-(t-s)^2/(2 \ell^2)}\) (Nyikosa et al.
     2018, section 3).
 
-    Observations further back than `REACH` lengthscales, whose correlation with the present is
-    below 2e-8, are dropped.
+    No observation is dropped because of its age: at low noise even those many lengthscales back
+    change the mean.
+
+    Arguments:
+        lengthscale: in units of time.
+        memory: the number of newest observations that are kept; `MOST` by default.
 
     Raises:
         DriftpeakError: a lengthscale that is not positive, memory below 1.
     """
 
-    REACH: ClassVar[float] = 6.0
+    MOST: ClassVar[int] = 500
+    """Observations kept by default: cost grows with their square, or cube once some are dropped."""
     markov: ClassVar[bool] = False
     lengthscale: Scalar
     most: int | None = eqx.field(static=True)
@@ -194,10 +199,7 @@ class SpaceTime(Recorded, Forgetting):
         self.most = None if memory is None else at_least_integer("memory", memory, 1)
 
     def memory(self, times: Times) -> int:
-        ordered = np.asarray(times, dtype=np.float64)
-        oldest = np.searchsorted(ordered, ordered - self.REACH * self.lengthscale)
-        reached = int((np.arange(len(ordered)) - oldest + 1).max(initial=1))
-        return reached if self.most is None else min(reached, self.most)
+        return min(len(times), self.MOST if self.most is None else self.most)
 
     def correlation(self, elapsed: Scalar) -> Float[Array, "..."]:
         return jnp.asarray(jnp.exp(-0.5 * (elapsed / self.lengthscale) ** 2), dtype=float)

@@ -1,7 +1,8 @@
-"""GP regression under a forgetting rule: one posterior, computed in the cheapest of four ways."""
+"""GP regression under a forgetting rule: one posterior, in the cheapest of five forms."""
 
 from driftpeak.beliefs.choice import FORMS, Form, check_form, make_belief
 from driftpeak.beliefs.function_space import Dense, Triangular
+from driftpeak.beliefs.growing import Growing
 from driftpeak.beliefs.kalman import Kalman
 from driftpeak.beliefs.posterior import Belief, Posterior
 from driftpeak.beliefs.reweighted import Remembering, Scaling
@@ -12,6 +13,7 @@ __all__ = [
     "Belief",
     "Dense",
     "Form",
+    "Growing",
     "Kalman",
     "Posterior",
     "Remembering",

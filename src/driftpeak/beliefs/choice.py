@@ -11,10 +11,13 @@ memory, a step takes about
 | Window | 2 n r + 2 r^2 + `sliding.edge_cost` | n (180 c + 2 c^2) |
 | Discount, Weights, Injection | (4 n r^2 + r^3) / 3 | n (180 c + 2 c^2) |
 
-units of time; "auto" takes the smaller. Above `features.MANY` points it stays in feature space up
-to `MANY_FEATURES` features whatever the memory, and beyond where that is cheaper; there n r stands
-for what a product costs, n d r^(1/d) on grids of d dimensions under a kernel that is a product over
-them. What is held is then never much more than the lesser of r^2 and n c.
+units of time; "auto" takes the smaller. SpaceTime has one form (`growing`): c^2 r + c n r with
+the features of the prior where r < c n / (2 c + 2 n), else c^2 n.
+
+Above `features.MANY` points "auto" stays in feature space up to `MANY_FEATURES` features whatever
+the memory, and beyond where that is cheaper; there n r stands for what a product costs,
+n d r^(1/d) on grids of d dimensions under a kernel that is a product over them. What is held is
+then never much more than the lesser of r^2 and n c.
 The orders are those of the operations, the factors fitted to measurements on a CPU
 (`python -m benchmarks feature_space_vs_function_space`): function space pays for memory of its own
 in every trial, trials in feature space share their matrix products.
@@ -25,6 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from driftpeak.beliefs.function_space import Dense, Triangular
+from driftpeak.beliefs.growing import Growing
 from driftpeak.beliefs.kalman import Kalman
 from driftpeak.beliefs.posterior import Belief
 from driftpeak.beliefs.reweighted import Remembering, Scaling
@@ -83,7 +87,9 @@ def make_belief(
                 f"{type(forgetting).__name__} needs function space: its past cannot be summed up "
                 "in the present; give form='auto' and no features"
             )
-        return Dense(prior, forgetting, capacity)
+        fewer = capacity * len(prior) // (2 * (capacity + len(prior)))
+        features = prior.features_within(fewer) if form == "auto" and fewer else None
+        return Growing(prior, forgetting, capacity, len(worst), features)
     if features is not None:
         features = prior.features_or(features)
     elif form == "feature-space":

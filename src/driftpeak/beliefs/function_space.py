@@ -129,7 +129,7 @@ class Triangular(Belief[TriangularState]):
     def sample(self, state: TriangularState, time: Scalar, key: PRNGKeyArray) -> Values:
         posterior = self.posterior(state, time)
         rows = self._correlation(state, time)[:, None] * state.rows
-        return _draw(posterior.mean, self.prior.gram.matrix - rows.T @ rows, self.prior, key)
+        return draw_values(posterior.mean, self.prior.gram.matrix - rows.T @ rows, self.prior, key)
 
     def _elapse(self, state: TriangularState, time: Scalar) -> tuple[Scalar, Scalar]:
         kept = self.forgetting.same_epoch(state.time, time)
@@ -191,7 +191,7 @@ class Dense(Belief[History]):
     def sample(self, state: History, time: Scalar, key: PRNGKeyArray) -> Values:
         whitened, residuals, _ = self._whiten(state, time)
         mean = self.prior.mean + residuals @ whitened
-        return _draw(mean, self.prior.gram.matrix - whitened.T @ whitened, self.prior, key)
+        return draw_values(mean, self.prior.gram.matrix - whitened.T @ whitened, self.prior, key)
 
     def _counted(self, state: History, time: Scalar) -> Int[Array, ""]:
         # What a discount has made worthless still counts, though the ring may have dropped it:
@@ -220,10 +220,11 @@ class Dense(Belief[History]):
         return solved[:, :-1], solved[:, -1], jnp.log(lower.diagonal()).sum()
 
 
-def _draw(
+def draw_values(
     mean: Values, covariance: Float[Array, "n n"], prior: FunctionPrior, key: PRNGKeyArray
 ) -> Values:
-    # The covariance is a difference: its rounding errors are those of the prior's magnitude.
+    """One draw of the values from their joint posterior."""
+    # the covariance is a difference: its rounding errors are those of the prior's magnitude
     jitter = JITTER * jnp.maximum(jnp.max(prior.variance), 1e-300)
     lower = jnp.linalg.cholesky(covariance + jitter * jnp.eye(len(mean)))
     return mean + lower @ jax.random.normal(key, mean.shape, dtype=float)

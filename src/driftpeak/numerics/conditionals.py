@@ -1,10 +1,11 @@
 """Rare heavy work inside a loop over steps that runs many trials at once.
 
 Under `jax.vmap` a `lax.cond` whose predicate differs between trials becomes a `select`: both
-branches are computed at every step, for every trial. The two functions here stay conditionals.
+branches are computed at every step, for every trial. The functions here stay conditionals.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -46,6 +47,41 @@ def lockstep(function: Callable[[Given, State], Result], shared: Given, own: Sta
         return result, jax.tree.map(lambda _: True, result)
 
     return call(shared, own)
+
+
+def in_room(
+    count: Scalar,
+    sizes: Sequence[int],
+    function: Callable[[int, State], Result],
+    own: State,
+) -> Result:
+    """`function(size, own)` with the smallest of `sizes` that is at least `count`.
+
+    Trials that run together share the size that the largest of their counts needs.
+
+    Arguments:
+        count: at most the last size.
+        sizes: increasing; a program is compiled for each.
+        function: pure; returns arrays whose shapes do not depend on the size.
+        own: pytree of arrays.
+    """
+
+    @custom_vmap
+    def call(count: Array, own: State) -> Result:
+        number = jnp.searchsorted(jnp.asarray(sizes), count)
+        return jax.lax.switch(number, [partial(function, size) for size in sizes], own)
+
+    @call.def_vmap
+    def rule(trials: int, batched: Any, count: Array, own: State) -> Any:
+        axes = jax.tree.map(lambda differs: 0 if differs else None, batched[1])
+
+        def mapped(size: int, own: State) -> Result:
+            return jax.vmap(partial(function, size), in_axes=(axes,), axis_size=trials)(own)
+
+        result = in_room(count.max(), sizes, mapped, own)
+        return result, jax.tree.map(lambda _: True, result)
+
+    return call(count, own)
 
 
 def on_demand(

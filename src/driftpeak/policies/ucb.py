@@ -164,7 +164,8 @@ def ABO(
     Arguments:
         prior: domain, kernel, mean and noise variance.
         lengthscale: of the squared exponential in time, in its unit.
-        memory: at most so many of the newest observations; by default those of six lengthscales.
+        memory: the number of newest observations that are kept; by default
+            `forgetting.SpaceTime.MOST`, 500.
         options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
 
     Raises:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from driftpeak.errors import DriftpeakError
+from driftpeak.forgetting import SpaceTime
 from driftpeak.history import Learned
 from driftpeak.kernels import Table
 from driftpeak.policies import (
@@ -47,8 +48,10 @@ WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
 SMALLER = 0.03
 """Of R-PERP's constant C: with C = 1 nothing is ever eliminated at these horizons."""
 MEMORIES = (10, 25, 50, 100, 250)
-MOST_HELD = 40
-"""Observations that ABO keeps: its cost grows with their square."""
+LENGTHSCALES = (10, 30, 100, 250, 500)
+MOST_HELD = 100
+"""Newest observations that ABO keeps in runs longer than `SpaceTime.MOST` steps, where not all fit:
+each step then costs the cube of their number."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,11 @@ class Family:
         return (self.at_theory, *self.grid)
 
 
+def _abo(known: WorldKnowledge, lengthscale: float, width: Width) -> Policy:
+    held = known.horizon if known.horizon <= SpaceTime.MOST else MOST_HELD
+    return ABO(known.prior, lengthscale=lengthscale, memory=held, width=width)
+
+
 def _perp(known: WorldKnowledge, period: int, constant: float) -> Policy:
     return RPERP(
         known.prior,
@@ -267,14 +275,10 @@ FAMILIES = (
     ),
     Family(
         "ABO",
-        lambda known: ABO(known.prior, lengthscale=known.smooth_memory, memory=MOST_HELD,
-                          width=WIDE),
+        lambda known: _abo(known, known.smooth_memory, WIDE),
         "lengthscale",
-        (10, 30),
-        lambda known, lengthscale, width: ABO(
-            known.prior, lengthscale=lengthscale, memory=MOST_HELD, width=width
-        ),
-        wide_only=True,
+        LENGTHSCALES,
+        _abo,
     ),
     Family(
         "R-PERP",
