@@ -1,5 +1,6 @@
 r"""How long rows resemble those before: the autocorrelation, and a law of motion fitted to it."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,10 @@ from driftpeak.motions import MarkovMotion, Oscillation, SumMotion
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
-LIFETIMES = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
+LIFETIMES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
 """Steps in which a part's correlation falls to 1/e."""
+LONGEST = 0.5
+"""Longest lifetime without oscillation, in lengths of the record: a longer one looks like a mean."""
 LEAST_SHARE = 0.02
 """Parts with less of the variance are left out."""
 CYCLES = (1.0, 3.0, 10.0)
@@ -90,22 +93,54 @@ def _accumulated(steps: Any, kept: float, period: float) -> Any:
     return lfilter([1.0], [1.0, -turned], steps, axis=-2)
 
 
-def fitted_law(correlations: Array, steps: int, period: float | None = None) -> Law:
-    """The law whose correlations are nearest by least squares, lags weighted by how often seen.
+def expected(correlations: Array) -> Array:
+    r"""Compute the autocovariances that a record has on average once its mean is subtracted.
+
+    The mean of a short record absorbs slow variation, so that its sample autocovariances are
+    smaller than the true ones. With centred values \(x_t - \bar x\),
+
+    \[E\, \hat c(v) = r(v) + \operatorname{Var} \bar x - \frac{1}{T - v}
+    \Bigl(\sum_{t \le T - v} + \sum_{t > v}\Bigr) \operatorname{Cov}(x_t, \bar x).\]
 
     Arguments:
-        correlations: at lags 0, 1, ..., as `autocorrelation` gives them.
+        correlations: r at lags 0, ..., T - 1 of a record of T rows, shape `(T, laws)`.
+
+    Returns:
+        Expectations at the same lags, same shape.
+    """
+    steps = len(correlations)
+    sums = np.cumsum(correlations, axis=0)
+    with_mean = (sums + sums[::-1] - correlations[0]) / steps
+    up_to = np.concatenate([np.zeros_like(sums[:1]), np.cumsum(with_mean, axis=0)])
+    both = up_to[:0:-1] + up_to[-1] - up_to[:-1]
+    return np.asarray(
+        correlations + with_mean.mean(axis=0) - both / np.arange(steps, 0, -1)[:, None]
+    )
+
+
+def fitted_law(
+    correlations: Array, steps: int, period: float | None = None, cycles: Sequence[float] = CYCLES
+) -> Law:
+    """Fit a law to sample autocorrelations by non-negative least squares.
+
+    Lags are weighted by the number of products that they are a mean of. Each part enters with its
+    `expected` autocovariances, so that the estimate is unbiased by the subtracted mean.
+
+    Arguments:
+        correlations: at lags 0, 1, ..., as `autocorrelation` gives them for rows without their
+            mean.
         steps: T, the number of rows that they come from.
         period: in steps, of oscillations that may be among the parts.
+        cycles: lifetimes of these oscillations, in periods.
     """
     lags = np.arange(len(correlations), dtype=float)
     turning = [] if period is None else [period / count for count in range(1, OVERTONES + 1)]
-    candidates = [(life, np.inf) for life in LIFETIMES]
-    candidates += [(cycles * turning[0], one) for one in turning for cycles in CYCLES]
-    candidates = [one for one in candidates if one[0] <= max(4 * steps, 4)]
+    candidates = [(life, np.inf) for life in LIFETIMES if life <= max(LONGEST * steps, 1)]
+    candidates += [(one * turning[0], turn) for turn in turning for one in cycles]
     lifetimes, periods = np.array(candidates).T
-    columns = np.cos(2 * np.pi * lags[:, None] / periods) * np.exp(-lags[:, None] / lifetimes)
-    columns = np.concatenate([columns, (lags == 0)[:, None]], axis=1)
+    every = np.arange(steps, dtype=float)[:, None]
+    columns = np.cos(2 * np.pi * every / periods) * np.exp(-every / lifetimes)
+    columns = expected(np.concatenate([columns, every == 0], axis=1))[: len(lags)]
     weight = np.sqrt(1 - lags / steps)
     weight[0] = 10 * np.sqrt(len(lags))  # all variance is accounted for
     shares = nnls(columns * weight[:, None], correlations * weight)[0]

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from driftpeak import kernels
 from driftpeak.cells import Contexts
@@ -13,8 +12,7 @@ from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, finite_array, positive, shown
 from driftpeak.history.correlation import Array, Law, autocorrelation, fitted_law
 from driftpeak.history.in_context import ContextsLearned, learn_contexts
-from driftpeak.history.picture import learned_figure
-from driftpeak.history.rhythm import Rhythm, find_period, fit_profile, refined
+from driftpeak.history.rhythm import NEAR, Cycle, Rhythm, find_period, fit_profile, refined
 from driftpeak.history.transformation import find_transformation
 from driftpeak.policies.auto import Auto
 from driftpeak.policies.baselines import Timetable
@@ -25,11 +23,13 @@ from driftpeak.priors import Prior
 from driftpeak.profiles import Profile
 from driftpeak.transformations import TRANSFORMATIONS, Transformation, transformed
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 LEAST_NOISE = 0.01
 """Share of the variance that counts as noise at least."""
 MOST_PERIODS = 2
 NOUNS: dict[Transformation, str] = {"root": "roots", "log": "logarithms"}
-NEAR = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +97,9 @@ class Learned:
             lines.insert(0, f"the {NOUNS[self.transformation]} of the rewards are easier to "
                             "foretell; what follows is of these")  # fmt: skip
         parts = [
-            f"{share:.0%} fades within {life:g} steps"
+            f"{share:.0%} decays within {life:g} steps"
             if np.isinf(turn)
-            else f"{share:.0%} comes round in {turn:g} steps and fades within {life:g}"
+            else f"{share:.0%} oscillates with a period of {turn:g} steps and decays within {life:g}"
             for share, life, turn in self.law.parts
         ]
         lines.append(f"of what remains {', '.join(parts)}, and {self.law.noise:.0%} is noise")
@@ -107,8 +107,10 @@ class Learned:
                      f"shrunk by {self.shrinkage:.1%}")  # fmt: skip
         return "\n".join(lines)
 
-    def figure(self) -> Figure:
-        """The autocorrelation with the fitted law, and the profiles of some arms."""
+    def figure(self) -> "Figure":
+        """Draw the autocorrelation with the fitted law, and the profiles of some arms."""
+        from driftpeak.history.picture import learned_figure  # matplotlib only where it draws
+
         return learned_figure(self)
 
     def policy(self, **options: Any) -> Policy:
@@ -201,21 +203,24 @@ def learn(
         raise DriftpeakError("the rows never vary, so nothing can be learned of how they move")
     rest = (rows - mean) / unit
     rhythms: list[Rhythm] = []
-    wandering: float | None = None  # a period that no profile fits, since its phase wanders
+    wandering: float | None = None  # a period without a lasting profile
     for _ in range(MOST_PERIODS if rhythm else 0):
         if period is not None:
-            best = fit_profile(rest, times, positive("period", period))
+            cycle: Cycle | None = Cycle(positive("period", period), True)
         else:
             known = rhythms[0].period if rhythms else None
-            found = find_period(rest, known=known, seed=seed)
-            sense = [one for one in likely if found and abs(one / found - 1) <= NEAR]
-            best = None
-            if sense:
-                best = fit_profile(rest, times, sense[0])
-            elif found is not None:
-                best = refined(rest, times, found)
+            further = [one for one in likely if all(one != other.period for other in rhythms)]
+            cycle = find_period(rest, known=known, likely=further, seed=seed)
+        if cycle is None:
+            break
+        best = None
+        sense = [one for one in likely if abs(one / cycle.period - 1) <= NEAR]
+        if period is not None or cycle.period in sense:
+            best = fit_profile(rest, times, cycle.period)
+        elif cycle.lasting:
+            best = fit_profile(rest, times, sense[0]) if sense else refined(rest, times, cycle.period)
         if best is None:
-            wandering = found if period is None else period
+            wandering = cycle.period
             break
         rest = rest - best.profile.at(times)
         rest = rest - rest.mean(axis=0)

@@ -5,17 +5,21 @@ a period less or more. The contrast
 
 \[C(P) = \overline{r(mP) - \tfrac12 (r((m - \tfrac12) P) + r((m + \tfrac12) P))},\]
 
-a mean over m = 1, 2, ... of the autocorrelation r, is largest at the period. Slow wandering makes
-large contrasts by chance, so the largest is held against those of series drawn from a law of motion
-that has no rhythm, fitted to the same autocorrelation. The profile is then fitted by harmonics, as
-many as forecast cycles best that were held out.
+a mean over m = 1, 2, ... of the autocorrelation r, is large at the period. Slow variation makes
+contrasts by chance, larger ones at longer periods. Each is therefore compared with its mean and
+deviation over series drawn from a law without a period that is fitted to the autocorrelation, and
+the largest standardised contrast with the largest of these series. A significant period must also
+differ from an oscillation of the same period whose correlation falls to 1/e within one cycle at
+most: it must forecast held-out cycles better than series of this law do. The profile is then fitted
+by harmonics; their number is chosen by held-out cycles.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftpeak.history.correlation import Array, autocorrelation, fitted_law
+from driftpeak.history.correlation import Array, Law, autocorrelation, fitted_law
 from driftpeak.profiles import Profile
 
 SURROGATES = 199
@@ -29,7 +33,11 @@ LEAST_GAIN = 0.002
 """In skill, for which more harmonics are worth having."""
 SHORTEST = 4
 SAME = 0.8
-"""A period whose part has this share of its contrast is a multiple of that part."""
+"""A period whose part has this share of its standardised contrast is a multiple of that part."""
+NEAR = 0.05
+"""Relative difference of periods that are not told apart."""
+DAMPED = (0.25, 0.5, 1.0)
+"""Lifetimes, in periods, of oscillations that are not taken for a lasting period."""
 FOLDS = 10
 
 
@@ -58,14 +66,31 @@ def contrasts(correlations: Array, periods: Any, steps: int) -> Array:
     return np.stack(found, axis=-1)
 
 
-def find_period(rows: Array, *, known: float | None = None, seed: int = 0) -> int | None:
-    """The period of the rows in steps, between 4 and half their number; None if there is none.
+class Cycle(NamedTuple):
+    """A period that no decaying law explains, and whether a damped oscillation does not either."""
+
+    period: float
+    lasting: bool
+
+
+def find_period(
+    rows: Array, *, known: float | None = None, likely: Sequence[float] = (), seed: int = 0
+) -> Cycle | None:
+    """Find the period of the rows, between 4 steps and half their number.
+
+    Periods that are `likely` are tested first, on their own, and each of the two tests then has
+    half of the level.
 
     Arguments:
         rows: shape `(steps, arms)`, means removed.
-        known: a period whose profile is removed; what comes round with it, but not for long, is no
-            further one.
-        seed: of the series that have no rhythm.
+        known: a period in steps whose profile is removed; oscillations that keep it for some
+            cycles only are part of the law that the rows are compared with.
+        likely: periods in steps, such as a day. They are lasting by assumption.
+        seed: of the series that have no period.
+
+    Returns:
+        The shortest likely period that is significant, otherwise the most significant period,
+        otherwise None.
     """
     steps = len(rows)
     periods = np.arange(SHORTEST, steps // 2 + 1)
@@ -73,24 +98,57 @@ def find_period(rows: Array, *, known: float | None = None, seed: int = 0) -> in
         return None
     scores, sizes, _ = np.linalg.svd(rows, full_matrices=False)
     scores = (scores * sizes)[:, :COMPONENTS]
-    most = 3 * steps // 4
-    own = autocorrelation(scores, most)
-    contrast = contrasts(own, periods, steps)
+    own = autocorrelation(scores, 3 * steps // 4)
+    generator = np.random.default_rng(seed)
     law = fitted_law(own[: steps // 2], steps, known)
-    drawn = law.draw(np.random.default_rng(seed), (SURROGATES, steps, scores.shape[1]))
-    drawn = (drawn - drawn.mean(axis=1, keepdims=True)) * scores.std(axis=0)
-    chance = contrasts(autocorrelation(drawn, most), periods, steps).max(axis=-1)
-    share = ((chance >= contrast.max()).sum() + 1) / (SURROGATES + 1)
-    return _shortest(periods, contrast) if share <= LEVEL else None
+    found, chance = _standardised(own, _drawn(law, scores, generator), periods, steps)
+    likely = sorted(one for one in likely if SHORTEST <= round(one) <= periods[-1])
+    level = LEVEL
+    if likely:
+        level = LEVEL / 2
+        places = np.rint(likely).astype(int) - SHORTEST
+        bound = _bound(chance[:, places], level)
+        for one, place in zip(likely, places, strict=True):
+            if found[place] > bound:
+                return Cycle(one, True)
+    if found.max() <= _bound(chance, level):
+        return None
+    period = _shortest(periods, found)
+    law = fitted_law(own[: steps // 2], steps, period, DAMPED)
+    times = np.arange(1.0 - steps, 1.0)
+    skill, chance = (
+        _held_out(one, times, period).skill
+        for one in (scores[None], _drawn(law, scores, generator))
+    )
+    return Cycle(period, bool(skill[0] > _bound(chance[:, None], level)))
 
 
-def _shortest(periods: Any, contrast: Array) -> int:
+def _drawn(law: Law, scores: Array, generator: Any) -> Array:
+    """Surrogates of the law without their means, with the scores' deviations."""
+    drawn = law.draw(generator, (SURROGATES, *scores.shape))
+    return np.asarray((drawn - drawn.mean(axis=1, keepdims=True)) * scores.std(axis=0))
+
+
+def _standardised(own: Array, drawn: Array, periods: Any, steps: int) -> tuple[Array, Array]:
+    """Contrasts of the rows and of surrogates, less the surrogates' mean, over their deviation."""
+    chance = contrasts(autocorrelation(drawn, own.shape[-1] - 1), periods, steps)
+    mean, deviation = chance.mean(axis=0), chance.std(axis=0)
+    return (contrasts(own, periods, steps) - mean) / deviation, (chance - mean) / deviation
+
+
+def _bound(chance: Array, level: float) -> float:
+    """What the largest of each surrogate exceeds with this probability."""
+    largest = np.sort(chance.max(axis=1))[::-1]
+    return float(largest[max(round(level * (len(largest) + 1)) - 1, 0)])
+
+
+def _shortest(periods: Any, found: Array) -> int:
     """The best period, or that of which it is a multiple: after three days rows are alike too."""
-    best = int(periods[contrast.argmax()])
+    best = int(periods[found.argmax()])
     for count in range(best // SHORTEST, 1, -1):
-        near = np.abs(periods - best / count) <= max(1, 0.05 * best / count)
-        if near.any() and contrast[near].max() >= SAME * contrast.max():
-            return int(periods[near][contrast[near].argmax()])
+        near = np.abs(periods - best / count) <= max(1, NEAR * best / count)
+        if near.any() and found[near].max() >= SAME * found.max():
+            return int(periods[near][found[near].argmax()])
     return best
 
 
@@ -108,36 +166,57 @@ def fit_profile(rows: Array, times: Array, period: float) -> Rhythm | None:
     As many harmonics as forecast best, and shrunk as much: the profile of all cycles but one is
     held against that one, and the same for every cycle.
     """
-    total = max(float((rows**2).sum()), 1e-300)
+    found = _held_out(rows[None], times, period)
+    skill, count, shrink = found.skill[0], int(found.count[0]), found.shrink[0]
+    if skill < LEAST_SKILL:
+        return None
+    basis = _basis(times, period, count)
+    weights = shrink * _solved(basis.T @ basis, basis.T @ rows)
+    profile = Profile(period / np.arange(1, count + 1), weights[1::2], weights[2::2])
+    return Rhythm(period, profile, float(skill))
+
+
+class _HeldOut(NamedTuple):
+    """Share of held-out variance explained, with how many harmonics, and shrunk by what factor."""
+
+    skill: Array
+    count: Array
+    shrink: Array
+
+
+def _held_out(records: Array, times: Array, period: float) -> _HeldOut:
+    """Cross-validate profiles of records of shape `(records, steps, arms)`; 0 if not possible."""
+    number, steps, arms = records.shape
+    best = _HeldOut(*np.zeros((3, number)))
     cycle = np.floor((times - times[-1] - 0.5) / period).astype(int)
     groups = np.array_split(np.unique(cycle), min(FOLDS, len(np.unique(cycle))))
     most = int(max((period - 1) // 2, 0))
     if len(groups) < 2 or most < 1:
-        return None
+        return best
+    rows = records.transpose(1, 0, 2).reshape(steps, number * arms)
+    total = np.maximum((records**2).sum(axis=(1, 2)), 1e-300)
     basis = _basis(times, period, min(most, HARMONICS[-1]))
     held = [np.isin(cycle, group) for group in groups]
     grams = np.stack([basis[out].T @ basis[out] for out in held])
     products = np.stack([basis[out].T @ rows[out] for out in held])
-    best: tuple[float, int, float] | None = None
+
+    def summed(values: Array) -> Array:
+        return np.asarray(values.sum(axis=(0, 1)).reshape(number, arms).sum(axis=1))
+
     for count in HARMONICS:
         if count > most:
             break
         first = slice(1 + 2 * count)
         gram, product = grams[:, first, first], products[:, first]
         each = _solved(gram.sum(axis=0) - gram, product.sum(axis=0) - product)
-        along = float((each * product).sum())  # expectations times rows
-        squared = float(((gram @ each) * each).sum())
-        shrink = float(np.clip(along / max(squared, 1e-300), 0, 1))
+        along = summed(each * product)  # expectations times rows
+        squared = summed((gram @ each) * each)
+        shrink = np.clip(along / np.maximum(squared, 1e-300), 0, 1)
         skill = (2 * shrink * along - shrink**2 * squared) / total
-        if best is None or skill > best[0] + LEAST_GAIN:
-            best = skill, count, shrink
-    if best is None or best[0] < LEAST_SKILL:
-        return None
-    skill, count, shrink = best
-    first = slice(1 + 2 * count)
-    weights = shrink * _solved(grams.sum(axis=0)[first, first], products.sum(axis=0)[first])
-    profile = Profile(period / np.arange(1, count + 1), weights[1::2], weights[2::2])
-    return Rhythm(period, profile, skill)
+        better = skill > best.skill + LEAST_GAIN
+        new = skill, np.full(number, count), shrink
+        best = _HeldOut(*(np.where(better, *pair) for pair in zip(new, best, strict=True)))
+    return best
 
 
 def _basis(times: Array, period: float, count: int) -> Array:

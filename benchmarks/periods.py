@@ -1,0 +1,99 @@
+"""How often learn finds a period, takes a wrong one, or finds one where there is none.
+
+A daily cycle of amplitude A with its own phase per arm plus AR(1) of variance 1 and coefficient
+0.9, 336 rows of 5 arms, 60 draws for each A. The first period is wrong if it is not within one row
+of 24. Histories without a period: AR(1) of several persistences, two speeds, and oscillations of 24
+rows whose correlation falls to 1/e within some rows, 200 draws each; periods that are given as
+likely are 24 and 168. Lifetimes: rows after which the correlation of the fitted law has fallen to
+1/e, 40 draws of 5 arms; the truth is 99.5.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from driftpeak.history import learn
+from driftpeak.history.correlation import Law
+
+TARGETS = {
+    **{f"wrong, A = {size} (of 60)": "<= 3" for size in (0.6, 0.7, 0.8, 1.0)},
+    "found, A = 0.6 (of 60)": ">= 43",
+    "found, A = 1.0 (of 60)": ">= 60",
+}
+DAY, ROWS, ARMS = 24, 336, 5
+AMPLITUDES = (0.5, 0.6, 0.7, 0.8, 1.0)
+SETTINGS: dict[str, tuple[float, ...]] = {"": (), ", likely": (24.0, 168.0)}
+
+
+def autoregressive(generator: Any, kept: float, rows: int = ROWS) -> Any:
+    """AR(1) series of variance 1."""
+    series = generator.normal(size=(rows, ARMS))
+    for time in range(1, rows):
+        series[time] = kept * series[time - 1] + np.sqrt(1 - kept**2) * series[time]
+    return series
+
+
+def daily(generator: Any, amplitude: float) -> Any:
+    """A cycle of 24 rows, and AR(0.9)."""
+    series = autoregressive(generator, 0.9)
+    turns = np.arange(ROWS)[:, None] / DAY - generator.uniform(size=ARMS)
+    return series + amplitude * np.cos(2 * np.pi * turns)
+
+
+def oscillating(lifetime: float) -> Callable[[Any], Any]:
+    """Oscillations of 24 rows that last for some rows only."""
+    law = Law(np.ones(1), np.array([lifetime]), 0.0, np.array([float(DAY)]))
+    return lambda generator: law.draw(generator, (ROWS, ARMS))
+
+
+WITHOUT: dict[str, Callable[[Any], Any]] = {
+    "white noise": lambda generator: generator.normal(size=(ROWS, ARMS)),
+    "AR(0.9)": lambda generator: autoregressive(generator, 0.9),
+    "AR(0.99)": lambda generator: autoregressive(generator, 0.99),
+    "AR(0.7) + AR(0.99)": lambda generator: (
+        autoregressive(generator, 0.7) + autoregressive(generator, 0.99)
+    ),
+    "random walks": lambda generator: generator.normal(size=(ROWS, ARMS)).cumsum(axis=0),
+    **{f"oscillation, lifetime {rows}": oscillating(rows) for rows in (6, 12, 24, 48, 72)},
+}
+
+
+def first_periods(draw: Callable[[Any], Any], draws: int, likely: Any = (), seed: int = 5) -> Any:
+    """First period of each draw, NaN where none is found."""
+    generator = np.random.default_rng(seed)
+    found = np.full(draws, np.nan)
+    for count in range(draws):
+        rhythms = learn(draw(generator), likely=likely).rhythms
+        if rhythms:
+            found[count] = rhythms[0].period
+    return found
+
+
+def lifetime(law: Law) -> float:
+    """Rows after which the correlation of what moves has fallen to 1/e."""
+    lags = np.geomspace(0.2, 1e5, 4000)
+    moving = law.correlation(lags) / max(float(law.shares.sum()), 1e-300)
+    return float(lags[(moving < np.exp(-1)).argmax()])
+
+
+def run() -> dict[str, float]:
+    """Counts, shares and rows."""
+    figures: dict[str, float] = {}
+    for name, likely in SETTINGS.items():
+        for size in AMPLITUDES:
+            found = first_periods(lambda generator, size=size: daily(generator, size), 60, likely)
+            wrong = int((np.abs(found - DAY) > 1).sum())
+            figures[f"found, A = {size} (of 60){name}"] = int(np.isfinite(found).sum())
+            figures[f"wrong, A = {size} (of 60){name}"] = wrong
+    for name, likely in SETTINGS.items():
+        for world, draw in WITHOUT.items():
+            share = np.isfinite(first_periods(draw, 200, likely)).mean()
+            figures[f"period found in {world}{name}"] = float(share)
+    for rows in (336, 600, 1000):
+        generator = np.random.default_rng(5)
+        each = [lifetime(learn(autoregressive(generator, 0.99, rows)).law) for _ in range(40)]
+        near = np.abs(np.log(np.array(each) / 99.5)) <= np.log(2)
+        figures[f"median lifetime of AR(0.99), {rows} rows"] = float(np.median(each))
+        figures[f"  share within a factor of two, {rows} rows"] = float(near.mean())
+    return figures
