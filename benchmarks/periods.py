@@ -3,12 +3,13 @@
 A daily cycle of amplitude A with its own phase per arm plus AR(1) of variance 1 and coefficient
 0.9, 336 rows of 5 arms, 60 draws for each A. The first period is wrong if it is not within one row
 of 24. Histories without a period: AR(1) of several persistences, two speeds, and oscillations of 24
-rows whose correlation falls to 1/e within some rows, 200 draws each; periods that are given as
+rows whose correlation falls to 1/e within some rows, 100 draws each; periods that are given as
 likely are 24 and 168. Lifetimes: rows after which the correlation of the fitted law has fallen to
 1/e, 40 draws of 5 arms; the truth is 99.5.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,13 +83,13 @@ def run() -> dict[str, float]:
     figures: dict[str, float] = {}
     for name, likely in SETTINGS.items():
         for size in AMPLITUDES:
-            found = first_periods(lambda generator, size=size: daily(generator, size), 60, likely)
+            found = first_periods(partial(daily, amplitude=size), 60, likely)
             wrong = int((np.abs(found - DAY) > 1).sum())
             figures[f"found, A = {size} (of 60){name}"] = int(np.isfinite(found).sum())
             figures[f"wrong, A = {size} (of 60){name}"] = wrong
     for name, likely in SETTINGS.items():
         for world, draw in WITHOUT.items():
-            share = np.isfinite(first_periods(draw, 200, likely)).mean()
+            share = np.isfinite(first_periods(draw, 100, likely)).mean()
             figures[f"period found in {world}{name}"] = float(share)
     for rows in (336, 600, 1000):
         generator = np.random.default_rng(5)

@@ -13,7 +13,10 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 LIFETIMES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
 """Steps in which a part's correlation falls to 1/e."""
 LONGEST = 0.5
-"""Longest lifetime without oscillation, in lengths of the record: a longer one looks like a mean."""
+"""Longest lifetime of a part that does not oscillate, in lengths of the record.
+
+A longer one cannot be told from a mean.
+"""
 LEAST_SHARE = 0.02
 """Parts with less of the variance are left out."""
 CYCLES = (1.0, 3.0, 10.0)

@@ -99,7 +99,8 @@ class Learned:
         parts = [
             f"{share:.0%} decays within {life:g} steps"
             if np.isinf(turn)
-            else f"{share:.0%} oscillates with a period of {turn:g} steps and decays within {life:g}"
+            else f"{share:.0%} oscillates with a period of {turn:g} steps and decays "
+            f"within {life:g}"
             for share, life, turn in self.law.parts
         ]
         lines.append(f"of what remains {', '.join(parts)}, and {self.law.noise:.0%} is noise")
@@ -152,8 +153,8 @@ def learn(
         history: rewards, shape `(steps, arms)`, at least two steps.
         names: of the arms.
         period: in steps, if it is known; it is used only as far as it forecasts held-out cycles.
-        likely: periods in steps that would make sense, such as a day: one that is found within
-            5 % of such a one is taken for it.
+        likely: periods in steps that are plausible, such as a day. They are tested first, the
+            shortest first. Another period that is found within 5 % of one is replaced by it.
         rhythm: whether to look for one at all.
         transformation: "none", "root" or "log" of the rewards; "auto" for that under which the
             rows are easier to foretell beyond doubt (`driftpeak.history.transformation`).
@@ -218,7 +219,9 @@ def learn(
         if period is not None or cycle.period in sense:
             best = fit_profile(rest, times, cycle.period)
         elif cycle.lasting:
-            best = fit_profile(rest, times, sense[0]) if sense else refined(rest, times, cycle.period)
+            best = (
+                fit_profile(rest, times, sense[0]) if sense else refined(rest, times, cycle.period)
+            )
         if best is None:
             wandering = cycle.period
             break

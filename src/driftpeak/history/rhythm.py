@@ -167,7 +167,7 @@ def fit_profile(rows: Array, times: Array, period: float) -> Rhythm | None:
     held against that one, and the same for every cycle.
     """
     found = _held_out(rows[None], times, period)
-    skill, count, shrink = found.skill[0], int(found.count[0]), found.shrink[0]
+    skill, count, shrink = found.skill[0], int(found.harmonics[0]), found.shrink[0]
     if skill < LEAST_SKILL:
         return None
     basis = _basis(times, period, count)
@@ -180,7 +180,7 @@ class _HeldOut(NamedTuple):
     """Share of held-out variance explained, with how many harmonics, and shrunk by what factor."""
 
     skill: Array
-    count: Array
+    harmonics: Array
     shrink: Array
 
 
