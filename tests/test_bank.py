@@ -16,7 +16,7 @@ from driftpeak.bank import level as level_module
 from driftpeak.bank import scale as scale_module
 from driftpeak.bank.scale import Scale
 from driftpeak.errors import DriftpeakError
-from driftpeak.motions import MarkovMotion, Oscillation, SmoothMotion, SumMotion
+from driftpeak.motions import HORIZONS, MarkovMotion, Oscillation, SmoothMotion, SumMotion
 from driftpeak.numerics.precision import double_precision
 
 POINTS = np.random.default_rng(1).uniform(0, 1, (12, 2))
@@ -388,7 +388,19 @@ def test_sums_of_motions_are_gaussian_processes():
             PRIOR.variance * of_sum(member, h) - (cross(now + h) * solved.T).sum(axis=1)
             for h in horizons
         ]
-        np.testing.assert_allclose(later[member], np.mean(each, axis=0), atol=1e-7)
+        np.testing.assert_allclose(later[member], np.abs(each).mean(axis=0), atol=1e-7)
+
+
+@double_precision
+def test_persistence_of_a_rhythm_does_not_cancel():
+    """Before any observation the covariance h steps ahead is the prior variance times
+    cos(2 pi h / P): at P = 24 the horizons 24, 36, ..., 96 alternate between 1 and -1."""
+    periods = np.array([12.0, 24.0, 48.0, 31.0])
+    bank = Bank(PRIOR, (Oscillation(periods, np.full(4, np.inf)),), PRIOR.features)
+    expected = np.abs(np.cos(2 * np.pi * np.outer(HORIZONS, 1 / periods))).mean(axis=0)
+    np.testing.assert_allclose(expected[:2], 1.0)
+    found = bank.persistence(bank.init(), 0.0, HORIZONS)
+    np.testing.assert_allclose(found, expected[:, None] * PRIOR.variance, rtol=1e-9)
 
 
 @double_precision

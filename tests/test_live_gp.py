@@ -182,7 +182,7 @@ def test_what_is_out_counts_as_if_it_had_brought_what_was_expected():
 
 @MOTIONS
 def test_influence_is_a_covariance_with_later(kind):
-    """By dense algebra: given the data and what is out, of the present with the mean of later."""
+    """By dense algebra: given the data and what is pending, the mean of |Cov| over the horizons."""
     model = moving(kind)
     rows, times, rewards = data(12)
     at, out, then = data(5, seed=1)[0], *data(3, seed=2)[:2]
@@ -195,10 +195,11 @@ def test_influence_is_a_covariance_with_later(kind):
     inverse = np.linalg.inv(among + 0.05 * np.eye(15))
     now = covariance(model, seen, at) * faded(model, when, 43.0)[:, None]
     each = [covariance(model, seen, at) * faded(model, when, 43.0 + h)[:, None] for h in ahead]
-    own = np.mean([faded(model, 43.0, 43.0 + h) for h in ahead]) * model.variance
-    moved = own - np.einsum("ij,ik,kj->j", now, inverse, np.mean(each, axis=0))
+    own = [faded(model, 43.0, 43.0 + h) * model.variance for h in ahead]
+    moved = [c - np.einsum("ij,ik,kj->j", now, inverse, k) for c, k in zip(own, each, strict=True)]
     variance = model.variance - np.einsum("ij,ik,kj->j", now, inverse, now)
-    np.testing.assert_allclose(found, np.abs(moved) / np.sqrt(variance + 0.05), rtol=1e-7)
+    bonus = np.abs(moved).mean(axis=0) / np.sqrt(variance + 0.05)
+    np.testing.assert_allclose(found, bonus, rtol=1e-7)
 
 
 def test_worth_is_what_is_lost_by_leaving_out():

@@ -169,14 +169,26 @@ def test_draws_that_come_again_are_noticed():
         check_policy(Forgetful(), wrapped=False)
 
 
+INFLUENTIAL = {
+    "keep": (lambda **options: dp.GPUCB(PRIOR, **options), lambda lag: 1.0 + 0 * lag),
+    "drift": (lambda **options: dp.TVGPUCB(PRIOR, drift=0.03, **options),
+              lambda lag: 0.97 ** (np.abs(lag) / 2)),
+    "smooth": (lambda **options: dp.ABO(PRIOR, lengthscale=40.0, **options),
+               lambda lag: np.exp(-(lag**2) / 3200)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["auto", "function-space"])
+@pytest.mark.parametrize("kind", INFLUENTIAL)
 @double_precision
-def test_influence_is_how_much_a_look_moves_later_forecasts():
-    """Against dense regression: Cov(f_{t+h}(x), f_t(x) | data) / sqrt(Var(y)), mean over h; and
-    what a window no longer holds by then is worth nothing."""
-    drift, noise, now = 0.03, PRIOR.noise_variance, 6.0
+def test_influence_is_how_much_a_look_moves_later_forecasts(kind, form):
+    """Against dense regression, the mean over h of |Cov(f_{t+h}(x), f_t(x) | data)| / sqrt(Var(y)).
+    Under a process smooth in time this is not the correlation times the variance."""
+    make, correlation = INFLUENTIAL[kind]
+    noise, now = PRIOR.noise_variance, 6.0
     times, arms = np.arange(1.0, 6.0), np.array([0, 3, 3, 7, 1])
     rewards = np.sin(arms + times)
-    player = dp.TVGPUCB(PRIOR, drift=drift, acquisition="influence").prepare(10)
+    player = make(acquisition="influence", form=form).prepare(10)
     belief = player.belief.init()
     for time, arm, reward in zip(times, arms, rewards, strict=True):
         belief = player.belief.update(belief, jnp.asarray(arm), reward, time)
@@ -186,9 +198,8 @@ def test_influence_is_how_much_a_look_moves_later_forecasts():
     found = (scores - posterior.mean) / np.sqrt(0.8 * np.log(24.0))
 
     def kernel(one, other):
-        return PRIOR.gram[np.ix_(one[0], other[0])] * (1 - drift) ** (
-            np.abs(one[1][:, None] - other[1][None, :]) / 2
-        )
+        lag = one[1][:, None] - other[1][None, :]
+        return PRIOR.gram[np.ix_(one[0], other[0])] * correlation(lag)
 
     points, seen = np.arange(len(PRIOR)), (arms, times)
     gram = kernel(seen, seen) + noise * np.eye(5)
@@ -199,9 +210,14 @@ def test_influence_is_how_much_a_look_moves_later_forecasts():
         both = kernel(at, present) - kernel(at, seen) @ np.linalg.solve(gram, kernel(seen, present))
         return both.diagonal()
 
-    later = np.mean([covariance(now + h) for h in belief_policy.HORIZONS], axis=0)
-    np.testing.assert_allclose(found, later / np.sqrt(covariance(now) + noise), rtol=1e-6)
+    later = np.mean([np.abs(covariance(now + h)) for h in belief_policy.HORIZONS], axis=0)
+    np.testing.assert_allclose(found, later / np.sqrt(covariance(now) + noise), rtol=1e-5)
 
+
+@double_precision
+def test_what_a_window_will_have_dropped_is_worth_nothing():
+    """A window of 20 observations holds none of today's at the first horizon, 24 steps ahead."""
+    key = jax.random.key(0)
     short = dp.SWGPUCB(PRIOR, window=20, acquisition="influence").prepare(10)
     scores = short.acquisition(short.belief, short.belief.init(), 1.0, jnp.asarray(1), key)
     np.testing.assert_allclose(scores, PRIOR.mean, atol=1e-12)

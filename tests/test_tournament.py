@@ -16,6 +16,7 @@ from driftpeak.experiments.running import registry
 from driftpeak.experiments.running.reproduce import reproduce
 from driftpeak.experiments.running.runner import RunSize
 from driftpeak.experiments.tournament import experiment as tournament
+from driftpeak.experiments.tournament.cases import KINDS
 from driftpeak.experiments.tournament.players import (
     AUTO,
     PUBLISHED,
@@ -125,6 +126,22 @@ def test_the_geometric_mean_has_an_interval():
     assert not np.isfinite(few.overall_interval[0]).any()
 
 
+def test_the_headline_is_reported_by_kind():
+    """25 environments, the one in another unit, 11 recordings: geometric means and intervals."""
+    levels = {"simulated environments": 0.8, "recordings": 2.0}
+    results = {
+        case: totals({name: 1.0 for name in PUBLISHED} | {AUTO: levels.get(kind, 0.25)})
+        for kind, cases in KINDS.items()
+        for case in cases
+    }
+    [table] = [table for table in tournament.tables(results) if "kind" in table.title]
+    assert [row[:3] for row in table.rows] == [
+        ("simulated environments", "25", "0.80 [0.80, 0.80]"),
+        ("simulated, rewards in another unit", "1", "0.25 [0.25, 0.25]"),
+        ("recordings", "11", "2.00 [2.00, 2.00]"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("own", "verdict"), [(0.5, "holds"), (1.09, "holds"), (1.11, "does not hold")]
 )
@@ -214,7 +231,7 @@ def test_a_small_tournament(tmp_path, monkeypatch, table):
     monkeypatch.setitem(registry.EXPERIMENTS, "tournament", tiny)
     summary = reproduce([tiny], RunSize(trials=3), output=tmp_path)
     tables = summary["experiments"]["tournament"]["tables"]
-    assert [len(table["rows"]) for table in tables] == [len(CONTENDERS), *3 * [len(cases)]]
+    assert [len(table["rows"]) for table in tables] == [len(CONTENDERS), 1, *3 * [len(cases)]]
     assert {len(row) for table in tables for row in table["rows"]} == {
         len(table["columns"]) for table in tables
     }

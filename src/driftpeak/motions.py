@@ -68,11 +68,6 @@ class Motion(eqx.Module):
     def labels(self) -> tuple[str, ...]:
         """What each motion is called."""
 
-    def ahead(self, horizons: Sequence[float]) -> Float[Array, "k d"]:
-        r"""\(h^\top A\), the mean over times of these lengths."""
-        each = [after(self.observed, self.transition(horizon)) for horizon in horizons]
-        return sum(each[1:], each[0]) / len(each)
-
     def correlation(self, elapsed: Scalar) -> Float[Array, " k"]:
         r"""Of the function with itself after a time: \(h^\top A h\)."""
         return (after(self.observed, self.transition(elapsed)) * self.observed).sum(axis=-1)

@@ -149,16 +149,24 @@ class Bank(eqx.Module):
     def persistence(
         self, state: BankState, elapsed: Scalar, horizons: Sequence[float]
     ) -> Float[Array, "k n"]:
-        """The covariance of every point's value with its own later, mean over the `horizons`.
+        """Return the mean over the `horizons` h of |Cov(f_t, f_{t+h})| at every point.
 
         `elapsed` after the last observation, in units of the prior's covariance.
         """
         prior, found = jnp.asarray(self.variance)[None], []
         for motion, now in zip(self.motions, state, strict=True):
-            a, ahead = motion.transition(elapsed), motion.ahead(horizons)
-            sees, later = after(motion.observed, a), after(ahead, a)
-            fresh = ((ahead * motion.observed) - later * sees).sum(axis=-1)
-            found.append(_bilinear(later, sees, now.variances) + fresh[:, None] * prior)
+            a, places = motion.transition(elapsed), range(motion.order)
+            sees = after(motion.observed, a)
+            seen = tuple(
+                _weighed(sees, tuple(_entry(now.variances, i, j) for j in places)) for i in places
+            )
+            total = jnp.zeros((motion.count, self.points))
+            for horizon in horizons:
+                ahead = after(motion.observed, motion.transition(horizon))
+                later = after(ahead, a)
+                fresh = (ahead * motion.observed - later * sees).sum(axis=-1)
+                total = total + jnp.abs(_weighed(later, seen) + fresh[:, None] * prior)
+            found.append(total / len(horizons))
         return jnp.concatenate(found)
 
     def update(

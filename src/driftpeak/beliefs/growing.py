@@ -92,8 +92,8 @@ class Growing(Belief[GrowingState]):
 
     def posterior(self, state: GrowingState, time: Scalar) -> Posterior:
         def moments(size: int, given: tuple[GrowingState, Scalar]) -> tuple[Values, Values]:
-            whitened, surprises = self._whiten(size, *given)
-            return surprises @ whitened, self._squared(whitened)
+            whitened = self._whiten(size, *given)
+            return given[0].surprises[:size] @ whitened, self._squared(whitened)
 
         mean, known = in_room(self._held(state), self._sizes, moments, (state, time))
         used = jnp.arange(self.capacity) < state.told
@@ -133,9 +133,18 @@ class Growing(Belief[GrowingState]):
             whiten, surprises = on_demand(full, _factored, factored, given, together=True)
         return GrowingState(arms, residuals, times, whiten, surprises, state.told + 1)
 
+    def persistence(self, state: GrowingState, time: Scalar, ahead: Scalar) -> Values:
+        def known(size: int, given: tuple[GrowingState, Scalar, Scalar]) -> Values:
+            state, time, ahead = given
+            now = self._whiten(size, state, time)
+            return self._products(now, self._whiten(size, state, time + ahead))
+
+        shared = in_room(self._held(state), self._sizes, known, (state, time, ahead))
+        return self.forgetting.correlation(ahead) * self.prior.variance - shared
+
     def sample(self, state: GrowingState, time: Scalar, key: PRNGKeyArray) -> Values:
-        whitened, surprises = self._whiten(self.capacity, state, time)
-        mean, known = surprises @ whitened, whitened.T @ whitened
+        whitened = self._whiten(self.capacity, state, time)
+        mean, known = state.surprises @ whitened, whitened.T @ whitened
         if self.features is None:
             covariance = self.prior.gram.matrix - known
             return draw_values(self.prior.mean + mean, covariance, self.prior, key)
@@ -149,15 +158,13 @@ class Growing(Belief[GrowingState]):
     def _held(self, state: GrowingState) -> Int[Array, ""]:
         return jnp.minimum(state.told, self.capacity)
 
-    def _whiten(
-        self, size: int, state: GrowingState, time: Scalar
-    ) -> tuple[Float[Array, "k r"], Float[Array, " k"]]:
-        """V, over features or points, and the whitened residuals, of the first `size` places."""
+    def _whiten(self, size: int, state: GrowingState, time: Scalar) -> Float[Array, "k r"]:
+        """V, over features or points, of the first `size` places."""
         used = jnp.arange(size) < state.told
         elapsed = jnp.maximum(time - state.times[:size], 0.0)
         near = self.forgetting.correlation(elapsed) / jnp.sqrt(self.prior.noise_variance)
         cross = self._columns(state.arms[:size]) * jnp.where(used, near, 0.0)[:, None]
-        return state.whiten[:size, :size] @ cross, state.surprises[:size]
+        return state.whiten[:size, :size] @ cross
 
     def _columns(self, arms: Any) -> Any:
         """Of some points, the features, or the covariances with all points."""
@@ -180,6 +187,11 @@ class Growing(Belief[GrowingState]):
         if self.features is None:
             return jnp.sum(whitened**2, axis=0)
         return self.features.squared_sums(whitened)
+
+    def _products(self, one: Any, other: Any) -> Values:
+        if self.features is None:
+            return jnp.sum(one * other, axis=0)
+        return self.features.quadratic_forms(one.T @ other)
 
 
 def _factored(_: Any, given: tuple[Growing, Any, Any, Any]) -> tuple[Any, Any]:

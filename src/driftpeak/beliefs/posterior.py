@@ -69,6 +69,18 @@ class Belief(eqx.Module, Generic[State]):
     def update(self, state: State, arm: Scalar, reward: Scalar, time: Scalar) -> State:
         """The state after observing `reward` at point number `arm` at `time`."""
 
+    def persistence(self, state: State, time: Scalar, ahead: Scalar) -> Float[Array, " n"]:
+        r"""Return the posterior covariance of every \(f_t(x)\) with \(f_{t+h}(x)\).
+
+        Under Markov rules it is the variance times the correlation over the time between.
+
+        Arguments:
+            time: t.
+            ahead: h, a time of at least 0.
+        """
+        variance = jnp.maximum(self.posterior(state, time).variance, 0.0)
+        return self.forgetting.correlation(ahead) * variance
+
     @abstractmethod
     def sample(self, state: State, time: Scalar, key: PRNGKeyArray) -> Float[Array, " n"]:
         """One draw of the whole function at `time` from the joint posterior."""

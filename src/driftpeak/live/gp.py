@@ -271,30 +271,35 @@ def influence(
     time: Scalar,
     ahead: AnyArray,
 ) -> Array:
-    r"""How far a look at `time` would move what is expected of the same row later, shape `(m,)`.
+    r"""Return how far an observation at `time` would move later forecasts of its row, shape `(m,)`.
 
+    The mean over the times h in `ahead` of
     \(|\mathrm{Cov}(f_{t+h}(x), f_t(x))| / \sqrt{\mathrm{Var}(f_t(x)) + \lambda}\) given all that is
-    known, the covariance being the mean over the times h in `ahead`: what will be forgotten by then
-    is not worth exploring. driftpeak's own, as of `driftpeak.Auto`.
+    known: what will be forgotten by then is not worth exploring. driftpeak's own, as in
+    `driftpeak.Auto`.
+
+    The covariance is \(\sigma^2 c(h) - k_{t+h}^\top G^{-1} k_t\) with G of all observations:
+    \(G^{-1} k_t\), one column for each row, serves all horizons.
     """
 
-    def both(places: Places) -> list[Array]:
-        """The covariance with the present, as `posterior` has it, and with the mean of later."""
+    def later(places: Places, solved: Array) -> Array:
+        """The covariances with the values of later, times the solution: shape `(h, m)`."""
         elapsed = jnp.asarray(time) + ahead[:, None] - places.times[None, :]
-        later = model.correlation(elapsed).mean(axis=0)
-        now = covariance_across(model, places, rows, time)
-        return [now, model.covariance(places.rows, rows) * later[:, None]]
+        return model.correlation(elapsed) @ (model.covariance(places.rows, rows) * solved)
 
-    now, later = (_lower_times(known.whiten, one) for one in both(known.places))
+    now = _lower_times(known.whiten, covariance_across(model, known.places, rows, time))
     variance = model.variance - (now**2).sum(axis=0)
-    moved = model.variance * model.correlation(ahead).mean() - (now * later).sum(axis=0)
+    moved = model.variance * model.correlation(ahead)[:, None]
     if imagined is not None:
-        whites = zip(both(imagined.places), (now, later), strict=True)
-        further = [across - imagined.cross.T @ white for across, white in whites]
-        now, later = (_lower_times(imagined.whiten, one) for one in further)
-        variance = variance - (now**2).sum(axis=0)
-        moved = moved - (now * later).sum(axis=0)
-    return jnp.abs(moved) / jnp.sqrt(jnp.maximum(variance, 0.0) + model.noise_variance)
+        further = covariance_across(model, imagined.places, rows, time) - imagined.cross.T @ now
+        further = _lower_times(imagined.whiten, further)
+        variance = variance - (further**2).sum(axis=0)
+        solved = _transpose_times(imagined.whiten, further)
+        moved = moved - later(imagined.places, solved)
+        now = now - imagined.cross @ solved
+    moved = moved - later(known.places, _transpose_times(known.whiten, now))
+    bonus = jnp.abs(moved).mean(axis=0)
+    return bonus / jnp.sqrt(jnp.maximum(variance, 0.0) + model.noise_variance)
 
 
 def posterior(
@@ -332,6 +337,11 @@ def _lower_times(lower: AnyArray | Mirrored, columns: Array) -> Array:
             return lower @ columns
         lower = lower.matrix
     return jnp.concatenate([strip @ columns[: strip.shape[1]] for strip in _strips(lower)])
+
+
+def _transpose_times(matrix: AnyArray | Mirrored, columns: Array) -> Array:
+    """A product with the transpose, which XLA would write out on a CPU."""
+    return matrix.T @ columns if isinstance(matrix, Mirrored) else (columns.T @ matrix).T
 
 
 def lower_squared(lower: Array) -> Array:

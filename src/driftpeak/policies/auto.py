@@ -226,7 +226,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         if self.acquisition == "influence":
             moved = self._persistence(state, time)
             total = jnp.maximum(variance, 0.0) + self.noise_variance * state.scale.ratio
-            bonus = jnp.sqrt(wide) * jnp.abs(moved) / jnp.sqrt(total)
+            bonus = jnp.sqrt(wide) * moved / jnp.sqrt(total)
         else:
             width = jnp.sqrt(jnp.minimum(wide, -0.7 * jnp.log(self.drift)))
             bonus = width[:, None] * jnp.sqrt(jnp.maximum(variance, 0.0))
@@ -354,7 +354,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         return mean if self.profile is None else mean + self.profile(time)
 
     def _persistence(self, state: AutoState, time: Scalar) -> Float[Array, "k n"]:
-        """Covariance of the function now with the function later, in units of the prior's."""
+        """Mean over the horizons of |Cov(f_t, f_{t+h})|, in units of the prior's covariance."""
         elapsed, horizons = self._elapsed(state, time), HORIZONS
         each = [
             bank.persistence(own, elapsed, horizons)

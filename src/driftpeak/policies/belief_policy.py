@@ -49,14 +49,17 @@ class UpperConfidenceBound(Acquisition):
 
 
 class Influence(Acquisition):
-    r"""mean + width * how much a look now would move the forecast of later steps.
+    r"""mean + width * how much an observation now would move the forecast of later steps.
 
-    \[\frac{1}{|H|} \sum_{h \in H} \frac{c_h\,\sigma^2}{\sqrt{\sigma^2 + \lambda / w_h}},\]
+    The bonus is the mean over `HORIZONS`, H,
 
-    with \(c_h\) the correlation of the function with itself h steps later and \(w_h\) what the
-    observation will then be worth. Of \(\mathrm{Cov}(f_{t+h}(x), f_t(x)) / \sqrt{\mathrm{Var}(y)}\)
-    it is the mean over `HORIZONS`: what is forgotten by then is not worth exploring. driftpeak's
-    own.
+    \[\frac{1}{|H|} \sum_{h \in H}
+        \frac{|\mathrm{Cov}(f_{t+h}(x), f_t(x))|}{\sqrt{\sigma^2 + \lambda / w_h}},\]
+
+    with the posterior covariance, the posterior variance \(\sigma^2\) of \(f_t(x)\), and \(w_h\)
+    the worth of the observation h steps later. Absolute values, because covariances of opposite
+    signs, as of a rhythm at different phases, must not cancel. What is forgotten by then is not
+    worth exploring. driftpeak's own.
     """
 
     width: Width
@@ -66,14 +69,14 @@ class Influence(Acquisition):
         self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray
     ) -> Float[Array, " n"]:
         posterior, rule = belief.posterior(state, time), belief.forgetting
-        variance, later = jnp.maximum(posterior.variance, 0.0), 0.0
+        variance, bonus = jnp.maximum(posterior.variance, 0.0), 0.0
         for steps in HORIZONS:
             ahead = steps * self.unit
             worth = rule.remaining(time, ahead, steps)
-            told = variance * jnp.sqrt(worth)
-            told = told / jnp.sqrt(variance * worth + belief.prior.noise_variance)
-            later = later + rule.correlation(ahead) * told / len(HORIZONS)
-        return posterior.mean + self.width(step, posterior) * later
+            moved = jnp.abs(belief.persistence(state, time, ahead)) * jnp.sqrt(worth)
+            moved = moved / jnp.sqrt(variance * worth + belief.prior.noise_variance)
+            bonus = bonus + moved / len(HORIZONS)
+        return posterior.mean + self.width(step, posterior) * bonus
 
 
 class ThompsonSampling(Acquisition):

@@ -1,9 +1,19 @@
 """All cases of the tournament, and what auto's defaults owe to them."""
 
+from collections.abc import Mapping
+
 from driftpeak.experiments.tournament.recordings import RECORDINGS
 from driftpeak.experiments.tournament.worlds import WORLDS
 
 CASES = (*WORLDS, *RECORDINGS)
+OTHER_UNIT = "Markov 0.01, other unit"
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "simulated environments": tuple(case for case in WORLDS if case != OTHER_UNIT),
+    "simulated, rewards in another unit": (OTHER_UNIT,),
+    "recordings": tuple(RECORDINGS),
+}
+"""The headline is reported by kind: in another unit `auto` alone can learn the unit, and on
+recordings it starts from a prior that is fitted to the training rows."""
 UNSEEN = (
     "Markov 0.01, square", "Markov 0.003, l = 0.05", "Markov 0.03, l = 0.5",
     "Markov 0.01, noise 0.3", "rhythm", "rhythm, 2 changes", "two speeds", "momentum",

@@ -1,5 +1,6 @@
 """The tournament: every policy of the papers and `auto`, in every world and on every recording."""
 
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from driftpeak.experiments.bootstrap import in_words, interval
 from driftpeak.experiments.claims import Claim, Comparison, difference
 from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable
-from driftpeak.experiments.tournament.cases import CASES, CHOSEN_ON, UNSEEN
+from driftpeak.experiments.tournament.cases import CASES, CHOSEN_ON, KINDS, UNSEEN
 from driftpeak.experiments.tournament.figures import heat_map, overview
 from driftpeak.experiments.tournament.players import (
     AUTO,
@@ -43,6 +44,7 @@ from driftpeak.forgetting import SpaceTime
 
 STARTS = 5  # first points on recorded data, drawn at random
 MARGIN = 1.1
+COMPARED = (AUTO, f"TV-GP-UCB, {HINDSIGHT}", "TV-GP-UCB, theory")
 
 
 def _near_the_best(case: str) -> Claim:
@@ -76,9 +78,15 @@ def tables(results: Results) -> tuple[ResultTable, ...]:
     """The standings, and every case."""
     standings = Standings(results)
     yardsticks = _yardsticks(standings)
+    chosen = {
+        "auto was chosen on": CHOSEN_ON,
+        "not chosen on": set(results) - {*CHOSEN_ON, *UNSEEN},
+        "never looked at": UNSEEN,
+    }
     return (
         _overall(standings),
-        _parts(standings),
+        _parts(standings, "Relative regret by kind of case", KINDS),
+        _parts(standings, "Relative regret where defaults were chosen, and elsewhere", chosen),
         _by_case(standings),
         _favourites(standings),
         *([yardsticks] if yardsticks.rows else []),
@@ -108,26 +116,30 @@ def _told(estimate: float, ends: Any) -> str:
     return in_words(float(estimate), low, high, ".2f")
 
 
-def _parts(standings: Standings) -> ResultTable:
-    """Relative regret where auto's defaults were chosen, and where they were not."""
-    names, rows = list(CONTENDERS), []
-    compared = (AUTO, f"TV-GP-UCB, {HINDSIGHT}", "TV-GP-UCB, theory")
-    rest = set(standings.results) - {*CHOSEN_ON, *UNSEEN}
-    parts = {"auto was chosen on": CHOSEN_ON, "not chosen on": rest, "never looked at": UNSEEN}
+def _parts(standings: Standings, title: str, parts: Mapping[str, Collection[str]]) -> ResultTable:
+    """Return the relative regret over each part of the cases, with intervals.
+
+    Intervals are over the cases; of a part of one case, over its samples.
+    """
+    rows = []
     for part, inside in parts.items():
-        cases = [case for case in standings.results if case in inside]
-        if not cases:
-            continue
-        own = Standings({case: standings.results[case] for case in cases})
-        cells = [
-            _told(own.overall()[number], own.overall_interval[number])
-            for number in map(names.index, compared)
-        ]
-        rows.append((part, str(len(cases)), *cells))
-    columns = ("part", "cases", *compared)
-    return ResultTable(
-        "Relative regret where defaults were chosen, and elsewhere", columns, tuple(rows)
-    )
+        cases = {case: runs for case, runs in standings.results.items() if case in inside}
+        if cases:
+            own = Standings(cases)
+            rows.append((part, str(len(cases)), *(_relative(own, name) for name in COMPARED)))
+    return ResultTable(title, ("part", "cases", *COMPARED), tuple(rows))
+
+
+def _relative(standings: Standings, contender: str) -> str:
+    """The geometric mean over the cases of a contender's relative regret."""
+    number = list(CONTENDERS).index(contender)
+    estimate, ends = standings.overall()[number], standings.overall_interval[number]
+    if len(standings.results) == 1:
+        [case] = standings.results
+        pair = [Hindsight(case, "", settings=s) for s in (CONTENDERS[contender], PUBLISHED)]
+        samples = np.stack([column.samples(standings.results) for column in pair], axis=-1)
+        ends = interval(samples, ratio)
+    return _told(estimate, ends)
 
 
 def _by_case(standings: Standings) -> ResultTable:
