@@ -69,7 +69,7 @@ class Influence(Acquisition):
         self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray
     ) -> Float[Array, " n"]:
         posterior, rule = belief.posterior(state, time), belief.forgetting
-        variance, bonus = jnp.maximum(posterior.variance, 0.0), 0.0
+        variance, bonus = jnp.maximum(posterior.variance, 0.0), jnp.zeros(belief.points)
         for steps in HORIZONS:
             ahead = steps * self.unit
             worth = rule.remaining(time, ahead, steps)
