@@ -2,16 +2,21 @@
 
     python docs/results.py results
 
-makes verdicts.md of what `driftpeak reproduce all --output results` kept, or tournament-cases.md
-of what `driftpeak reproduce tournament` did.
+writes the sections of verdicts.md of the experiments that `driftpeak reproduce ID ... --output
+results` kept (`all` for the whole page), or tournament-cases.md of what `driftpeak reproduce
+tournament` did.
 """
 
 import json
+import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from driftpeak.experiments.bootstrap import MOST_NEEDED, samples_to_decide
 
 HERE = Path(__file__).parent
 MANY = 4
@@ -20,7 +25,9 @@ HEAD = """# {title}
 
 What `driftpeak reproduce {names} --data DIR --output DIR` found at full size with seed {seed}:
 {found}. Estimates of paired differences, positive where the claim is right, per setting, with 95 %
-intervals; {{doc}}`reproduce` says what the verdicts mean. Written by `python docs/results.py DIR`
+intervals; {{doc}}`reproduce` says what the verdicts mean. *Would decide*: about how many samples
+(trials; blocks or days of a recording) would decide an undecided setting, if the estimate and the
+deviation stay as they are. Written by `python docs/results.py DIR`
 from the `summary.json` of that run.
 """
 WORDS = {
@@ -33,29 +40,48 @@ WORDS = {
 
 
 def page(summary: dict[str, Any], title: str) -> str:
-    """The whole page."""
-    experiments = summary["experiments"]
-    every = [claim for one in experiments.values() for claim in one["claims"]]
-    papers = Counter(claim["verdict"] for claim in every if claim["whose"] == "paper")
-    assert +papers == +Counter(summary["papers_claims"])
+    """Return the whole page."""
+    sections = {name: _experiment(name, one) for name, one in summary["experiments"].items()}
+    (seed,) = {one["seed"] for one in summary["experiments"].values()}
+    return _joined(sections, title, seed)
+
+
+def updated(text: str, summary: dict[str, Any], title: str) -> str:
+    """Return the page `text` with the sections of a run of some experiments in place of theirs."""
+    parts = text.split("\n## ")[1:]
+    sections = {part.split(":")[0]: f"\n## {part}" for part in parts}
+    for name, one in summary["experiments"].items():
+        sections[name] = _experiment(name, one)
+    (seed,) = {one["seed"] for one in summary["experiments"].values()}
+    return _joined(sections, title, seed)
+
+
+VERDICT = re.compile(r"^\| (our own check: )?.*\| \*\*(.+?)\*\* \|", re.MULTILINE)
+
+
+def _joined(sections: dict[str, str], title: str, seed: int) -> str:
+    """Return the head, which counts the verdicts in the sections, and the sections."""
+    whole = "".join(sections.values())
+    every = VERDICT.findall(whole)
+    papers = Counter(verdict for own, verdict in every if not own)
     ours = f"{len(every) - papers.total()} checks of our own"
     verdicts = ", ".join(f"{papers[one]} {words}" for one, words in WORDS.items() if papers[one])
     claims = f"{papers.total()} claims of the papers, of which {verdicts}; and {ours}"
-    (seed,) = {one["seed"] for one in experiments.values()}
     text = HEAD.format(
         title=title,
-        names=" ".join(experiments) if len(experiments) < 3 else "all",
+        names=" ".join(sections) if len(sections) < 3 else "all",
         seed=seed,
         found=claims if papers else ours,
     )
-    return text + "".join(_experiment(name, one) for name, one in experiments.items())
+    return text + whole
 
 
 def _experiment(name: str, one: dict[str, Any]) -> str:
     """Its choices, and a table with a row for every setting of every claim."""
     lines = [f"\n## {name}: {one['title']}\n", f"{one['source']}.\n"]
     lines += [f"- {choice}" for choice in one["choices"]] + [""] * bool(one["choices"])
-    lines += ["| claim | setting | verdict | differences |", "| --- | --- | --- | --- |"]
+    lines += ["| claim | setting | verdict | would decide | differences |"]
+    lines += ["| --- | --- | --- | --- | --- |"]
     for claim in one["claims"]:
         lines += _rows(claim)
     for table in one["tables"]:
@@ -73,14 +99,31 @@ def _rows(claim: dict[str, Any]) -> Iterator[str]:
     ours = "our own check: " if claim["whose"] == "ours" else ""
     text, several = f"{ours}{claim['claim']}", len(claim["settings"]) > 1
     if several:
-        yield f"| {_cell(text)} | all | **{claim['verdict']}** | |"
+        yield f"| {_cell(text)} | all | **{claim['verdict']}** | | |"
     for setting in claim["settings"]:
         first = "" if several else _cell(text)
         verdict = setting["verdict"] if several else f"**{setting['verdict']}**"
         numbers = "; ".join(_number(one) for one in _chosen(setting["comparisons"]))
         count = len(setting["comparisons"])
         note = f"; the least and the greatest of {count}" if count > MANY else ""
-        yield f"| {first} | {_cell(setting['setting'])} | {verdict} | {_cell(numbers + note)} |"
+        cells = (first, _cell(setting["setting"]), verdict, needed(setting), _cell(numbers + note))
+        yield f"| {' | '.join(cells)} |"
+
+
+def needed(setting: dict[str, Any]) -> str:
+    """Return how many samples would decide a setting that is undecided, from its shown numbers.
+
+    One difference below zero refutes it; all must be above zero for it to hold.
+    """
+    if setting["verdict"] != "undecided":
+        return ""
+    counts: dict[bool, list[float]] = {True: [], False: []}
+    for one in setting["comparisons"]:
+        if one["verdict"] == "undecided":
+            shown = [float(_round(one[name], one)) for name in ("estimate", "low", "high")]
+            counts[shown[0] < 0].append(samples_to_decide(*shown, one["samples"]))
+    number = min(counts[True]) if counts[True] else max(counts[False])
+    return f"{number:,.0f}" if number < math.inf else f"more than {MOST_NEEDED:,}"
 
 
 def _chosen(comparisons: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -113,4 +156,5 @@ if __name__ == "__main__":
     if "tournament" in found["experiments"]:
         (HERE / "tournament-cases.md").write_text(page(found, "The tournament, case by case"))
     else:
-        (HERE / "verdicts.md").write_text(page(found, "Every claim, every number"))
+        verdicts = HERE / "verdicts.md"
+        verdicts.write_text(updated(verdicts.read_text(), found, "Every claim, every number"))

@@ -1,5 +1,8 @@
 """Claims: samples, intervals, verdicts, and how often they are wrong."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -8,11 +11,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import driftpeak as dp
-from driftpeak.experiments.bootstrap import Bootstrap, in_words, interval
+from driftpeak.experiments.bootstrap import Bootstrap, in_words, interval, samples_to_decide
 from driftpeak.experiments.claims import Claim, Column, Comparison, judge, lower, lowest, majority
 from driftpeak.experiments.papers import rates
 from driftpeak.numerics.holm import holm
 from driftpeak.simulation.samples import by_sample, standard_error
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
+import results
 
 
 def results_of(
@@ -270,3 +276,62 @@ def test_the_blocks_of_a_claim_are_those_of_its_standard_error(steps):
 def test_numbers_in_words():
     assert in_words(1.234, 0.5, 2) == "1.23 [0.5, 2]"
     assert in_words(1.234, -np.inf, np.inf, ".1f").startswith("1.2 (too few trials")
+
+
+def test_samples_that_would_decide():
+    """Against Student's t at the number found and one before it; 0.032 [-0.062, 0.110] of 5."""
+    found = samples_to_decide(0.032, -0.062, 0.110, 5)
+    deviation = 0.086 * np.sqrt(5) / stats.t.ppf(0.975, 4)
+    reach = [stats.t.ppf(0.975, n - 1) * deviation / np.sqrt(n) for n in (found - 1, found)]
+    assert reach[1] < 0.032 <= reach[0]
+    assert found == 21
+    assert samples_to_decide(-0.032, -0.110, 0.062, 5) == found
+    assert samples_to_decide(0.0, -1.0, 1.0, 5) == np.inf
+    assert samples_to_decide(1.0, -np.inf, np.inf, 3) == np.inf
+
+
+def test_the_number_decides_about_half_of_the_time():
+    """At the true mean and deviation an interval of that many samples ends above zero in half."""
+    count = int(samples_to_decide(0.5, 0.5 - 2.0, 0.5 + 2.0, 10))
+    deviation = 2.0 * np.sqrt(10) / stats.t.ppf(0.975, 9)
+    drawn = 0.5 + deviation * np.random.default_rng(0).normal(size=(2_000, count))
+    reach = stats.t.ppf(0.975, count - 1) * drawn.std(axis=1, ddof=1) / np.sqrt(count)
+    share = (drawn.mean(axis=1) > reach).mean()
+    assert abs(share - 0.5) < 4 * 0.5 / 2_000**0.5  # false alarms: one in 15,000
+
+
+def test_what_would_decide_a_setting():
+    def comparison(estimate, verdict="undecided"):
+        return {"estimate": estimate, "low": estimate - 0.5, "high": estimate + 0.5,
+                "samples": 10, "verdict": verdict}  # fmt: skip
+
+    def needed(*comparisons):
+        return results.needed({"verdict": "undecided", "comparisons": comparisons})
+
+    near, far = (samples_to_decide(m, m - 0.5, m + 0.5, 10) for m in (0.4, 0.1))
+    assert needed(comparison(0.4), comparison(0.1)) == f"{far:.0f}"  # all must hold
+    assert needed(comparison(-0.4), comparison(0.1)) == f"{near:.0f}"  # one refutes
+    assert needed(comparison(0.4), comparison(0.6, "holds")) == f"{near:.0f}"
+    assert needed(comparison(0.0)) == "more than 10,000"
+    assert results.needed({"verdict": "holds", "comparisons": []}) == ""
+
+
+def test_a_run_of_one_experiment_replaces_its_section():
+    def summary(**verdicts):
+        claims = {
+            name: [{"claim": "c", "whose": "paper", "verdict": verdict, "settings": [
+                {"setting": "", "verdict": verdict, "comparisons": []}]}]
+            for name, verdict in verdicts.items()
+        }  # fmt: skip
+        return {
+            "experiments": {
+                name: {"title": "t", "source": "s", "choices": [], "seed": 0, "tables": [],
+                       "claims": claim}
+                for name, claim in claims.items()
+            }
+        }  # fmt: skip
+
+    before = results.page(summary(a="holds", b="does not hold", c="holds"), "Every claim")
+    assert "3 claims of the papers, of which 2 hold, 1 do not hold; and 0 checks" in before
+    after = results.updated(before, summary(b="depends"), "Every claim")
+    assert after == results.page(summary(a="holds", b="depends", c="holds"), "Every claim")

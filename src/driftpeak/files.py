@@ -83,9 +83,7 @@ def check_output(directory: Path, kind: str, *, overwrite: bool = False) -> None
     Raises:
         DriftpeakError: the directory is a file or holds something else, or cannot be written.
     """
-    if directory.exists() and not directory.is_dir():
-        raise DriftpeakError(f"{directory} is a file; name a directory")
-    there = list(directory.iterdir()) if directory.is_dir() else []
+    there = content(directory)
     ours = RESULTS if _kind(directory) == kind else set()
     others = sorted(path.name for path in there if path.name not in ours or path.is_dir())
     if others and not overwrite:
@@ -112,6 +110,18 @@ def check_apart(output: Path, folder: Path) -> None:
             f"the output {output} {how} the folder {folder}, and results replace the whole of "
             "their directory: name two directories side by side"
         )
+
+
+def content(directory: Path) -> list[Path]:
+    """Return what lies in a directory; nothing if it does not exist.
+
+    Raises:
+        DriftpeakError: it is a file, or the system refuses to look at it.
+    """
+    with writing(directory):
+        if directory.exists() and not directory.is_dir():
+            raise DriftpeakError(f"{directory} is a file; name a directory")
+        return list(directory.iterdir()) if directory.is_dir() else []
 
 
 @contextmanager
@@ -209,5 +219,7 @@ def check_regular(path: Path) -> None:
     Raises:
         DriftpeakError: the path is a pipe or a device.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
+    with suppress(OSError):  # what cannot be looked at is refused when it is opened
+        if not path.exists() or path.is_file() or path.is_dir():
+            return
         raise DriftpeakError(f"{path}: is a pipe or a device; write its content into a file first")

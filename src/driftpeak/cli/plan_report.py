@@ -66,7 +66,8 @@ def print_plan(plan: Plan) -> None:
                 f"By the {measure}, no policy does better than order {bound.value:,.4g} "
                 f"({bound.source})."
             )
-    out.print(f"[bold]Take {plan.recommended}.[/bold] {plan.reason}")
+    taken = "no learning policy" if plan.recommended is None else plan.recommended
+    out.print(f"[bold]Take {taken}.[/bold] {plan.reason}")
 
 
 def _row(advice: Advice) -> dict[str, object]:

@@ -13,6 +13,8 @@ Combine = Callable[[Array], Any]
 
 LEVEL = 0.95
 RESAMPLES = 20_000
+MOST_NEEDED = 10_000
+"""Samples up to which `samples_to_decide` looks."""
 FEWEST = 5
 """With fewer samples there is no interval: all are of one sign by chance too often."""
 
@@ -70,6 +72,28 @@ class Bootstrap:
 def interval(samples: Array, combine: Combine) -> tuple[float, float]:
     """Interval of confidence `LEVEL` for a statistic of the rows of `samples`."""
     return Bootstrap.of(samples, combine).interval()
+
+
+def samples_to_decide(estimate: float, low: float, high: float, count: int) -> float:
+    r"""Return about how many samples would give an interval of `LEVEL` that excludes 0.
+
+    For a mean of n samples the interval's half-width is \(h = t_{n-1} s / \sqrt n\), with Student's
+    quantile t. The answer is the least \(N > n\) with \(t_{N-1} s / \sqrt N < |m|\), if the
+    estimate m and the deviation s stay as they are.
+
+    Arguments:
+        estimate, low, high: the statistic and its interval. count: its number of samples n.
+
+    Returns:
+        N; infinity if it is above `MOST_NEEDED`, or if there is no interval yet.
+    """
+    if count < FEWEST or not np.isfinite([estimate, low, high]).all():
+        return np.inf
+    tail = (1 + LEVEL) / 2
+    deviation = (high - low) / 2 * count**0.5 / stats.t.ppf(tail, count - 1)
+    numbers = np.arange(count + 1, MOST_NEEDED + 1)
+    enough = stats.t.ppf(tail, numbers - 1) * deviation / numbers**0.5 < abs(estimate)
+    return float(numbers[enough.argmax()]) if enough.any() else np.inf
 
 
 def in_words(estimate: float, low: float, high: float, digits: str = ".3g") -> str:

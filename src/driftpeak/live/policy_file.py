@@ -7,7 +7,7 @@ from typing import Any
 
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError, at_least_integer, shown
-from driftpeak.files import check_regular, new_file
+from driftpeak.files import check_regular, new_file, writing
 from driftpeak.live.coding import Space
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.drifting_gp import DriftingGP
@@ -90,10 +90,11 @@ def check_policy_path(path: Path) -> None:
     Raises:
         DriftpeakError: its directory is missing, or something else than a stored policy is there.
     """
-    if not path.parent.is_dir():
-        raise DriftpeakError(f"{path}: there is no directory {path.parent}; make it first")
-    if not path.exists():
-        return
+    with writing(path):
+        if not path.parent.is_dir():
+            raise DriftpeakError(f"{path}: there is no directory {path.parent}; make it first")
+        if not path.exists():
+            return
     try:
         _content(path)
     except DriftpeakError:

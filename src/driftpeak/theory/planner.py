@@ -26,10 +26,6 @@ Parameters = dict[str, float]
 SYMBOLS = {
     "variation": "V_T", "rkhs_variation": "P_T", "drift": "epsilon", "exponent": "alpha",
 }  # fmt: skip
-OPTIONS = {
-    "variation": "--variation", "rkhs_variation": "--rkhs-variation", "drift": "--drift",
-    "exponent": "--exponent",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class Plan:
         allowed: how many side queries may be made.
         policies: the advice; a policy analysed in two models of change comes twice.
         lower: the lower bounds, by what change is measured by.
-        recommended: the name of a policy.
+        recommended: the name of a policy; None where nothing can be learned.
         reason: why, in words.
     """
 
@@ -86,7 +82,7 @@ class Plan:
     allowed: int
     policies: tuple[Advice, ...]
     lower: dict[Measure, Bound]
-    recommended: str
+    recommended: str | None
     reason: str
 
 
@@ -229,7 +225,7 @@ def _advise(model: _Model, setting: Setting, allowed: int, played: Measured | No
     symbol = SYMBOLS[model.measure]
     found = applicable(model.policy, setting, model.measure)
     if found is None:
-        remark = f"needs {symbol} ({OPTIONS[model.measure]})"
+        remark = f"needs {symbol}"
         needs = (*model.needs, symbol)
         return Advice(model.policy, model.measure, model.cost, needs, remark, measured=played)
     row, order = found

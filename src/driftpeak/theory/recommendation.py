@@ -1,9 +1,18 @@
-"""Which policy to take, and why.
+r"""Which policy to take, and why.
 
 Theorems rank guarantees, with constants left out; the tournament ranks regret. Where a policy is
 the exact filter for what is known of the change (B16's drift), or the only one with a guarantee
 that the side queries allowed can pay for (M25), it is taken; otherwise `auto`, and the best
 guarantee is named beside it. Whatever is taken, the reason says what was measured of it.
+
+Under Markov drift \(\epsilon\) a step's function has correlation \(\rho = \sqrt{1 - \epsilon}\)
+with the last, \(f_{t+1} = m + \rho (f_t - m) + \sqrt{\epsilon}\, g\) for the prior mean m and an
+independent draw g. Knowing all earlier functions, a policy gains at most
+
+$$E \max_x [m(x) + \rho (f_t(x) - m(x))] - \max_x m(x) \le \rho \, E \max_x [f_t(x) - m(x)]$$
+
+a step over the arm of the highest prior mean. Up to \(\rho\) = `NEGLIGIBLE` no policy is
+recommended.
 """
 
 import math
@@ -17,7 +26,9 @@ from driftpeak.theory.setting import Measure, Setting
 if TYPE_CHECKING:
     from driftpeak.theory.planner import Advice
 
-Found = tuple[str, str]
+Found = tuple[str | None, str]
+NEGLIGIBLE = 0.01
+"""Correlation of successive functions up to which learning gains nothing worth having."""
 
 
 def recommend(
@@ -26,15 +37,20 @@ def recommend(
     policies: "tuple[Advice, ...]",
     lower: dict[Measure, Bound],
 ) -> Found:
-    """A policy and the reason to take it."""
+    """Return a policy, None if nothing can be learned, and the reason."""
     still = _still(setting)
     if still:
         return "gp-ucb", still
     useful = [p for p in policies if p.sublinear and p.side_queries <= allowed]
     injected = [p for p in useful if p.measure == "exponent"]
+    unlearnable = _unlearnable(setting)
+    if unlearnable:  # side queries still measure the present function
+        injected = [p for p in injected if p.side_queries]
     if injected:
         best = min(injected, key=_size)
         return best.policy, _why_injected(setting, best) + _next_to_auto(best.policy)
+    if unlearnable:
+        return None, unlearnable
     hopeless = "" if setting.exponent is None else _why_hopeless(setting, allowed, policies)
     if setting.drift is not None:
         return "tv-gp-ucb", hopeless + _why_markov(policies, lower) + _next_to_auto("tv-gp-ucb")
@@ -64,6 +80,20 @@ def _still(setting: Setting) -> str:
             "doubt, auto learns how fast it moves."
         )
     return ""
+
+
+def _unlearnable(setting: Setting) -> str:
+    """Return why no observation helps, if successive functions are as good as independent."""
+    drift = setting.drift
+    correlation = 1.0 if drift is None else math.sqrt(1 - drift)
+    if correlation > NEGLIGIBLE:
+        return ""
+    return (
+        f"Nothing can be learned: at drift {drift:g} the function of each step has correlation "
+        f"{correlation:.2g} with the last, so observations say nothing of the next step. Choose "
+        "the arm with the highest prior mean at every step; with a constant prior mean all arms "
+        "are equally good. If the drift is in doubt, auto learns how fast the function moves."
+    )
 
 
 def _near_one(value: float) -> str:

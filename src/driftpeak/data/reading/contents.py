@@ -3,11 +3,12 @@
 import codecs
 import gzip
 import io
+import os
 import re
 import zlib
 from pathlib import Path
 
-from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.errors import DataError, DriftpeakError, nearest
 from driftpeak.files import check_regular
 
 MOST_BYTES = 2**30  # of a table, unpacked
@@ -59,11 +60,11 @@ def content_of(path: Path) -> bytes:
     except FileNotFoundError:
         raise DriftpeakError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
-        if path.is_dir():
+        if os.path.isdir(path):  # unlike Path.is_dir, False where the name is too long
             raise DriftpeakError(
                 f"{path}: is a directory; give the path of a CSV file in it"
             ) from None
-        raise DriftpeakError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError:  # NUL
         raise DriftpeakError(f"{str(path)!a}: is no path") from None
     # Browsers often unpack a download but keep its name, so the name is no guide.

@@ -23,7 +23,7 @@ from driftpeak.experiments.running.report import (
     write_bytes,
 )
 from driftpeak.experiments.running.runner import RunSize, check_data, provenance, run, write_results
-from driftpeak.files import SUMMARY, writing
+from driftpeak.files import SUMMARY, content, writing
 
 MARKER = "run.json"  # what the folder's results are of; there from the start of a run
 CHUNKS = "unfinished"
@@ -125,9 +125,7 @@ def _claim_folder(output: Path, marker: dict[str, object], *, overwrite: bool) -
     Raises:
         DriftpeakError: it holds something else, or cannot be written.
     """
-    if output.exists() and not output.is_dir():
-        raise DriftpeakError(f"{output} is a file; name a directory")
-    if output.is_dir() and any(output.iterdir()) and _read_marker(output) != marker:
+    if content(output) and _read_marker(output) != marker:
         if not overwrite:
             raise DriftpeakError(
                 f"{output} holds something other than results of these experiments with "
