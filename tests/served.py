@@ -2,23 +2,32 @@
 
 import http.client
 import json
+import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
+import live_worker
+import numpy as np
+
+import driftpeak as dp
 from driftpeak.service.app import make_app
 from driftpeak.service.places import open_place
 from driftpeak.service.server import Server, listen
 
 BOX = {"box": {"x": {"type": "float", "low": 0, "high": 1}}}
 SMALL = {"drifting-gp": {"capacity": 32}}
+PATIENCE = 300
 
 
 class Served:
     """Where it answers, and one request at a time."""
 
-    def __init__(self, port, app):
+    def __init__(self, port, app, connections):
         self.port, self.app, self.url = port, app, f"http://127.0.0.1:{port}"
+        self.connections = connections
 
     def send(self, method, path, body=None, headers=None, data=None):
         """Status, headers and content of an answer; a body is sent as JSON."""
@@ -54,10 +63,33 @@ def serving(storage, **options):
         while not server.started:
             assert thread.is_alive()
             time.sleep(0.01)
-        yield Served(listening.getsockname()[1], app)
+        yield Served(listening.getsockname()[1], app, server.connections)
     finally:
         app.studies.close()
         server.should_exit = True
         thread.join(60)
         listening.close()
         assert not thread.is_alive()
+
+
+def cheap(client, name):
+    """A study that computes next to nothing."""
+    prior = dp.Prior(dp.Arms(2), dp.kernels.Table(np.eye(2)), noise_variance=0.1)
+    return client.create(name, prior.domain, maximize=True, policy=dp.UniformRandom(prior))
+
+
+def start(storage, port, errors, files=None):
+    """Begin a service in a process of its own, which may open so many files; the port it serves."""
+    words = ["serve", str(storage), "--port", str(port)]
+    command = [sys.executable, "-m", "driftpeak", *words]
+    if files is not None:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
+    own = {"PYTHONPATH": str(Path(dp.__file__).parents[1])}  # this very driftpeak
+    with errors.open("w") as target:
+        process = subprocess.Popen(command, env=live_worker.environment() | own, stderr=target)
+    deadline = time.monotonic() + PATIENCE
+    while "serving at" not in (said := errors.read_text()):
+        assert process.poll() is None, said
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return process, int(said.rpartition(":")[2])

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from served import BOX, SMALL, serving
+from served import BOX, SMALL, cheap, serving
 
 import driftpeak as dp
 from driftpeak.errors import StorageError
@@ -339,12 +339,6 @@ def test_messages_after_each_change(folder, study):
         assert (found["told"], found["pending"], found["latest"]) == (1, 0, 3)
         dp.Optimizer.load(folder / f"{study.name}.jsonl").tell({"x": 0.5}, 1.0)
         assert next(stream)["told"] == 2
-
-
-def cheap(client, name):
-    """A study that computes next to nothing."""
-    prior = dp.Prior(dp.Arms(2), dp.kernels.Table(np.eye(2)), noise_variance=0.1)
-    return client.create(name, prior.domain, maximize=True, policy=dp.UniformRandom(prior))
 
 
 def test_a_slow_study_blocks_nobody_else(client, monkeypatch):

@@ -11,6 +11,8 @@ import pytest
 from served import serving
 
 import driftpeak as dp
+from driftpeak.service.limits import MIB, Limits
+from driftpeak.service.server import IDLE
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "serve.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
@@ -71,3 +73,16 @@ def test_every_route_is_named(url):
     for path in document["paths"]:
         word = path.rpartition("/")[2]
         assert word in ("studies", "{name}") or word in page, word
+
+
+def test_the_limits_are_those_of_the_service():
+    text, limits = PAGE.read_text(), Limits()
+    for words in (
+        f"{limits.headers:g} s without complete headers",
+        f"{limits.upload:g} s without the whole body",
+        f"{limits.download:g} s in which an answer is not read",
+        f"{IDLE} s without a further request",
+        f"at most {limits.connections:,}, and fewer",
+        f"the size of a request ({limits.body // MIB} MiB)",
+    ):
+        assert words in text

@@ -1,12 +1,9 @@
 """A service in a process of its own: killed under load, and asked what nobody would think of."""
 
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
 import live_worker
 import numpy as np
@@ -21,6 +18,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+from served import start
 
 import driftpeak as dp
 from driftpeak.errors import StorageError
@@ -30,21 +28,6 @@ from driftpeak.service.places import open_place
 PATIENCE = 300
 CLIENTS = 6
 NAMES = ("one", "two")
-
-
-def start(storage, port, errors):
-    """Begin a service; the port that it serves at."""
-    words = ["serve", str(storage), "--port", str(port)]
-    command = [sys.executable, "-m", "driftpeak", *words]
-    own = {"PYTHONPATH": str(Path(dp.__file__).parents[1])}  # this very driftpeak
-    with errors.open("w") as target:
-        process = subprocess.Popen(command, env=live_worker.environment() | own, stderr=target)
-    deadline = time.monotonic() + PATIENCE
-    while "serving at" not in (said := errors.read_text()):
-        assert process.poll() is None, said
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return process, int(said.rpartition(":")[2])
 
 
 class Worker(threading.Thread):

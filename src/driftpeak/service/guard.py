@@ -55,6 +55,7 @@ class Guard:
         self._api, self._page, self._limits = api, page, studies.limits
         self._token = None if token is None else token.encode()
         self._rates = Rates(self._limits.rate, self._limits.burst)
+        self._serving = 0  # requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -70,6 +71,13 @@ class Guard:
                 message["headers"] = found + [one for one in HEADERS + own if one[0] not in given]
             await send(message)
 
+        self._serving += 1
+        try:
+            await self._serve(scope, receive, secured)
+        finally:
+            self._serving -= 1
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             self._check(scope)
             if scope["method"] in ("GET", "HEAD"):
@@ -77,9 +85,9 @@ class Guard:
             else:
                 inner = _whole(await self._body(scope, receive), receive)
         except ProblemError as problem:
-            await problem.response()(scope, receive, secured)
+            await problem.response()(scope, receive, send)
             return
-        await (self._api if _is_api(scope) else self._page)(scope, inner, secured)
+        await (self._api if _is_api(scope) else self._page)(scope, inner, send)
 
     def _check(self, scope: Scope) -> None:
         headers: Headers = {}
@@ -88,6 +96,13 @@ class Guard:
         client = scope["client"][0] if scope.get("client") else ""
         self._rates.check(client)
         self._check_host(headers)
+        if self._serving > self._limits.requests:
+            raise ProblemError(
+                503,
+                "busy",
+                f"{self._limits.requests} requests are being served: try again in a while",
+                {"Retry-After": "1"},
+            )
         if not _is_api(scope):
             return
         self._check_page(headers)

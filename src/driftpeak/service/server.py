@@ -5,21 +5,27 @@ import ipaddress
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from types import FrameType
 
 import uvicorn
 
 from driftpeak.errors import DriftpeakError
 from driftpeak.service.app import LOCAL, make_app
+from driftpeak.service.connections import Connection, Connections
 from driftpeak.service.guard import Guard
 from driftpeak.service.limits import Limits
 from driftpeak.service.places import open_place
+from driftpeak.service.quiet import quiet_log
 from driftpeak.service.tokens import MAKE, VARIABLE
 from driftpeak.service.warned import hear
 
 PATIENCE = 10  # seconds for requests that are under way at the end
 IDLE = 30  # seconds until a connection that is not used is closed
 WAITING = 1024  # connections that are not accepted yet
+# Connections that asyncio accepts before it counts any of them. Without a descriptor left it logs
+# as many messages.
+ACCEPTED = 16
 
 
 class Server(uvicorn.Server):
@@ -27,8 +33,12 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: Guard) -> None:
         self._app = app
+        self.connections = Connections(app.studies.limits, IDLE)
         config = uvicorn.Config(
             app,
+            http=partial(Connection, self.connections),  # type: ignore[arg-type]
+            loop="asyncio",
+            backlog=ACCEPTED,
             access_log=False,
             log_level="warning",
             server_header=False,
@@ -39,6 +49,11 @@ class Server(uvicorn.Server):
             lifespan="on",
         )
         super().__init__(config)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(WAITING)  # `backlog` was both this and the number that is accepted at once
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._app.studies.close()
@@ -80,8 +95,8 @@ def serve(
     listening = listen(host, port)
     hosts = None if not (local or allowed) else {*LOCAL, host.lower(), *allowed}
     hear()
-    app = make_app(place, token=token, hosts=hosts, limits=limits)
-    with listening, suppress(KeyboardInterrupt):  # it has ended in order by then
+    app = make_app(place, token=token, hosts=hosts, limits=limits.within_descriptors())
+    with listening, quiet_log(), suppress(KeyboardInterrupt):  # it has ended in order by then
         ready(host, listening.getsockname()[1])
         Server(app).run(sockets=[listening])
 
