@@ -6,12 +6,14 @@ import socket
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from served import BOX, SMALL, serving
 from test_cli import run  # noqa: F401
 
 import driftpeak as dp
-from driftpeak.errors import DriftpeakError
-from driftpeak.service.guard import Rates
+from driftpeak.errors import DriftpeakError, error_classes
+from driftpeak.service.guard import Rates, host_of
 from driftpeak.service.limits import Limits
 from driftpeak.service.places import open_place
 from driftpeak.service.problems import ProblemError
@@ -51,7 +53,8 @@ def refused(answer, status, code):
     """It is a problem as documented; its words."""
     found, headers, content = answer
     assert (found, headers["content-type"]) == (status, "application/problem+json")
-    assert (content["status"], content["code"], content["type"]) == (status, code, "about:blank")
+    kind = f"urn:driftpeak:problem:{code}" if code in error_classes() else "about:blank"
+    assert (content["status"], content["code"], content["type"]) == (status, code, kind)
     assert set(content) == {"type", "title", "status", "detail", "code"}
     return content["detail"]
 
@@ -105,11 +108,66 @@ def test_two_tokens_are_none(closed):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.", "10.0.0.1", ""]
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.",
+        "10.0.0.1",
+        "",
+        "[::1].evil.example",
+        "[::1]evil.example:80",
+        "localhost:evil.example",
+        "localhost:80.evil.example",
+        "localhost:80:80",
+        "me@localhost",
+        "localhost\xa0",
+        "localhost:\xb2",
+    ],
 )
 def test_another_host_is_refused(served, host):
     for path in ("/", "/api/studies"):
-        refused(served.get(path, Host=host), 403, "unknown-host")
+        refused(served.get(path, Host=host.encode("latin-1")), 403, "unknown-host")
+
+
+KNOWN = ("localhost", "127.0.0.1", "[::1]", "kiln.example.org")
+DIGITS = st.text("0123456789", max_size=6)
+
+
+@given(st.sampled_from(KNOWN), DIGITS, st.booleans())
+def test_hosts_with_a_port_are_known(host, port, upper):
+    host = host.upper() if upper else host
+    assert host_of(host) == host.lower()
+    assert host_of(f"{host}:{port}") == host.lower()
+
+
+def changed(host, place, text, length):
+    """A known host of which a part is replaced."""
+    place = min(place, len(host))
+    return host[:place] + text + host[place + length :]
+
+
+LATIN = st.characters(max_codepoint=255)
+TEXTS = st.text(LATIN, max_size=20) | st.text("localhst:127.0[]%@ \t", max_size=20)
+CHANGED = st.builds(
+    changed,
+    st.builds("{}:{}".format, st.sampled_from(KNOWN), DIGITS),
+    st.integers(0, 24),
+    TEXTS,
+    st.integers(0, 5),
+)
+
+
+@settings(max_examples=2_000)
+@given(TEXTS | CHANGED)
+def test_no_other_text_is_a_known_host(text):
+    """What is accepted is a known name, and after it at most a colon and digits."""
+    if host_of(text) in KNOWN:
+        name = host_of(text)
+        assert text[: len(name)].lower() == name
+        rest = text[len(name) :]
+        assert rest == "" or rest[0] == ":"
+        assert set(rest[1:]) <= set("0123456789")
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1:1", "[::1]:8765"])
@@ -343,6 +401,7 @@ def test_addresses_of_this_machine():
         (("serve", "sqlite:///x.db", "--port", "0"), None),
         (("serve", ".", "--host", "0.0.0.0"), "a token is needed: give --token-file"),
         (("serve", ".", "--allow-host", "a.example"), "--allow-host a.example lets other"),
+        (("serve", ".", "--allow-host", "a.example:80", "--token-file", "token"), "without a port"),
         (("serve", ".", "--token-file", "none"), "token file none cannot be read: No such file"),
         (("serve", ".", "--host", "192.0.2.1", "--token-file", "token"), "no address of this"),
         (("serve", "one.jsonl"), "is one journal, and a service serves a folder of them"),

@@ -6,13 +6,14 @@ Neither JAX nor a library for HTTP is needed, and nothing is computed here.
 import http.client
 import json
 import random
+import select
 import ssl
 import time as clock
 import uuid
 import warnings
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, overload
 from urllib.parse import quote, urlencode, urlsplit
@@ -24,6 +25,7 @@ from driftpeak.errors import (
     DriftpeakWarning,
     StorageError,
     at_least_integer,
+    error_classes,
     positive,
     shown,
 )
@@ -136,10 +138,11 @@ class Observation:
 
     @staticmethod
     def of(data: Values) -> "Observation":
-        """What the service sent."""
+        """Return what the service sent. Fields that this version does not know are ignored."""
         told = data["expected"]
         expected = None if told is None else (_float(told["mean"]), _float(told["deviation"]))
-        return Observation(**{**data, "time": _moment(data["time"]), "expected": expected})
+        known = {one.name: data[one.name] for one in fields(Observation) if one.name in data}
+        return Observation(**known | {"time": _moment(data["time"]), "expected": expected})
 
 
 class Client:
@@ -251,7 +254,7 @@ class Client:
             key: under which the service does it once.
 
         Raises:
-            DriftpeakError: the service refuses it; in its words.
+            DriftpeakError: the service refuses it; the class and the words are the service's.
             StorageError: no answer, or the service cannot read or write its storage.
         """
         again = again or method == "GET" or key is not None
@@ -301,13 +304,13 @@ class Client:
         return answer.status, float(told) if told.isdigit() else 0.0, text
 
     def _idle_connection(self) -> http.client.HTTPConnection | None:
-        """One that nobody uses, and that the service has not closed yet."""
+        """Return a connection that is not in use and that the service has not closed."""
         while True:
             try:
                 used, found = self._idle.pop()  # another thread may take the last one
             except IndexError:
                 return None
-            if clock.monotonic() - used < FRESH:
+            if clock.monotonic() - used < FRESH and not _is_closed(found):
                 return found
             found.close()
 
@@ -335,15 +338,24 @@ class Client:
         )
 
     def stream(self, path: str) -> Iterator[dict[str, Any]]:
-        """Messages of a stream of server-sent events, until it ends."""
-        connection = self._new_connection()
+        """Messages of a stream of server-sent events, until it ends.
+
+        Raises:
+            DriftpeakError: the service refuses it; the class and the words are the service's.
+            StorageError: no answer.
+        """
+        connection, event = self._new_connection(), b""
         try:
             connection.request("GET", f"{self._path}/api/{path}", headers=self._signed({}))
             answer = connection.getresponse()
             if answer.status != 200:
                 raise _problem(answer.status, answer.read())
             for line in answer:
-                if line.startswith(b"data: "):
+                if line.startswith(b"event: "):
+                    event = line[7:].strip()
+                elif line.startswith(b"data: "):
+                    if event == b"problem":
+                        raise _error(json.loads(line[6:]))
                     yield json.loads(line[6:])
         except (OSError, http.client.HTTPException) as error:
             raise self._unanswered(error) from None
@@ -354,8 +366,8 @@ class Client:
 class Study:
     """One study of a service, with the methods of an `Optimizer`. Made by `Client.study`.
 
-    Every method raises `DriftpeakError` in the service's words where it refuses, and `StorageError`
-    where it cannot be reached, or cannot read or write its storage.
+    Every method raises the error that the library raised in the service, with its class and its
+    words, and `StorageError` if the service cannot be reached or is busy.
     """
 
     def __init__(self, client: Client, name: str) -> None:
@@ -596,6 +608,16 @@ class _NotSentError(Exception):
     """There was no connection."""
 
 
+def _is_closed(connection: http.client.HTTPConnection) -> bool:
+    """Return whether an idle connection is at its end, or cannot be checked."""
+    if connection.sock is None:
+        return False  # it connects again
+    try:
+        return bool(select.select([connection.sock], [], [], 0)[0])
+    except (OSError, ValueError):  # a descriptor that is too large for select
+        return True
+
+
 def _close(idle: Idle) -> None:
     while idle:
         idle.pop()[1].close()
@@ -631,13 +653,22 @@ def _read(text: bytes, url: str) -> Any:
 
 
 def _problem(status: int, text: bytes) -> DriftpeakError:
-    """What the service said, as the library would have."""
+    """Return the error that the service answered."""
     try:
-        problem = json.loads(text)
+        return _error(json.loads(text), status)
+    except ValueError:
+        return _error({}, status)
+
+
+def _error(problem: Any, status: int = 0) -> DriftpeakError:
+    """Return a problem as the error that the library would have raised in the service."""
+    try:
         detail, code = str(problem["detail"]), problem.get("code")
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (LookupError, TypeError, AttributeError):
         detail, code = f"the service answered with status {status}", None
-    kind = StorageError if code in ("storage", "busy") or status >= 500 else DriftpeakError
+    unreachable = status >= 500 or code == "busy"
+    other = StorageError if unreachable else DriftpeakError
+    kind = error_classes().get(code, other) if isinstance(code, str) else other
     return kind(detail)
 
 

@@ -295,3 +295,15 @@ def shown(value: object) -> str:
 
 def _rejected(name: str, value: object, accepted: str) -> DriftpeakError:
     return DriftpeakError(f"{name} must {accepted}; got {shown(value)}")
+
+
+def error_classes() -> dict[str, type[DriftpeakError]]:
+    """Return the error classes of this library by code."""
+    return dict(_CLASSES)
+
+
+_CLASSES = {
+    one.code: one
+    for one in list(globals().values())
+    if isinstance(one, type) and issubclass(one, DriftpeakError)
+}

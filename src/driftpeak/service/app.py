@@ -15,7 +15,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from driftpeak.errors import DriftpeakError, StorageError
+from driftpeak.errors import DriftpeakError
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.service.guard import Guard
 from driftpeak.service.limits import Limits
@@ -68,7 +68,7 @@ def make_app(
     app.state.studies = studies
     app.state.folder = place.path if isinstance(place, Folder) else None
     app.add_exception_handler(ProblemError, show_problem)
-    app.add_exception_handler(DriftpeakError, _refused)
+    app.add_exception_handler(DriftpeakError, show_problem)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _failed)
@@ -86,30 +86,23 @@ def _page() -> ASGIApp:
     return Starlette(routes=[Mount("/", files)], exception_handlers=handlers)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    """In the library's own words."""
-    if isinstance(error, StorageError):
-        return await show_problem(request, ProblemError(503, "storage", str(error)))
-    return await show_problem(request, ProblemError(422, "refused", str(error)))
-
-
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return await show_problem(request, ProblemError(422, "invalid", in_words(error.errors())))
+    return await show_problem(request, ProblemError("invalid", in_words(error.errors())))
 
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    code = {404: "unknown-path", 405: "unknown-method"}.get(error.status_code, "refused")
-    headers = dict(error.headers or {})
-    problem = ProblemError(error.status_code, code, str(error.detail), headers)
+    status = error.status_code
+    code = {404: "unknown-path", 405: "unknown-method"}.get(status, "unreadable")
+    problem = ProblemError(code, str(error.detail), dict(error.headers or {}), status)
     return await show_problem(request, problem)
 
 
 async def _failed(request: Request, _: Exception) -> Response:
-    """What happened is in the service's log, and nowhere else."""
+    """Answer with an internal error; what happened is in the service's log, and nowhere else."""
     words = "a mistake of the service, which its log describes: please report it"
-    return await show_problem(request, ProblemError(500, "mistake", words))
+    return await show_problem(request, ProblemError("mistake", words))
 
 
 def _document(app: FastAPI) -> dict[str, object]:

@@ -18,6 +18,7 @@ Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY)]
 MOMENT = 'A number, a date as "2026-03-01T08:00", or "now"'
 MOST_AT_ONCE = 100
 MOST_POINTS = 10_000
+LARGEST_LEVEL = 1 - 2.0**-52  # the quantile of a larger one is infinite in double precision
 
 
 class Body(BaseModel):
@@ -85,7 +86,7 @@ class Look(Body):
     )
     time: Moment | None = Field(None, description=f"{MOMENT}; by default the latest time seen.")
     context: Values | None = None
-    level: Number = Field(0.95, gt=0, lt=1, description="Of the intervals.")
+    level: Number = Field(0.95, gt=0, le=LARGEST_LEVEL, description="Of the intervals.")
 
 
 class Confirmed(Body):

@@ -5,12 +5,13 @@ Written as the plain interface of ASGI, since a refusal must cost next to nothin
 
 import asyncio
 import hmac
+import re
 import time
 from collections import OrderedDict
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from driftpeak.service.problems import ProblemError
+from driftpeak.service.problems import WAIT, ProblemError
 from driftpeak.service.studies import Studies
 
 API = "/api"
@@ -28,6 +29,7 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
+HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]*)?")  # RFC 9110, 7.2
 Headers = dict[bytes, list[bytes]]
 
 
@@ -98,10 +100,9 @@ class Guard:
         self._check_host(headers)
         if self._serving > self._limits.requests:
             raise ProblemError(
-                503,
                 "busy",
                 f"{self._limits.requests} requests are being served: try again in a while",
-                {"Retry-After": "1"},
+                WAIT,
             )
         if not _is_api(scope):
             return
@@ -111,16 +112,15 @@ class Guard:
             kind = b"".join(headers.get(b"content-type", [])).partition(b";")[0].strip().lower()
             if kind != b"application/json":
                 raise ProblemError(
-                    415, "no-json", "send JSON, with the header Content-Type: application/json"
+                    "no-json", "send JSON, with the header Content-Type: application/json"
                 )
 
     def _check_host(self, headers: Headers) -> None:
         """A page of somebody else's, whose name leads here, is none of ours (DNS rebinding)."""
         if self._hosts is not None:
             named = headers.get(b"host", [])
-            if len(named) != 1 or _host(named[0].decode("latin-1")) not in self._hosts:
+            if len(named) != 1 or host_of(named[0].decode("latin-1")) not in self._hosts:
                 raise ProblemError(
-                    403,
                     "unknown-host",
                     "this service is not known under the Host that was named: use 127.0.0.1 or "
                     "localhost, or start it with --allow-host NAME",
@@ -132,7 +132,7 @@ class Guard:
         origins = [one.lower().partition(b"://")[2] for one in headers.get(b"origin", [])]
         sites = headers.get(b"sec-fetch-site", [])
         if any(one not in own for one in origins) or set(sites) - {b"none", b"same-origin"}:
-            raise ProblemError(403, "another-origin", "pages of other origins are refused")
+            raise ProblemError("another-origin", "pages of other origins are refused")
 
     def _check_token(self, headers: Headers) -> None:
         if self._token is None:
@@ -142,7 +142,6 @@ class Guard:
         same = hmac.compare_digest(credentials.strip(), self._token)
         if not same or scheme.lower() != b"bearer":
             raise ProblemError(
-                401,
                 "token-needed",
                 "give the token of this service: Authorization: Bearer TOKEN",
                 {"WWW-Authenticate": "Bearer"},
@@ -155,7 +154,7 @@ class Guard:
             ProblemError: it is too long, or takes too long to arrive.
         """
         most, parts, size = self._limits.body, [], 0
-        too_long = ProblemError(413, "too-long", f"a request has at most {most:,} bytes")
+        too_long = ProblemError("too-long", f"a request has at most {most:,} bytes")
         for name, value in scope["headers"]:
             if name.lower() == b"content-length" and (not value.isdigit() or int(value) > most):
                 raise too_long
@@ -165,14 +164,14 @@ class Guard:
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise ProblemError(400, "unfinished", "the request was not finished")
+                        raise ProblemError("unfinished", "the request was not finished")
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > most:
                         raise too_long
                     more = message.get("more_body", False)
         except TimeoutError:
-            raise ProblemError(408, "too-slow", "the request did not arrive in time") from None
+            raise ProblemError("too-slow", "the request did not arrive in time") from None
         return b"".join(parts)
 
 
@@ -198,10 +197,9 @@ class Rates:
             self._left.popitem(last=False)
         if left < 1:
             raise ProblemError(
-                429,
                 "too-many-requests",
                 f"at most {self._rate:g} requests a second are taken from one client: wait",
-                {"Retry-After": "1"},
+                WAIT,
             )
 
 
@@ -210,12 +208,13 @@ def _is_api(scope: Scope) -> bool:
     return path == API or path.startswith(f"{API}/")
 
 
-def _host(text: str) -> str:
-    """Without the port, in lower case; an address of version 6 keeps its brackets."""
-    text = text.strip().lower()
-    if text.startswith("["):
-        return text.partition("]")[0] + "]"
-    return text.partition(":")[0]
+def host_of(text: str) -> str | None:
+    """Return the host of a Host header in lower case, without the port.
+
+    An IPv6 address keeps its brackets. None: the text is not a host with an optional port.
+    """
+    found = HOST.fullmatch(text)
+    return None if found is None else found[1].lower()
 
 
 def _whole(body: bytes, receive: Receive) -> Receive:

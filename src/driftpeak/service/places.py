@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from driftpeak.errors import DriftpeakError, shown
+from driftpeak.errors import DriftpeakError, StorageError, shown
 from driftpeak.live.storage import Store, open_store
 from driftpeak.service.names import is_name
 
@@ -34,7 +34,7 @@ class Folder(Place):
             found = [one.stem for one in self.path.iterdir() if one.suffix == ENDING]
         except OSError as error:
             reason = error.strerror or error
-            raise DriftpeakError(f"folder {self.path} cannot be read: {reason}") from None
+            raise StorageError(f"folder {self.path} cannot be read: {reason}") from None
         return sorted(filter(is_name, found))
 
     def store(self, name: str) -> Store:

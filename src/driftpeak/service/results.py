@@ -10,6 +10,7 @@ from fastapi import Path as InPath
 from fastapi.responses import FileResponse
 from starlette.concurrency import run_in_threadpool
 
+from driftpeak.errors import DataError, StorageError
 from driftpeak.service import bodies
 from driftpeak.service.problems import ProblemError, documented
 
@@ -50,7 +51,7 @@ async def file(
     """One of the files: pictures, the summary, the report."""
     folder: Path | None = request.app.state.folder
     if folder is None or name not in (await run_in_threadpool(partial(_read, folder)))["files"]:
-        raise ProblemError(404, "unknown-file", f"there is no file {name!r} here")
+        raise ProblemError("unknown-file", f"there is no file {name!r} here")
     headers = {"Content-Security-Policy": SANDBOX}
     return FileResponse(folder / name, media_type=KINDS[Path(name).suffix], headers=headers)
 
@@ -62,9 +63,9 @@ def _read(folder: Path) -> dict[str, Any]:
             summary = json.loads((folder / SUMMARY).read_bytes())
     except OSError as error:
         reason = f"the folder cannot be read: {error.strerror or 'it is out of reach'}"
-        raise ProblemError(503, "storage", reason) from None
+        raise StorageError(reason) from None
     except (ValueError, RecursionError):
-        raise ProblemError(422, "no-results", f"{SUMMARY} in the folder is no JSON") from None
+        raise DataError(f"{SUMMARY} in the folder is no JSON") from None
     if not isinstance(summary, dict) or "command" not in summary:
         return {"summary": None, "files": []}
     return {"summary": summary, "files": files}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from driftpeak.errors import DriftpeakError, shown
+from driftpeak.errors import LARGEST_WHOLE, DriftpeakError, shown
 from driftpeak.live import Optimizer, Suggestion
 from driftpeak.live.diagnostics import calibration
 from driftpeak.service import bodies
@@ -68,7 +68,9 @@ All = Annotated[Studies, Depends(_studies)]
 Name = Annotated[str, Depends(_name)]
 Context = Annotated[dict[str, Any] | None, Depends(_context)]
 When = Annotated[str | None, Query(max_length=100, description=f"{bodies.MOMENT}.")]
-After = Annotated[int, Query(ge=0, description="Rewards with larger numbers only.")]
+After = Annotated[
+    int, Query(ge=0, le=LARGEST_WHOLE, description="Rewards with larger numbers only.")
+]
 Rows = Annotated[int, Query(ge=1, le=MOST_ROWS, description="How many at most.")]
 
 
@@ -337,7 +339,7 @@ async def events(name: Name, studies: All, request: Request) -> StreamingRespons
     """A message after each change, also by other processes, and now and then a comment."""
     kept = await studies.kept(name)
     if studies.streams >= studies.limits.streams:
-        raise ProblemError(503, "busy", f"{studies.streams} streams are open: close some")
+        raise ProblemError("busy", f"{studies.streams} streams are open: close some")
     return StreamingResponse(messages(studies, kept, request), media_type="text/event-stream")
 
 

@@ -10,10 +10,10 @@ from types import FrameType
 
 import uvicorn
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, shown
 from driftpeak.service.app import LOCAL, make_app
 from driftpeak.service.connections import Connection, Connections
-from driftpeak.service.guard import Guard
+from driftpeak.service.guard import Guard, host_of
 from driftpeak.service.limits import Limits
 from driftpeak.service.places import open_place
 from driftpeak.service.quiet import quiet_log
@@ -91,9 +91,16 @@ def serve(
             f"{what} lets other machines in, so a token is needed: give --token-file FILE or set "
             f"{VARIABLE}; {MAKE}"
         )
+    for name in allowed:
+        if host_of(name) != name.lower():
+            raise DriftpeakError(
+                f"--allow-host must be a name or an address without a port; got {shown(name)}"
+            )
     place = open_place(storage)
     listening = listen(host, port)
-    hosts = None if not (local or allowed) else {*LOCAL, host.lower(), *allowed}
+    hosts = (
+        None if not (local or allowed) else {*LOCAL, f"[{host}]" if ":" in host else host, *allowed}
+    )
     hear()
     app = make_app(place, token=token, hosts=hosts, limits=limits.within_descriptors())
     with listening, quiet_log(), suppress(KeyboardInterrupt):  # it has ended in order by then

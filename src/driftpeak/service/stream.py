@@ -11,6 +11,7 @@ from starlette.requests import Request
 from driftpeak.errors import DriftpeakError
 from driftpeak.service.books import Counts
 from driftpeak.service.moments import plain
+from driftpeak.service.problems import problem_content
 from driftpeak.service.studies import Kept, Studies
 
 LOOK = 1.0  # seconds between two looks at what other processes have done
@@ -33,7 +34,7 @@ async def messages(studies: Studies, kept: Kept, request: Request) -> AsyncItera
             try:
                 counts = await studies.read_of(kept, kept.books.counts)
             except DriftpeakError as error:
-                yield f"event: problem\ndata: {json.dumps({'detail': str(error)})}\n\n"
+                yield f"event: problem\ndata: {json.dumps(problem_content(error))}\n\n"
                 return
             if counts.events != seen:
                 seen, spoken = counts.events, time.monotonic()

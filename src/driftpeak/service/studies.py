@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, StorageError
+from driftpeak.errors import DriftpeakError, StorageError, StudyNotFoundError, shown
 from driftpeak.live import Optimizer
 from driftpeak.live.events import Event, Told
 from driftpeak.service.books import Books, Counts
 from driftpeak.service.limits import Limits
 from driftpeak.service.names import WORDS, is_name
 from driftpeak.service.places import Place
-from driftpeak.service.problems import ProblemError
+from driftpeak.service.problems import WAIT, ProblemError
 from driftpeak.service.warned import warnings_of
 
 Result = TypeVar("Result")
@@ -30,6 +30,7 @@ COMPUTING = 64  # threads, so at most as many studies at the same moment
 AT_ONCE = 2 * (os.cpu_count() or 1)  # computations, besides those that take long
 LONG = 0.5  # seconds of a computation that counts no longer among these
 READING = 8
+GONE = StorageError, StudyNotFoundError  # what is kept in memory is to be read again
 FURTHER = 2**20  # bytes of an optimiser besides its arrays
 
 
@@ -101,7 +102,7 @@ class Studies:
         """Do what needs no engine with a study's books."""
         try:
             return await self.read(act)
-        except StorageError:
+        except GONE:
             self._drop(kept)
             raise
 
@@ -118,11 +119,11 @@ class Studies:
         """A study that is there.
 
         Raises:
-            ProblemError: there is no such study.
-            DriftpeakError: it cannot be read.
+            StudyNotFoundError: there is no such study.
+            DriftpeakError: the name is invalid, or the study cannot be read.
         """
         if not is_name(name):
-            raise ProblemError(422, "invalid-name", f"a study's name has {WORDS}")
+            raise DriftpeakError(f"a study's name must have {WORDS}; got {shown(name)}")
         if (found := self._kept.get(name)) is None:
             books = await self.read(lambda: self._open(name))
             found = self._kept.setdefault(name, Kept(name, books))
@@ -130,7 +131,7 @@ class Studies:
 
     def _open(self, name: str) -> Books:
         if name not in self._place.names():
-            raise ProblemError(404, "unknown-study", f"there is no study {name!r} here")
+            raise StudyNotFoundError(f"there is no study {name!r} here")
         return Books(self._place.store(name))
 
     async def create(self, name: str, make: Callable[[Any], Optimizer]) -> bool:
@@ -140,17 +141,17 @@ class Studies:
             make: an optimiser in a store.
 
         Raises:
-            ProblemError: there is another of this name, or there are too many.
-            DriftpeakError: what is wrong with its arguments.
+            ProblemError: there are too many studies.
+            StudyMismatchError: there is another study of this name.
+            DriftpeakError: an argument is invalid.
         """
         if not is_name(name):
-            raise ProblemError(422, "invalid-name", f"a study's name has {WORDS}")
+            raise DriftpeakError(f"a study's name must have {WORDS}; got {shown(name)}")
         async with self._creating:
             names = await self.names()
             there = name in names
             if not there and len(names) >= self.limits.studies:
                 raise ProblemError(
-                    403,
                     "too-many-studies",
                     f"there are {len(names)} studies, and no more may be: remove some from the "
                     "storage, or start the service with a larger --studies",
@@ -159,13 +160,8 @@ class Studies:
                 await self._compute(lambda: make(self._place.store(name)))
         kept = await self.kept(name)
         if there:
-            try:
-                # compares every argument with the stored ones
-                await self._with(kept, lambda: make(self._place.store(name)))
-            except StorageError:
-                raise
-            except DriftpeakError as error:
-                raise ProblemError(409, "another-study", str(error)) from None
+            # compares every argument with the stored ones
+            await self._with(kept, lambda: make(self._place.store(name)))
         return not there
 
     async def look(self, name: str, act: Callable[[Optimizer], Result]) -> Result:
@@ -194,10 +190,9 @@ class Studies:
         """Compute with a study that nobody else computes with meanwhile."""
         if kept.waiting >= self.limits.waiting:
             raise ProblemError(
-                503,
                 "busy",
                 f"{kept.waiting} requests wait for study {kept.name!r}: try again in a while",
-                {"Retry-After": "1"},
+                WAIT,
             )
         kept.waiting += 1
         try:
@@ -206,7 +201,7 @@ class Studies:
                     self._kept.move_to_end(kept.name)
                 try:
                     return await self._compute(act)
-                except StorageError:
+                except GONE:
                     self._drop(kept)
                     raise
                 finally:

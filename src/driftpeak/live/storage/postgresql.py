@@ -18,7 +18,7 @@ class PostgreSQL(Database):
         if url.drivername == "postgresql":
             url = url.set(drivername="postgresql+psycopg")
         # a server may have been restarted
-        return sa.create_engine(url, pool_pre_ping=True)
+        return sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
 
     def _begin(self, connection: sa.Connection) -> None:
         wait = sa.text("SELECT set_config('lock_timeout', :wait, true)")

@@ -26,7 +26,7 @@ class SQLite(Database):
         super().__init__(url, name, timeout)
 
     def _make_engine(self, url: sa.URL) -> sa.Engine:
-        engine = sa.create_engine(url, connect_args={"timeout": self.timeout})
+        engine = sa.create_engine(url, connect_args={"timeout": self.timeout}, hide_parameters=True)
 
         @sa.event.listens_for(engine, "connect")
         def connected(connection: Any, _: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, StorageError
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, StorageError, StudyMismatchError
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.events import Event, Reset, Told, from_dict, to_dict
 from driftpeak.live.policy_data import can_be_made, differences
@@ -370,7 +370,7 @@ def _compare(found: dict[str, Any], description: dict[str, Any], store: Store) -
         wanted = json.dumps(given)
         stored = json.dumps(space_to_data(space_from_data(stored)) if key == "space" else stored)
         if stored != wanted:
-            raise DriftpeakError(
+            raise StudyMismatchError(
                 f"{whose} has another {key}: {_shown(stored)}, not {_shown(wanted)}; "
                 "give another name, or use Optimizer.load to go on with it"
             )
@@ -380,7 +380,7 @@ def _compare_policies(stored: Any, given: Any, whose: str) -> None:
     found = list(differences(stored, given))
     places = ", ".join(dict.fromkeys(where for where, _ in found))
     if any(certain for _, certain in found) and can_be_made(stored):
-        raise DriftpeakError(
+        raise StudyMismatchError(
             f"{whose} has another policy: {places} differs. Give another name, or use "
             "Optimizer.load to go on with it"
         )
