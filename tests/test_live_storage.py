@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 import driftpeak as dp
 from driftpeak.live import storage as storages
-from driftpeak.live.storage import journal, study, turns
+from driftpeak.live.storage import journal, sql, study, turns
 from driftpeak.numerics import compiled
 
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
@@ -590,3 +590,16 @@ def test_postgresql_hides_passwords(postgresql):
         dp.Optimizer.load(address, "hiden")
     assert "secret" not in str(caught.value)
     assert "Did you mean 'hidden'" in str(caught.value)
+
+
+def test_failing_statements_show_no_observations(storage, name, caplog):
+    """A driver's error may reach a log or a traceback before it is caught."""
+    if storage.startswith("journal"):
+        pytest.skip("no database")
+    store = storages.open_store(storage, name)
+    live_worker.make(storage, name)
+    row = {"study": -1, "number": 1, "event": "an observation", "checksum": 0}
+    with pytest.raises(sa.exc.IntegrityError) as caught, store._engine.begin() as connection:
+        connection.execute(sa.insert(sql.EVENTS), [row])
+    assert "INSERT INTO driftpeak_events" in str(caught.value)
+    assert "an observation" not in str(caught.value) + caplog.text

@@ -219,7 +219,7 @@ def test_what_is_refused_is_refused_in_the_librarys_words(study):
         with pytest.raises(dp.DriftpeakError) as found:
             act(study)
         assert str(found.value) == str(expected.value)
-        assert type(found.value) is dp.DriftpeakError
+        assert type(found.value) is type(expected.value)
     assert study.history() == []
 
 
@@ -229,8 +229,8 @@ def test_unknown_studies_and_others_of_the_same_name(client, served, study):
     code, headers, found = served.get("/api/studies/nowhere")
     assert (code, headers["content-type"]) == (404, "application/problem+json")
     assert found == {
-        "type": "about:blank",
-        "title": "Not Found",
+        "type": "urn:driftpeak:problem:unknown-study",
+        "title": "The storage holds no study of this name",
         "status": 404,
         "detail": "there is no study 'nowhere' here",
         "code": "unknown-study",

@@ -109,7 +109,9 @@ def test_unfinished_requests_exclude_nobody(files, count, tmp_path):
 @pytest.fixture
 def few(tmp_path):
     """A service with few connections."""
-    with serving(tmp_path, limits=Limits(connections=FEW, headers=PATIENCE)) as found:
+    with serving(
+        tmp_path, limits=Limits(connections=FEW, headers=PATIENCE, upload=PATIENCE)
+    ) as found:
         yield found
 
 

@@ -71,15 +71,16 @@ class Connection(H11Protocol):
         super().data_received(data)
         if self._is_serving():
             self._enter(self._all.serving, None)
-        elif self._queue is self._all.idle:  # a request begins; bytes of it that follow do not
-            self._enter(self._all.unfinished, self._all.limits.headers)  # extend the deadline
+        elif self._queue is self._all.idle:
+            # A request begins. Its further bytes do not extend the deadline.
+            self._enter(self._all.unfinished, self._all.limits.headers)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()  # which may begin to serve a request that was pipelined
         if self._is_serving():
             self._enter(self._all.serving, None)
         else:
-            # uvicorn closes it in time, but waits until the client has read the answer
+            # uvicorn closes an idle connection, but waits until the client has read the answer
             self._enter(self._all.idle, self._all.idle_seconds + self._all.limits.headers)
 
     def pause_writing(self) -> None:
