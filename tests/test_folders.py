@@ -1,5 +1,6 @@
 """What keeps a run when things go wrong: a full disk, permissions that bind, a damaged manifest."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -163,18 +164,117 @@ def test_a_file_that_may_not_be_read_is_not_a_damaged_one(name, shared):
 def test_what_the_system_refuses_is_told_as_that(error, tmp_path, monkeypatch):
     """The same for everybody, root too: the system's answer is made up."""
     play(tmp_path)
-    real = Path.read_bytes
+    real = folders.read_regular
 
-    def read_bytes(path):
+    def read_regular(path):
         if path.suffix == ".nc":
             raise error
         return real(path)
 
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    monkeypatch.setattr(folders, "read_regular", read_regular)
     monkeypatch.setattr(Stage, "play", None)
     for look in (dp.read_runs, play):
         with pytest.raises(dp.DriftpeakError, match=f"000000.nc cannot be read: {error.strerror};"):
             look(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX's")
+@pytest.mark.parametrize("name", ["chunk-000001.nc", folders.MANIFEST])
+@pytest.mark.parametrize("device", [None, "/dev/zero"])
+def test_a_pipe_or_a_device_is_refused(name, device, tmp_path, monkeypatch):
+    """Reading either would never end."""
+    play(tmp_path)
+    (tmp_path / name).unlink()
+    if device is None:
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).symlink_to(device)
+    monkeypatch.setattr(Stage, "play", None)
+    for look in (dp.read_runs, play):
+        with pytest.raises(dp.StorageError, match=rf"{name} cannot be read: it is a pipe or a dev"):
+            look(tmp_path)
+
+
+# flipped bits
+
+
+def flipped(good: bytes, place: int, bit: int) -> bytes:
+    """Return the bytes with one bit changed."""
+    return good[:place] + bytes([good[place] ^ 1 << bit]) + good[place + 1 :]
+
+
+def written_by_an_earlier_version(path: Path) -> None:
+    """Write the chunks of a folder as 0.1.0 did before chunks had an ending."""
+    bond = folders._bond(json.loads((path / folders.MANIFEST).read_text()))
+    for number, chunk in enumerate(sorted(path.glob("chunk-*.nc"))):
+        with xr.open_dataset(chunk, engine="h5netcdf", decode_times=False) as stored:
+            part = stored.load()
+        found = hashlib.sha256()
+        for name in sorted(map(str, part.data_vars)):
+            values = part[name].values
+            found.update(f"{name} {part[name].dims} {values.dtype} {values.shape}".encode())
+            found.update(np.ascontiguousarray(values).tobytes())
+        attributes = {"simulation": bond, "chunk": number, "checksum": found.hexdigest()}
+        write_dataset(part.assign_attrs(attributes), chunk)
+
+
+def test_every_flipped_bit_of_a_chunk_is_noticed(tmp_path, monkeypatch):
+    """HDF5 reads no damaged byte: some flips of a coordinate changed it, and some looped."""
+    play(tmp_path)
+    path = tmp_path / "chunk-000001.nc"
+    good, expected = path.read_bytes(), dp.read_runs(tmp_path)
+    begin = len(good) - len(folders._ending(b""))
+    assert good[begin:] == (
+        b"\ndriftpeak sha256 " + hashlib.sha256(good[:begin]).hexdigest().encode() + b"\n"
+    )
+    there = folders.Folder(tmp_path, json.loads((tmp_path / folders.MANIFEST).read_text()))
+    with monkeypatch.context() as patch:
+        patch.setattr(xr, "open_dataset", None)  # a damaged file must not be parsed
+        for number, place in enumerate(range(0, begin, 29)):
+            path.write_bytes(flipped(good, place, number % 8))
+            with pytest.warns(dp.DriftpeakWarning, match=r"chunk-000001\.nc is damaged"):
+                assert there.read(there.plan.chunks[1]) is None, place
+        assert number > 400
+    for place in range(begin, len(good), 9):  # in the ending, which a chunk must have
+        path.write_bytes(flipped(good, place, place % 8))
+        with pytest.warns(dp.DriftpeakWarning, match=r"chunk-000001\.nc is damaged"):
+            assert there.read(there.plan.chunks[1]) is None, place
+    path.write_bytes(good)
+    xr.testing.assert_identical(dp.read_runs(tmp_path), expected)
+
+
+def test_chunks_of_an_earlier_version_are_read(tmp_path, monkeypatch):
+    """A folder that was begun before goes on, and may hold chunks of both kinds."""
+    expected = play(tmp_path)
+    new = (tmp_path / "chunk-000000.nc").read_bytes()
+    written_by_an_earlier_version(tmp_path)
+    old = (tmp_path / "chunk-000000.nc").read_bytes()
+    assert b"driftpeak sha256" in new
+    assert b"driftpeak sha256" not in old
+    with monkeypatch.context() as patch:
+        patch.setattr(Stage, "play", None)
+        xr.testing.assert_identical(play(tmp_path), expected)
+    (tmp_path / "chunk-000001.nc").unlink()
+    resumed = play(tmp_path)
+    for name in ("regret", "reward", "trial", "step", "policy"):
+        np.testing.assert_array_equal(resumed[name], expected[name])
+    assert (tmp_path / "chunk-000000.nc").read_bytes() == old
+    assert b"driftpeak sha256" in (tmp_path / "chunk-000001.nc").read_bytes()
+    with xr.open_dataset(tmp_path / "chunk-000000.nc", engine="h5netcdf") as stored:
+        part = stored.load()
+    part["reward"][0, 0, 0] += 1
+    write_dataset(part, tmp_path / "chunk-000000.nc")
+    with pytest.warns(dp.DriftpeakWarning, match=r"chunk-000000\.nc is damaged"):
+        assert dp.read_runs(tmp_path).sizes["trial"] == CHUNK
+
+
+def test_other_programs_read_a_chunk(tmp_path):
+    """The ending lies behind what HDF5 says is its end."""
+    runs = play(tmp_path)
+    with h5py.File(tmp_path / "chunk-000001.nc") as file:
+        np.testing.assert_array_equal(file["reward"], runs["reward"].isel(trial=slice(2, 4)))
+    with xr.open_dataset(tmp_path / "chunk-000001.nc") as chunk:
+        np.testing.assert_array_equal(chunk["trial"], [2, 3])
 
 
 # a damaged manifest

@@ -330,7 +330,7 @@ def test_a_locked_study_says_so(storage, name):
         ("sqlite:///x?timeout=soon", "timeout must be a number"),
         ("journal:///x?timeout=-1", "timeout must be a number"),
         ("postgresql://nobody@127.0.0.1:1/none", "refused"),
-        ("/dev/null", "is no file, and so no journal"),
+        ("/dev/null", "cannot be read: it is a pipe or a device; name a regular file"),
         ("", "storage must be"),
         (7, "storage must be"),
     ],

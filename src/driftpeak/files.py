@@ -1,18 +1,20 @@
 """Files and result directories that are whole or not there."""
 
+import errno
 import json
 import math
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from driftpeak.errors import DriftpeakError, shown
+from driftpeak.errors import DriftpeakError, StorageError, shown
 
 if TYPE_CHECKING:
     import xarray as xr  # slow to load, and only for the type
@@ -39,19 +41,19 @@ def writing(path: Path) -> Iterator[None]:
     """A block that writes `path`; what the system refuses is told in one line.
 
     Raises:
-        DriftpeakError: the path cannot be written.
+        StorageError: the path cannot be written.
     """
     try:
         yield
     except OSError as error:
-        raise DriftpeakError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def check_writable(folder: Path) -> None:
     """Refuse, before any work is done, a folder in which no file can be made; none stays there.
 
     Raises:
-        DriftpeakError: the folder cannot be written.
+        StorageError: the folder cannot be written.
     """
     with writing(folder):
         tempfile.TemporaryFile(dir=folder).close()
@@ -62,7 +64,7 @@ def new_file(path: Path) -> Iterator[Path]:
     """Another name beside `path` to write to; the file takes its own when the block ends well.
 
     Raises:
-        DriftpeakError: writing failed; nothing is left behind, and what was there stays.
+        StorageError: writing failed; nothing is left behind, and what was there stays.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     with writing(path):
@@ -129,7 +131,7 @@ def new_directory(directory: Path) -> Iterator[Path]:
     """A directory to fill under another name; it takes its own when the block ends well.
 
     Raises:
-        DriftpeakError: writing failed; nothing is left behind.
+        StorageError: writing failed; nothing is left behind.
     """
     with writing(directory):
         part = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
@@ -161,7 +163,8 @@ def write_results(
         overwrite: replace whatever is in the directory.
 
     Raises:
-        DriftpeakError: the directory cannot be written, or holds something else by now.
+        StorageError: the directory cannot be written.
+        DriftpeakError: it holds something else by now.
     """
     with new_directory(directory) as part:
         (part / "results.nc").write_bytes(_netcdf(runs))
@@ -176,16 +179,20 @@ def write_dataset(data: "xr.Dataset | xr.DataTree", path: Path) -> None:
     """Write a NetCDF file that is whole or not there.
 
     Raises:
-        DriftpeakError: the disk is full or the folder not writable.
+        StorageError: the disk is full or the folder not writable.
     """
+    content = netcdf(data)
+    with new_file(path) as part:
+        part.write_bytes(content)
+
+
+def netcdf(data: "xr.Dataset | xr.DataTree") -> bytes:
+    """Return the bytes of a NetCDF file, with large variables compressed."""
     import xarray as xr
 
     if isinstance(data, xr.Dataset):
-        encoding: dict[str, Any] = _compressed(data)
-    else:
-        encoding = {node.path: _compressed(node.dataset) for node in data.leaves}
-    with new_file(path) as part:
-        part.write_bytes(_netcdf(data, encoding))
+        return _netcdf(data, _compressed(data))
+    return _netcdf(data, {node.path: _compressed(node.dataset) for node in data.leaves})
 
 
 def _netcdf(data: "xr.Dataset | xr.DataTree", encoding: dict[str, Any] | None = None) -> bytes:
@@ -213,13 +220,32 @@ def _kind(directory: Path) -> str | None:
         return None
 
 
-def check_regular(path: Path) -> None:
-    """Refuse to read from what may never end.
+def open_regular(path: str | os.PathLike[str], *, write: bool = False) -> BinaryIO:
+    """Open an existing regular file, unbuffered; with `write` for reading and writing.
+
+    A pipe or a device is refused: reading it may never end, and opening a pipe waits for a writer.
 
     Raises:
-        DriftpeakError: the path is a pipe or a device.
+        OSError: there is no such file, it cannot be opened, or it is not a regular file.
+        ValueError: the path contains a null character.
     """
-    with suppress(OSError):  # what cannot be looked at is refused when it is opened
-        if not path.exists() or path.is_file() or path.is_dir():
-            return
-        raise DriftpeakError(f"{path}: is a pipe or a device; write its content into a file first")
+    flags = (os.O_RDWR if write else os.O_RDONLY) | getattr(os, "O_BINARY", 0)
+    # opening a pipe returns at once, and the check is of what was opened, not of what had the name
+    number = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(number).st_mode
+    if stat.S_ISREG(mode):
+        return open(number, "r+b" if write else "rb", buffering=0)
+    os.close(number)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.EINVAL, "it is a pipe or a device; name a regular file")
+
+
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a regular file.
+
+    Raises:
+        OSError, ValueError: as `open_regular`.
+    """
+    with open_regular(path) as file:
+        return file.read()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,7 @@ from driftpeak.cli.examples import examples
 from driftpeak.cli.options import Seed
 from driftpeak.cli.programs import keep_programs
 from driftpeak.errors import DriftpeakError, shown
-from driftpeak.files import check_regular, json_number
+from driftpeak.files import json_number, open_regular
 
 if TYPE_CHECKING:
     from driftpeak.live import EstimatedPeak, Optimizer, Suggestion
@@ -406,14 +407,11 @@ def _content(given: str) -> str:
     if given.lstrip().startswith("{"):
         return given
     try:
-        if given != "-":
-            check_regular(Path(given))
-        with sys.stdin if given == "-" else Path(given).open(encoding="utf-8") as file:
+        with sys.stdin if given == "-" else TextIOWrapper(open_regular(given), "utf-8") as file:
             text = file.read(MOST_TEXT + 1)
-    except DriftpeakError:
-        raise  # a ValueError too
     except (OSError, ValueError) as error:  # no UTF-8, or a path with NUL
-        raise DriftpeakError(f"cannot read the space from {shown(given)}: {error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise DriftpeakError(f"cannot read the space from {shown(given)}: {why}") from None
     if len(text) > MOST_TEXT:
         raise DriftpeakError(
             f"{shown(given)} holds more than {MOST_TEXT:,} characters, which is no space"

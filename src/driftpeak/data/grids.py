@@ -8,6 +8,7 @@ import numpy as np
 
 from driftpeak.data.tables import RewardTable
 from driftpeak.errors import DriftpeakError
+from driftpeak.files import open_regular
 
 Range = tuple[float, float]
 
@@ -39,7 +40,7 @@ def read_grid(
 
     path = Path(path)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             classic = file.read(3) == b"CDF"
         engine = "scipy" if classic else "h5netcdf"
         with xr.open_dataset(path, engine=engine, decode_times=False) as grid:
@@ -66,7 +67,8 @@ def read_grid(
     except DriftpeakError:
         raise
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DriftpeakError(f"{path}: cannot be read as netCDF: {error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise DriftpeakError(f"{path}: cannot be read as netCDF: {why}") from None
     values = np.asarray(box.values, dtype=np.float64)
     whole = np.isfinite(values).all(axis=0) if len(values) else np.zeros(values.shape[1], bool)
     if len(values) < 2 or whole.sum() < 2:

@@ -7,7 +7,7 @@ from typing import Any
 
 from driftpeak.data.catalogue import DataSet, data_set
 from driftpeak.errors import DriftpeakError
-from driftpeak.files import cache_folder, new_file, writing
+from driftpeak.files import cache_folder, new_file, open_regular, writing
 
 TIMEOUT = 20  # seconds without an answer
 BLOCK = 1 << 20
@@ -154,7 +154,7 @@ def _download(address: str, part: Path, data: DataSet, checksum: str | None) -> 
 
 def _copy(source: Path, part: Path, data: DataSet) -> None:
     try:
-        file = source.open("rb")
+        file = open_regular(source)
     except (OSError, ValueError) as error:  # ValueError: NUL in a path
         why = str(getattr(error, "strerror", None) or error)
         raise _unreadable(str(source), why, data) from None

@@ -7,7 +7,7 @@ from typing import Any
 
 from driftpeak.domains import Arms, Grid
 from driftpeak.errors import DriftpeakError, at_least_integer, shown
-from driftpeak.files import check_regular, new_file, writing
+from driftpeak.files import new_file, read_regular, writing
 from driftpeak.live.coding import Space
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.drifting_gp import DriftingGP
@@ -137,10 +137,9 @@ def read_policy(path: Path) -> StoredPolicy:
 
 def _content(path: Path) -> dict[str, Any]:
     try:
-        check_regular(path)
         if path.stat().st_size > MOST_BYTES:
             raise DriftpeakError(f"{path}: holds more than {MOST_BYTES >> 20} MiB, no policy does")
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(path).decode())
     except DriftpeakError:
         raise  # a ValueError too
     except (ValueError, RecursionError):

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from driftpeak.errors import DriftpeakError
-from driftpeak.files import check_regular
+from driftpeak.files import open_regular
 
 VARIABLE = "DRIFTPEAK_TOKEN"
 SHORTEST, LONGEST = 16, 1_000
@@ -23,9 +23,8 @@ def read_token(path: Path | None) -> str | None:
     else:
         where = f"token file {path}"
         try:
-            check_regular(path)
-            with path.open(encoding="ascii") as file:
-                found = file.read(LONGEST + 100)
+            with open_regular(path) as file:
+                found = file.read(LONGEST + 100).decode("ascii")
         except OSError as error:
             raise DriftpeakError(f"{where} cannot be read: {error.strerror or error}") from None
         except UnicodeDecodeError:

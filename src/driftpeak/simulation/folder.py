@@ -3,7 +3,12 @@
     simulation.json     the simulation and its plan, bound by fingerprints
     chunk-000000.nc     one chunk of trials, whole or not there
 
-Chunks take their names when they are written; a checksum tells what was damaged afterwards.
+A chunk takes its name when it is complete. It ends with a checksum of all bytes before it, which is
+verified before HDF5 reads them: a flipped bit can make HDF5 loop without end. HDF5 ignores what
+follows its own end, so other programs read a chunk as usual.
+
+Chunks of earlier versions have no such ending, but an attribute `checksum`, of their variables
+without the coordinates. They are still read, and a folder may hold both kinds.
 """
 
 import hashlib
@@ -21,8 +26,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, shown, whole
-from driftpeak.files import new_file, write_dataset, writing
+from driftpeak.errors import (
+    DriftpeakError,
+    DriftpeakWarning,
+    StorageCorruptError,
+    StorageError,
+    StudyMismatchError,
+    shown,
+    whole,
+)
+from driftpeak.files import netcdf, new_file, read_regular, writing
 from driftpeak.simulation.fingerprint import fingerprint
 from driftpeak.simulation.keeping import KEEPS, Gathering, Keep, check_keep, summarised
 from driftpeak.simulation.plan import MOST_CHUNKS, Chunk, Plan
@@ -30,6 +43,7 @@ from driftpeak.simulation.stage import Simulation
 from driftpeak.workers import likeness
 
 MANIFEST = "simulation.json"
+_ENDING = re.compile(rb"\ndriftpeak sha256 [0-9a-f]{64}\n\Z")
 _PART = re.compile(r"\.(simulation\.json|chunk-\d+\.nc)\.\d+\.part")  # as `new_file` names them
 BEING_WRITTEN = 600  # seconds without a change in which another process may still be writing a part
 KIND, FORMAT = "driftpeak simulation", 1
@@ -119,36 +133,26 @@ class Folder:
         """Keep a finished chunk.
 
         Raises:
-            DriftpeakError: it cannot be written.
+            StorageError: it cannot be written.
         """
-        bound = part.assign_attrs(
-            simulation=_bond(self.manifest), chunk=chunk.number, checksum=_checksum(part)
-        )
-        write_dataset(bound, self.file(chunk))
+        bound = part.assign_attrs(simulation=_bond(self.manifest), chunk=chunk.number)
+        content = netcdf(bound)
+        with new_file(self.file(chunk)) as fresh, fresh.open("wb") as file:
+            file.write(content)
+            file.write(_ending(content))
 
     def read(self, chunk: Chunk) -> xr.Dataset | None:
         """A finished chunk; None if there is none, or with a warning if it is damaged.
 
         Raises:
-            DriftpeakError: it cannot be read, which tells nothing of what it holds.
+            StorageError: it cannot be read, which does not mean that it is damaged.
         """
         path = self.file(chunk)
         content = _content(path)
         if content is None:
             return None
-        try:
-            with xr.open_dataset(
-                BytesIO(content), engine="h5netcdf", decode_times=False, decode_timedelta=False
-            ) as stored:
-                part = stored.load()
-            sound = (
-                part.attrs.pop("simulation") == _bond(self.manifest)
-                and int(part.attrs.pop("chunk")) == chunk.number
-                and part.attrs.pop("checksum") == _checksum(part)
-            )
-        except (OSError, ValueError, KeyError, RuntimeError):
-            sound = False
-        if not sound:
+        part = self._checked(content, chunk)
+        if part is None:
             warnings.warn(
                 f"{path} is damaged, and counts as not yet played", DriftpeakWarning, stacklevel=2
             )
@@ -159,6 +163,27 @@ class Folder:
             if one.dtype.kind == "O"
         }
         return part.assign_coords(texts)
+
+    def _checked(self, content: bytes, chunk: Chunk) -> xr.Dataset | None:
+        """Return what the bytes of a chunk's file hold; None if they are damaged."""
+        found = _ENDING.search(content[-2 * len(_ending(b"")) :])
+        if found is not None:
+            content = content[: -len(found[0])]
+            if _ending(content) != found[0]:
+                return None
+        try:
+            with xr.open_dataset(
+                BytesIO(content), engine="h5netcdf", decode_times=False, decode_timedelta=False
+            ) as stored:
+                part = stored.load()
+            sound = (
+                part.attrs.pop("simulation") == _bond(self.manifest)
+                and int(part.attrs.pop("chunk")) == chunk.number
+                and (found is not None or part.attrs.pop("checksum") == _old_checksum(part))
+            )
+        except (OSError, ValueError, KeyError, RuntimeError):
+            return None
+        return part if sound else None
 
 
 def _without_parts(path: Path) -> list[Path]:
@@ -178,14 +203,14 @@ def _content(path: Path) -> bytes | None:
     """What a file holds, None if there is none.
 
     Raises:
-        DriftpeakError: it cannot be read.
+        StorageError: it cannot be read.
     """
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise DriftpeakError(
+        raise StorageError(
             f"{path} cannot be read: {error.strerror or error}; make it readable, or name another "
             "folder"
         ) from None
@@ -292,12 +317,12 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             "that of a run, or for a new run a new or empty folder"
         )
     if not whole(version) or version != FORMAT:
-        raise DriftpeakError(
+        raise StorageError(
             f"{path} was written in format {shown(version)}, and this driftpeak knows format "
             f"{FORMAT}: use the driftpeak that wrote it, or another folder"
         )
     if wrong := _damage(manifest):
-        raise DriftpeakError(
+        raise StorageCorruptError(
             f"{file} is damaged: {wrong}; put back a copy of it, or name another folder"
         )
     return manifest
@@ -365,7 +390,7 @@ def _check_same(path: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -
         if made.get(name) != mine.get(name)
     ]
     if found:
-        raise DriftpeakError(
+        raise StudyMismatchError(
             f"{path} belongs to another simulation ({'; '.join(found)}): name another folder, or "
             "call simulate as for that one to go on with it"
         )
@@ -380,8 +405,13 @@ def _bond(manifest: Mapping[str, Any]) -> str:
     return fingerprint(dict(manifest))
 
 
-def _checksum(part: xr.Dataset) -> str:
-    """Of all numbers of a chunk."""
+def _ending(content: bytes) -> bytes:
+    """Return the line that follows the bytes of a chunk: their SHA-256."""
+    return b"\ndriftpeak sha256 %s\n" % hashlib.sha256(content).hexdigest().encode()
+
+
+def _old_checksum(part: xr.Dataset) -> str:
+    """Return the checksum of a chunk of earlier versions: of its variables, not its coordinates."""
     found = hashlib.sha256()
     for name in sorted(map(str, part.data_vars)):
         values = part[name].values

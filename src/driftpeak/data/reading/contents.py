@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 from driftpeak.errors import DataError, DriftpeakError, nearest
-from driftpeak.files import check_regular
+from driftpeak.files import read_regular
 
 MOST_BYTES = 2**30  # of a table, unpacked
 _GZIP = b"\x1f\x8b"
@@ -51,10 +51,9 @@ def content_of(path: Path) -> bytes:
             compression is broken.
     """
     try:
-        check_regular(path)
         if path.exists() and path.stat().st_size > MOST_BYTES:
             raise _too_large(path)
-        content = path.read_bytes()
+        content = read_regular(path)
     except DriftpeakError:
         raise  # a ValueError too
     except FileNotFoundError:

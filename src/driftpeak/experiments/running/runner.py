@@ -22,7 +22,7 @@ from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.experiments.bootstrap import FEWEST
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.running.registry import EXPERIMENTS
-from driftpeak.files import write_dataset
+from driftpeak.files import open_regular, write_dataset
 from driftpeak.simulation.progress import progress_bar
 from driftpeak.simulation.simulator import simulate
 from driftpeak.workers import MADE_WITH, likeness, spread, versions
@@ -301,7 +301,7 @@ def provenance(
 def _read(path: Path) -> xr.Dataset | None:
     """A finished job's results, or None if there are none that can be read."""
     try:
-        with xr.open_dataset(path, engine="h5netcdf") as runs:
+        with open_regular(path) as file, xr.open_dataset(file, engine="h5netcdf") as runs:
             return runs.load()
     except (OSError, ValueError, KeyError):
         return None
@@ -314,7 +314,7 @@ def read_results(path: Path) -> tuple[dict[str, xr.Dataset], dict[str, object]]:
         DriftpeakError: no file of results.
     """
     try:
-        with xr.open_datatree(path, engine="h5netcdf") as tree:
+        with open_regular(path) as file, xr.open_datatree(file, engine="h5netcdf") as tree:
             loaded = tree.load()
     except (OSError, ValueError, KeyError) as error:
         raise DriftpeakError(f"{path} holds no results of an experiment: {error}") from None

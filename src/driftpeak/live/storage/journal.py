@@ -14,7 +14,6 @@ import errno
 import json
 import os
 import re
-import stat
 import time
 import warnings
 import zlib
@@ -23,7 +22,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, StorageError
+from driftpeak.errors import (
+    DriftpeakError,
+    DriftpeakWarning,
+    StorageCorruptError,
+    StorageError,
+)
+from driftpeak.files import open_regular, read_regular
 from driftpeak.live.storage.locks import lock, unlock
 from driftpeak.live.storage.store import News, Position, Store, in_line
 
@@ -88,6 +93,8 @@ class Journal(Store):
                 file.seek(len(line))
                 head = file.read(HEAD)
         except _GoneError:
+            if self._id is not None:
+                raise
             return None
         if not line:
             return None  # an empty file can become a journal
@@ -126,16 +133,22 @@ class Journal(Store):
         first, check = _write_line({"study": description}, 0)
         head = Head(description["id"], 0, check).line()
         made = self._make()
-        with self._opened(write=True) as file:
-            if file.seek(0, os.SEEK_END):
-                return False
-            try:
-                self._put(file, 0, first + head, 0)
-                _sync_folder(self.path.parent)
-            except DriftpeakError:
-                if made:  # nothing is left behind
-                    self.path.unlink(missing_ok=True)
-                raise
+        try:
+            with self._opened(write=True) as file:
+                if file.seek(0, os.SEEK_END):
+                    return False
+                try:
+                    self._put(file, 0, first + head, 0)
+                    self._sync_folder()
+                except StorageError:
+                    file.truncate(0)
+                    if made:  # nothing is left behind
+                        self.path.unlink(missing_ok=True)
+                    raise
+        except _NoLocksError:
+            if made:  # without locks, no other process has written into it
+                self.path.unlink(missing_ok=True)
+            raise
         self.name, self._id = description["name"], description["id"]
         self._start, self._begin = (0, len(first) + HEAD, check), len(first)
         return True
@@ -289,7 +302,7 @@ class Journal(Store):
 
     def snapshot(self) -> bytes | None:
         try:
-            return self._beside(".snapshot").read_bytes()
+            return read_regular(self._beside(".snapshot"))
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -324,13 +337,13 @@ class Journal(Store):
                 lock(file, shared=not write, deadline=deadline)
             except TimeoutError:
                 file.close()
-                raise StorageError(
-                    f"{self.where} is locked: another process has held it for {self.timeout:g} s"
-                ) from None
+                raise self._locked() from None
             except OSError as error:
                 if write:
                     file.close()
-                    raise self._failed("cannot be locked", error) from None
+                    why = self._failed("cannot be locked", error)
+                    remedy = "keep it on a disk of this machine, or use PostgreSQL"
+                    raise _NoLocksError(f"{why}; {remedy}") from None
             if self._is_there(file):
                 break
             file.close()  # it was replaced while we waited
@@ -344,23 +357,12 @@ class Journal(Store):
         self._held = None
 
     def _open(self, write: bool) -> BinaryIO:
-        # a pipe must not stop us
-        flags = (os.O_RDWR if write else os.O_RDONLY) | getattr(os, "O_NONBLOCK", 0)
         try:
-            number = os.open(self.path, flags | getattr(os, "O_BINARY", 0))
+            return open_regular(self.path, write=write)
         except FileNotFoundError:
-            if self._id is None:
-                raise _GoneError from None
-            raise StorageError(f"{self.where} has gone: there is no such file any more") from None
-        except IsADirectoryError:
-            number = -1
+            raise _GoneError(f"{self.where} has gone: there is no such file any more") from None
         except (OSError, ValueError) as error:
             raise self._failed("cannot be written" if write else "cannot be read", error) from None
-        if number >= 0 and stat.S_ISREG(os.fstat(number).st_mode):
-            return open(number, "r+b" if write else "rb", buffering=0)
-        if number >= 0:
-            os.close(number)
-        raise StorageError(f"{in_line(str(self.path))} is no file, and so no journal")
 
     def _is_there(self, file: BinaryIO) -> bool:
         """Whether the path still leads to this file."""
@@ -369,15 +371,28 @@ class Journal(Store):
         except FileNotFoundError:
             return False
 
+    def _sync_folder(self) -> None:
+        """A new file is safe only when its folder is; Windows cannot, and need not."""
+        if os.name != "posix":
+            return
+        try:
+            number = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
+        except OSError as error:
+            raise self._failed("cannot be made: its folder cannot be synced", error) from None
+
     def _changed(self, count: int, offset: int) -> DriftpeakError:
-        return StorageError(
+        return StorageCorruptError(
             f"{self.where} is not what it was: event {count}, before byte {offset}, is another "
             "than was confirmed. Nothing was changed; restore the file from a copy, or use "
             "Optimizer.load to go on with what is there now"
         )
 
     def _corrupt(self, count: int, offset: int, why: str) -> DriftpeakError:
-        return StorageError(
+        return StorageCorruptError(
             f"{self.where} is corrupt at event {count}, byte {offset}: {why}. Nothing was changed; "
             "restore the file from a copy"
         )
@@ -392,8 +407,12 @@ class Journal(Store):
         return StorageError(f"{self.where} {what}: {reason}")
 
 
-class _GoneError(Exception):
+class _GoneError(StorageError):
     """There is no file."""
+
+
+class _NoLocksError(StorageError):
+    """The file system has no locks, so nothing may be written."""
 
 
 def _tail(check: int) -> bytes:
@@ -466,13 +485,3 @@ def _write_all(file: BinaryIO, block: bytes) -> None:
 def _sync(file: BinaryIO | Any) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """A new file is safe only when its folder is; Windows cannot, and need not."""
-    if os.name == "posix":
-        number = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(number)
-        finally:
-            os.close(number)

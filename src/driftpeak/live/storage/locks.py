@@ -9,6 +9,7 @@ import errno
 import random
 import sys
 import time
+from contextlib import suppress
 from typing import BinaryIO
 
 QUICK = 0.0003, 0.004  # seconds between two attempts: the first, and in the end
@@ -27,9 +28,10 @@ if sys.platform == "win32":
             file.seek(place)
 
     def unlock(file: BinaryIO) -> None:
-        """Give the lock back, also that of a child process that has inherited the file."""
-        file.seek(PLACE)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+        """Release the lock, also for a child process that has inherited the file."""
+        with suppress(OSError):  # there was none; the system releases one when the file is closed
+            file.seek(PLACE)
+            msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
 
 else:
     import fcntl
@@ -38,8 +40,9 @@ else:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
     def unlock(file: BinaryIO) -> None:
-        """Give the lock back, also that of a child process that has inherited the file."""
-        fcntl.flock(file, fcntl.LOCK_UN)
+        """Release the lock, also for a child process that has inherited the file."""
+        with suppress(OSError):  # there was none; the system releases one when the file is closed
+            fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def lock(

@@ -5,9 +5,14 @@ import zlib
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from driftpeak.errors import StorageCorruptError, StorageError, StorageLockedError
 from driftpeak.live.storage.sql import Database
 
-NOT_AVAILABLE = "55P03"  # lock_not_available, in PostgreSQL's list of errors
+KINDS: dict[str | None, type[StorageError]] = {  # by the codes in PostgreSQL's list of errors
+    "55P03": StorageLockedError,  # lock_not_available
+    "XX001": StorageCorruptError,  # data_corrupted
+    "XX002": StorageCorruptError,  # index_corrupted
+}
 OURS = zlib.crc32(b"driftpeak")
 
 
@@ -29,5 +34,5 @@ class PostgreSQL(Database):
     def _guard_tables(self, connection: sa.Connection) -> None:
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": OURS})
 
-    def _is_locked(self, error: DBAPIError) -> bool:
-        return getattr(error.orig, "sqlstate", None) == NOT_AVAILABLE
+    def _kind(self, error: DBAPIError) -> type[StorageError]:
+        return KINDS.get(getattr(error.orig, "sqlstate", None), StorageError)

@@ -17,7 +17,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from driftpeak.errors import DriftpeakError, StorageError, nearest
+from driftpeak.errors import (
+    DriftpeakError,
+    StorageCorruptError,
+    StorageError,
+    StorageLockedError,
+    nearest,
+)
 from driftpeak.live.storage.addresses import Secrets, shown
 from driftpeak.live.storage.store import News, Position, Store, in_line
 
@@ -86,8 +92,8 @@ class Database(Store):
         """Let this transaction alone make tables."""
 
     @abstractmethod
-    def _is_locked(self, error: DBAPIError) -> bool:
-        """Whether an error says that a lock could not be had in time."""
+    def _kind(self, error: DBAPIError) -> type[StorageError]:
+        """Return the class of a driver's error: locked, corrupt or another."""
 
     def after_fork(self) -> None:
         self._connection = None
@@ -124,13 +130,12 @@ class Database(Store):
             raise self._failed(error) from None  # its text and its chain may hold a password
 
     def _failed(self, error: Exception) -> DriftpeakError:
-        if isinstance(error, DBAPIError) and self._is_locked(error):
-            return StorageError(
-                f"{self.where} is locked: another process has held it for {self.timeout:g} s"
-            )
+        kind = self._kind(error) if isinstance(error, DBAPIError) else StorageError
+        if kind is StorageLockedError:
+            return self._locked()
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         reason = in_line(self._secrets.hidden(reason))
-        return StorageError(f"{self.where}: nothing was changed, since {reason}")
+        return kind(f"{self.where}: nothing was changed, since {reason}")
 
     def names(self) -> list[str]:
         """Of all studies in this database, in order."""
@@ -139,7 +144,7 @@ class Database(Store):
                 return []
             names = list(connection.scalars(sa.select(STUDIES.c.name).order_by(STUDIES.c.name)))
         if not all(isinstance(name, str) for name in names):
-            raise StorageError(f"{self.where} is damaged: the name of a study is no text")
+            raise StorageCorruptError(f"{self.where} is damaged: the name of a study is no text")
         return names
 
     def _only(self) -> str | None:
@@ -256,7 +261,7 @@ class Database(Store):
             raise self._shorter(end[0], number)
 
     def _corrupt(self, number: int, why: str) -> DriftpeakError:
-        return StorageError(
+        return StorageCorruptError(
             f"{self.where} is corrupt at event {number} of study {self.name!r}: {why}. Nothing was "
             "changed; restore the database from a copy"
         )

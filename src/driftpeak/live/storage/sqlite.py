@@ -1,5 +1,6 @@
 """Studies in an SQLite file."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,8 +10,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from driftpeak.errors import DriftpeakError, StorageError
+from driftpeak.errors import DriftpeakError, StorageCorruptError, StorageError, StorageLockedError
 from driftpeak.live.storage.sql import Database
+
+KINDS: dict[int, type[StorageError]] = {
+    sqlite3.SQLITE_BUSY: StorageLockedError,
+    sqlite3.SQLITE_LOCKED: StorageLockedError,
+    sqlite3.SQLITE_CORRUPT: StorageCorruptError,
+    sqlite3.SQLITE_NOTADB: StorageCorruptError,
+}
 
 
 class SQLite(Database):
@@ -46,9 +54,7 @@ class SQLite(Database):
     def _turn(self) -> Iterator[None]:
         """In order: SQLite itself has those that wait look again, ever more seldom."""
         if not self._writing.acquire(timeout=self.timeout):
-            raise StorageError(
-                f"{self.where} is locked: others have held it for {self.timeout:g} s"
-            )
+            raise self._locked()
         try:
             yield
         finally:
@@ -64,8 +70,9 @@ class SQLite(Database):
     def _guard_tables(self, connection: sa.Connection) -> None:
         pass  # nobody else can write now
 
-    def _is_locked(self, error: DBAPIError) -> bool:
-        return "database is locked" in str(error.orig)
+    def _kind(self, error: DBAPIError) -> type[StorageError]:
+        code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # without the extended part
+        return KINDS.get(code, StorageError)
 
     def names(self) -> list[str]:
         return super().names() if self.path.exists() else []
@@ -79,4 +86,4 @@ class SQLite(Database):
         with self._connected() as connection:
             said = list(connection.exec_driver_sql("PRAGMA integrity_check").scalars())
         if said != ["ok"]:
-            raise StorageError(f"{self.where} is corrupt: {said[0]}; restore it from a copy")
+            raise StorageCorruptError(f"{self.where} is corrupt: {said[0]}; restore it from a copy")

@@ -5,7 +5,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-from driftpeak.errors import DriftpeakError, StorageError
+from driftpeak.errors import (
+    DriftpeakError,
+    StorageCorruptError,
+    StorageError,
+    StorageLockedError,
+)
 
 Position = tuple[int, ...]
 """A place between two events: first their number so far, then whatever helps the store find it."""
@@ -38,7 +43,7 @@ class Store(ABC):
         """Hold the study alone: meanwhile nobody else can append.
 
         Raises:
-            DriftpeakError: another process held it for longer than `timeout`.
+            StorageLockedError: another process held it for longer than `timeout`.
         """
 
     @abstractmethod
@@ -62,8 +67,8 @@ class Store(ABC):
         """The events after a position; they are checked as they are taken.
 
         Raises:
-            DriftpeakError: what is stored is corrupt, and where; or it is not the study that was
-                described any more, or has become shorter.
+            StorageCorruptError: what is stored is corrupt, and where, or has become shorter.
+            StorageError: it is not the study that was described any more; it cannot be read.
         """
 
     @abstractmethod
@@ -74,7 +79,7 @@ class Store(ABC):
             The new last position; None, and nothing is stored, if others have appended since.
 
         Raises:
-            DriftpeakError: they could not be stored, or as `read`.
+            StorageError: they could not be stored, or as `read`.
         """
 
     @abstractmethod
@@ -90,7 +95,7 @@ class Store(ABC):
         """Replace the snapshot. It may be lost, but not half written.
 
         Raises:
-            DriftpeakError: it could not be written; the old one is still there.
+            StorageError: it could not be written; the old one is still there.
         """
 
     def after_fork(self) -> None:  # noqa: B027, most have nothing to do
@@ -100,7 +105,7 @@ class Store(ABC):
         """What else a store can look at when all of a study is verified.
 
         Raises:
-            DriftpeakError: something is wrong.
+            StorageCorruptError: something is wrong.
         """
 
     # what is wrong, in the same words everywhere
@@ -112,8 +117,14 @@ class Store(ABC):
             "now"
         )
 
+    def _locked(self) -> DriftpeakError:
+        return StorageLockedError(
+            f"{self.where} is locked: another process has held it for {self.timeout:g} s. Try "
+            "again later, or wait longer: add ?timeout=SECONDS to its address"
+        )
+
     def _shorter(self, count: int, there: int | str) -> DriftpeakError:
-        return StorageError(
+        return StorageCorruptError(
             f"{self.where} has become shorter: {count} events had been confirmed, {there} are "
             "there. Nothing was changed; restore it from a copy"
         )

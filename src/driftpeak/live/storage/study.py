@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, StorageError, StudyMismatchError
+from driftpeak.errors import (
+    DriftpeakError,
+    DriftpeakWarning,
+    StorageCorruptError,
+    StorageError,
+    StudyMismatchError,
+    StudyNotFoundError,
+)
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.events import Event, Reset, Told, from_dict, to_dict
 from driftpeak.live.policy_data import can_be_made, differences
@@ -193,7 +200,7 @@ class Study:
         if not self._sound:
             if not self.store.holds(self._known):
                 self.store.describe()  # refuses another study
-                raise StorageError(
+                raise StorageCorruptError(
                     f"{self.store.where} is not what it was: event {self._known[0]} is missing, or "
                     "another than was confirmed. Nothing was changed; restore it from a copy, or "
                     "use Optimizer.load to go on with what is there now"
@@ -212,7 +219,7 @@ class Study:
         except DriftpeakError:
             raise
         except Exception as error:  # of any kind: whoever wrote the events chose them
-            raise StorageError(
+            raise StorageCorruptError(
                 f"event {self._position[0] + 1} in {self.store.where} does not fit what came "
                 f"before: {type(error).__name__} {error}"
             ) from error
@@ -331,7 +338,7 @@ def missing(store: Store) -> DriftpeakError:
     """There is no such study."""
     wanted = "no study" if store.name is None else f"no study {store.name!r}"
     others = store.others() or " `driftpeak live create` or dp.Optimizer(storage=...) makes one"
-    return StorageError(f"there is {wanted} in {store.where}.{others}")
+    return StudyNotFoundError(f"there is {wanted} in {store.where}.{others}")
 
 
 def check_format(found: dict[str, Any], store: Store) -> None:
@@ -348,7 +355,9 @@ def check_format(found: dict[str, Any], store: Store) -> None:
         except Exception:  # of any kind: whoever wrote it chose it
             wrong = ["space"]
         if wrong:
-            raise StorageError(f"the description of a study in {store.where} has no {wrong[0]}")
+            raise StorageCorruptError(
+                f"the description of a study in {store.where} has no {wrong[0]}"
+            )
     if found.get("format") != FORMAT:
         raise StorageError(
             f"study {found.get('name')!r} in {store.where} was written by driftpeak "
