@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from test_cli import run  # noqa: F401
+from test_cli import EXIT_CODES, run  # noqa: F401
 
 from driftpeak.data.reading import contents
 
@@ -121,11 +121,11 @@ def try_all(run, folder, cases, seed):  # noqa: F811
             continue
         finally:
             signal.alarm(0)
-        refused += code == 2
-        if code not in (0, 1, 2) or "Traceback" in err:
+        refused += code in EXIT_CODES
+        if code not in (0, 1, *EXIT_CODES) or "Traceback" in err:
             wrong.append((case, shown, code, err[:200]))
         after = sorted(folder.rglob("*"))
-        if code == 2 and after != before:
+        if code in EXIT_CODES and after != before:
             wrong.append((case, shown, "left", set(map(Path, after)) - set(before)))
         before = after
     assert not wrong, "\n".join(map(str, wrong))

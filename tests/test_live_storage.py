@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import sqlite3
+import sys
 import tempfile
 import time
 import warnings
@@ -16,7 +17,7 @@ import sqlalchemy as sa
 
 import driftpeak as dp
 from driftpeak.live import storage as storages
-from driftpeak.live.storage import journal, sql, study, turns
+from driftpeak.live.storage import journal, sql, study, turns, verify
 from driftpeak.numerics import compiled
 
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
@@ -298,7 +299,7 @@ def test_another_format_is_refused(storage, name, monkeypatch):
 
 
 def test_a_study_that_is_not_there_is_not_made_by_loading(storage, name, tmp_path):
-    with pytest.raises(dp.DriftpeakError, match="there is no study"):
+    with pytest.raises(dp.StudyNotFoundError, match="there is no study"):
         dp.Optimizer.load(storage, name)
     assert list(tmp_path.iterdir()) == []
     live_worker.make(storage, name)
@@ -311,7 +312,7 @@ def test_a_locked_study_says_so(storage, name):
     impatient = storages.open_store(patient(storage, 0.2), name)
     with (
         optimizer._study.store.locked(),
-        pytest.raises(dp.DriftpeakError, match=r"is locked.*0\.2 s"),
+        pytest.raises(dp.StorageLockedError, match=r"is locked.*0\.2 s.*\?timeout=SECONDS"),
     ):
         dp.Optimizer.load(impatient).ask()
     assert dp.Optimizer.load(impatient).ask().id == 1
@@ -538,6 +539,44 @@ def test_a_snapshot_that_cannot_be_kept_is_told_of(tmp_path, monkeypatch):
     assert len(dp.Optimizer.load(path).history()) == 6
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the lock is POSIX's")
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks(number, tmp_path, monkeypatch):
+    """A journal there is read, and never written; a study that is refused leaves no file."""
+    path = made(tmp_path)
+    expected, whole = dp.Optimizer.load(path).history(), path.read_bytes()
+
+    def flock(file, operation):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    optimizer = dp.Optimizer.load(path)
+    assert optimizer.history() == expected
+    assert verify(storages.open_store(path))["events"] == 12
+    refused = "cannot be locked: .*; keep it on a disk of this machine, or use PostgreSQL"
+    with pytest.raises(dp.StorageError, match=f"study {refused}"):
+        optimizer.ask()
+    (tmp_path / "empty").touch()
+    for name in ("other", "empty"):
+        with pytest.raises(dp.StorageError, match=f"{name} {refused}"):
+            live_worker.make(tmp_path / name)
+    assert path.read_bytes() == whole
+    assert {one.name: one.stat().st_size for one in tmp_path.iterdir()} == {
+        "study": len(whole),
+        "empty": 0,
+    }
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are POSIX's")
+def test_a_snapshot_that_is_a_pipe_is_refused(tmp_path):
+    """Opening it would wait for a writer."""
+    path = made(tmp_path)
+    os.mkfifo(tmp_path / "study.snapshot")
+    for look in (dp.Optimizer.load, lambda path: verify(storages.open_store(path))):
+        with pytest.raises(dp.StorageError, match="cannot be read: it is a pipe or a device"):
+            look(path)
+
+
 # databases
 
 
@@ -547,7 +586,7 @@ def test_a_gap_in_a_database_is_refused_with_the_place(tmp_path):
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE driftpeak_events SET event = 'x' WHERE number = 5")
     connection.close()
-    with pytest.raises(dp.DriftpeakError, match="corrupt at event 5 of study 'study'"):
+    with pytest.raises(dp.StorageCorruptError, match="corrupt at event 5 of study 'study'"):
         dp.Optimizer.load(f"sqlite:///{path}")
     with sqlite3.connect(path) as connection:
         connection.execute("DELETE FROM driftpeak_events WHERE number = 5")

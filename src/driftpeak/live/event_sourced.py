@@ -51,43 +51,18 @@ class EventSourced(ABC):
         self._engine.back(engine)
 
     def apply(self, event: Event) -> None:
-        """Apply an event that happened here or elsewhere, in this very study.
-
-        Raises:
-            DriftpeakError: the event does not fit the study. Nothing has changed then.
-        """
+        """Let an event take effect that happened here or elsewhere, in this very study."""
         if not isinstance(event, Event):
             raise DriftpeakError(f"this is no event of an optimiser: {shown(event)}")
-        before = self.mark()
-        with computing(), self._undone_on_error(before):
+        with computing():
             self._apply(event)
 
     def replay(self, events: Iterable[Event]) -> None:
-        """Apply all events of a study, in order.
-
-        Raises:
-            DriftpeakError: an event does not fit the study. Nothing has changed then. What
-                `events` itself raises leaves the events before it applied.
-        """
-        before = self.mark()
+        """Let all events of a study take effect, in order."""
         with computing():
             for event in events:
-                with self._undone_on_error(before):
-                    self._apply(event)
+                self._apply(event)
             self._engine.settle()
-
-    @contextmanager
-    def _undone_on_error(self, before: Any) -> Iterator[None]:
-        """Return to the state of a mark if anything is raised."""
-        try:
-            yield
-        except BaseException:
-            self.back(before)
-            raise
-
-    def _is_used(self, time: float) -> bool:
-        """Return whether the policy learns from a reward of this time."""
-        return time >= self._ledger.forgotten and not self._engine.is_too_late(time)
 
     def snapshot(self) -> bytes:
         """The whole state, for `restore`; instead of replaying what happened so far."""
@@ -144,15 +119,12 @@ class EventSourced(ABC):
             self.rules.known_limits(
                 event.chances if isinstance(event, happened.Asked) else event.constraints
             )
-        used = not isinstance(event, happened.Told) or self._is_used(event.time)
-        self._ledger.enter(event, used=used)
+        self._ledger.enter(event)
         match event:
             case happened.Asked():
                 self._engine.asked(event.time)
             case happened.Told():
                 self._engine.check(event.reward, event.noise, event.trials)
-                if not used:
-                    return
                 reward = self._sign * event.reward
                 setting = event.parameters | event.context
                 self._engine.told(setting, reward, event.time, event.noise, event.trials)

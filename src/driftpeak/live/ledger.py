@@ -49,7 +49,6 @@ class Ledger:
         history: the rewards told, in the order of telling; the newest 10,000.
         told_last: where, when and after which suggestion the reward of the latest time was made.
         keys: rewards by the keys that they were told under, if under one; the newest 10,000.
-        forgotten: a reward dated before this time does not count: `forget` came after that time.
     """
 
     def __init__(
@@ -63,14 +62,9 @@ class Ledger:
         self.pending: dict[int, Outstanding] = {}
         self.history: deque[Observation] = deque(maxlen=HISTORY)
         self.keys = {} if keys is None else keys
-        self.forgotten = -math.inf
 
-    def enter(self, event: Event, *, used: bool = True) -> None:
+    def enter(self, event: Event) -> None:
         """Write an event down. After a reset, a new ledger begins instead.
-
-        Arguments:
-            event: what happened.
-            used: whether the policy learns from a reward.
 
         Raises:
             DriftpeakError: it answers a suggestion that is not out, asks with another number than
@@ -97,7 +91,7 @@ class Ledger:
                 if event.id is not None:
                     one = self._settle(event.id)
                     chances = one.chances if one.parameters == event.parameters else {}
-                self.history.append(Observation.of(event, chances, used=used))
+                self.history.append(Observation.of(event, chances))
                 if event.key is not None:
                     self.keys[event.key] = Keyed(event.id, event.parameters, event.reward)
                     if len(self.keys) > HISTORY:
@@ -107,10 +101,6 @@ class Ledger:
                     self.told_last = told
             case happened.Cancelled():
                 self._settle(event.id)
-            case happened.Forgot() if self.latest is not None:
-                # what is measured after this call counts, even if `before` lies ahead
-                before = math.inf if event.before is None else event.before
-                self.forgotten = max(self.forgotten, min(before, self.latest))
         if isinstance(event, TIMED):
             self.kind = event.kind
         # answers come before the decision at their time, which is still to be made
@@ -235,7 +225,6 @@ class Ledger:
             "history": [one.to_list() for one in self.history],
             "told_last": self.told_last,
             "keys": self.keys,
-            "forgotten": None if self.forgotten == -math.inf else self.forgotten,
         }
 
     @classmethod
@@ -260,9 +249,6 @@ class Ledger:
         if not (whole(self.asked) and self.asked >= 0 and len(self.pending) <= PENDING):
             raise DriftpeakError(f"{len(self.pending)} suggestions of {self.asked} are out")
         self.history.extend(map(Observation.from_list, written["history"]))
-        if (forgotten := written.get("forgotten")) is not None:
-            check_number(forgotten, self.kind)
-            self.forgotten = forgotten
         if (last := written["told_last"]) is not None:
             time, after, parameters = last
             if time != -math.inf:

@@ -383,8 +383,8 @@ class Optimizer(Inspectable):
                 reward was told. Nothing has changed then.
 
         Warns:
-            DriftpeakWarning: a reward dated before an earlier `forget`, or so late that a policy's
-                belief can no longer take it in: it is in the history only. A reward more than 1,000 deviations from what a policy with
+            DriftpeakWarning: a reward so late that a policy's belief can no longer take it in; it
+                is in the history only. A reward more than 1,000 deviations from what a policy with
                 stated noise expects, which then believes it.
         """
         truth = self._engine.kind is not None and isinstance(reward, bool | np.bool_)
@@ -407,20 +407,15 @@ class Optimizer(Inspectable):
                 )
             parameters = self.coding.clean(actual)
         when, kind = self._ledger.time_of_tell(time, number)
-        used = self._is_used(when)
-        if not used:
-            forgotten = when < self._ledger.forgotten
-            reason = "is dated before forget()" if forgotten else "comes too late for this policy"
+        if self._engine.is_too_late(when):
             warnings.warn(
-                f"the reward of {show_time(when, kind)} {reason}: it is kept in the history, and "
-                "not used",
+                f"the reward of {show_time(when, kind)} is too late to be put in its place; it is "
+                "kept in the history, and not used",
                 DriftpeakWarning,
                 stacklevel=3,  # above the decorator
             )
-        expected = None
         with computing():
-            if used:
-                expected = self._engine.expected(parameters | said, when, noise, trials)
+            expected = self._engine.expected(parameters | said, when, noise, trials)
         if expected is not None:
             expected = (self._sign * expected[0], expected[1])
             self._warn_of_surprise(reward, *expected)
@@ -430,8 +425,7 @@ class Optimizer(Inspectable):
                 number, when, kind, parameters, reward, expected, noise, said, measured, trials, key
             )
         )
-        if used:
-            self._learn()
+        self._learn()
 
     def _check_repeated(
         self, told: Keyed, suggestion: object, actual: object, reward: float, key: str
@@ -510,11 +504,7 @@ class Optimizer(Inspectable):
 
     @changing
     def forget(self, before: Time | None = None) -> None:
-        """Drop the observations made `before` a time, or all so far, since the system has changed.
-
-        A reward that comes later and is dated before that time is not used either. Without
-        `before`, that time is the latest that was asked or told of. A `before` in the future drops
-        all observations so far, and those that are made after this call count.
+        """The system has changed: believe no longer what was observed `before`, or anything.
 
         What was learned of lengthscales, noise and drift stays, and so do the history and pending
         suggestions.

@@ -1,13 +1,12 @@
 """A policy of `driftpeak.policies` behind an optimiser: the object that runs in `simulate`.
 
 A policy's state must be advanced in the order of time. What comes late is put in its place: the
-states before the very newest steps are kept and, further back, now and then, and the steps after
-one are played again from there. Older steps are kept without states, for `forget`.
+newest steps are kept, with the states before the very newest and, further back, now and then, and
+played again from there.
 """
 
 import math
 from bisect import bisect_right
-from itertools import chain
 from typing import Any, NamedTuple
 
 import jax
@@ -81,7 +80,6 @@ class PolicyEngine(Engine):
 
     def _begin(self, state: Any) -> None:
         self.steps: list[Step] = []
-        self.older: list[tuple[Step, ...]] = []  # blocks of steps before those, in order
         self.states: dict[int, Any] = {0: state}  # before step number ...
         self._state, self._done = state, 0  # the newest state, and the steps that led to it
         self.count = 0  # steps ever
@@ -213,11 +211,7 @@ class PolicyEngine(Engine):
         return times[known], found
 
     def forgot(self, before: float | None) -> None:
-        kept = [
-            step
-            for step in (*chain.from_iterable(self.older), *self.steps)
-            if before is not None and step.time >= before and step.what != "refresh"
-        ]
+        kept = [step for step in self.steps if before is not None and step.time >= before]
         asks, tells, start = self.asks, self.tells, random_keys(self.seed, np.arange(1)).policy[0]
         self._begin(self.player.init(jax.random.fold_in(start, asks)))
         self.asks, self.tells = asks, tells
@@ -252,7 +246,6 @@ class PolicyEngine(Engine):
                 arrays[f"{number} {place}"] = np.asarray(_plain(leaf))
         rest = {
             "steps": [list(step) for step in self.steps],
-            "older": [[list(step) for step in block] for block in self.older],
             "states": list(states),
             "count": self.count,
             "asks": self.asks,
@@ -270,9 +263,7 @@ class PolicyEngine(Engine):
             found = [arrays[f"{number} {place}"] for place in range(len(leaves))]
             return structure.unflatten(map(_like, found, leaves))
 
-        self.steps = _steps(rest["steps"])
-        # snapshots of older versions lack these: `forget` drops what is not there
-        self.older = [tuple(_steps(block)) for block in rest.get("older", [])]
+        self.steps = [Step(what, at, tuple(p), tuple(r)) for what, at, p, r in rest["steps"]]
         self.states = {number: state(number) for number in rest["states"]}
         self._state, self._done = state(-1), len(self.steps)
         self.count, self.asks, self.tells = rest["count"], rest["asks"], rest["tells"]
@@ -324,7 +315,6 @@ class PolicyEngine(Engine):
 
     def _drop_oldest(self) -> None:
         self.horizon_reached = self.steps[SPACING - 1].time
-        self.older.append(tuple(self.steps[:SPACING]))
         del self.steps[:SPACING]
         self._done -= SPACING
         self.states = {n - SPACING: state for n, state in self.states.items() if n >= SPACING}
@@ -349,11 +339,6 @@ class PolicyEngine(Engine):
             answers[place] = 0.0 if answer is None else answer
         state = _consult(self.player, state, step.time)[0]
         return _hear(self.player, state, arms, answers, answered, step.time)
-
-
-def _steps(written: list[Any]) -> list[Step]:
-    """Return the steps of a snapshot."""
-    return [Step(what, at, tuple(p), tuple(r)) for what, at, p, r in written]
 
 
 @jax.jit

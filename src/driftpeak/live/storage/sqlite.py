@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from driftpeak.errors import DriftpeakError, StorageCorruptError, StorageError, StorageLockedError
 from driftpeak.live.storage.sql import Database
+from driftpeak.live.storage.store import in_line
 
 KINDS: dict[int, type[StorageError]] = {
     sqlite3.SQLITE_BUSY: StorageLockedError,
@@ -75,12 +76,21 @@ class SQLite(Database):
         return KINDS.get(code, StorageError)
 
     def names(self) -> list[str]:
-        return super().names() if self.path.exists() else []
+        return super().names() if self._is_there() else []
 
     def describe(self) -> dict[str, Any] | None:
-        if not self.path.exists():
-            return None  # looking must not make a file
-        return super().describe()
+        return super().describe() if self._is_there() else None
+
+    def _is_there(self) -> bool:
+        """Whether there is a file: connecting would make one, which reading must not do."""
+        try:
+            self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except (OSError, ValueError) as error:
+            why = in_line(getattr(error, "strerror", None) or str(error))
+            raise StorageError(f"{self.where} cannot be read: {why}") from None
+        return True
 
     def inspect(self) -> None:
         with self._connected() as connection:
