@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -150,3 +152,81 @@ def test_two_processes_share_a_study_for_long(storage, tmp_path):
     replayed.replay(stored)
     resumed = dp.Optimizer.load(storage, "shared")
     assert dict(replayed.ask()) == dict(resumed.ask())
+
+
+# one that takes long: while it replays, and while it holds the study
+
+REPLAYING = """
+import sys, time
+from pathlib import Path
+import live_worker
+import driftpeak as dp
+from driftpeak.live.storage import study
+
+address, name, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+
+def wait(number):
+    (folder / f"at-{number}").touch()
+    while not (folder / f"go-{number}").exists():
+        time.sleep(0.01)
+
+read, seen = study.from_dict, []
+
+def slow(written):
+    seen.append(written)
+    if len(seen) == 5:
+        wait(1)
+    return read(written)
+
+study.from_dict = slow
+optimizer = dp.Optimizer.load(address, name)
+for _ in range(5):
+    one = optimizer.ask()
+    optimizer.tell(one, live_worker.reward(one))
+with optimizer._study.store.locked():
+    wait(2)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_takes_long(storage, tmp_path):
+    """While it replays, others ask and tell; while it holds the study, they wait, and say so."""
+    first = live_worker.make(storage, "long")
+    for one in first.ask(count=10):
+        first.tell(one, live_worker.reward(one))
+    words = [sys.executable, "-c", REPLAYING, storage, "long", tmp_path]
+    other = subprocess.Popen(words, env=live_worker.environment(), stderr=subprocess.PIPE)
+
+    def until(number):
+        deadline = time.monotonic() + PATIENCE
+        while not (tmp_path / f"at-{number}").exists():
+            assert other.poll() is None, other.stderr.read().decode()
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    try:
+        until(1)  # the other has read 5 of 20 events, and waits
+        second = dp.Optimizer.load(storage, "long")
+        for optimizer in (first, second):
+            for _ in range(5):
+                one = optimizer.ask()
+                optimizer.tell(one, live_worker.reward(one))
+        (tmp_path / "go-1").touch()
+        until(2)  # the other has caught up, asked and told, and now holds the study
+        impatient = open_store(f"{storage}{'&' if '?' in storage else '?'}timeout=0.3", "long")
+        began = time.monotonic()
+        with pytest.raises(dp.StorageLockedError, match=r"is locked: .* 0\.3 s\. Try again later"):
+            dp.Optimizer.load(impatient).ask()
+        assert time.monotonic() - began < PATIENCE
+        (tmp_path / "go-2").touch()
+        one = first.ask()
+        first.tell(one, live_worker.reward(one))
+        _, errors = other.communicate(timeout=PATIENCE)
+        assert other.returncode == 0, errors.decode()
+    finally:
+        other.kill()
+        other.wait()
+    stored = events(storage, "long")
+    asked = [event.id for event in stored if isinstance(event, Asked)]
+    told = [event.id for event in stored if isinstance(event, Told)]
+    assert sorted(asked) == sorted(told) == list(range(1, 27))

@@ -1,5 +1,7 @@
 """Processes of this machine: what they send back, when they begin, and how they end."""
 
+import itertools
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -63,6 +65,40 @@ def test_a_job_that_ends_every_process_is_named(pool):
         pytest.raises(DriftpeakError, match=r"^4 workers died.* while playing job 9, .*fewer proc"),
     ):
         list(workers.spread(os._exit, [9], pool, called="job {}".format))
+
+
+def kill_at_start(monkeypatch, count):
+    """Kill so many processes as soon as they are started: they still load what they need."""
+    begin, started = local._Process.__init__, itertools.count()
+
+    def init(self, programs):
+        begin(self, programs)
+        if next(started) < count:
+            os.kill(self._process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(local._Process, "__init__", init)
+
+
+def test_a_process_that_is_killed_while_it_starts_is_replaced(monkeypatch):
+    kill_at_start(monkeypatch, 1)
+    with (
+        pytest.warns(DriftpeakWarning, match=r"worker process died \(exit code -9\)"),
+        workers.local_workers(2) as pool,
+    ):
+        assert dict(workers.spread(abs, [-3], pool)) == {-3: 3}
+    assert multiprocessing.active_children() == []
+
+
+def test_processes_that_are_all_killed_while_they_start_end_the_run(monkeypatch):
+    """With an error after four of them; none is left behind."""
+    kill_at_start(monkeypatch, 99)
+    with (
+        pytest.warns(DriftpeakWarning, match=r"worker process died \(exit code -9\)"),
+        pytest.raises(DriftpeakError, match=r"^4 workers died.* while playing -3, .*run the same"),
+        workers.local_workers(2) as pool,
+    ):
+        list(workers.spread(abs, [-3], pool))
+    assert multiprocessing.active_children() == []
 
 
 def test_processes_compute_with_as_many_threads_as_this_one(monkeypatch):

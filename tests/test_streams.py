@@ -838,6 +838,39 @@ def test_a_dead_process_is_replaced(tmp_path):
     assert_same(runs, own.play(trials=MANY_TRIALS, chunk=CHUNK))
 
 
+@pytest.mark.slow
+def test_finished_chunks_are_kept_when_all_processes_die(tmp_path, monkeypatch):
+    """After two of 80 chunks all are killed, and so is every new one while it starts."""
+    over, begin = threading.Event(), local._Process.__init__
+
+    def init(self, programs):
+        begin(self, programs)
+        if over.is_set():
+            os.kill(self._process.pid, signal.SIGKILL)
+
+    def last():
+        over.set()
+        (first, *others) = multiprocessing.active_children()
+        for one in others:
+            os.kill(one.pid, signal.SIGKILL)
+        return first.pid
+
+    monkeypatch.setattr(local._Process, "__init__", init)
+    with workers.local_workers(2) as pool:
+        kill_after_two_jobs(pool, last)
+        with (
+            pytest.warns(dp.DriftpeakWarning, match=r"worker process died \(exit code -9\)"),
+            pytest.raises(dp.DriftpeakError, match=r"^4 workers died.*kept if a folder was given"),
+        ):
+            own.play(trials=MANY_TRIALS, chunk=CHUNK, folder=tmp_path, executor=pool)
+    assert multiprocessing.active_children() == []
+    kept = chunks_of(tmp_path)
+    assert 2 <= len(kept) < 80
+    whole = own.play(trials=MANY_TRIALS, chunk=CHUNK, folder=tmp_path)
+    assert kept.items() <= chunks_of(tmp_path).items()  # not one was played again
+    assert_same(whole, own.play(trials=MANY_TRIALS, chunk=CHUNK))
+
+
 def size_of(number, common):
     return number, len(common), os.getpid()
 
