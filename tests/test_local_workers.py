@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -87,6 +88,25 @@ def test_a_process_that_is_killed_while_it_starts_is_replaced(monkeypatch):
     ):
         assert dict(workers.spread(abs, [-3], pool)) == {-3: 3}
     assert multiprocessing.active_children() == []
+
+
+def test_exit_codes_are_told_when_several_die_at_once(monkeypatch):
+    """Starting one process reaps others: the system's answer is slow here, to show it."""
+    reap = os.waitpid
+
+    def slow(pid, options):
+        found = reap(pid, options)
+        if found[0]:
+            time.sleep(0.3)
+        return found
+
+    monkeypatch.setattr(os, "waitpid", slow)
+    kill_at_start(monkeypatch, 3)
+    with pytest.warns(DriftpeakWarning) as told, workers.local_workers(3) as pool:
+        assert dict(workers.spread(abs, [-1, -2, -3], pool)) == {-1: 1, -2: 2, -3: 3}
+    assert len(told) == 3
+    for one in told:
+        assert "died (exit code -9)" in str(one.message)
 
 
 def test_processes_that_are_all_killed_while_they_start_end_the_run(monkeypatch):

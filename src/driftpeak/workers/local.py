@@ -9,15 +9,18 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, shown
 from driftpeak.numerics.machine_code import keep_programs_in, program_folder
 from driftpeak.workers.alike import threads
 
+# starting a process also reaps those that have ended, and their exit codes would be lost to `join`
+_REAPING = Lock()
 ALLOWED_FAILURES = 3  # processes that a job may cost before it is given up; of dask, too
 
 
@@ -117,7 +120,8 @@ class _Process:
         context = get_context("spawn")
         self._here, there = context.Pipe()
         self._process = context.Process(target=_serve, args=(there, threads(), programs))
-        self._process.start()
+        with _REAPING:
+            self._process.start()
         there.close()  # now the end of the process is the end of the pipe
         self._begun = False
         self._holds: _Lent | None = None
@@ -147,8 +151,10 @@ class _Process:
     def end(self) -> int:
         """Let it go; its exit code."""
         self._here.close()
-        self._process.join()
-        return self._process.exitcode or 0
+        wait([self._process.sentinel])
+        with _REAPING:
+            self._process.join()
+            return self._process.exitcode or 0
 
     def bury(self) -> None:
         """Tell how it ended.
