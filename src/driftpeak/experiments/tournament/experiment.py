@@ -15,7 +15,6 @@ from driftpeak.experiments.tournament.players import (
     AUTO,
     BY_TIME,
     FAMILIES,
-    MOST_HELD,
     PUBLISHED,
     RANDOM,
     SMALLER,
@@ -40,7 +39,6 @@ from driftpeak.experiments.tournament.worlds import (
     WORLDS,
     simulated,
 )
-from driftpeak.forgetting import SpaceTime
 
 STARTS = 5  # first points on recorded data, drawn at random
 MARGIN = 1.1
@@ -250,8 +248,7 @@ EXPERIMENTS = (
             "GP-UCB, IGP-UCB and R-PERP have the width of their theorem at theory's parameter; the "
             "rest of the GP-UCB family B16's sqrt(0.8 log 4t), which is far below the theorems'. "
             "The grid has that width and B16's smallest, sqrt(0.2 log 0.4t).",
-            f"ABO keeps all observations in runs of up to {SpaceTime.MOST} steps, and the newest "
-            f"{MOST_HELD} in longer ones.",
+            "ABO keeps all observations.",
             f"R-PERP's grid has C = {SMALLER:g}; OPKB and ADA-OPKB the constants of H23's program; "
             "ADA-OPKB has no parameter.",
             "SparQ and its kin are left out: they may ask for more than one value a step.",

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from driftpeak.errors import DriftpeakError
-from driftpeak.forgetting import SpaceTime
 from driftpeak.history import Learned
 from driftpeak.kernels import Table
 from driftpeak.policies import (
@@ -49,9 +48,6 @@ SMALLER = 0.03
 """Of R-PERP's constant C: with C = 1 nothing is ever eliminated at these horizons."""
 MEMORIES = (10, 25, 50, 100, 250)
 LENGTHSCALES = (10, 30, 100, 250, 500)
-MOST_HELD = 100
-"""Newest observations that ABO keeps in runs longer than `SpaceTime.MOST` steps, where not all fit:
-each step then costs the cube of their number."""
 
 
 @dataclass(frozen=True)
@@ -184,8 +180,7 @@ class Family:
 
 
 def _abo(known: WorldKnowledge, lengthscale: float, width: Width) -> Policy:
-    held = known.horizon if known.horizon <= SpaceTime.MOST else MOST_HELD
-    return ABO(known.prior, lengthscale=lengthscale, memory=held, width=width)
+    return ABO(known.prior, lengthscale=lengthscale, memory=known.horizon, width=width)
 
 
 def _perp(known: WorldKnowledge, period: int, constant: float) -> Policy:
