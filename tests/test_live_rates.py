@@ -282,8 +282,8 @@ def test_impossible_rewards_are_refused_by_name():
             yes.interval([at], level=wrong)
 
 
-def test_intervals_of_a_gaussian_are_its_deviations():
-    plain = dp.Optimizer(LINE, maximize=False)
+def test_intervals_of_stated_hyperparameters_are_deviations():
+    plain = dp.Optimizer(LINE, maximize=False, policy=dp.DriftingGP(learn=False))
     for step in range(8):
         plain.tell({"x1": step / 39}, np.sin(step), step)
     mean, deviation = plain.belief()

@@ -6,6 +6,7 @@ state changes by events alone (`asked`, `told`, ...); everything else looks and 
 
 from abc import ABC, abstractmethod
 from copy import copy
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.rates import Rates
 
 Arrays = dict[str, np.ndarray]
+NORMAL = NormalDist()
 
 
 NOTHING_SAID: ParameterValues = {}  # never changed in place
@@ -71,6 +73,11 @@ class Reach(NamedTuple):
             if name in found:
                 found[name] = min(max(found[name], low), high)
         return found
+
+
+def deviations(tail: float) -> float:
+    """Return how many standard deviations a normal quantile `tail` lies below the mean."""
+    return -NORMAL.inv_cdf(tail)
 
 
 def setting_of(coding: Coding, row: Vector, reach: Reach | None) -> ParameterValues:
@@ -175,11 +182,12 @@ class Engine(ABC):
         """Mean and deviation of the function at some settings."""
 
     def quantiles(
-        self, settings: list[ParameterValues], time: float, deviations: float
+        self, settings: list[ParameterValues], time: float, tail: float
     ) -> tuple[Vector, Vector]:
-        """The function's values so many deviations below and above its median at some settings."""
+        """Return the quantiles `tail` and 1 - `tail` of the function at some settings."""
         mean, deviation = self.belief(settings, time)
-        return mean - deviations * deviation, mean + deviations * deviation
+        wide = deviations(tail) * deviation
+        return mean - wide, mean + wide
 
     @abstractmethod
     def peaks(self, times: Vector, context: ParameterValues) -> tuple[Vector, list[Peak]]:

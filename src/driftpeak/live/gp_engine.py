@@ -9,12 +9,21 @@ from driftpeak.errors import DriftpeakError
 from driftpeak.live import gp, search
 from driftpeak.live.aging import CALENDAR, further_motions, prior_of
 from driftpeak.live.ahead import Ahead
+from driftpeak.live.averaging import Average, quantiles
 from driftpeak.live.coding import Coding
 from driftpeak.live.doubt import doubtful
 from driftpeak.live.drifting_gp import DriftingGP
-from driftpeak.live.engine import Outstanding, Peak, Reach, setting_of
-from driftpeak.live.gp_belief import NEWEST, QUIETEST, GPBelief
-from driftpeak.live.lessons import SIZES, as_probable, most_probable, pace_of
+from driftpeak.live.engine import Outstanding, Peak, Reach, deviations, setting_of
+from driftpeak.live.gp_belief import NEWEST, QUIETEST, ROWS, GPBelief
+from driftpeak.live.lessons import (
+    SIZES,
+    Problem,
+    as_probable,
+    kind_of,
+    most_probable,
+    pace_of,
+    pack,
+)
 from driftpeak.live.memory import pad, places, size_for
 from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.rates import Rates
@@ -41,6 +50,10 @@ class GPEngine(GPBelief):
         self.ahead = Ahead(coding)
         self.initial = len(coding.all_columns) + 2
         super().__init__(policy, coding)
+
+    def reset(self) -> None:
+        super().reset()
+        self._averaged: tuple[Any, Average] | None = None
 
     def propose(
         self,
@@ -141,10 +154,8 @@ class GPEngine(GPBelief):
 
     def _learn(self, standard: Standard, pace: float, doubted: Any, dates: bool) -> dict[str, Any]:
         """The most probable numbers, from the newest observations that are believed."""
-        worth = np.where(doubted, 0.0, self._weights(self.memory.times[-1]))
-        which = np.flatnonzero(worth)[-NEWEST:]
-        size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
-        observed = self._seen(which, worth, standard, size)
+        observed = self._to_learn_from(standard, doubted)
+        count = int(np.count_nonzero(observed[0].worth))
         found: dict[str, Any] = {}
         names, best = self.motions, -np.inf
         if self.policy.forgetting == "auto" and self.policy.learn:
@@ -162,7 +173,7 @@ class GPEngine(GPBelief):
                 start = model if self.lessons is None else known
                 seen = *observed, pace, self._rates(standard)
                 prior = np.log(prior_of(motion))
-                may_rest = len(found) > 0 and len(which) > MANY and ago < SELDOM
+                may_rest = len(found) > 0 and count > MANY and ago < SELDOM
                 density = as_probable(start, *seen) if may_rest else np.inf
                 if density + prior < best - FAR:
                     model = start
@@ -186,6 +197,13 @@ class GPEngine(GPBelief):
             "centre": standard.centre,
             "scale": standard.scale,
         }
+
+    def _to_learn_from(self, standard: Standard, doubted: Any) -> tuple[gp.Places, Vector]:
+        """The newest observations that are not outliers, and their rewards in standard units."""
+        worth = np.where(doubted, 0.0, self._weights(self.memory.times[-1]))
+        which = np.flatnonzero(worth)[-NEWEST:]
+        size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
+        return self._seen(which, worth, standard, size)
 
     def _lessons_ago(self, motion: str) -> int:
         """Since the last one, now, in which the numbers of a motion were improved."""
@@ -220,11 +238,35 @@ class GPEngine(GPBelief):
         return self._back(*self._posterior(self._rows(settings), time))
 
     def quantiles(
-        self, settings: list[ParameterValues], time: float, deviations: float
+        self, settings: list[ParameterValues], time: float, tail: float
     ) -> tuple[Vector, Vector]:
-        mean, deviation = self._posterior(self._rows(settings), time)
-        low, high = mean - deviations * deviation, mean + deviations * deviation
-        return self._value(low), self._value(high)
+        rows, average = self._rows(settings), self._average()
+        if average is None:
+            mean, deviation = self._posterior(rows, time)
+            wide = deviations(tail) * deviation
+            return self._value(mean - wide), self._value(mean + wide)
+        standard, worth = self.standard.widely_linear, self._worths(time)
+        seen = self._seen(np.flatnonzero(worth), worth, standard)
+        problem = Problem(*seen, self.coding.all_categorical, self.pace, kind_of(self.model))
+        low, high = quantiles(*average.moments(problem, rows, time - self.origin, ROWS), tail)
+        return standard.back(low, 0.0 * low)[0], standard.back(high, 0.0 * high)[0]
+
+    def _average(self) -> Average | None:
+        """Return the posterior of hyperparameters; None if they are stated, or rewards are rates.
+
+        They are computed once for the same observations and the same most probable hyperparameters.
+        """
+        held = self.memory
+        if not self.policy.learn or self.rates is not None or len(held) == 0:
+            return None
+        state = (held.times, held.doubted, self.lessons)
+        if self._averaged is None or any(
+            a is not b for a, b in zip(self._averaged[0], state, strict=True)
+        ):
+            seen = self._to_learn_from(self.standard.widely_linear, held.doubted)
+            problem = Problem(*seen, self.coding.all_categorical, self.pace, kind_of(self.model))
+            self._averaged = state, Average(problem, pack(self.model, self.pace))
+        return self._averaged[1]
 
     def _rows(self, settings: list[ParameterValues]) -> Vector:
         rows = np.array([self.coding.row_in(one) for one in settings])

@@ -1,7 +1,6 @@
 """What may be looked at of an optimiser: nothing here changes it."""
 
 from collections.abc import Mapping, Sequence
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,10 +100,10 @@ class Inspectable(Shared, EventSourced):
         level = unit_interval("level", level, low_open=True, high_open=True)
         settings = self._points(points)
         when, said = self._ledger.time_to_look(time), self.coding.clean_context(context)
-        deviations = NormalDist().inv_cdf(0.5 + level / 2)
+        tail = (1 - level) / 2  # not 0.5 + level / 2, which rounds to 1 for a level just below it
         with computing():
             settings = [one | said for one in settings]
-            ends = self._engine.quantiles(settings, when, deviations)
+            ends = self._engine.quantiles(settings, when, tail)
         low, high = (self._sign * np.asarray(end) for end in ends)
         return (low, high) if self.maximize else (high, low)
 

@@ -1,11 +1,12 @@
 """Rewards in standard units: robust against a changed scale and against single wild values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 LINEAR = 3.0  # robust deviations within which the scale is linear; logarithmic beyond
+WIDELY = 30.0  # those for intervals
 TAILS = (0.1, 0.9)
 TO_DEVIATION = 1 / 2.5631  # of the distance between these quantiles, under a normal distribution
 FEW = 4  # from so many rewards on, the scale does without the one that is farthest off
@@ -16,13 +17,24 @@ LARGEST = float(np.finfo(float).max)
 class Standard:
     """A monotone map from rewards to standard units and back.
 
-    Linear up to three robust deviations from the centre, so that means and deviations there are
-    those of the rewards; beyond, it grows with the logarithm only, and what comes back is a median
-    and a first-order deviation. No finite reward overflows, and what comes back is finite.
+    Linear up to three robust deviations from the centre, or as many as stated, so that means and
+    deviations there are those of the rewards; beyond, it grows with the logarithm only, and what
+    comes back is a median and a first-order deviation. No finite reward overflows, and what comes
+    back is finite.
     """
 
     centre: float = 0.0
     scale: float = 1.0
+    linear: float = LINEAR  # robust deviations within which it is linear
+
+    @property
+    def widely_linear(self) -> "Standard":
+        """The same map, linear within 30 robust deviations.
+
+        The low values of a function, of which an optimiser observes few, are farther than three of
+        them below the median.
+        """
+        return replace(self, linear=WIDELY)
 
     @staticmethod
     def of(rewards: np.ndarray) -> "Standard":
@@ -57,14 +69,14 @@ class Standard:
     def into(self, rewards: Any) -> Any:
         """Rewards in standard units."""
         linear = self.distance(rewards)
-        beyond = np.maximum(np.abs(linear) - LINEAR, 0.0)
-        return np.where(beyond > 0, np.sign(linear) * (LINEAR + np.log1p(beyond)), linear)
+        beyond = np.maximum(np.abs(linear) - self.linear, 0.0)
+        return np.where(beyond > 0, np.sign(linear) * (self.linear + np.log1p(beyond)), linear)
 
     def back(self, means: Any, deviations: Any) -> tuple[Any, Any]:
         """Means and deviations in units of rewards."""
-        beyond = np.maximum(np.abs(means) - LINEAR, 0.0)
+        beyond = np.maximum(np.abs(means) - self.linear, 0.0)
         with np.errstate(over="ignore"):
-            linear = np.where(beyond > 0, np.sign(means) * (LINEAR + np.expm1(beyond)), means)
+            linear = np.where(beyond > 0, np.sign(means) * (self.linear + np.expm1(beyond)), means)
             means = self.centre + np.clip(self.scale * linear, -LARGEST, LARGEST)
             deviations = self.scale * np.exp(beyond) * deviations
         return np.clip(means, -LARGEST, LARGEST), np.minimum(deviations, LARGEST)

@@ -1,0 +1,106 @@
+"""Functions drawn exactly from the model class of `DriftingGP`, with its own prior."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from driftpeak.live.lessons import ranges
+
+LEAST = 1e-10  # share of the variance that is left to a value which the others determine
+
+
+class Hyperparameters(NamedTuple):
+    """Of one function, in units of the reward and of steps."""
+
+    level: float
+    lengthscale: np.ndarray  # (d,)
+    deviation: float
+    noise: float  # standard deviation
+    timescale: float
+
+
+def hyperparameters(
+    dimension: int,
+    generator: np.random.Generator,
+    *,
+    scale: float = 3.0,
+    deviation: float | None = None,
+    noise: float | None = None,
+    timescale: float | None = None,
+) -> Hyperparameters:
+    """Draw hyperparameters from the prior of `driftpeak.live.lessons`, times a scale.
+
+    Arguments:
+        scale: of the rewards, in which the prior counts.
+        deviation, noise, timescale: those that are fixed, the first two in units of the reward.
+    """
+    priors = ranges(np.zeros(dimension, bool))
+    logarithms = [np.log(one.median) + one.deviation * generator.normal() for one in priors]
+    bounded = [
+        float(np.clip(np.exp(drawn), one.low, one.high))
+        for drawn, one in zip(logarithms, priors, strict=True)
+    ]
+    *lengthscale, variance, noise_variance, slow = bounded
+    return Hyperparameters(
+        scale * float(generator.normal()),
+        np.array(lengthscale),
+        scale * variance**0.5 if deviation is None else deviation,
+        scale * noise_variance**0.5 if noise is None else noise,
+        slow if timescale is None else timescale,
+    )
+
+
+def covariance(numbers: Hyperparameters, x: Any, s: Any, y: Any, t: Any) -> np.ndarray:
+    """Compute the covariance of values at rows x and times s with those at y and t."""
+    gaps = (x[:, None] - y[None]) / numbers.lengthscale
+    z = np.sqrt(5 * (gaps**2).sum(axis=-1))
+    elapsed = np.abs(s[:, None] - t[None])
+    return numbers.deviation**2 * (1 + z + z**2 / 3) * np.exp(-z - elapsed / numbers.timescale)
+
+
+class Drawn:
+    """A draw of the process. Each value is drawn given all values before it.
+
+    Values at any rows and times are therefore exactly those of one function.
+    """
+
+    def __init__(self, numbers: Hyperparameters, generator: np.random.Generator) -> None:
+        self.numbers, self.generator = numbers, generator
+        self.rows, self.times = np.zeros((0, len(numbers.lengthscale))), np.zeros(0)
+        self.lower = np.zeros((0, 0))  # Cholesky factor of the covariance of all values so far
+        self.white = np.zeros(0)  # independent standard normals from which they were made
+
+    def posterior(
+        self, seen: Any, seen_at: Any, rewards: Any, rows: Any, time: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the exact mean and standard deviation at some rows, given noisy rewards.
+
+        Arguments:
+            seen, seen_at, rewards: the observations, shapes `(n, d)`, `(n,)` and `(n,)`.
+        """
+        own, at = self.numbers, np.full(len(rows), time)
+        among = covariance(own, seen, seen_at, seen, seen_at) + own.noise**2 * np.eye(len(seen))
+        lower = np.linalg.cholesky(among)
+        cross = solve_triangular(lower, covariance(own, seen, seen_at, rows, at), lower=True)
+        residuals = solve_triangular(lower, np.asarray(rewards) - own.level, lower=True)
+        variance = own.deviation**2 - (cross**2).sum(axis=0)
+        least = LEAST * own.deviation**2
+        return own.level + residuals @ cross, np.sqrt(np.maximum(variance, least))
+
+    def values(self, rows: Any, time: float) -> np.ndarray:
+        """Return the values at some rows at one time, without noise, shape `(m,)`."""
+        return np.array([self._value(np.asarray(row, float), time) for row in rows])
+
+    def _value(self, row: np.ndarray, time: float) -> float:
+        at = row[None], np.array([time])
+        cross = covariance(self.numbers, self.rows, self.times, *at)[:, 0]
+        new = solve_triangular(self.lower, cross, lower=True) if len(cross) else cross
+        variance = self.numbers.deviation**2
+        left = np.sqrt(max(variance - new @ new, LEAST * variance))
+        count = len(self.white)
+        lower = np.zeros((count + 1, count + 1))
+        lower[:count, :count], lower[count, :count], lower[count, count] = self.lower, new, left
+        self.lower, self.white = lower, np.append(self.white, self.generator.normal())
+        self.rows, self.times = np.vstack([self.rows, row]), np.append(self.times, time)
+        return self.numbers.level + float(self.lower[-1] @ self.white)

@@ -1,0 +1,144 @@
+"""How often intervals of the live optimiser contain the function's value.
+
+Functions are drawn from the model class of `dp.DriftingGP()`, the default policy, which chooses all
+observations itself. Lengthscales and levels are drawn from the prior of `driftpeak.live.lessons`,
+rewards have the scale 3, and there are four settings, whose draws have the seeds (setting, draw):
+
+- quiet, d = 1: standard deviation of the function 3, of the noise 0.3; the timescale is drawn;
+- quiet, d = 2: as above;
+- prior, d = 1 and 2: everything is drawn;
+- static, d = 2: everything is drawn, but the timescale is 100,000 steps.
+
+After 30, 60 and 100 observations, intervals are asked for at 16 random points now, at the estimated
+peak now, at the next suggestion one step later, and at the 16 points 20 steps later. The coverage
+of an interval is the probability that it contains the value, given the observations and the true
+hyperparameters. It is computed from the exact posterior: its mean is that of the share of values
+within the interval, with less variance. Figures: means over the draws with 95 % intervals (twice
+the standard error, by draw), beside the probabilities that the value lies below and above. "Mean
+and deviation" is the interval of the same level that `belief` would give, conditional on the most
+probable hyperparameters. `LIVE_DRAWS` sets the number of draws in each setting, 25 by default.
+"""
+
+import os
+import time
+from collections import defaultdict
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+import driftpeak as dp
+from benchmarks._drawn import Drawn, hyperparameters
+
+SETTINGS: dict[str, tuple[int, dict[str, float]]] = {  # parameters, 0 for 1 and 2 by turns
+    "quiet, d = 1": (1, {"deviation": 3.0, "noise": 0.3}),
+    "quiet, d = 2": (2, {"deviation": 3.0, "noise": 0.3}),
+    "prior, d = 1 and 2": (0, {}),
+    "static, d = 2": (2, {"timescale": 1e5}),
+}
+DRAWS = int(os.environ.get("LIVE_DRAWS", "25"))
+CHECKED, POINTS, LATER = (30, 60, 100), 16, 20
+LEVELS = (0.9, 0.5, 0.99)
+WHERE = ("points", "peak", "suggestion", "points 20 steps later")
+TARGETS = {f"{w}, after {n}: distance from 0.9": "<= 0.03" for w in WHERE[:3] for n in CHECKED}
+Looks = list[tuple[str, np.ndarray, float]]
+Found = dict[tuple[Any, ...], list[float]]
+
+
+def run() -> dict[str, Any]:
+    """Coverage by place and number of observations, then by setting and by level."""
+    found: dict[str, list[Found]] = {name: [] for name in SETTINGS}
+    milliseconds: dict[int, list[float]] = defaultdict(list)
+    for number in range(DRAWS):
+        for name in SETTINGS:
+            found[name].append(study(name, number, milliseconds))
+    everything, figures = [one for each in found.values() for one in each], dict[str, Any]()
+    for where in WHERE:
+        for count in CHECKED:
+            key = ("interval", where, count, 0.9)
+            figures |= told(everything, key, f"{where}, after {count}")
+            distance = abs(summary(everything, key)[0] - 0.9)
+            figures[f"{where}, after {count}: distance from 0.9"] = distance
+    for where in WHERE:
+        for count in CHECKED:
+            key = ("mean and deviation", where, count, 0.9)
+            figures |= told(everything, key, f"mean and deviation, {where}, after {count}")
+    for name, each in found.items():
+        for where in WHERE[:3]:
+            for count in CHECKED:
+                key = ("interval", where, count, 0.9)
+                figures |= told(each, key, f"{name}, {where}, after {count}")
+    for level in LEVELS[1:]:
+        for where in WHERE[:3]:
+            for count in CHECKED:
+                key = ("interval", where, count, level)
+                figures |= told(everything, key, f"level {level}, {where}, after {count}")
+    for count, each in milliseconds.items():
+        figures[f"one call after {count}, median (ms)"] = float(np.median(each))
+    return figures
+
+
+def summary(found: list[Found], key: tuple[Any, ...]) -> tuple[float, float]:
+    """Mean over the draws, and its standard error."""
+    values = np.array([one[key][1] for one in found])
+    return float(values.mean()), float(values.std(ddof=1) / len(values) ** 0.5)
+
+
+def told(found: list[Found], key: tuple[Any, ...], name: str) -> dict[str, str]:
+    """One figure in words."""
+    mean, error = summary(found, key)
+    below, _, above = np.mean([one[key] for one in found], axis=0)
+    ends = f"{mean - 2 * error:.3f} to {mean + 2 * error:.3f}"
+    return {name: f"{mean:.3f} ({ends}); below {below:.3f}, above {above:.3f}"}
+
+
+def study(name: str, number: int, milliseconds: dict[int, list[float]] | None = None) -> Found:
+    """Probabilities below, within and above every interval of one study, by what, where and when.
+
+    Arguments:
+        milliseconds: to which the time of the first call is added, by number of observations.
+    """
+    index, (dimension, fixed) = list(SETTINGS).index(name), SETTINGS[name]
+    dimension = dimension or 1 + number % 2
+    generator = np.random.default_rng([index, number])
+    function = Drawn(hyperparameters(dimension, generator, **fixed), generator)
+    noise = function.numbers.noise
+    box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(dimension)})
+    optimizer, found = dp.Optimizer(box, maximize=True, seed=number), Found()
+    rows, rewards = np.zeros((0, dimension)), np.zeros(0)
+    for count in range(max(CHECKED) + 1):
+        suggestion = optimizer.ask()
+        row = np.array([list(suggestion.values())])
+        if count in CHECKED:
+            points = generator.uniform(size=(POINTS, dimension))
+            peak = np.array([list(optimizer.best().values())])
+            looks = (points, count), (peak, count), (row, count + 1), (points, count + LATER)
+            for where, (at, when) in zip(WHERE, looks, strict=True):
+                function.values(at, when)
+                began = time.perf_counter()
+                settings = [dict(zip(box.parameters, one.tolist(), strict=True)) for one in at]
+                optimizer.interval(settings, when, level=LEVELS[0])
+                if where == WHERE[0] and milliseconds is not None:
+                    milliseconds[count].append(1e3 * (time.perf_counter() - began))
+                exact = function.posterior(rows, np.arange(1, count + 1), rewards, at, when)
+                for level in LEVELS:
+                    for what, ends in ends_of(optimizer, settings, when, level).items():
+                        low, high = ((end - exact[0]) / exact[1] for end in ends)
+                        inside = ndtr(low), ndtr(high) - ndtr(low), ndtr(-high)
+                        found[what, where, count, level] = [float(one.mean()) for one in inside]
+        value = function.values(row, float(count + 1))[0]
+        rewards = np.append(rewards, value + noise * float(generator.normal()))
+        rows = np.append(rows, row, axis=0)
+        optimizer.tell(suggestion, float(rewards[-1]))
+    return found
+
+
+def ends_of(optimizer: dp.Optimizer, settings: Any, when: float, level: float) -> dict[str, Any]:
+    """Intervals, and those that mean and deviation would give."""
+    mean, deviation = optimizer.belief(settings, when)
+    wide = NormalDist().inv_cdf((1 + level) / 2) * deviation
+    return {
+        "interval": optimizer.interval(settings, when, level=level),
+        "mean and deviation": (mean - wide, mean + wide),
+    }
