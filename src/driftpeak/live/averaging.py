@@ -22,9 +22,10 @@ is approximated by adaptive importance sampling (Cornuet et al. 2012). Newton's 
 derivatives by finite differences, leads from the most probable hyperparameters of the decisions
 towards a mode; a multivariate t distribution with that mode and the curvature there is the first
 proposal. Each later proposal has the mean and the covariance of the weighted points so far. 48
-points are drawn from each of four proposals. A point has the weight \(p/q\), q being the mixture of
-the proposals, and 32 points are kept by systematic resampling. The random numbers are fixed: equal
-observations give equal intervals.
+points are drawn from each proposal. A point has the weight \(p/q\), q being the mixture of the
+proposals. From the second on, a proposal is the last one if the effective number of points,
+\((\sum w)^2 / \sum w^2\), is at least 30; the twelfth is in any case. 32 points are kept by
+systematic resampling. The random numbers are fixed: equal observations give equal intervals.
 """
 
 from collections.abc import Sequence
@@ -44,12 +45,11 @@ MEDIAN, SPREAD = 2.0, 2.0  # of the logarithm of the function's variance
 LEVEL = 10.0  # standard deviation of the level's prior, in those of the function
 CHUNK = 8  # points to one program
 NEWTON, CLOSE = 3, 0.2  # steps towards the mode, unless one is shorter
-ROUNDS, DRAWN, KEPT = 4, 48, 32
+DRAWN, KEPT = 48, 32
+ENOUGH, MOST = 30.0, 12  # effective number of points, or proposals, after which none follow
 FREEDOM, WIDER = 5.0, 1.2  # of the t distributions; by which the scale of the first is widened
 STEP = 0.3  # of finite differences, in standard deviations of the prior
-LENGTHS = np.array(
-    [1.0, 0.5, 0.25, 0.1, 0.0, 1.5, 2.0, 0.02]
-)  # of a step, of which the best counts
+LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.0, 1.5, 2.0, 0.02])  # tried of every step
 LONGEST = 2.0  # of a step, in standard deviations of the prior
 FLATTEST = 0.5  # the least curvature; that of the prior is 1
 EVEN = 3  # points for each dimension: the effective number from which a covariance is computed
@@ -73,7 +73,7 @@ class Prior(NamedTuple):
         log-odds of the share.
         """
         scales = ranges(np.asarray(categorical))[:-3]
-        medians = [*(one.median for one in scales), NOISE.median, TIMESCALE.median]
+        medians = [float(one.median) for one in (*scales, NOISE, TIMESCALE)]
         *lengthscales, noise, timescale = np.log(medians)
         relative = np.hypot(NOISE.deviation, VARIANCE.deviation)
         deviations = [one.deviation for one in scales]
@@ -84,7 +84,7 @@ class Prior(NamedTuple):
 
     def vector(self, point: Array) -> Array:
         """Return the vector of `driftpeak.live.lessons.unpack` for a point; its level is 0."""
-        found = self.centre + self.spread * point
+        found = jnp.asarray(self.centre + self.spread * point)
         return jnp.append(found.at[-3].add(found[-4]), 0.0)
 
     def point(self, vector: Vector) -> Vector:
@@ -106,17 +106,19 @@ class Average:
         self.prior = Prior.of(problem.categorical)
         generator = np.random.default_rng(0)
         proposals = [self._first(problem, self.prior.point(start))]
-        points, costs, weights = np.zeros((0, len(proposals[0].mean))), np.zeros(0), np.zeros(0)
-        for number in range(ROUNDS):
-            if number > 0:
-                proposals.append(_adapted(points, weights))
+        points, costs = np.zeros((0, len(proposals[0].mean))), np.zeros(0)
+        while True:
             new = proposals[-1].draw(generator)
             points = np.concatenate([points, new])
             costs = np.append(costs, self._costs(problem, new))
             density = np.logaddexp.reduce([one.log_density(points) for one in proposals])
-            weights = -costs - density
-            weights -= weights.max()
-        ends = np.cumsum(np.exp(weights) / np.exp(weights).sum())
+            logarithms = -costs - density
+            weights = np.exp(logarithms - logarithms.max())
+            effective = weights.sum() ** 2 / (weights**2).sum()
+            if len(proposals) == MOST or (len(proposals) > 1 and effective >= ENOUGH):
+                break
+            proposals.append(_adapted(points, logarithms - logarithms.max()))
+        ends = np.cumsum(weights / weights.sum())
         chosen = np.searchsorted(ends, (np.arange(KEPT) + 0.5) / KEPT)
         self.points = points[np.minimum(chosen, len(points) - 1)]
 
@@ -185,18 +187,18 @@ class Proposal(NamedTuple):
     """A multivariate t distribution."""
 
     mean: Vector  # (k,)
-    root: Vector  # (k, k): times its transpose the scale matrix
+    root: AnyArray  # (k, k): times its transpose the scale matrix
 
     def draw(self, generator: np.random.Generator) -> Vector:
         """Draw 48 points, in pairs on opposite sides of the mean."""
         half = DRAWN // 2
         normal = generator.standard_normal((half, len(self.mean)))
         apart = normal * np.sqrt(FREEDOM / generator.chisquare(FREEDOM, half))[:, None]
-        return self.mean + np.concatenate([apart, -apart]) @ self.root.T
+        return np.asarray(self.mean + np.concatenate([apart, -apart]) @ self.root.T)
 
     def log_density(self, points: Vector) -> Vector:
         """Return the log density of each point, up to a constant."""
-        apart = np.linalg.solve(self.root, (points - self.mean).T)
+        apart = np.linalg.solve(np.asarray(self.root), (points - self.mean).T)
         power = 0.5 * (FREEDOM + len(self.mean))
         size = np.linalg.slogdet(self.root)[1]
         return -power * np.log1p((apart**2).sum(axis=0) / FREEDOM) - size
