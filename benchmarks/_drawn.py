@@ -59,6 +59,25 @@ def covariance(numbers: Hyperparameters, x: Any, s: Any, y: Any, t: Any) -> np.n
     return numbers.deviation**2 * (1 + z + z**2 / 3) * np.exp(-z - elapsed / numbers.timescale)
 
 
+def posterior(
+    numbers: Hyperparameters, seen: Any, seen_at: Any, rewards: Any, rows: Any, time: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute mean and standard deviation at some rows, given noisy rewards.
+
+    Arguments:
+        seen, seen_at, rewards: the observations, shapes `(n, d)`, `(n,)` and `(n,)`.
+        rows, time: where and when, shape `(m, d)`.
+    """
+    among = covariance(numbers, seen, seen_at, seen, seen_at)
+    lower = np.linalg.cholesky(among + numbers.noise**2 * np.eye(len(seen)))
+    cross = covariance(numbers, seen, seen_at, rows, np.full(len(rows), time))
+    cross = solve_triangular(lower, cross, lower=True)
+    residuals = solve_triangular(lower, np.asarray(rewards) - numbers.level, lower=True)
+    variance = numbers.deviation**2 - (cross**2).sum(axis=0)
+    least = LEAST * numbers.deviation**2
+    return numbers.level + residuals @ cross, np.sqrt(np.maximum(variance, least))
+
+
 class Drawn:
     """A draw of the process. Each value is drawn given all values before it.
 
@@ -70,23 +89,6 @@ class Drawn:
         self.rows, self.times = np.zeros((0, len(numbers.lengthscale))), np.zeros(0)
         self.lower = np.zeros((0, 0))  # Cholesky factor of the covariance of all values so far
         self.white = np.zeros(0)  # independent standard normals from which they were made
-
-    def posterior(
-        self, seen: Any, seen_at: Any, rewards: Any, rows: Any, time: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the exact mean and standard deviation at some rows, given noisy rewards.
-
-        Arguments:
-            seen, seen_at, rewards: the observations, shapes `(n, d)`, `(n,)` and `(n,)`.
-        """
-        own, at = self.numbers, np.full(len(rows), time)
-        among = covariance(own, seen, seen_at, seen, seen_at) + own.noise**2 * np.eye(len(seen))
-        lower = np.linalg.cholesky(among)
-        cross = solve_triangular(lower, covariance(own, seen, seen_at, rows, at), lower=True)
-        residuals = solve_triangular(lower, np.asarray(rewards) - own.level, lower=True)
-        variance = own.deviation**2 - (cross**2).sum(axis=0)
-        least = LEAST * own.deviation**2
-        return own.level + residuals @ cross, np.sqrt(np.maximum(variance, least))
 
     def values(self, rows: Any, time: float) -> np.ndarray:
         """Return the values at some rows at one time, without noise, shape `(m,)`."""
