@@ -13,8 +13,8 @@ posterior:
 | level | normal around 0, standard deviation 10 times that of the function |
 | all others | as in `driftpeak.live.lessons`, without the ranges |
 
-The median of the variance is that of functions drawn from the prior of `driftpeak.live.lessons`, in
-units of the spread of the rewards that the optimiser chose; its standard deviation is larger.
+The median of the variance is above 1, since the optimiser's rewards spread less than the function.
+Its standard deviation is large enough for rewards at random points.
 
 The level is integrated analytically: it adds a constant to the covariance. The others have, in
 standard units of their priors, the density \(p(u \mid y) \propto p(y \mid u)\,e^{-|u|^2/2}\), which

@@ -92,7 +92,7 @@ class Inspectable(Shared, EventSourced):
         `belief` and `best` give mean and deviation conditional on the most probable ones, which
         the decisions use. With `learn=False`, for rates, and for other policies, intervals are
         those of that mean and deviation. The average is computed once after every reward, in about
-        0.1 s for 100 rewards.
+        0.2 s for 100 rewards.
 
         Arguments:
             points, time, context: as for `belief`.
