@@ -139,7 +139,7 @@ def test_intervals_cover_what_they_claim():
 
     The coverage of one study is a probability given the observations and the true hyperparameters.
     Means of 16 studies have a standard error of about 0.02, so an exact interval fails in one of a
-    hundred sets of seeds; intervals conditional on the most probable hyperparameters cover 0.77.
+    hundred sets of seeds; intervals conditional on the most probable hyperparameters cover 0.70.
     """
     covered = []
     for number in range(16):
