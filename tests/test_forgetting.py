@@ -86,14 +86,17 @@ REFUSED = {
         lambda: dp.make_belief(PRIOR, fg.Keep(), [1.0, 3.0, 2.5]),
         "times must not decrease; 3 is followed by 2.5",
     ),
-    "no times": (lambda: dp.make_belief(PRIOR, fg.Keep(), 0), "times must be a non-empty list"),
+    "no times": (
+        lambda: dp.make_belief(PRIOR, fg.Keep(), 0),
+        "times must be an integer of at least 1",
+    ),
     "nan time": (
         lambda: dp.make_belief(PRIOR, fg.Keep(), [1.0, np.nan]),
-        "times must be a non-empty list of finite numbers",
+        "times must be a 1-dimensional array of finite numbers",
     ),
     "times as text": (
         lambda: dp.make_belief(PRIOR, fg.Keep(), ["1", "2"]),
-        "times must be a non-empty list of finite numbers",
+        "times must be a 1-dimensional array of finite numbers",
     ),
     "form": (
         lambda: dp.make_belief(PRIOR, fg.Keep(), 4, form="feature_space"),

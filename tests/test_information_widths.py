@@ -499,14 +499,14 @@ REFUSED = {
     ),
     "decreasing gains": (
         lambda: dp.TabulatedGain([0.0, 2.0, 1.0]),
-        "gains must start at 0 or above and not decrease",
+        "values must start at 0 or above and not decrease",
     ),
     "negative gain": (
         lambda: dp.TabulatedGain([-0.1, 0.0]),
-        "gains must start at 0 or above and not decrease",
+        "values must start at 0 or above and not decrease",
     ),
-    "no gains": (lambda: dp.TabulatedGain([]), "gains must start at 0 or above"),
-    "nan gain": (lambda: dp.TabulatedGain([0.0, np.nan]), r"gain must be .* finite .*index \[1\]"),
+    "no gains": (lambda: dp.TabulatedGain([]), "values must start at 0 or above"),
+    "nan gain": (lambda: dp.TabulatedGain([0.0, np.nan]), r"values must .*index \[1\]"),
 }
 
 

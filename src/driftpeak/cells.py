@@ -10,6 +10,7 @@ from attrs import field, frozen
 from driftpeak._types import Points
 from driftpeak.domains import Arms, Domain
 from driftpeak.errors import DriftpeakError, shown
+from driftpeak.kinds import checked
 
 ALONE = "context"
 """The name of a part that is given without one."""
@@ -57,6 +58,7 @@ class Contexts:
     labels: tuple[str, ...]
     coordinates: Points = field(repr=False)
 
+    @checked
     def __init__(self, said: "Sequence[Any] | np.ndarray[Any, np.dtype[Any]]") -> None:
         if isinstance(said, str | bytes | Mapping) or not isinstance(said, Sequence | np.ndarray):
             raise DriftpeakError(

@@ -29,6 +29,7 @@ from driftpeak.errors import (
     positive,
     shown,
 )
+from driftpeak.kinds import checked
 
 Time = Any  # a number, a datetime, a numpy.datetime64, or "now"
 Values = Mapping[str, Any]
@@ -167,6 +168,7 @@ class Client:
         Study('kiln', http://127.0.0.1:8765)
     """
 
+    @checked
     def __init__(
         self, url: str, token: str | None = None, *, timeout: float = 60.0, retries: int = 5
     ) -> None:

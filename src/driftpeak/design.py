@@ -22,6 +22,7 @@ from jaxtyping import Array, Bool, Float
 from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.features import Features
+from driftpeak.kinds import checked
 from driftpeak.loadings import Loadings, Rows
 from driftpeak.numerics.precision import double_precision
 from driftpeak.ridge import information, leverages
@@ -169,6 +170,7 @@ def _move(
     return _Iterate(weights, inverse, leverage), gains[source]
 
 
+@checked
 @double_precision
 def optimal_design(
     features: Features | Loadings | Any,
@@ -202,6 +204,7 @@ def optimal_design(
     )
 
 
+@checked
 @double_precision
 def balance(
     features: Features | Loadings | Any,

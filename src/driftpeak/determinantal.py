@@ -28,7 +28,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, unit_interval
+from driftpeak.errors import (
+    LARGEST_SEED,
+    DriftpeakError,
+    at_least_integer,
+    finite_array,
+    unit_interval,
+)
 from driftpeak.numerics.precision import double_precision
 
 Subsets = np.ndarray[Any, np.dtype[np.int64]]
@@ -192,7 +198,9 @@ def sample(
     steps = (
         mixing_steps(len(matrix), size) if steps is None else at_least_integer("steps", steps, 0)
     )
-    keys = jax.random.split(jax.random.key(at_least_integer("seed", seed, 0)), samples)
+    keys = jax.random.split(
+        jax.random.key(at_least_integer("seed", seed, 0, LARGEST_SEED)), samples
+    )
     return np.asarray(_draws(keys, jnp.asarray(matrix), size, steps))
 
 
@@ -217,7 +225,7 @@ def sample_exactly(gram: Any, size: int, *, samples: int = 1, seed: int = 0) -> 
     """
     matrix = _checked_gram(gram)
     size = _checked_size(size, len(matrix))
-    generator = np.random.default_rng(at_least_integer("seed", seed, 0))
+    generator = np.random.default_rng(at_least_integer("seed", seed, 0, LARGEST_SEED))
     values, vectors = np.linalg.eigh(matrix)
     values = np.where(values > len(values) * np.finfo(float).eps * values.max(), values, 0.0)
     if (values > 0).sum() < size:

@@ -9,7 +9,8 @@ from attrs import field, frozen
 
 from driftpeak._types import Points, Vector
 from driftpeak.contexts import HasContext
-from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, shown
+from driftpeak.errors import LARGEST_SEED, DriftpeakError, at_least_integer, finite_array, shown
+from driftpeak.kinds import checked
 
 MOST = 10_000_000  # points of a domain: all are listed
 
@@ -37,6 +38,7 @@ class Arms(HasContext):
     names: tuple[str, ...]
     has_coordinates: bool
 
+    @checked
     def __init__(
         self,
         points: int | np.integer[Any] | Sequence[Any] | np.ndarray[Any, np.dtype[Any]],
@@ -44,7 +46,7 @@ class Arms(HasContext):
     ) -> None:
         if isinstance(points, int | np.integer):
             count = at_least_integer("number of arms", points, 2)
-            _check_room(count)
+            _check_room("points", count)
             coordinates = np.arange(count, dtype=np.float64)[:, None]
         else:
             try:
@@ -104,6 +106,7 @@ class Grid(HasContext):
     points: Points = field(repr=False)
     has_coordinates: bool = field(default=True, repr=False)
 
+    @checked
     def __init__(
         self, *ranges: Sequence[float], size: int | np.integer[Any] | Sequence[int]
     ) -> None:
@@ -122,12 +125,12 @@ class Grid(HasContext):
                 raise DriftpeakError(
                     f"a grid's range must be (low, high), low < high; got {shown(pair)}"
                 )
-        several = isinstance(size, Sequence) or (isinstance(size, np.ndarray) and size.ndim > 0)
+        several = not isinstance(size, str | bytes) and np.ndim(size) > 0
         sizes = list(size) if several else [size] * len(ranges)  # type: ignore[arg-type]
         if len(sizes) != len(ranges):
             raise DriftpeakError(f"{len(ranges)} ranges need as many sizes; got {len(sizes)}")
         shape = tuple(at_least_integer("size", count, 2) for count in sizes)
-        _check_room(math.prod(shape))
+        _check_room("size", math.prod(shape))
         axes = [
             np.linspace(low, high, count) for (low, high), count in zip(ranges, shape, strict=True)
         ]
@@ -163,14 +166,15 @@ class Grid(HasContext):
 Domain = Arms | Grid
 
 
-def _check_room(count: int) -> None:
+def _check_room(name: str, count: int) -> None:
     if count > MOST:
         raise DriftpeakError(
-            f"a domain has at most {MOST:,} points; got {shown(count)}. Take fewer, or a Box of "
-            "the live optimiser, which needs no list of them"
+            f"{name} must give a domain of at most {MOST:,} points; got {shown(count)}. Take "
+            "fewer, or a Box of the live optimiser, which needs no list of them"
         )
 
 
+@checked
 def unit_sphere(count: int, dimension: int, *, seed: int = 0) -> Arms:
     """`count` points drawn uniformly from the unit sphere in `dimension` dimensions (as in H23).
 
@@ -184,6 +188,6 @@ def unit_sphere(count: int, dimension: int, *, seed: int = 0) -> Arms:
     """
     count = at_least_integer("count", count, 2)
     dimension = at_least_integer("dimension", dimension, 2)
-    generator = np.random.default_rng(at_least_integer("seed", seed, 0))
+    generator = np.random.default_rng(at_least_integer("seed", seed, 0, LARGEST_SEED))
     directions = generator.normal(size=(count, dimension))
     return Arms(directions / np.linalg.norm(directions, axis=1, keepdims=True))

@@ -40,6 +40,8 @@ __all__ = [
 
 LARGEST_WHOLE = 2**53  # whole numbers beyond are no floats
 LARGEST_SEED = 2**63 - 1  # that JAX takes
+LARGEST_INTEGER = 10**18  # of arguments: a 64-bit integer, and with room to compute
+MOST_STEPS = 100_000_000  # of one run: arrays hold a number for each
 
 
 class DriftpeakError(ValueError):
@@ -207,15 +209,15 @@ def at_least(name: str, value: object, minimum: float) -> float:
     return number
 
 
-def at_least_integer(name: str, value: object, minimum: int, maximum: int | None = None) -> int:
+def at_least_integer(name: str, value: object, minimum: int, maximum: int = LARGEST_INTEGER) -> int:
     """Return `value` as an int; a float is refused even if it is whole.
 
     Raises:
-        DriftpeakError: if it is not an integer of at least `minimum` and, if there is one, at most
-            `maximum`.
+        DriftpeakError: if it is not an integer of at least `minimum` and at most `maximum`.
     """
-    if not whole(value) or value < minimum or (maximum is not None and value > maximum):
-        most = "" if maximum is None else f" and at most {maximum:,}"
+    if not whole(value) or not minimum <= value <= maximum:
+        stated = maximum < LARGEST_INTEGER or (whole(value) and value > maximum)
+        most = f" and at most {maximum:,}" if stated else ""
         raise _rejected(name, value, f"be an integer of at least {minimum}{most}")
     return int(value)
 

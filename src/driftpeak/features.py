@@ -17,6 +17,7 @@ from driftpeak._types import Matrix, Vector
 from driftpeak.domains import Arms, Domain, Grid
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive
 from driftpeak.kernels import SE, Kernel
+from driftpeak.kinds import checked
 from driftpeak.loadings import Columns, Kronecker, Loadings, Rows
 
 TOLERANCE = 1e-10
@@ -27,6 +28,7 @@ PIECE = 16
 """Features that room is made for at a time."""
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Features:
     r"""A feature matrix, shape `(n, r)`, and a bound on its error.
@@ -73,6 +75,7 @@ class Features:
             )
 
 
+@checked
 def factored(
     kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE, rank: int | None = None
 ) -> Features:
@@ -94,6 +97,7 @@ def by_axis(kernel: Kernel, domain: Domain) -> bool:
     return several and separated(kernel, domain) is not None
 
 
+@checked
 def pivoted_cholesky(
     kernel: Kernel,
     domain: Domain,
@@ -139,6 +143,7 @@ def pivoted_cholesky(
     return Features(matrix, float(residual.max()), "pivoted Cholesky")
 
 
+@checked
 def eigen(kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE) -> Features:
     """Scaled eigenvectors, largest first: the best approximation of its rank in every norm.
 
@@ -172,6 +177,7 @@ def separated(kernel: Kernel, domain: Domain) -> list[tuple[Kernel, Arms]] | Non
     return list(zip(parts, map(Arms, domain.axes), strict=True))
 
 
+@checked
 def kronecker(
     kernel: Kernel,
     domain: Domain,
@@ -234,6 +240,7 @@ def _eigenvectors(features: Features) -> Matrix:
     return vectors * roots
 
 
+@checked
 def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Features:
     r"""Quadrature Fourier features of the SE kernel (D22 section 5; Mutny and Krause 2018).
 
@@ -270,6 +277,7 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
     return Features(matrix, float(error), "quadrature Fourier")
 
 
+@checked
 def quadrature_fourier_bound(lengthscale: Any, extents: Any, *, degree: int) -> float:
     r"""A bound of the error of quadrature Fourier features on a box (D22 Lemma 14, corrected).
 
@@ -303,6 +311,7 @@ def quadrature_fourier_bound(lengthscale: Any, extents: Any, *, degree: int) -> 
     return float(min(np.exp(np.minimum(logarithms, 1.0)).sum(), 2.0))
 
 
+@checked
 def random_fourier(kernel: Kernel, domain: Domain, *, count: int, seed: int = 0) -> Features:
     """Random Fourier features (Rahimi and Recht 2007): `count` cosines and as many sines.
 

@@ -36,6 +36,7 @@ from driftpeak.errors import (
     positive,
     unit_interval,
 )
+from driftpeak.kinds import checked
 from driftpeak.times import Times
 
 Reference = Literal["newest", "now"]
@@ -104,6 +105,7 @@ class Restart(Forgetting):
     period: Scalar
     start: Scalar
 
+    @checked
     def __init__(self, period: Scalar, start: Scalar = 1.0) -> None:
         self.period = _parameter(at_least, "period", period, minimum=1)
         self.start = _parameter(finite, "start", start)
@@ -135,6 +137,7 @@ class Window(Forgetting):
 
     length: Scalar
 
+    @checked
     def __init__(self, length: int) -> None:
         self.length = np.int64(at_least_integer("window", length, 1))
 
@@ -166,6 +169,7 @@ class Drift(Forgetting):
 
     drift: Scalar
 
+    @checked
     def __init__(self, drift: Scalar) -> None:
         self.drift = _parameter(unit_interval, "drift", drift)
 
@@ -194,6 +198,7 @@ class SpaceTime(Recorded, Forgetting):
     lengthscale: Scalar
     most: int | None = eqx.field(static=True)
 
+    @checked
     def __init__(self, lengthscale: Scalar, memory: int | None = None) -> None:
         self.lengthscale = _parameter(positive, "lengthscale", lengthscale)
         self.most = None if memory is None else at_least_integer("memory", memory, 1)
@@ -216,6 +221,7 @@ class Discount(Forgetting):
     discount: Scalar
     reference: Reference = eqx.field(static=True)
 
+    @checked
     def __init__(self, discount: Scalar, reference: Reference = "newest") -> None:
         self.discount = _parameter(unit_interval, "discount", discount, low_open=True)
         self.reference = _check_reference(reference)
@@ -254,6 +260,7 @@ class Weights(Recorded, Forgetting):
     reweighting: ClassVar[Reweighting] = "scaling"
     log_weights: Any
 
+    @checked
     def __init__(self, weights: Any = None, *, log_weights: Any = None) -> None:
         if (weights is None) == (log_weights is None):
             raise DriftpeakError("give either weights or log_weights")
@@ -301,6 +308,7 @@ class Injection(Forgetting):
     slope: Scalar
     reference: Reference = eqx.field(static=True)
 
+    @checked
     def __init__(
         self, exponent: Scalar, slope: Scalar = 1.0, reference: Reference = "newest"
     ) -> None:

@@ -19,6 +19,7 @@ from driftpeak._types import Vector
 from driftpeak.beliefs import Posterior
 from driftpeak.design import optimal_design
 from driftpeak.errors import (
+    MOST_STEPS,
     DriftpeakError,
     at_least_integer,
     finite_array,
@@ -26,6 +27,7 @@ from driftpeak.errors import (
     unit_interval,
 )
 from driftpeak.forgetting import markov_correlation
+from driftpeak.kinds import checked
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.priors import Prior
 
@@ -36,6 +38,7 @@ ORDERED_GUARANTEE = 1 / 2
 BLOCK = 64  # observations that are folded into the explained covariance at once
 
 
+@checked
 def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any = None) -> float:
     r"""The information that one observation at each of `arms` (point numbers) gives, in nats.
 
@@ -60,6 +63,7 @@ def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any 
     return float(0.5 * np.linalg.slogdet(np.eye(len(chosen)) + root[:, None] * gram * root)[1])
 
 
+@checked
 def greedy_gain(
     prior: Prior, count: int, *, drift: float = 0.0, worth: Any = None, upper: bool = False
 ) -> Vector:
@@ -89,7 +93,7 @@ def greedy_gain(
         DriftpeakError: count below 1, drift outside [0, 1], worths that are not `count` numbers in
             (0, 1] or increase with age; drift and worth both given.
     """
-    count = at_least_integer("count", count, 1)
+    count = at_least_integer("count", count, 1, MOST_STEPS)
     drift = unit_interval("drift", drift)
     alike = worth is None and drift == 0
     worth = check_worth(np.ones(count) if worth is None else worth, count)
@@ -146,7 +150,10 @@ def check_arms(prior: Prior, arms: Any) -> np.ndarray[Any, np.dtype[np.int_]]:
     Raises:
         DriftpeakError: not a list of point numbers, or one outside the domain.
     """
-    chosen = np.asarray(arms)
+    try:
+        chosen = np.asarray(arms)
+    except ValueError:  # rows of different lengths
+        chosen = np.asarray(arms, dtype=object)
     whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or chosen.size == 0)
     chosen = chosen.astype(int) if whole else chosen
     if not whole or not ((chosen >= 0) & (chosen < len(prior))).all():
@@ -168,6 +175,7 @@ def check_worth(worth: Any, count: int) -> Vector:
     return array
 
 
+@checked
 def fractional_gain(prior: Prior, ratio: float, *, tolerance: float = 1e-6) -> float:
     r"""H23's gain \(\max_P \log\det(I + \frac T\sigma \sum_x P(x) \phi(x)\phi(x)^\top)\), nats.
 
@@ -218,10 +226,11 @@ class TabulatedGain(Gain):
 
     values: Any
 
+    @checked
     def __init__(self, values: Any) -> None:
-        self.values = finite_array("gain", values, 1)
+        self.values = finite_array("values", values, 1)
         if len(self.values) == 0 or self.values[0] < 0 or (np.diff(self.values) < 0).any():
-            raise DriftpeakError("gains must start at 0 or above and not decrease")
+            raise DriftpeakError("values must start at 0 or above and not decrease: they are gains")
 
     def __call__(self, posterior: Posterior) -> Float[Array, ""]:
         return jnp.asarray(self.values)[posterior.observations]

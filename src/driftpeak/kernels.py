@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 
 from driftpeak.domains import Domain
 from driftpeak.errors import DriftpeakError, finite_array, positive
+from driftpeak.kinds import checked
 from driftpeak.numerics.precision import double_precision
 
 Points = Float[Array, "n d"]
@@ -119,6 +120,7 @@ class Stationary(Kernel):
 
     lengthscale: Scale
 
+    @checked
     def __init__(self, lengthscale: Scale = 1.0) -> None:
         self.lengthscale = _checked("lengthscale", lengthscale)
 
@@ -204,6 +206,7 @@ class Matern(Stationary):
 
     nu: float = eqx.field(static=True)
 
+    @checked
     def __init__(self, nu: float, lengthscale: Scale = 1.0) -> None:
         super().__init__(lengthscale)
         self.nu = positive("nu", nu)
@@ -263,6 +266,7 @@ class RationalQuadratic(Stationary):
 
     mixture: Scale
 
+    @checked
     def __init__(self, mixture: float = 1.0, lengthscale: Scale = 1.0) -> None:
         super().__init__(lengthscale)
         self.mixture = _checked("mixture", mixture, per_dimension=False)
@@ -291,6 +295,7 @@ class Periodic(Kernel):
     period: Scale
     lengthscale: Scale
 
+    @checked
     def __init__(self, period: Scale = 1.0, lengthscale: Scale = 1.0) -> None:
         self.period = _checked("period", period)
         self.lengthscale = _checked("lengthscale", lengthscale)
@@ -332,6 +337,7 @@ class Linear(Kernel):
     offset: Scale
     lengthscale: Scale
 
+    @checked
     def __init__(self, offset: float = 0.0, lengthscale: Scale = 1.0) -> None:
         self.offset = _checked("offset", offset, per_dimension=False, zero=True)
         self.lengthscale = _checked("lengthscale", lengthscale)
@@ -355,6 +361,7 @@ class Table(Kernel):
 
     matrix: Any
 
+    @checked
     def __init__(self, matrix: Any) -> None:
         table = finite_array("covariance", matrix, 2)
         if table.shape[0] != table.shape[1] or table.size == 0:
@@ -429,6 +436,7 @@ class Combined(Kernel):
         return self.left.pointwise and self.right.pointwise
 
 
+@checked
 class Sum(Combined):
     """k1 + k2: the sum of two independent functions."""
 
@@ -436,6 +444,7 @@ class Sum(Combined):
         return left + right
 
 
+@checked
 class Product(Combined):
     """k1 k2: alike only where both say so."""
 
@@ -458,6 +467,7 @@ class Scaled(Kernel):
     kernel: Kernel
     variance: Scale
 
+    @checked
     def __init__(self, kernel: Kernel, variance: float) -> None:
         self.kernel = kernel
         self.variance = _checked("a kernel's factor (its variance)", variance, per_dimension=False)

@@ -21,6 +21,7 @@ from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import DriftpeakError, finite_array
 from driftpeak.forgetting import markov_correlation
+from driftpeak.kinds import checked
 
 Parts = tuple[tuple[int, ...], ...]
 HALF = 1.6783469900166605
@@ -90,6 +91,7 @@ class MarkovMotion(Recorded, Motion):
 
     drifts: Any
 
+    @checked
     def __init__(self, drifts: Any) -> None:
         self.drifts = finite_array("drifts", drifts, 1)
         if len(self.drifts) == 0 or self.drifts.min() < 0 or self.drifts.max() > 1:
@@ -137,6 +139,7 @@ class SmoothMotion(Recorded, Motion):
 
     rates: Any
 
+    @checked
     def __init__(self, rates: Any) -> None:
         self.rates = _positive("rates", rates)
 
@@ -186,6 +189,7 @@ class Oscillation(Recorded, Motion):
     periods: Any
     lifetimes: Any
 
+    @checked
     def __init__(self, periods: Any, lifetimes: Any) -> None:
         self.periods = _positive("periods", periods)
         self.lifetimes = np.asarray(lifetimes, dtype=np.float64)
@@ -242,6 +246,7 @@ class SumMotion(Recorded, Motion):
     weights: Any  # (k, parts)
     forgets: Any  # (k,), the drift
 
+    @checked
     def __init__(self, motions: Sequence[Motion], weights: Any) -> None:
         self.motions = tuple(motions)
         if not self.motions:

@@ -13,6 +13,7 @@ from driftpeak.domains import Arms, Domain, Grid
 from driftpeak.errors import DriftpeakError, finite_array, positive, shown
 from driftpeak.features import MANY, TOLERANCE, Features, factored, separated
 from driftpeak.kernels import Kernel
+from driftpeak.kinds import checked
 from driftpeak.pairs import Computed, Gram, Lags, Pairs
 
 SOME = 4_000
@@ -49,6 +50,7 @@ class Prior:
     mean: Vector = field(repr=False)
     _covariance: "Covariance" = field(repr=False)
 
+    @checked
     def __init__(
         self, domain: Domain, kernel: Kernel, noise_variance: float, mean: Any = 0.0
     ) -> None:

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import DriftpeakError, finite_array
+from driftpeak.kinds import checked
 
 
 class Profile(Recorded, eqx.Module):
@@ -27,6 +28,7 @@ class Profile(Recorded, eqx.Module):
     cosines: Any
     sines: Any
 
+    @checked
     def __init__(self, periods: Any, cosines: Any, sines: Any) -> None:
         self.periods = finite_array("periods", periods, 1)
         self.cosines = finite_array("cosines", cosines, 2)

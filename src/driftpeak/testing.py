@@ -14,6 +14,7 @@ from jaxtyping import Array, Key, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.errors import DriftpeakError
+from driftpeak.kinds import checked
 from driftpeak.numerics.precision import double_precision
 from driftpeak.policies import Doubling, Player, Policy, RandomStart
 from driftpeak.times import AtMost, Times
@@ -24,6 +25,7 @@ TOLERANCE = 1e-6
 """Between what a player expects when it knows the times beforehand and when it does not."""
 
 
+@checked
 @double_precision
 def check_policy(policy: Policy, *, wrapped: bool = True) -> None:
     """Check that a policy keeps the contract of `driftpeak.policies`.

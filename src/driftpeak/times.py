@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least_integer, finite_array
 
 Times = np.ndarray[Any, np.dtype[np.float64]]
 TimesLike = int | Sequence[float] | np.ndarray[Any, np.dtype[Any]]
@@ -25,12 +25,11 @@ def check_times(times: TimesLike | AtMost) -> Times:
         DriftpeakError: none at all, not finite, or decreasing.
     """
     times = times.decisions if isinstance(times, AtMost) else times
-    steps = np.arange(1.0, times + 1) if isinstance(times, int | np.integer) else times
-    array = np.asarray(steps)
-    numbers = array.ndim == 1 and len(array) > 0 and array.dtype.kind in "iuf"
-    if not numbers or not np.isfinite(array).all():
+    if isinstance(times, int | np.integer):
+        return np.arange(1.0, at_least_integer("times", times, 1, MOST_STEPS) + 1)
+    array = finite_array("times", times, 1)
+    if len(array) == 0:
         raise DriftpeakError("times must be a non-empty list of finite numbers, or how many")
-    array = array.astype(np.float64)
     if (np.diff(array) < 0).any():
         place = int(np.flatnonzero(np.diff(array) < 0)[0])
         raise DriftpeakError(

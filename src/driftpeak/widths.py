@@ -20,6 +20,7 @@ from driftpeak.beliefs import Posterior
 from driftpeak.derivatives import Tail, check_tail, derivative_tail
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
 from driftpeak.information import Gain, RealisedGain
+from driftpeak.kinds import checked
 from driftpeak.priors import Prior
 
 
@@ -46,6 +47,7 @@ class ScaledLog(Width):
     c1: Scalar
     c2: Scalar
 
+    @checked
     def __init__(self, c1: float = 0.8, c2: float = 4.0) -> None:
         self.c1 = np.float64(at_least("c1", c1, 0))
         self.c2 = np.float64(positive("c2", c2))
@@ -63,6 +65,7 @@ class Constant(Width):
 
     value: Scalar
 
+    @checked
     def __init__(self, value: float) -> None:
         self.value = np.float64(at_least("width", value, 0))
 
@@ -80,6 +83,7 @@ class FiniteDomain(Width):
     points: Scalar
     delta: Scalar
 
+    @checked
     def __init__(self, points: int, delta: float = 0.1) -> None:
         self.points = np.float64(at_least_integer("points", points, 2))
         self.delta = _failure_probability(delta)
@@ -117,6 +121,7 @@ class Bayesian(Width):
     horizon: Scalar | None
     resetting: bool = eqx.field(static=True)
 
+    @checked
     def __init__(
         self,
         dimension: int,
@@ -196,6 +201,7 @@ class FrequentistWidth(Width):
     delta: Scalar
     gain: Gain
 
+    @checked
     def __init__(
         self,
         norm_bound: float = 1.0,
@@ -239,6 +245,7 @@ class Confidence(FrequentistWidth):
 
     noise_variance: Scalar
 
+    @checked
     def __init__(
         self,
         norm_bound: float = 1.0,
@@ -269,6 +276,7 @@ class SlidingConfidence(Confidence):
 
     horizon: Scalar
 
+    @checked
     def __init__(
         self,
         norm_bound: float = 1.0,
@@ -301,6 +309,7 @@ class Heteroscedastic(Width):
     norm_bound: Scalar
     delta: Scalar
 
+    @checked
     def __init__(self, norm_bound: float = 1.0, delta: float = 0.1) -> None:
         self.norm_bound = np.float64(at_least("norm_bound", norm_bound, 0))
         self.delta = _failure_probability(delta)
@@ -328,6 +337,7 @@ class FixedDesign(Recorded, Width):
 
     value: Scalar
 
+    @checked
     def __init__(
         self,
         points: int,
@@ -368,6 +378,7 @@ class Elimination(Recorded, Width):
 
     value: Scalar
 
+    @checked
     def __init__(
         self,
         points: int,

@@ -36,6 +36,7 @@ from driftpeak.beliefs.sliding import Sliding, step_cost
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import MANY, Features, separated
 from driftpeak.forgetting import Forgetting
+from driftpeak.kinds import checked
 from driftpeak.priors import Prior
 from driftpeak.times import AtMost, TimesLike, check_times
 
@@ -54,6 +55,7 @@ def check_form(form: str) -> None:
         )
 
 
+@checked
 def make_belief(
     prior: Prior,
     forgetting: Forgetting,

@@ -9,10 +9,12 @@ import numpy as np
 from driftpeak.data.tables import RewardTable
 from driftpeak.errors import DriftpeakError
 from driftpeak.files import open_regular
+from driftpeak.kinds import checked
 
 Range = tuple[float, float]
 
 
+@checked
 def read_grid(
     path: str | os.PathLike[str],
     *,
@@ -84,6 +86,7 @@ def read_grid(
     return RewardTable(values[:, whole], tuple(names), times, "time", notes, cells[:, ::-1])
 
 
+@checked
 def cell_positions(names: Sequence[str]) -> np.ndarray:
     """Longitude and latitude, shape `(cells, 2)`, from names "lat_lon" as `read_grid` gives them.
 

@@ -11,6 +11,7 @@ from driftpeak.data.reading.contents import text_of
 from driftpeak.data.reading.gaps import interpolated
 from driftpeak.data.tables import RewardTable
 from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
+from driftpeak.kinds import checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 COLUMNS = ("temperature", "humidity", "light", "voltage")
 
 
+@checked
 def read_intel_lab(
     path: str | os.PathLike[str],
     *,

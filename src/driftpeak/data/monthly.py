@@ -9,6 +9,7 @@ from driftpeak.data.reading.cells import is_blank
 from driftpeak.data.reading.contents import text_of
 from driftpeak.data.tables import RewardTable
 from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.kinds import checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +19,7 @@ COORDINATES = (("lon", "lat"), ("longitude", "latitude"))
 NOT_VALUES = ("month", *PLACES, "lat", "lon", "latitude", "longitude")
 
 
+@checked
 def read_monthly(
     path: str | os.PathLike[str],
     *,

@@ -8,6 +8,7 @@ from typing import Any
 from driftpeak.data.catalogue import DataSet, data_set
 from driftpeak.errors import DriftpeakError
 from driftpeak.files import cache_folder, new_file, open_regular, writing
+from driftpeak.kinds import checked
 
 TIMEOUT = 20  # seconds without an answer
 BLOCK = 1 << 20
@@ -23,6 +24,7 @@ def data_folder() -> Path:
     return Path(own).expanduser() if own else cache_folder()
 
 
+@checked
 def data_path(name: str, folder: Path | None = None) -> Path:
     """Where the file of a data set is, or would be: in `folder`, else in the data folder.
 
@@ -36,6 +38,7 @@ def data_path(name: str, folder: Path | None = None) -> Path:
     return (folder or data_folder()) / data_set(name).file
 
 
+@checked
 def require_data(name: str, folder: Path | None = None) -> Path:
     """Where the file of a data set is: in `folder`, else in the data folder.
 
@@ -53,6 +56,7 @@ def require_data(name: str, folder: Path | None = None) -> Path:
     return path
 
 
+@checked
 def load_data(name: str, **options: Any) -> Any:
     """Read a data set from the data folder; options as its loader, see `driftpeak.data`.
 
@@ -77,6 +81,7 @@ def remedy(data: DataSet) -> str:
     )
 
 
+@checked
 def fetch_data(name: str, source: str | None = None, *, overwrite: bool = False) -> Path:
     """Put the file of a data set into the data folder.
 

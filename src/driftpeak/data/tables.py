@@ -31,12 +31,14 @@ from driftpeak.data.reading.sheets import Sheet, read_sheet
 from driftpeak.data.reading.stamps import Dates, check_order, read_stamps
 from driftpeak.data.reading.wording import quoted
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, nearest
+from driftpeak.kinds import checked
 
 __all__ = ["Dates", "Decimal", "Missing", "Outliers", "RewardTable", "read_table"]
 
 LARGEST = 1e100  # of a cell: sums of squares do not overflow
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class RewardTable:
     """Rewards of every arm at every time step.
@@ -79,6 +81,7 @@ class RewardTable:
         return replace(self, values=self.values[:, numbers], arms=arms, positions=positions)
 
 
+@checked
 def read_table(
     path: str | os.PathLike[str],
     *,

@@ -8,8 +8,10 @@ import numpy as np
 from driftpeak.data.reading.contents import text_of
 from driftpeak.data.tables import Missing, Outliers, RewardTable, read_table
 from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.kinds import checked
 
 
+@checked
 def read_speeds(
     path: str | os.PathLike[str], *, missing: Missing = "error", outliers: Outliers = "warn"
 ) -> RewardTable:
@@ -51,6 +53,7 @@ def read_speeds(
     return RewardTable(values, names, None, None, ("no header line: detectors by number",))
 
 
+@checked
 def split_days(
     table: RewardTable, steps_per_day: int, *, first: int = 0, last: int | None = None
 ) -> list[RewardTable]:

@@ -23,6 +23,7 @@ from driftpeak._types import Scalar, Vector
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive
 from driftpeak.kernels import SE, Kernel, Matern, Scaled
+from driftpeak.kinds import checked
 from driftpeak.priors import Prior
 
 LARGEST = 1_000_000  # cells times points
@@ -79,6 +80,7 @@ class MovingBump(Environment[BumpState]):
     height: float = eqx.field(static=True)
     norm: float = eqx.field(static=True)
 
+    @checked
     def __init__(self, prior: Prior, *, period: int, cells: int, norm: float = 1.0) -> None:
         prior.kernel.check(prior.domain)
         self.period = at_least_integer("period", period, 1)

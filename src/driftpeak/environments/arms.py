@@ -11,8 +11,9 @@ from jaxtyping import PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar, Values
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment, State
-from driftpeak.errors import DriftpeakError, finite_array, increasing, positive
+from driftpeak.errors import DriftpeakError, finite, finite_array, increasing, positive
 from driftpeak.features import Features
+from driftpeak.kinds import checked
 from driftpeak.loadings import Loadings
 from driftpeak.priors import Prior
 
@@ -27,7 +28,7 @@ class Bounded(Environment[State]):
     def _bound(self, prior: Prior, peak: float, reward_limit: float | None) -> None:
         self.noise_variance = np.float64(prior.noise_variance)
         self.peak = np.float64(positive("peak", peak))
-        if reward_limit is not None and not reward_limit > self.peak:
+        if reward_limit is not None and not finite("reward_limit", reward_limit) > self.peak:
             raise DriftpeakError(
                 f"reward_limit must lie above peak={self.peak:g}; got {reward_limit:g}"
             )
@@ -59,6 +60,7 @@ class SignSwitches(Bounded[Values]):
     features: Loadings
     changes: AnyArray
 
+    @checked
     def __init__(
         self,
         prior: Prior,
@@ -105,6 +107,7 @@ class MovingCosine(Bounded[Values]):
     frequency: Scalar
     random_phase: bool = eqx.field(static=True)
 
+    @checked
     def __init__(
         self,
         prior: Prior,

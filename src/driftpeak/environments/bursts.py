@@ -13,6 +13,7 @@ from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import at_least, unit_interval
 from driftpeak.forgetting import markov_correlation
+from driftpeak.kinds import checked
 from driftpeak.times import Times
 
 
@@ -50,6 +51,7 @@ class Bursts(Environment[Shared]):
     burstiness: Scalar
     drifts: Any
 
+    @checked
     def __init__(
         self,
         world: Environment[Any],

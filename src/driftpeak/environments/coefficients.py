@@ -1,5 +1,6 @@
 """A function of an RKHS whose coefficients turn: M25's synthetic environment."""
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -10,7 +11,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
-from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive
+from driftpeak.errors import DriftpeakError, at_least_integer, finite, finite_array, positive
+from driftpeak.kinds import checked
 from driftpeak.pairs import Pairs
 from driftpeak.priors import Prior
 
@@ -49,6 +51,7 @@ class MovingCoefficients(Environment[Centred]):
     speed: Scalar
     count: int = eqx.field(static=True)
 
+    @checked
     def __init__(
         self, prior: Prior, *, centres: Any = 20, norm: float = 5.0, speed: float = 0.3
     ) -> None:
@@ -58,12 +61,13 @@ class MovingCoefficients(Environment[Centred]):
         self.norm = np.float64(positive("norm", norm))
         self.speed = np.float64(finite("speed", speed))
         points = len(prior)
-        if np.ndim(centres) == 0:
+        if isinstance(centres, Real):
             self.count, self.fixed = at_least_integer("centres", centres, 1), None
         else:
+            inside = finite_array("centres", centres, 1)
             chosen = np.asarray(centres)
-            whole = chosen.ndim == 1 and chosen.dtype.kind in "iu"
-            if not whole or not len(chosen) or not ((chosen >= 0) & (chosen < points)).all():
+            whole = chosen.dtype.kind in "iu" and len(chosen) > 0
+            if not whole or not ((inside >= 0) & (inside < points)).all():
                 raise DriftpeakError(f"centres must be point numbers in 0..{points - 1}")
             self.count, self.fixed = len(chosen), chosen
         if self.count > points:

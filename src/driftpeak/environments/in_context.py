@@ -10,6 +10,7 @@ from driftpeak._types import AnyArray, Scalar
 from driftpeak.cells import Contexts, check_cells, check_room
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment
+from driftpeak.kinds import checked
 from driftpeak.times import Times
 
 
@@ -47,6 +48,7 @@ class WorldInContext(Environment[InContextState]):
     kinds: int = eqx.field(static=True)
     noise_variance: Scalar
 
+    @checked
     def __init__(self, environment: Environment[Any], contexts: Contexts) -> None:
         self.environment = environment
         self.numbers = contexts.numbers

@@ -13,6 +13,7 @@ from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, finite
 from driftpeak.features import Features
+from driftpeak.kinds import checked
 from driftpeak.loadings import Loadings
 from driftpeak.priors import Prior
 from driftpeak.times import Times
@@ -59,6 +60,7 @@ class InjectedDrift(Environment[Paths]):
     slope: Scalar
     factor: AnyArray  # (t, t) of the covariance of the drift at the times of the run
 
+    @checked
     def __init__(
         self,
         prior: Prior,

@@ -12,6 +12,7 @@ from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, increasing, unit_interval
 from driftpeak.features import Features
+from driftpeak.kinds import checked
 from driftpeak.loadings import Loadings
 from driftpeak.motions import MarkovMotion, Motion
 from driftpeak.priors import Prior
@@ -52,6 +53,7 @@ class Moving(Environment[Weights]):
     motion: Motion
     changes: AnyArray
 
+    @checked
     def __init__(
         self,
         prior: Prior,
@@ -114,6 +116,7 @@ class MarkovDrift(Moving):
         >>> world = dp.MarkovDrift(prior, drift=0.01)
     """
 
+    @checked
     def __init__(self, prior: Prior, *, drift: float, features: Features | None = None) -> None:
         super().__init__(prior, MarkovMotion([unit_interval("drift", drift)]), features=features)
 

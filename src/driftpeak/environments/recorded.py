@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
 from driftpeak.errors import DriftpeakError, at_least, finite_array
+from driftpeak.kinds import checked
 from driftpeak.times import Times
 
 
@@ -27,6 +28,7 @@ class RecordedRewards(Environment[Int[Array, ""]]):
     rewards: AnyArray
     noise_variance: Scalar
 
+    @checked
     def __init__(self, rewards: Any, *, noise_variance: float = 0.0) -> None:
         self.rewards = finite_array("rewards", rewards, 2).copy()
         if self.rewards.shape[0] < 1 or self.rewards.shape[1] < 2:

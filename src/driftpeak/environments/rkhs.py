@@ -14,7 +14,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
-from driftpeak.errors import DriftpeakError, at_least_integer, increasing
+from driftpeak.errors import at_least, at_least_integer, increasing
+from driftpeak.kinds import checked
 from driftpeak.pairs import Pairs
 from driftpeak.priors import Prior
 
@@ -69,6 +70,7 @@ class AbruptSwitches(Piecewise):
 
     changes: AnyArray
 
+    @checked
     def __init__(self, prior: Prior, *, changes: Any, supports: int = 20) -> None:
         self.changes = increasing("changes", changes)
         self._configure(prior, len(self.changes) + 1, supports)
@@ -94,12 +96,11 @@ class SlowChange(Piecewise):
 
     horizon: Scalar
 
+    @checked
     def __init__(
         self, prior: Prior, *, horizon: float, segments: int = 1, supports: int = 20
     ) -> None:
-        if not horizon >= 1:
-            raise DriftpeakError(f"horizon must be at least 1; got {horizon}")
-        self.horizon = np.float64(horizon)
+        self.horizon = np.float64(at_least("horizon", horizon, 1))
         self._configure(prior, at_least_integer("segments", segments, 1) + 1, supports)
 
     def step(self, state: Pieces, time: Scalar) -> tuple[Pieces, Float[Array, " n"]]:

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from driftpeak.kinds import checked
+
 SECONDS = (86_400.0, 7 * 86_400.0, 365.2425 * 86_400.0)
 
 
+@checked
 def calendar_periods(times: Sequence[str] | None) -> tuple[float, ...]:
     """A day, a week and a year in rows, where the cells are dates that mostly advance evenly.
 

@@ -25,6 +25,7 @@ from driftpeak import kernels
 from driftpeak.cells import Contexts
 from driftpeak.errors import DriftpeakError, finite_array
 from driftpeak.history.correlation import Array
+from driftpeak.kinds import checked
 from driftpeak.priors import Prior
 from driftpeak.profiles import Profile
 
@@ -115,6 +116,7 @@ class ContextsLearned:
         )
 
 
+@checked
 def learn_contexts(history: Any, contexts: Contexts) -> ContextsLearned:
     """What recorded rewards say of the contexts that they came in.
 

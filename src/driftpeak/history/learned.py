@@ -9,11 +9,19 @@ import numpy as np
 from driftpeak import kernels
 from driftpeak.cells import Contexts
 from driftpeak.domains import Arms
-from driftpeak.errors import DriftpeakError, finite_array, positive, shown
+from driftpeak.errors import (
+    LARGEST_SEED,
+    DriftpeakError,
+    at_least_integer,
+    finite_array,
+    positive,
+    shown,
+)
 from driftpeak.history.correlation import Array, Law, autocorrelation, fitted_law
 from driftpeak.history.in_context import ContextsLearned, learn_contexts
 from driftpeak.history.rhythm import NEAR, Cycle, Rhythm, find_period, fit_profile, refined
 from driftpeak.history.transformation import find_transformation
+from driftpeak.kinds import checked
 from driftpeak.policies.auto import Auto
 from driftpeak.policies.baselines import Timetable
 from driftpeak.policies.in_context import InContext
@@ -133,6 +141,7 @@ class Learned:
         return policy if found is None else InContext(policy, found.ahead)
 
 
+@checked
 def learn(
     history: Any,
     names: Sequence[str] | None = None,
@@ -176,6 +185,7 @@ def learn(
         24
     """
     rows = finite_array("history", history, 2)
+    seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
     if len(rows) < 2 or rows.shape[1] < 2:
         raise DriftpeakError(
             f"learning needs at least 2 rows of at least 2 arms; got {len(rows)} of {rows.shape[1]}"

@@ -15,8 +15,16 @@ import numpy as np
 
 from driftpeak._types import Matrix
 from driftpeak.beliefs import Form, make_belief
-from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, nearest
+from driftpeak.errors import (
+    LARGEST_SEED,
+    MOST_STEPS,
+    DriftpeakError,
+    at_least_integer,
+    finite_array,
+    nearest,
+)
 from driftpeak.forgetting import Discount, Drift, Forgetting, Injection, Restart, Window
+from driftpeak.kinds import checked
 from driftpeak.numerics.precision import double_precision
 from driftpeak.priors import Prior
 
@@ -60,6 +68,7 @@ class Choice:
     scores: dict[float, float]
 
 
+@checked
 def cross_validate(
     values: Any,
     name: str,
@@ -91,7 +100,8 @@ def cross_validate(
             f"cross-validation can choose {', '.join(CANDIDATES)}; got {name!r}."
             + nearest(name, CANDIDATES)
         )
-    folds = at_least_integer("folds", folds, 2)
+    folds = at_least_integer("folds", folds, 2, MOST_STEPS)
+    seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
     if len(table) < 4 * folds:
         raise DriftpeakError(
             f"{folds} folds need at least {4 * folds} rows to learn from; got {len(table)}"

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError, unit_interval
+from driftpeak.kinds import checked
 from driftpeak.learning.likelihood import FORMS
 from driftpeak.learning.observations import Observations, Stretches, lay_end_to_end
 from driftpeak.learning.parameters import FreeParameters, free_parameters, traceable_gram
@@ -67,6 +68,7 @@ class Fit:
     form: str
 
 
+@checked
 @double_precision
 def fit(
     data: Data,
@@ -134,6 +136,7 @@ def fit(
     )
 
 
+@checked
 @double_precision
 def log_marginal_likelihood(data: Data, prior: Prior, *, drift: float) -> float:
     """(24) of B16 for the given prior and drift, in nats.

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from driftpeak._types import Integers, Vector
 from driftpeak.errors import DriftpeakError, finite_array
+from driftpeak.kinds import checked
 
 
 @frozen(eq=False, init=False)
@@ -29,6 +30,7 @@ class Observations:
     times: Vector
     rewards: Vector
 
+    @checked
     def __init__(self, arms: Any, times: Any, rewards: Any) -> None:
         numbers = finite_array("arms", arms, 1)
         instants = finite_array("times", times, 1)

@@ -16,6 +16,7 @@ import numpy as np
 from driftpeak._types import Vector
 from driftpeak.domains import Grid
 from driftpeak.errors import DriftpeakError, finite, nearest, shown, unit_interval
+from driftpeak.kinds import checked
 from driftpeak.live.coding import BoxCoding, Coding, FiniteCoding, is_nothing
 from driftpeak.live.engine import Reach, setting_of
 from driftpeak.live.parameters import ROUNDING, Numeric, ParameterValues, check_text
@@ -45,6 +46,7 @@ class Limit:
     at_least: float | None
     probability: float
 
+    @checked
     def __init__(
         self,
         *,
@@ -97,6 +99,7 @@ class WeightedSum:
     at_most: float | None
     at_least: float | None
 
+    @checked
     def __init__(
         self,
         weights: Mapping[str, float],

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from driftpeak.errors import DriftpeakError, at_least_integer, shown
 from driftpeak.forgetting import Forgetting
+from driftpeak.kinds import checked
 from driftpeak.live.aging import LearnedMotion, check_forgetting, check_periods
 from driftpeak.live.rates import Likelihood, check_likelihood
 from driftpeak.widths import Width
@@ -57,6 +58,7 @@ class DriftingGP:
         >>> optimizer = dp.Optimizer(space, maximize=True, policy=policy)
     """
 
+    @checked
     def __init__(
         self,
         *,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, finite, shown
+from driftpeak.kinds import checked
 from driftpeak.live.clock import Time
 from driftpeak.live.coding import Space
 from driftpeak.live.drifting_gp import DriftingGP
@@ -25,6 +26,7 @@ Clock = Callable[[], Time]
 OPTIONS = ("maximize", "minimize", "policy", "seed", "storage", "name")
 
 
+@checked
 def optimize(
     function: Callable[[Suggestion], float],
     space: Space | Optimizer,

@@ -16,6 +16,7 @@ from driftpeak.errors import (
     shown,
     whole,
 )
+from driftpeak.kinds import checked
 from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, show_time
 from driftpeak.live.coding import FiniteCoding, Space, make_coding
@@ -104,6 +105,7 @@ class Optimizer(Inspectable):
         True
     """
 
+    @checked
     def __init__(
         self,
         space: Space,
@@ -126,9 +128,7 @@ class Optimizer(Inspectable):
         super().__init__()
         self._lesson: tuple[int, dict[str, Any] | None] | None = None  # found in this call
         self.space, self.maximize = space, maximize
-        self.seed = at_least_integer("seed", seed, 0)
-        if self.seed > LARGEST_SEED:
-            raise DriftpeakError(f"seed must be at most 2**63 - 1; got {shown(seed)}")
+        self.seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
         self.coding = make_coding(space)
         self._sign = 1.0 if maximize else -1.0
         self.policy = DriftingGP() if policy is None else policy

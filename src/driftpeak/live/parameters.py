@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeGuard
 import attrs
 
 from driftpeak.errors import DriftpeakError, finite, nearest, shown, whole
+from driftpeak.kinds import checked
 
 ROUNDING = 1e-9  # of a range: a value this far outside is taken for its end
 LARGEST = 1e150  # of the ends of a range: no difference, ratio or square of them overflows
@@ -180,6 +181,7 @@ class Float(Numeric):
             0, with log 1.
     """
 
+    @checked
     def __init__(
         self,
         low: float,
@@ -251,6 +253,7 @@ class Integer(Numeric):
 
     unit: ClassVar[int] = 1
 
+    @checked
     def __init__(
         self,
         low: int,
@@ -318,6 +321,7 @@ class Categorical(Parameter):
     ordered: bool
     when: Condition
 
+    @checked
     def __init__(
         self, *choices: Value, ordered: bool = False, when: Mapping[str, Any] | None = None
     ) -> None:
@@ -385,6 +389,7 @@ class Boolean(Categorical):
         when: as for `Float`.
     """
 
+    @checked
     def __init__(self, *, when: Mapping[str, Any] | None = None) -> None:
         Categorical.__init__(self, False, True, when=when)
 

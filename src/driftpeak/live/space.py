@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from driftpeak.contexts import HasContext
 from driftpeak.errors import DriftpeakError, nearest, shown
+from driftpeak.kinds import checked
 from driftpeak.live.parameters import (
     Categorical,
     Float,
@@ -50,6 +51,7 @@ class Box(HasContext):
 
     parameters: dict[str, Parameter] = field(hash=False)
 
+    @checked
     def __init__(
         self, parameters: Mapping[str, Parameter] | None = None, /, **named: Parameter
     ) -> None:

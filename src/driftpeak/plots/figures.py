@@ -8,6 +8,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from driftpeak.errors import DriftpeakError
+from driftpeak.kinds import checked
 from driftpeak.plots.looks import looks
 from driftpeak.plots.style import BAND, COLOURS, new_figure, tidy, with_unit
 from driftpeak.plots.time import time_axis, write_dates
@@ -16,6 +17,7 @@ MOST_TRACKS = 8
 """Policies with a panel of their own; more would be a picture nobody can look at."""
 
 
+@checked
 def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "") -> Figure:
     """The peak's value through time and, one panel each, the value at every policy's choice.
 
@@ -69,6 +71,7 @@ def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "") -> Figu
     return figure
 
 
+@checked
 def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
     """What `Auto` thinks through time: the drift, how long data are of use, whether it changed.
 
@@ -123,6 +126,7 @@ def _need(runs: xr.Dataset, *names: str) -> None:
         )
 
 
+@checked
 def map_figure(
     values: Any,
     positions: Any,

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from driftpeak.kinds import checked
 from driftpeak.plots.style import COLOURS, STYLES
 
 BLUE, RED, GREEN, PINK, ORANGE, SKY, BROWN, GREY = COLOURS
@@ -65,6 +66,7 @@ def family(name: str) -> str:
     return re.split(r"[:(]", name, maxsplit=1)[0].strip().casefold()
 
 
+@checked
 def looks(names: Iterable[str]) -> dict[str, Look]:
     """How the policies of one picture look, whatever their order.
 

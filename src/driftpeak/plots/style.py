@@ -3,6 +3,8 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from driftpeak.kinds import checked
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
 """Eight that can be told apart; the last two, brown and grey, are for yardsticks."""
 STYLES = ("-", "--", "-.", ":")
@@ -11,6 +13,7 @@ BAND = 0.2
 """How opaque a band around a line is."""
 
 
+@checked
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure.
 
@@ -31,6 +34,7 @@ def tidy(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
+@checked
 def with_unit(words: str, unit: str) -> str:
     """An axis label: `words (unit)`, or the words alone where no unit is known.
 

@@ -10,9 +10,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
+from driftpeak.kinds import checked
+
 STEP = "step t"
 
 
+@checked
 def time_axis(runs: xr.Dataset) -> tuple[Any, str]:
     """Where to draw the steps, shape `(steps,)`, and what to write below.
 
@@ -32,6 +35,7 @@ def time_axis(runs: xr.Dataset) -> tuple[Any, str]:
     return runs["step"].values, STEP
 
 
+@checked
 def dates(labels: Sequence[str]) -> Any:
     """Cells as `datetime64[s]`, in UTC where they name a zone; None if some is no date.
 

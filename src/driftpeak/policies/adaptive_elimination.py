@@ -52,7 +52,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
-from driftpeak.errors import DriftpeakError, at_least, at_least_integer, unit_interval
+from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least, at_least_integer, unit_interval
+from driftpeak.kinds import checked
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.policies.batch_elimination import BatchElimination, BatchOptions
 from driftpeak.policies.player import Query, checked_reward
@@ -115,6 +116,7 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
     unit: int = eqx.field(static=True)  # steps of the shortest runs
     batches: int = eqx.field(static=True)
 
+    @checked
     def __init__(
         self,
         prior: Prior,
@@ -125,7 +127,7 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
         evidence: Evidence = "harm",
         **options: Unpack[BatchOptions],
     ) -> None:
-        horizon = at_least_integer("horizon", horizon, 2)
+        horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
         false_alarms = unit_interval("false_alarms", false_alarms, low_open=True, high_open=True)
         self.exploration = np.float64(at_least("exploration", exploration, 0))
         if evidence not in get_args(Evidence):

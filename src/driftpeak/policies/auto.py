@@ -32,6 +32,7 @@ from driftpeak.arguments import Recorded
 from driftpeak.bank import Bank, BankState, Forecast, Level, LevelState, Scale, ScaleState
 from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
 from driftpeak.features import Features
+from driftpeak.kinds import checked
 from driftpeak.motions import HORIZONS, MarkovMotion, Motion, SmoothMotion
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward, largest
@@ -119,6 +120,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     acquisition: AutoAcquisition = eqx.field(static=True)
     labels: tuple[str, ...] = eqx.field(static=True)
 
+    @checked
     def __init__(
         self,
         prior: Prior,
@@ -143,9 +145,9 @@ class Auto(Recorded, ActingPolicy[AutoState]):
                 f"got {acquisition!r}"
             )
         kinds = list(motions)
-        if len(drifts):
+        if len(finite_array("drifts", drifts, 1)):
             kinds.append(MarkovMotion(drifts))
-        if len(rates):
+        if len(finite_array("rates", rates, 1)):
             kinds.append(SmoothMotion(rates))
         if not kinds:
             raise DriftpeakError(
@@ -184,7 +186,10 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         stays = 1 - unit_interval("switching", switching)
         self.switching = np.float64(1 - stays**self.mix_every)
         self.leak = np.float64(unit_interval("leak", leak))
-        self.outlier = np.float64(math.inf if outlier == math.inf else positive("outlier", outlier))
+        self.outlier = np.float64(
+            math.inf if isinstance(outlier, float) and outlier == math.inf
+            else positive("outlier", outlier)
+        )  # fmt: skip
         self.unit = np.float64(1.0)
 
     @property

@@ -11,7 +11,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
-from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive
+from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least_integer, finite_array, positive
+from driftpeak.kinds import checked
 from driftpeak.policies.planned import PlannedPolicy
 from driftpeak.policies.player import Foresight, Query, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
@@ -36,6 +37,7 @@ class UniformRandom(Recorded, ActingPolicy[RandomState]):
 
     size: int = eqx.field(static=True)
 
+    @checked
     def __init__(self, prior: Prior) -> None:
         self.size = len(prior)
 
@@ -59,6 +61,7 @@ class Foreseeing(ActingPolicy[Float[Array, " n"]]):
 
     size: int = eqx.field(static=True)
 
+    @checked
     def __init__(self, prior: Prior) -> None:
         self.size = len(prior)
 
@@ -124,6 +127,7 @@ class Timetable(Recorded, ActingPolicy[Int[Array, ""]]):
     arms: Any  # (period,), the best at times 1, 2, ...
     size: int = eqx.field(static=True)
 
+    @checked
     def __init__(self, history: Any, period: int = 1) -> None:
         rows = finite_array("history", history, 2)
         period = at_least_integer("period", period, 1)
@@ -192,6 +196,7 @@ class RExp3(Recorded, PlannedPolicy[RExp3State]):
     batch_length: int = eqx.field(static=True)
     size: int = eqx.field(static=True)
 
+    @checked
     def __init__(
         self,
         prior: Prior,
@@ -204,7 +209,7 @@ class RExp3(Recorded, PlannedPolicy[RExp3State]):
         self.reward_bound = np.float64(positive("reward_bound", bound))
         self.low = prior.mean.min() - bound
         self.range = prior.mean.max() + bound - self.low
-        self.horizon = at_least_integer("horizon", horizon, 1)
+        self.horizon = at_least_integer("horizon", horizon, 1, MOST_STEPS)
         self.size = len(prior)
         scaled = 1.0 if variation is None else positive("variation", variation) / self.range
         self.batch_length = rexp3_batch_length(self.size, horizon=self.horizon, variation=scaled)

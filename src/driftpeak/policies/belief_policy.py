@@ -15,6 +15,7 @@ from driftpeak.beliefs import Belief, Form, check_form, make_belief
 from driftpeak.errors import DriftpeakError, nearest
 from driftpeak.features import Features
 from driftpeak.forgetting import Drift, Forgetting
+from driftpeak.kinds import checked
 from driftpeak.motions import HORIZONS
 from driftpeak.policies.player import Player, Prediction, Query, checked_reward, largest
 from driftpeak.policies.protocol import Policy
@@ -121,6 +122,7 @@ class BeliefPolicy(Policy):
     form: Form
     features: Features | None
 
+    @checked
     def __init__(
         self,
         prior: Prior,

@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
-from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least_integer, shown
+from driftpeak.kinds import checked
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.policies.player import (
     Asks,
@@ -45,10 +46,13 @@ class Doubling(WrappingPolicy):
     make: Callable[[int], Policy] = eqx.field(static=True)
     first: int = eqx.field(static=True)
 
+    @checked
     def __init__(self, make: Callable[[int], Policy], *, first: int = 128) -> None:
         self.make = make
-        self.first = at_least_integer("first", first, 2)
+        self.first = at_least_integer("first", first, 2, MOST_STEPS)
         self.policy = make(self.first)  # the first of them speaks for all
+        if not isinstance(self.policy, Policy):
+            raise DriftpeakError(f"make must return a policy; got {shown(self.policy)}")
         if self.policy.foresight != "none":
             raise DriftpeakError("a policy that sees the true function needs no doubling")
 

@@ -14,11 +14,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
-from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least_integer
+from driftpeak.kinds import checked
 from driftpeak.numerics.conditionals import lockstep
 from driftpeak.numerics.precision import double_precision
 from driftpeak.policies.batch_elimination import BatchElimination, BatchOptions
-from driftpeak.policies.planned import check_horizon, check_period, default_period
+from driftpeak.policies.planned import check_horizon, chosen_period
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.priors import Prior
 
@@ -75,11 +76,11 @@ class PhasedElimination(BatchElimination[EliminationState]):
         **options: Unpack[BatchOptions],
     ) -> None:
         self.period, self.permute = period, permute
-        starts = range(0, horizon, period)
-        batches = [batch_sizes(min(period, horizon - start)) for start in starts]
-        self.sizes = np.concatenate(batches)
+        starts, (whole, rest) = np.arange(0, horizon, period), divmod(horizon, period)
+        last = batch_sizes(rest) if rest else []
+        self.sizes = np.array(batch_sizes(period) * whole + last)
         self.first_steps = np.cumsum(self.sizes) - self.sizes
-        self.opens_interval = np.isin(self.first_steps, list(starts))
+        self.opens_interval = np.isin(self.first_steps, starts)
         self.batch_at = np.full(horizon, -1)
         self.batch_at[self.first_steps] = np.arange(len(self.sizes))
         self._configure(
@@ -190,6 +191,7 @@ def _open_batch(batch: Any, own: Any) -> Any:
     return jax.lax.cond(batch >= 0, renew, lambda: (survivors, plan, counts, sums))
 
 
+@checked
 def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> PhasedElimination:
     """Phased elimination (Li and Scarlett 2022): for a function that stays; the order is as picked.
 
@@ -203,11 +205,12 @@ def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> Phased
         DriftpeakError: a number out of range; features for another number of points, or a kernel
             so rough that they would take too long to make; a run longer than the horizon.
     """
-    horizon = at_least_integer("horizon", horizon, 2)
+    horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     options.setdefault("constant", None)
     return PhasedElimination(prior, horizon=horizon, period=horizon, permute=False, **options)
 
 
+@checked
 def RPERP(
     prior: Prior,
     *,
@@ -237,10 +240,6 @@ def RPERP(
         DriftpeakError: a number out of range, both period and variation, no period for a kernel
             that theory gives none for; features as for `PE`; a run longer than the horizon.
     """
-    horizon = at_least_integer("horizon", horizon, 2)
-    if period is None:
-        period = default_period(prior, horizon, variation)
-    elif variation is not None:
-        raise DriftpeakError("give period or variation, not both: variation only sets the period")
-    period = check_period(period, horizon)
+    horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
+    period = chosen_period(prior, horizon, period, variation)
     return PhasedElimination(prior, horizon=horizon, period=period, permute=True, **options)

@@ -12,6 +12,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.errors import unit_interval
+from driftpeak.kinds import checked
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.protocol import Policy
@@ -42,6 +43,7 @@ class ETGPUCB(Recorded, Policy):
     acting: BeliefPolicy
     delta: Scalar
 
+    @checked
     def __init__(self, prior: Prior, *, delta: float = 0.1, **options: Unpack[Options]) -> None:
         self.acting = GPUCB(prior, **options)
         self.delta = np.float64(unit_interval("delta", delta, low_open=True, high_open=True))

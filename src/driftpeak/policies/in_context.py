@@ -10,6 +10,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.cells import Contexts, check_cells, check_room
 from driftpeak.errors import DriftpeakError
+from driftpeak.kinds import checked
 from driftpeak.policies.player import Prediction, Query
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrapping import WrappedState, Wrapping, WrappingPolicy
@@ -40,6 +41,7 @@ class InContext(WrappingPolicy):
     numbers: AnyArray  # (steps,), of kinds
     kinds: int = eqx.field(static=True)
 
+    @checked
     def __init__(self, policy: Policy, contexts: Contexts) -> None:
         if not policy.chooses_among:
             raise DriftpeakError(

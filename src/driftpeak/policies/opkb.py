@@ -28,13 +28,14 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from driftpeak._types import AnyArray, Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.design import Design, greedy_start, maximise, optimal_design
-from driftpeak.errors import at_least_integer, positive
+from driftpeak.errors import MOST_STEPS, at_least_integer, positive
 from driftpeak.features import MANY, Features
+from driftpeak.kinds import checked
 from driftpeak.loadings import Loadings
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.numerics.precision import double_precision
 from driftpeak.policies.opkb_constants import Constants, preset_constants
-from driftpeak.policies.planned import PlannedPolicy, check_period, default_period
+from driftpeak.policies.planned import PlannedPolicy, check_period, chosen_period
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.randomised import default_reward_bound, draw
 from driftpeak.priors import Prior
@@ -335,6 +336,7 @@ def _optimal_design(features: Loadings, regulariser: float) -> tuple[Any, float]
     return design.weights, float(design.objective) - rank * math.log(regulariser)
 
 
+@checked
 def OPKB(
     prior: Prior,
     *,
@@ -364,7 +366,7 @@ def OPKB(
             number of points, or a kernel so rough that they would take too long to make; a run
             longer than the horizon.
     """
-    horizon = at_least_integer("horizon", horizon, 2)
+    horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     return OptimizationBased(
         prior,
         horizon=horizon,
@@ -376,6 +378,7 @@ def OPKB(
     )
 
 
+@checked
 def ROPKB(
     prior: Prior,
     *,
@@ -392,14 +395,15 @@ def ROPKB(
         variation: V_T, for theory's H; unknown if left out.
 
     Raises:
-        DriftpeakError: as for `OPKB`, or no period for a kernel that theory gives no H for.
+        DriftpeakError: as for `OPKB`, both period and variation, or no period for a kernel that
+            theory gives no H for.
     """
-    horizon = at_least_integer("horizon", horizon, 2)
-    if period is None:
-        period = default_period(prior, horizon, variation)
+    horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
+    period = chosen_period(prior, horizon, period, variation)
     return OPKB(prior, horizon=horizon, period=period, **options)
 
 
+@checked
 def ADAOPKB(
     prior: Prior,
     *,
@@ -421,7 +425,7 @@ def ADAOPKB(
     """
     return OptimizationBased(
         prior,
-        horizon=at_least_integer("horizon", horizon, 2),
+        horizon=at_least_integer("horizon", horizon, 2, MOST_STEPS),
         period=None,
         adaptive=True,
         constants=preset_constants(preset, constants),

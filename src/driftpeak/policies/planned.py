@@ -41,6 +41,20 @@ def check_period(period: int, horizon: int) -> int:
     return int(period)
 
 
+def chosen_period(prior: Prior, horizon: int, period: int | None, variation: float | None) -> int:
+    """The given period, or theory's for this variation.
+
+    Raises:
+        DriftpeakError: both are given, a period outside [2, horizon], a variation that is not
+            positive, a kernel that theory gives no period for.
+    """
+    if period is None:
+        return check_period(default_period(prior, horizon, variation), horizon)
+    if variation is not None:
+        raise DriftpeakError("give period or variation, not both: variation only sets the period")
+    return check_period(period, horizon)
+
+
 def default_period(prior: Prior, horizon: int, variation: float | None) -> int:
     """H of IT25 Theorems 3 and 5 for this prior.
 

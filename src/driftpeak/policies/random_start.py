@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak._types import Scalar
-from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least_integer
+from driftpeak.kinds import checked
 from driftpeak.policies.player import Query
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrapping import WrappedState, Wrapping, WrappingPolicy
@@ -33,6 +34,7 @@ class RandomStart(WrappingPolicy):
 
     steps: int = eqx.field(static=True)
 
+    @checked
     def __init__(self, policy: Policy, *, steps: int = 1) -> None:
         if policy.foresight != "none":
             raise DriftpeakError("a policy that sees the true function needs no random start")
@@ -41,7 +43,7 @@ class RandomStart(WrappingPolicy):
                 f"{type(policy).__name__} learns only from queries of its own: no random start"
             )
         self.policy = policy
-        self.steps = at_least_integer("steps", steps, 1)
+        self.steps = at_least_integer("steps", steps, 1, MOST_STEPS)
 
     @property
     def deterministic(self) -> bool:

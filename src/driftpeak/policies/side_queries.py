@@ -39,6 +39,7 @@ from driftpeak.beliefs import Belief
 from driftpeak.determinantal import draw, mixing_steps
 from driftpeak.errors import DriftpeakError, at_least_integer, nearest, positive
 from driftpeak.forgetting import Forgetting, Injection, Keep
+from driftpeak.kinds import checked
 from driftpeak.numerics.conditionals import on_demand
 from driftpeak.pairs import Pairs
 from driftpeak.policies.asking import EveryStep, Feedback, Report, Timing, Windows
@@ -263,6 +264,7 @@ class SideQueryOptions(Options, total=False):
     mixing: int | None
 
 
+@checked
 def SparQ(prior: Prior, **options: Unpack[SideQueryOptions]) -> SideQueryPolicy:
     r"""SparQ-GP-UCB: ask at every step, and believe the answers alone (M25 Algorithm 1).
 
@@ -280,6 +282,7 @@ def SparQ(prior: Prior, **options: Unpack[SideQueryOptions]) -> SideQueryPolicy:
     return SideQueryPolicy(prior, Injection(1.0), EveryStep(), **options)
 
 
+@checked
 def WSparQ(
     prior: Prior,
     *,
@@ -309,6 +312,7 @@ def WSparQ(
     return SideQueryPolicy(prior, Injection(exponent, slope), Windows(exponent, a), **options)
 
 
+@checked
 def AdaptiveSparQ(
     prior: Prior, *, a: float = 0.25, **options: Unpack[SideQueryOptions]
 ) -> SideQueryPolicy:

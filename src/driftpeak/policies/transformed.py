@@ -9,6 +9,7 @@ from jaxtyping import PRNGKeyArray
 
 from driftpeak._types import Scalar
 from driftpeak.errors import DriftpeakError, positive
+from driftpeak.kinds import checked
 from driftpeak.policies.player import Prediction, Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrapping import WrappedState, Wrapping, WrappingPolicy
@@ -42,6 +43,7 @@ class Transformed(WrappingPolicy):
     transformation: Transformation = eqx.field(static=True)
     least: Scalar
 
+    @checked
     def __init__(self, policy: Policy, transformation: str, *, least: float) -> None:
         changing = TRANSFORMATIONS[1:]
         if transformation not in changing:

@@ -14,7 +14,7 @@ import math
 from typing import Any, TypedDict, Unpack
 
 from driftpeak.beliefs import Form
-from driftpeak.errors import at_least_integer
+from driftpeak.errors import DriftpeakError, at_least_integer
 from driftpeak.features import Features
 from driftpeak.forgetting import (
     Discount,
@@ -27,6 +27,7 @@ from driftpeak.forgetting import (
     Window,
 )
 from driftpeak.information import RealisedGain
+from driftpeak.kinds import checked
 from driftpeak.policies.belief_policy import AcquisitionName, BeliefPolicy
 from driftpeak.priors import Prior
 from driftpeak.widths import IGP, Width
@@ -41,6 +42,7 @@ class Options(TypedDict, total=False):
     features: Features | None
 
 
+@checked
 def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
     """GP-UCB: forget nothing (Srinivas et al. 2010; B16 section 2). The static baseline.
 
@@ -60,6 +62,7 @@ def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
     return BeliefPolicy(prior, Keep(), **options)
 
 
+@checked
 def IGPUCB(
     prior: Prior,
     *,
@@ -90,6 +93,7 @@ def IGPUCB(
     return BeliefPolicy(prior, Keep(), **options)
 
 
+@checked
 def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> BeliefPolicy:
     """R-GP-UCB: start again every `period` steps.
 
@@ -113,6 +117,7 @@ def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> Belief
     return BeliefPolicy(prior, Restart(period), **options)
 
 
+@checked
 def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefPolicy:
     """SW-GP-UCB: remember the `window` newest observations (ZS21 Alg. 2).
 
@@ -135,6 +140,7 @@ def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefP
     return BeliefPolicy(prior, Window(window), **options)
 
 
+@checked
 def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> BeliefPolicy:
     """TV-GP-UCB: the prior itself drifts, by `drift` in [0, 1] per unit of time (B16 Alg. 2).
 
@@ -154,6 +160,7 @@ def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> Belief
     return BeliefPolicy(prior, Drift(drift), **options)
 
 
+@checked
 def ABO(
     prior: Prior, *, lengthscale: float, memory: int | None = None, **options: Unpack[Options]
 ) -> BeliefPolicy:
@@ -174,6 +181,7 @@ def ABO(
     return BeliefPolicy(prior, SpaceTime(lengthscale, memory), **options)
 
 
+@checked
 def WGPUCB(
     prior: Prior,
     *,
@@ -194,18 +202,22 @@ def WGPUCB(
         options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
 
     Raises:
-        DriftpeakError: discount outside (0, 1]; without it, not exactly one of the others, or
-            weights that decrease.
+        DriftpeakError: discount outside (0, 1]; not exactly one of the three given; weights that
+            decrease.
 
     Example:
         >>> import driftpeak as dp
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> policy = dp.WGPUCB(prior, discount=0.97)
     """
-    rule = Weights(weights, log_weights=log_weights) if discount is None else Discount(discount)
-    return BeliefPolicy(prior, rule, **options)
+    if discount is None:
+        return BeliefPolicy(prior, Weights(weights, log_weights=log_weights), **options)
+    if weights is not None or log_weights is not None:
+        raise DriftpeakError("give either discount or weights, not both")
+    return BeliefPolicy(prior, Discount(discount), **options)
 
 
+@checked
 def UIGPUCB(
     prior: Prior, *, exponent: float, slope: float = 1.0, **options: Unpack[Options]
 ) -> BeliefPolicy:

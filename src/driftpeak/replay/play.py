@@ -14,6 +14,7 @@ from driftpeak.data import RewardTable
 from driftpeak.environments import RecordedRewards
 from driftpeak.errors import DriftpeakError, at_least_integer, shown, unit_interval
 from driftpeak.history import learn_contexts
+from driftpeak.kinds import checked
 from driftpeak.named.fitted import Finding
 from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
 from driftpeak.replay.contexts import contexts_of
@@ -29,6 +30,7 @@ LONGEST_UNIT = 40
 EXPECTED = ("expected_mean", "expected_deviation", "expected_noise")
 
 
+@checked
 def replay(
     table: RewardTable,
     policies: Sequence[str] = (*DEFAULT_POLICIES, *HISTORIC),

@@ -8,6 +8,7 @@ import numpy as np
 from driftpeak import kernels
 from driftpeak.domains import Arms
 from driftpeak.errors import DriftpeakError, positive
+from driftpeak.kinds import checked
 from driftpeak.priors import Prior
 
 Mean = Literal["per-arm", "common", "zero"]
@@ -15,6 +16,7 @@ MEANS = ("per-arm", "common", "zero")
 NOISE_SHARE = 0.05
 
 
+@checked
 def prior_from_history(
     history: Any,
     names: Sequence[str],

@@ -36,6 +36,7 @@ from driftpeak.errors import (
     whole,
 )
 from driftpeak.files import netcdf, new_file, read_regular, writing
+from driftpeak.kinds import checked
 from driftpeak.simulation.fingerprint import fingerprint
 from driftpeak.simulation.keeping import KEEPS, Gathering, Keep, check_keep, summarised
 from driftpeak.simulation.plan import MOST_CHUNKS, Chunk, Plan
@@ -239,6 +240,7 @@ def manifest_of(simulation: Simulation, plan: Plan, keep: Keep) -> dict[str, Any
     }
 
 
+@checked
 def read_runs(folder: str | PathLike[str], *, keep: Keep | None = None) -> xr.Dataset:
     """What a folder of `simulate(..., folder=)` holds, finished or not; nothing is written.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from driftpeak.errors import DriftpeakError, nearest, shown
+from driftpeak.kinds import checked
 from driftpeak.simulation.keeping import kept_of
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ DIMENSIONS = ("policy", "trial", "step")
 BESIDE = ("time", "label")  # of a step
 
 
+@checked
 def to_dataframe(
     runs: xr.Dataset, variables: Sequence[str] = ("action", "reward", "regret")
 ) -> "pd.DataFrame":

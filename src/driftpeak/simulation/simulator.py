@@ -15,12 +15,14 @@ import xarray as xr
 from driftpeak.environments import Environment
 from driftpeak.errors import (
     LARGEST_SEED,
+    MOST_STEPS,
     DriftpeakError,
     DriftpeakWarning,
     at_least_integer,
     shown,
 )
 from driftpeak.files import check_writable
+from driftpeak.kinds import checked
 from driftpeak.numerics.precision import double_precision
 from driftpeak.numerics.threads import single_threaded_lapack
 from driftpeak.policies import Policy
@@ -42,6 +44,7 @@ FEW_CHUNKS = 32
 """Chunks; fewer than these are shared among workers policy by policy."""
 
 
+@checked
 @double_precision
 def simulate(
     policies: Mapping[str, Policy],
@@ -179,6 +182,7 @@ def simulate(
     return runs.drop_vars("contradictions")
 
 
+@checked
 @double_precision
 def true_functions(
     environment: Environment[Any],
@@ -238,7 +242,7 @@ def _check_players(policies: Any, environment: Any) -> None:
 def _times(steps: int | None, times: TimesLike | None) -> Times:
     if (steps is None) == (times is None):
         raise DriftpeakError("give either steps or times")
-    return check_times(at_least_integer("steps", steps, 1) if times is None else times)
+    return check_times(at_least_integer("steps", steps, 1, MOST_STEPS) if times is None else times)
 
 
 def _gather(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
+from driftpeak.kinds import checked
 from driftpeak.simulation.regrets import check_runs, regret_unit, regrets_of
 from driftpeak.simulation.samples import by_sample, half_interval
 from driftpeak.simulation.verdict import LEVEL, Verdict, verdict
@@ -80,6 +81,7 @@ class RegretTable:
         return rows
 
 
+@checked
 def table(runs: xr.Dataset, *, independent_trials: bool | None = None) -> RegretTable:
     """Mean regret of every policy with its 95 % interval and rank, least regret first.
 

@@ -7,6 +7,7 @@ import xarray as xr
 from scipy import stats
 
 from driftpeak.errors import DriftpeakError
+from driftpeak.kinds import checked
 from driftpeak.numerics.holm import holm
 from driftpeak.simulation.regrets import regrets_of
 from driftpeak.simulation.samples import by_sample
@@ -106,6 +107,7 @@ class Verdict:
         return text + (f" {in_a_row(equal)} had just the regret of {self.best}." if equal else "")
 
 
+@checked
 def verdict(
     runs: xr.Dataset, candidates: Sequence[str] | None = None, *, independent_trials: bool
 ) -> Verdict:
@@ -156,6 +158,7 @@ def verdict(
     return Verdict(best, compared, samples)
 
 
+@checked
 def in_a_row(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`.
 

@@ -10,10 +10,12 @@ D22) are in `driftpeak.theory.budget_bounds`; how regret grows, in `driftpeak.th
 import math
 
 from driftpeak.errors import at_least, at_least_integer, positive
+from driftpeak.kinds import checked
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
 from driftpeak.theory.mismatch import deviation_mismatch, largest_reward, mean_mismatch
 
 
+@checked
 def tv_gp_ucb_regret(
     *,
     width: float,
@@ -45,6 +47,7 @@ def tv_gp_ucb_regret(
     return conclude("B16 (20)", conditions, lambda: math.sqrt(learning) + 2)
 
 
+@checked
 def r_gp_ucb_regret(
     *,
     width: float,
@@ -109,6 +112,7 @@ def r_gp_ucb_regret(
     )
 
 
+@checked
 def r_perp_regret(
     *,
     width: float,
@@ -165,6 +169,7 @@ def r_perp_regret(
     )
 
 
+@checked
 def ui_gp_ucb_regret(
     *,
     width: float,

@@ -8,10 +8,12 @@ the proofs need it (see the page on theory). `width` is the largest exploration 
 import math
 
 from driftpeak.errors import at_least, at_least_integer, positive
+from driftpeak.kinds import checked
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
 from driftpeak.theory.weighted import recent_deviations, sum_of_deviations, weighted_regret
 
 
+@checked
 def r_gp_ucb_budget_regret(
     *,
     width: float,
@@ -45,6 +47,7 @@ def r_gp_ucb_budget_regret(
                       horizon, noise_variance, variance)  # fmt: skip
 
 
+@checked
 def sw_gp_ucb_regret(
     *,
     width: float,
@@ -77,6 +80,7 @@ def sw_gp_ucb_regret(
                       horizon, noise_variance, variance)  # fmt: skip
 
 
+@checked
 def wgp_ucb_regret(
     *,
     width: float,

@@ -21,6 +21,7 @@ from driftpeak.errors import (
     unit_interval,
 )
 from driftpeak.kernels import Kernel, Linear, Scaled
+from driftpeak.kinds import checked
 from driftpeak.priors import Prior
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude, power
 from driftpeak.theory.smoothness import smoothness
@@ -28,6 +29,7 @@ from driftpeak.theory.smoothness import smoothness
 Weighting = Literal["single", "double"]
 
 
+@checked
 def gain_rate(
     kernel: Kernel, *, count: int, dimension: int, of: Literal["vakili", "srinivas"] = "vakili"
 ) -> Bound:
@@ -67,6 +69,7 @@ def gain_rate(
     )
 
 
+@checked
 def spectral_tail(prior: Prior) -> Vector:
     r"""\(\delta_N\), N = 0, ..., n: the largest variance that the best N features leave out.
 
@@ -80,6 +83,7 @@ def spectral_tail(prior: Prior) -> Vector:
     return np.append(left_out, 0.0)
 
 
+@checked
 def projection_gain(
     tail: Any,
     *,
@@ -119,6 +123,7 @@ def projection_gain(
     return Bound(float((head + worth / (2 * noise_variance) * tail).min()), source)
 
 
+@checked
 def polynomial_gain(
     *,
     scale: float,
@@ -159,6 +164,7 @@ def polynomial_gain(
     )
 
 
+@checked
 def exponential_gain(
     *,
     scale: float,
@@ -201,6 +207,7 @@ def exponential_gain(
     )
 
 
+@checked
 def linear_gain(
     *, count: int, dimension: int, noise_variance: float, variance: float = 1.0
 ) -> Bound:
@@ -215,6 +222,7 @@ def linear_gain(
     return Bound(d / 2 * math.log1p(spread / (noise_variance * d)), "D22 Theorem 6 with N = d")
 
 
+@checked
 def drifting_gain(
     gain: float,
     *,

@@ -6,9 +6,11 @@ Even with \(f_{t-1}\) known, its peak \(x_t\) has moved by step t. B16's proof b
 import math
 
 from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
+from driftpeak.kinds import checked
 from driftpeak.theory.bound import Bound, Condition, conclude
 
 
+@checked
 def moved_peak_regret(
     *,
     gradient: float,
@@ -46,6 +48,7 @@ def moved_peak_regret(
     )
 
 
+@checked
 def markov_lower_bound(
     *,
     horizon: int,

@@ -8,9 +8,11 @@ these, at every point. Regret bound: `driftpeak.theory.bounds.r_gp_ucb_regret`.
 import math
 
 from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
+from driftpeak.kinds import checked
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
 
 
+@checked
 def deviation_mismatch(
     *, block: int, drift: float, noise_variance: float, variance: float = 1.0
 ) -> Bound:
@@ -37,6 +39,7 @@ def deviation_mismatch(
     )
 
 
+@checked
 def mean_mismatch(
     *, block: int, drift: float, noise_variance: float, largest: float, variance: float = 1.0
 ) -> Bound:
@@ -61,6 +64,7 @@ def mean_mismatch(
     )
 
 
+@checked
 def largest_reward(
     *, step: int, delta: float, a0: float, b0: float, noise_variance: float
 ) -> Bound:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftpeak.errors import at_least_integer, finite_array
+from driftpeak.kinds import checked
 from driftpeak.theory.bound import Bound
 from driftpeak.theory.measured import Measured, measured
 from driftpeak.theory.rates import applicable
@@ -146,6 +147,7 @@ MODELS = (
 )  # fmt: skip
 
 
+@checked
 def plan(setting: Setting, *, side_queries: int = 0) -> Plan:
     """What the theorems say of every policy in `setting`, what was measured, a recommendation.
 
@@ -176,6 +178,7 @@ def plan(setting: Setting, *, side_queries: int = 0) -> Plan:
     return Plan(setting, allowed, policies, lower, recommended, reason)
 
 
+@checked
 def fill_in(
     values: Any, horizon: int | None, variation: float | None, drift: float | None
 ) -> tuple[int, float, float, tuple[str, ...]]:

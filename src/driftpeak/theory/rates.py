@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from driftpeak.kinds import checked
 from driftpeak.theory.bound import Bound, Condition, conclude, power
 from driftpeak.theory.setting import SYMBOLS, Measure, Setting
 
@@ -318,6 +319,7 @@ RATES: tuple[Rate, ...] = (
 )  # fmt: skip
 
 
+@checked
 def rates(policy: str, measure: Measure, *, known: bool) -> tuple[Rate, ...]:
     """The rows for `policy` ("any" for lower bounds), its change measured by `measure`.
 
@@ -328,6 +330,7 @@ def rates(policy: str, measure: Measure, *, known: bool) -> tuple[Rate, ...]:
     return tuple(rate for rate in RATES if (rate.policy, rate.measure, rate.known) == wanted)
 
 
+@checked
 def applicable(policy: str, setting: Setting, measure: Measure) -> tuple[Rate, Bound] | None:
     """The row that applies to `policy` in `setting`, and its order; None if the papers have none.
 

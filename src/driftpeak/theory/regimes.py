@@ -13,6 +13,7 @@ import numpy as np
 
 from driftpeak._types import Vector
 from driftpeak.errors import at_least, at_least_integer, positive
+from driftpeak.kinds import checked
 from driftpeak.theory.bound import Bound, Condition, conclude, power
 from driftpeak.theory.side_queries import side_query_windows, unlimited_budget
 
@@ -20,6 +21,7 @@ COUNTED, POINTS = 100_000, 20_001
 Regime = Literal["slow", "moderate", "fast"]
 
 
+@checked
 def regime(exponent: float) -> Regime:
     r"""Slow for \(\alpha < 1/3\), moderate up to 1, fast from 1 on (M25 Table 1).
 
@@ -32,6 +34,7 @@ def regime(exponent: float) -> Regime:
     return "slow" if exponent < 1 / 3 else "moderate" if exponent < 1 else "fast"
 
 
+@checked
 def sparq_queries(horizon: int, *, dimension: int, rate: float = 1.0) -> float:
     r"""Side queries of SparQ in T steps: the sum of `theory.side_queries.side_query_budget`.
 
@@ -48,6 +51,7 @@ def sparq_queries(horizon: int, *, dimension: int, rate: float = 1.0) -> float:
     return total + _beyond(horizon, lambda times: unlimited_budget(times, rate, dimension))
 
 
+@checked
 def w_sparq_queries(
     horizon: int, *, dimension: int, exponent: float, a: float = 1 / 4, rate: float = 1.0
 ) -> float:
@@ -87,6 +91,7 @@ def _beyond(horizon: int, density: Callable[[Vector], Vector]) -> float:
     return float(np.trapezoid(density(times) * times, logarithms))
 
 
+@checked
 def side_queries_needed(horizon: int, *, exponent: float) -> Bound:
     r"""Fewer than \(T^{\alpha/(\alpha+1)}\) side queries mean linear regret (M25 Theorem 5.3).
 

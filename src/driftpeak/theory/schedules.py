@@ -4,11 +4,13 @@ import math
 
 from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
 from driftpeak.kernels import Kernel
+from driftpeak.kinds import checked
 from driftpeak.theory.bound import power
 from driftpeak.theory.gains import gain_rate
 from driftpeak.theory.smoothness import smoothness
 
 
+@checked
 def markov_restart_period(kernel: Kernel, *, drift: float, horizon: int, dimension: int) -> int:
     r"""R-GP-UCB's period N under Markov drift (B16 section 5.1, from Corollary 4.1).
 
@@ -31,6 +33,7 @@ def markov_restart_period(kernel: Kernel, *, drift: float, horizon: int, dimensi
     return horizon if drift == 0 else math.ceil(min(horizon, constant * drift**-exponent))
 
 
+@checked
 def elimination_period(
     kernel: Kernel,
     *,
@@ -85,6 +88,7 @@ def _closed_form_balance(kernel: Kernel, horizon: int, dimension: int) -> tuple[
     return exponent, power(math.log(horizon), logarithms)
 
 
+@checked
 def restart_period(
     kernel: Kernel,
     *,
@@ -117,6 +121,7 @@ def restart_period(
     return max(math.ceil(wanted), 1)
 
 
+@checked
 def window_length(
     kernel: Kernel,
     *,
@@ -134,6 +139,7 @@ def window_length(
     )
 
 
+@checked
 def discount_factor(
     kernel: Kernel,
     *,
@@ -179,6 +185,7 @@ def _gain(kernel: Kernel, horizon: int, dimension: int, gain: float | None) -> f
     return gain_rate(kernel, count=horizon, dimension=dimension).number
 
 
+@checked
 def rexp3_batch_length(points: int, *, horizon: int, variation: float) -> int:
     r"""Steps between the restarts of RExp3 (Besbes, Gur and Zeevi 2014, Theorem 2).
 

@@ -5,12 +5,21 @@ from typing import Any
 import numpy as np
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError, at_least_integer, finite, positive, unit_interval
+from driftpeak.errors import (
+    MOST_STEPS,
+    DriftpeakError,
+    at_least_integer,
+    finite,
+    positive,
+    unit_interval,
+)
+from driftpeak.kinds import checked
 from driftpeak.times import TimesLike, check_times
 
 MOST = 1e15
 
 
+@checked
 def side_query_budget(
     steps: int, *, rate: float = 1.0, dimension: int = 1
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -21,7 +30,7 @@ def side_query_budget(
     Raises:
         DriftpeakError: the rate c not positive, steps or dimension below 1.
     """
-    steps = at_least_integer("steps", steps, 1)
+    steps = at_least_integer("steps", steps, 1, MOST_STEPS)
     power = at_least_integer("dimension", dimension, 1)
     budget = unlimited_budget(np.arange(1.0, steps + 1), positive("rate", rate), power)
     return np.minimum(budget, MOST).astype(np.int64)
@@ -33,6 +42,7 @@ def unlimited_budget(times: Vector, rate: float, dimension: int) -> Vector:
         return np.maximum(1.0, np.ceil(rate * np.log(times) ** dimension))
 
 
+@checked
 def side_query_windows(
     times: TimesLike, *, exponent: float, a: float = 0.25
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -75,6 +85,7 @@ def checked_share(a: float) -> float:
     return share
 
 
+@checked
 def w_sparq_regret_order(
     horizons: Any, *, dimension: int = 1, a: float = 0.25, delta: float = 0.1
 ) -> np.ndarray[Any, np.dtype[np.float64]]:

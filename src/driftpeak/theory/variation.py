@@ -15,6 +15,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from driftpeak._types import Vector
 from driftpeak.errors import DriftpeakError, finite_array, positive
+from driftpeak.kinds import checked
 from driftpeak.learning.likelihood import correlations, spectral
 from driftpeak.learning.recorded_drift import CONFIDENCE, recorded_drift
 from driftpeak.numerics.precision import double_precision
@@ -25,6 +26,7 @@ OUTSIDE = 1e-6  # a function with more than this share of its length where they 
 LEAST_DRIFT = 1e-8
 
 
+@checked
 def supremum_variation(values: Any) -> float:
     r"""\(\sum_t \max_x |f_{t+1}(x) - f_t(x)|\) of `values`, shape `(steps, points)` (IT25's V_T).
 
@@ -37,6 +39,7 @@ def supremum_variation(values: Any) -> float:
     return float(np.abs(np.diff(steps, axis=0)).max(axis=1, initial=0.0).sum())
 
 
+@checked
 def rkhs_norm(prior: Prior, values: Any) -> Vector:
     r"""The RKHS norm of every row of `values`, shape `(functions, points)`, over the domain.
 
@@ -61,6 +64,7 @@ def rkhs_norm(prior: Prior, values: Any) -> Vector:
     return np.where(beyond > OUTSIDE * lengths, np.inf, norms)
 
 
+@checked
 def rkhs_variation(prior: Prior, values: Any) -> float:
     r"""\(\sum_t \|f_{t+1} - f_t\|_k\) over the domain (ZS21's P_T, D22's B_T); see `rkhs_norm`.
 
@@ -125,6 +129,7 @@ class DriftEstimate:
         return f"{self.drift:.3g} per row, 95 % interval {self.low:.3g} to {self.high:.3g}"
 
 
+@checked
 def estimate_drift(
     values: Any, *, prior: Prior | None = None, noise_variance: float | None = None
 ) -> DriftEstimate:

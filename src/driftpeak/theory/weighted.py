@@ -17,11 +17,13 @@ from driftpeak._types import Vector
 from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
 from driftpeak.features import quadrature_fourier_bound
 from driftpeak.information import check_arms, check_worth
+from driftpeak.kinds import checked
 from driftpeak.priors import Prior
 from driftpeak.theory.bound import Bound, bounded_kernel, conclude
 from driftpeak.theory.gains import total_worth
 
 
+@checked
 def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
     r"""\(\tilde\sigma\) of D22 Theorem 2 at every point, shape `(n,)`.
 
@@ -51,6 +53,7 @@ def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
     return np.sqrt(np.maximum(believed - pretended, 0.0))
 
 
+@checked
 def deviation_error(
     *, feature_error: float, worth: float, noise_variance: float, variance: float = 1.0
 ) -> Bound:
@@ -81,6 +84,7 @@ def deviation_error(
     )
 
 
+@checked
 def sum_of_deviations(
     *,
     gain: float,
@@ -124,6 +128,7 @@ def sum_of_deviations(
     )
 
 
+@checked
 def recent_deviations(*, gain: float, memory: int, discount: float, noise_variance: float) -> Bound:
     r"""A bound of the deviations at the c newest observations (in place of D22 Lemmas 18 and 19).
 
@@ -146,6 +151,7 @@ def recent_deviations(*, gain: float, memory: int, discount: float, noise_varian
     return Bound(math.sqrt(2 * noise * worth * gain), "D22 Lemma 19, corrected")
 
 
+@checked
 def weighted_regret(
     *,
     width: float,
@@ -183,6 +189,7 @@ def weighted_regret(
     return Bound(total, "D22 Lemma 20")
 
 
+@checked
 def memory_length(*, discount: float, horizon: int) -> int:
     r"""\(c = \lceil \log T / (1-\gamma) \rceil\), when \(\gamma^c \le 1/T\) (D22 Lemma 22).
 
@@ -193,6 +200,7 @@ def memory_length(*, discount: float, horizon: int) -> int:
     return math.ceil(math.log(at_least_integer("horizon", horizon, 2)) / (1 - kept))
 
 
+@checked
 def feature_degree(
     *, gain: float, horizon: int, dimension: int, lengthscale: float, extent: float = 1.0
 ) -> int:

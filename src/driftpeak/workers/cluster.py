@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, shown
+from driftpeak.kinds import checked
 from driftpeak.workers.alike import MADE_WITH, check_alike, likeness
 from driftpeak.workers.spreading import KEPT
 
@@ -19,6 +20,7 @@ CONNECTING = 10  # seconds that the scheduler, and then its first worker, may ta
 WATCHING = 10  # seconds between two looks whether there are workers
 
 
+@checked
 @contextmanager
 def cluster_workers(address: str) -> Iterator[Executor]:
     """An executor whose jobs are played by the workers of a dask scheduler, for `executor=`.

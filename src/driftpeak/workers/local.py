@@ -16,6 +16,7 @@ from threading import Lock
 from typing import Any
 
 from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, shown
+from driftpeak.kinds import checked
 from driftpeak.numerics.machine_code import keep_programs_in, program_folder
 from driftpeak.workers.alike import threads
 
@@ -24,6 +25,7 @@ _REAPING = Lock()
 ALLOWED_FAILURES = 3  # processes that a job may cost before it is given up; of dask, too
 
 
+@checked
 @contextmanager
 def local_workers(
     workers: int, *, programs: str | PathLike[str] | None = None

@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 
 from driftpeak.data import data_path, require_data
-from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.errors import LARGEST_SEED, DriftpeakError, at_least_integer
 from driftpeak.experiments.bootstrap import FEWEST
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.running.registry import EXPERIMENTS
@@ -88,7 +88,7 @@ class RunSize:
                 case.name,
                 first,
                 min(case.chunk, self.count(case) - first),
-                at_least_integer("seed", self.seed, 0),
+                at_least_integer("seed", self.seed, 0, LARGEST_SEED),
                 *(_named(data_path(case.data, self.data)) if case.data else ("", "")),
                 self.quick,
             )

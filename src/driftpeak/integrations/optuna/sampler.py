@@ -13,7 +13,7 @@ from optuna.search_space import intersection_search_space
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from driftpeak.errors import DriftpeakError, at_least_integer, shown
+from driftpeak.errors import LARGEST_SEED, DriftpeakError, at_least_integer, shown
 from driftpeak.integrations.optuna.follower import Clock, Follower
 from driftpeak.integrations.optuna.space import Distributions
 from driftpeak.live.clock import Time
@@ -90,7 +90,7 @@ class DriftSampler(BaseSampler):
             raise DriftpeakError(
                 f"independent_sampler must be a sampler of Optuna; got {shown(independent_sampler)}"
             )
-        seed = None if seed is None else at_least_integer("seed", seed, 0)
+        seed = None if seed is None else at_least_integer("seed", seed, 0, LARGEST_SEED)
         self._seed = secrets.randbelow(2**31) if seed is None else seed
         self._policy = DriftingGP() if policy is None else policy
         self._clock = _clock(time)

@@ -1,0 +1,194 @@
+"""Arguments of the kind that the type hints say: `checked` rejects others, by name and at once.
+
+Numbers, and arrays of numbers, are left to the function itself, whose checks also know the range
+(`driftpeak.errors`).
+"""
+
+import collections.abc
+import functools
+import inspect
+import itertools
+import os
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import numpy as np
+
+from driftpeak.errors import DriftpeakError, nearest, shown
+
+Checked = TypeVar("Checked", bound=Callable[..., Any])
+
+WORDS = {
+    "Prior": "a Prior, such as dp.Prior(dp.Grid([0, 1], size=20), dp.SE(0.2), noise_variance=0.1)",
+    "Kernel": "a kernel of driftpeak.kernels, such as dp.SE(0.2)",
+    "Policy": "a policy, such as dp.GPUCB(prior)",
+    "Width": "a width of driftpeak.widths, such as widths.Constant(2.0)",
+    "Forgetting": "a rule of driftpeak.forgetting, such as forgetting.Drift(0.02)",
+    "Environment": "an environment, such as dp.MarkovDrift(prior, drift=0.02)",
+    "Motion": "a motion of driftpeak.motions, such as MarkovMotion([0.02])",
+    "Features": "made by a function of driftpeak.features, such as "
+    "pivoted_cholesky(prior.kernel, prior.domain)",
+    "Gain": "an information gain, such as dp.RealisedGain()",
+    "Dataset": "a Dataset of runs, as simulate returns it",
+}
+"""How messages describe the classes that users meet most; others go by their own names."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Which values a type hint accepts, and what a message calls them."""
+
+    accepts: Callable[[Any], bool]
+    words: str
+    choices: tuple[str, ...] = ()
+
+
+def checked(made: Checked) -> Checked:
+    """Reject arguments of another kind than the type hints say, before anything runs.
+
+    Decorates a function, a constructor, or a class whose constructor is generated.
+
+    Raises:
+        DriftpeakError: on a call, an argument of another kind. Its message names the argument.
+    """
+    if isinstance(made, type):
+        made.__init__ = checked(made.__init__)  # type: ignore[misc]
+        return made
+
+    @functools.wraps(made)
+    def call(*given: Any, **named: Any) -> Any:
+        positional, kinds = _parameters(made)
+        for name, value in itertools.chain(zip(positional, given, strict=False), named.items()):
+            kind = kinds.get(name)
+            if kind is not None and not kind.accepts(value):
+                raise _rejected(name, value, kind)
+        return made(*given, **named)
+
+    return call  # type: ignore[return-value]
+
+
+def _rejected(name: str, value: Any, kind: Kind) -> DriftpeakError:
+    near = nearest(value, kind.choices) if isinstance(value, str) else ""
+    return DriftpeakError(f"{name} must be {kind.words}; got {shown(value)}{near and '.'}{near}")
+
+
+@functools.cache
+def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[str, Kind]]:
+    """The names of positional arguments, and what is checked by name; found on the first call."""
+    made = inspect.unwrap(function)
+    positional, hints = [], {}
+    for name, one in inspect.signature(made).parameters.items():
+        hint = Any if one.annotation is one.empty else _resolved(one.annotation, made)
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
+            positional.append(name)
+        if one.kind is one.VAR_KEYWORD:
+            (table,) = get_args(hint) or (None,)  # of Unpack
+            hints |= get_type_hints(table) if is_typeddict(table) else {}
+        elif one.kind is not one.VAR_POSITIONAL:
+            hints[name] = hint
+    found = {name: kind_of(hint) for name, hint in hints.items()}
+    return tuple(positional), {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
+    """The hint itself; `Any` for a name that is only imported for the type checker."""
+    one = types.SimpleNamespace(__annotations__={"it": annotation})
+    try:
+        return get_type_hints(one, function.__globals__)["it"]
+    except NameError:
+        return Any
+
+
+def kind_of(hint: Any) -> Kind | None:
+    """What a type hint accepts; None if that is left to the function: numbers, arrays, `Any`."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _any_of([kind_of(one) for one in inner])
+    if origin is Literal:
+        words = f"one of {', '.join(inner)}"
+        return Kind(lambda value: isinstance(value, str) and value in inner, words, inner)
+    if origin is not None:
+        return _container(origin, [kind_of(one) for one in inner if one is not ...])
+    if hint is types.NoneType:
+        return Kind(lambda value: value is None, "None")
+    if hint is bool:
+        return Kind(lambda value: isinstance(value, bool | np.bool_), "True or False")
+    if hint is str:
+        return Kind(lambda value: isinstance(value, str), "a text")
+    if (
+        hint is Any
+        or not isinstance(hint, type)
+        or issubclass(hint, int | float | np.generic | np.ndarray)
+    ):
+        return None
+    if hint.__module__.startswith(("jax", "numpy")):
+        return None
+    return Kind(lambda value: isinstance(value, hint), _called(hint))
+
+
+def _called(made: type) -> str:
+    name = made.__name__
+    return WORDS.get(name, f"{'an' if name[0] in 'AEIO' else 'a'} {name}")
+
+
+def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
+    known = [kind for kind in kinds if kind is not None]
+    if len(known) < len(kinds):
+        return None
+    *rest, last = dict.fromkeys(kind.words for kind in known)
+    listed = ", ".join(rest)
+    return Kind(
+        lambda value: any(kind.accepts(value) for kind in known),
+        f"{listed}{',' if ',' in listed else ''} or {last}" if rest else last,
+        tuple(choice for kind in known for choice in kind.choices),
+    )
+
+
+def _container(origin: Any, inner: Sequence[Kind | None]) -> Kind | None:
+    """Of a generic type: sequences and mappings by their content, others as they are."""
+    if origin is collections.abc.Callable:
+        return Kind(callable, "a function")
+    if not isinstance(origin, type) or issubclass(origin, np.ndarray):
+        return None
+    if issubclass(origin, os.PathLike):
+        return Kind(lambda value: isinstance(value, os.PathLike), "a path")
+    if issubclass(origin, Mapping):
+        keys, values = inner
+
+        def accepts(value: Any) -> bool:
+            return isinstance(value, Mapping) and _all(keys, value) and _all(values, value.values())
+
+        return Kind(
+            accepts, "a mapping" + ("" if values is None else f" in which each is {values.words}")
+        )
+    if issubclass(origin, Iterable):
+        each = inner[0] if len(inner) == 1 else None
+        sized = issubclass(origin, Sized)
+        return Kind(
+            lambda value: _listed(value, sized) and (not sized or _all(each, value)),
+            "a sequence" + _of_each(each),
+        )
+    return Kind(lambda value: isinstance(value, origin), _called(origin))
+
+
+def _of_each(kind: Kind | None) -> str:
+    return "" if kind is None else f" in which each is {kind.words}"
+
+
+def _all(kind: Kind | None, values: Iterable[Any]) -> bool:
+    return kind is None or all(map(kind.accepts, values))
+
+
+def _listed(value: Any, sized: bool) -> bool:
+    """Whether it is a sequence: a list, a tuple, an array, a column of a table; no text or set."""
+    if isinstance(value, str | bytes | bytearray | Mapping | collections.abc.Set | type):
+        return False
+    if not sized:
+        return isinstance(value, Iterable)
+    return (
+        hasattr(value, "__getitem__")
+        and hasattr(value, "__len__")
+        and getattr(value, "ndim", 1) > 0
+    )
