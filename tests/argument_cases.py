@@ -1,7 +1,9 @@
 """One valid call of every public function and constructor, for `arguments_fuzzer`."""
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +61,7 @@ RUNS = dp.simulate(
     environments.RecordedRewards(np.ones((4, 6))),
     steps=4,
     trials=3,
+    folder=FOLDER / "runs",
     progress=False,
 )
 
@@ -80,6 +83,18 @@ SLOW = {
     *("ADAOPKB", "OPKB", "ROPKB", "MovingBump", "estimate_drift", "feature_degree"),
 }
 """Those that compute for long on valid arguments."""
+
+
+def _categorical(
+    first: live.parameters.Choice,
+    second: live.parameters.Choice,
+    *,
+    ordered: bool = False,
+    when: Mapping[str, Any] | None = None,
+):
+    return dp.Categorical(first, second, ordered=ordered, when=when)
+
+
 BOUND = {"width": 2.0, "gain": 3.0, "horizon": 100, "noise_variance": 0.1}
 
 CASES = {
@@ -94,10 +109,7 @@ CASES = {
     "BestFixedArm": (dp.BestFixedArm, {"prior": PRIOR}),
     "Boolean": (dp.Boolean, {}),
     "Box": (lambda parameters: dp.Box(parameters), {"parameters": {"x": dp.Float(0, 1)}}),
-    "Categorical": (
-        lambda first, second, **o: dp.Categorical(first, second, **o),
-        {"first": "a", "second": "b", "ordered": False, "when": None},
-    ),
+    "Categorical": (_categorical, {"first": "a", "second": "b"}),
     "Clairvoyant": (dp.Clairvoyant, {"prior": PRIOR}),
     "Client": (dp.Client, {"url": "http://localhost:1"}),
     "Contexts": (dp.Contexts, {"said": ["a", "b"]}),

@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import sys
+import types
 import typing
 import warnings
 from collections import Counter
@@ -62,8 +63,10 @@ VALUES = {
 }
 
 
-ALIASES = {"first": "choice", "second": "choice", "said": "context", "points": "arm"}
-ALIASES |= {"data": "observations", "range": "range"}
+ALIASES = {
+    **{"first": "choice", "second": "choice", "said": "context", "points": "arm"},
+    **{"data": "observations", "matrix": "covariance", "value": "width", "length": "window"},
+}
 """What messages call an argument whose own name says less."""
 ALWAYS = ("-1", "nan", "2**63", "10**400", "[nan]", "[10**400]")
 """Also given to what computes for long on valid arguments: out of range almost everywhere."""
@@ -75,14 +78,10 @@ class TookTooLongError(BaseException):
 
 def parameters(call, valid):
     """The names of all arguments, with their type hints; `**options` one by one."""
-    made = call.__init__ if inspect.isclass(call) else call
-    try:
-        hints = typing.get_type_hints(made)
-    except NameError:  # a hint that is only imported for the type checker
-        hints = {}
+    made = inspect.unwrap(call.__init__ if inspect.isclass(call) else call)
     found = {}
     for name, one in inspect.signature(call).parameters.items():
-        hint = hints.get(name, typing.Any)
+        hint = _resolved(getattr(made, "__annotations__", {}).get(name, typing.Any), made)
         if one.kind is inspect.Parameter.VAR_KEYWORD:
             (table,) = typing.get_args(hint) or (None,)
             if typing.is_typeddict(table):
@@ -90,6 +89,14 @@ def parameters(call, valid):
         elif one.kind is not inspect.Parameter.VAR_POSITIONAL:
             found[name] = hint
     return {name: typing.Any for name in valid} | found
+
+
+def _resolved(hint, function):
+    one = types.SimpleNamespace(__annotations__={"it": hint})
+    try:
+        return typing.get_type_hints(one, function.__globals__)["it"]
+    except NameError:  # a hint that is only imported for the type checker
+        return typing.Any
 
 
 def acceptable(label, value, hint):
@@ -120,10 +127,9 @@ def _mentions(hint, kinds):
 
 def names(name, text):
     """Whether a message names an argument."""
-    name = ALIASES.get(name, name)
-    words = re.sub(r"[^a-z]+", " ", text.lower())
-    stem = name.lower().replace("_", " ").rstrip("s")
-    return stem in words or (stem.endswith("ie") and stem[:-2] in words)
+    words = re.sub(r"[^a-z0-9]+", " ", text.lower())
+    stems = [one.replace("_", " ").rstrip("s") for one in (name, ALIASES.get(name, name))]
+    return any(stem in words for stem in stems)
 
 
 def used(made):
@@ -163,7 +169,7 @@ def outcome(call, valid, name, label, hint):
                 return "many warnings", str(len(warned))
     except dp.DriftpeakError as error:
         text = str(error)
-        if not names(name, text):
+        if not names(name, text) and not acceptable(label, value, hint):
             return "unnamed", text[:200]
         return "refused", ""
     except TookTooLongError:

@@ -58,11 +58,11 @@ REFUSED = {
     "slope": (lambda: fg.Injection(1, -2), "slope must be a finite number of at least 0; got -2"),
     "reference": (
         lambda: fg.Injection(1, reference="then"),
-        "reference must be 'newest' or 'now'; got 'then'",
+        "reference must be one of newest, now; got 'then'",
     ),
     "other reference": (
         lambda: fg.Discount(0.9, reference="Now"),
-        "reference must be 'newest' or 'now'; got 'Now'",
+        "reference must be one of newest, now; got 'Now'",
     ),
     "decreasing weights": (lambda: fg.Weights([1, 3, 2]), "weights must not decrease"),
     "decreasing logs": (lambda: fg.Weights(log_weights=[0, -1]), "weights must not decrease"),

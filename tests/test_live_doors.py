@@ -108,7 +108,10 @@ def test_steps_end_where_floats_skip():
         (lambda: dp.Box({"\ud800": dp.Float(0, 1)}), "surrogates"),
         (lambda: dp.Arms(10**12), "at most 10,000,000"),
         (lambda: dp.Grid([0, 1], [0, 1], size=10**9), "at most 10,000,000"),
-        (lambda: dp.Optimizer(dp.Arms(2), maximize=True, seed=2**64), "at most 2"),
+        (
+            lambda: dp.Optimizer(dp.Arms(2), maximize=True, seed=2**64),
+            "at most 9,223,372,036,854,775,807",
+        ),
     ],
 )
 def test_spaces_out_of_range_are_refused(make, words):

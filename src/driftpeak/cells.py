@@ -60,7 +60,9 @@ class Contexts:
 
     @checked
     def __init__(self, said: "Sequence[Any] | np.ndarray[Any, np.dtype[Any]]") -> None:
-        if isinstance(said, str | bytes | Mapping) or not isinstance(said, Sequence | np.ndarray):
+        if isinstance(said, str | bytes | Mapping) or not (
+            isinstance(said, Sequence) or (isinstance(said, np.ndarray) and said.ndim > 0)
+        ):
             raise DriftpeakError(
                 f"contexts must be a list with one for each step; got {shown(said)}"
             )

@@ -125,7 +125,9 @@ class Grid(HasContext):
                 raise DriftpeakError(
                     f"a grid's range must be (low, high), low < high; got {shown(pair)}"
                 )
-        several = not isinstance(size, str | bytes) and np.ndim(size) > 0
+        several = not isinstance(size, str | bytes) and (
+            isinstance(size, Sequence) or (isinstance(size, np.ndarray) and size.ndim > 0)
+        )
         sizes = list(size) if several else [size] * len(ranges)  # type: ignore[arg-type]
         if len(sizes) != len(ranges):
             raise DriftpeakError(f"{len(ranges)} ranges need as many sizes; got {len(sizes)}")

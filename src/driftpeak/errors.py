@@ -32,6 +32,7 @@ __all__ = [
     "finite_array",
     "increasing",
     "nearest",
+    "numbers",
     "positive",
     "shown",
     "unit_interval",
@@ -216,7 +217,7 @@ def at_least_integer(name: str, value: object, minimum: int, maximum: int = LARG
         DriftpeakError: if it is not an integer of at least `minimum` and at most `maximum`.
     """
     if not whole(value) or not minimum <= value <= maximum:
-        stated = maximum < LARGEST_INTEGER or (whole(value) and value > maximum)
+        stated = maximum < MOST_STEPS or (whole(value) and value > maximum)
         most = f" and at most {maximum:,}" if stated else ""
         raise _rejected(name, value, f"be an integer of at least {minimum}{most}")
     return int(value)
@@ -245,6 +246,21 @@ def finite_array(name: str, value: object, ndim: int) -> npt.NDArray[np.float64]
         where = f" at index [{', '.join(map(str, place))}]" if place else ""
         raise DriftpeakError(f"{accepted}; got {array[place]}{where}")
     return array
+
+
+def numbers(name: str, value: object) -> npt.NDArray[np.float64]:
+    """Return `value` as a float64 array of any shape, which may hold infinities and NaN.
+
+    Raises:
+        DriftpeakError: if it holds anything but numbers.
+    """
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        raise DriftpeakError(f"{name} must be numbers; got rows that differ in length") from None
+    if array.dtype.kind not in "iuf":
+        raise DriftpeakError(f"{name} must be numbers; got {shown(value)}")
+    return array.astype(np.float64, copy=False)
 
 
 def increasing(name: str, value: object) -> npt.NDArray[np.float64]:

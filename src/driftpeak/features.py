@@ -15,7 +15,14 @@ import numpy as np
 
 from driftpeak._types import Matrix, Vector
 from driftpeak.domains import Arms, Domain, Grid
-from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive
+from driftpeak.errors import (
+    LARGEST_SEED,
+    DriftpeakError,
+    at_least_integer,
+    finite,
+    finite_array,
+    positive,
+)
 from driftpeak.kernels import SE, Kernel
 from driftpeak.kinds import checked
 from driftpeak.loadings import Columns, Kronecker, Loadings, Rows
@@ -43,6 +50,12 @@ class Features:
     matrix: Matrix | Kronecker = field(repr=False)
     error: float | None
     method: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.matrix, Kronecker):
+            finite_array("matrix", self.matrix, 2)
+        if self.error is not None:
+            finite("error", self.error)
 
     @property
     def rank(self) -> int:
@@ -326,7 +339,7 @@ def random_fourier(kernel: Kernel, domain: Domain, *, count: int, seed: int = 0)
     """
     kernel.check(domain)
     count = at_least_integer("count", count, 1)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(at_least_integer("seed", seed, 0, LARGEST_SEED))
     frequencies = kernel.frequencies(generator, count, domain.points.shape[1])
     amplitude = np.full(count, np.sqrt(kernel.diagonal(domain)[0] / count))
     return Features(

@@ -224,7 +224,7 @@ class Discount(Forgetting):
     @checked
     def __init__(self, discount: Scalar, reference: Reference = "newest") -> None:
         self.discount = _parameter(unit_interval, "discount", discount, low_open=True)
-        self.reference = _check_reference(reference)
+        self.reference = reference
 
     def memory(self, times: Times) -> int:
         if self.discount == 1:
@@ -314,7 +314,7 @@ class Injection(Forgetting):
     ) -> None:
         self.exponent = _parameter(at_least, "exponent", exponent, minimum=0)
         self.slope = _parameter(at_least, "slope", slope, minimum=0)
-        self.reference = _check_reference(reference)
+        self.reference = reference
 
     def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
         age = jnp.maximum(present - stamp, 0.0)
@@ -331,9 +331,3 @@ def _parameter(check: Callable[..., float], name: str, value: Scalar, **limits: 
     return np.float64(
         check(name, float(value) if isinstance(value, jax.Array) else value, **limits)
     )
-
-
-def _check_reference(reference: Reference) -> Reference:
-    if reference not in ("newest", "now"):
-        raise DriftpeakError(f"reference must be 'newest' or 'now'; got {reference!r}")
-    return reference

@@ -12,6 +12,7 @@ import os
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
@@ -110,7 +111,7 @@ def kind_of(hint: Any) -> Kind | None:
         words = f"one of {', '.join(inner)}"
         return Kind(lambda value: isinstance(value, str) and value in inner, words, inner)
     if origin is not None:
-        return _container(origin, [kind_of(one) for one in inner if one is not ...])
+        return _container(origin, [kind_of(one) for one in inner if one is not ...], ... in inner)
     if hint is types.NoneType:
         return Kind(lambda value: value is None, "None")
     if hint is bool:
@@ -146,7 +147,7 @@ def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
     )
 
 
-def _container(origin: Any, inner: Sequence[Kind | None]) -> Kind | None:
+def _container(origin: Any, inner: Sequence[Kind | None], several: bool) -> Kind | None:
     """Of a generic type: sequences and mappings by their content, others as they are."""
     if origin is collections.abc.Callable:
         return Kind(callable, "a function")
@@ -163,6 +164,9 @@ def _container(origin: Any, inner: Sequence[Kind | None]) -> Kind | None:
         return Kind(
             accepts, "a mapping" + ("" if values is None else f" in which each is {values.words}")
         )
+    if origin is tuple and inner and not any(inner) and not several:
+        count = len(inner)
+        return Kind(lambda value: _numbers(value, count), f"{count} numbers")
     if issubclass(origin, Iterable):
         each = inner[0] if len(inner) == 1 else None
         sized = issubclass(origin, Sized)
@@ -181,14 +185,16 @@ def _all(kind: Kind | None, values: Iterable[Any]) -> bool:
     return kind is None or all(map(kind.accepts, values))
 
 
+def _numbers(value: Any, count: int) -> bool:
+    if not _listed(value, True) or len(value) != count:
+        return False
+    return all(isinstance(one, Real) and not isinstance(one, bool) for one in value)
+
+
 def _listed(value: Any, sized: bool) -> bool:
     """Whether it is a sequence: a list, a tuple, an array, a column of a table; no text or set."""
     if isinstance(value, str | bytes | bytearray | Mapping | collections.abc.Set | type):
         return False
-    if not sized:
-        return isinstance(value, Iterable)
-    return (
-        hasattr(value, "__getitem__")
-        and hasattr(value, "__len__")
-        and getattr(value, "ndim", 1) > 0
-    )
+    if getattr(value, "ndim", 1) == 0:
+        return False
+    return isinstance(value, Iterable) and (not sized or hasattr(value, "__len__"))

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float
 
 from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
-from driftpeak.errors import DriftpeakError, finite_array
+from driftpeak.errors import DriftpeakError, finite_array, numbers
 from driftpeak.forgetting import markov_correlation
 from driftpeak.kinds import checked
 
@@ -192,7 +192,7 @@ class Oscillation(Recorded, Motion):
     @checked
     def __init__(self, periods: Any, lifetimes: Any) -> None:
         self.periods = _positive("periods", periods)
-        self.lifetimes = np.asarray(lifetimes, dtype=np.float64)
+        self.lifetimes = numbers("lifetimes", lifetimes)
         if self.lifetimes.shape != self.periods.shape or not (self.lifetimes > 0).all():
             raise DriftpeakError(
                 f"lifetimes must be {len(self.periods)} numbers above 0, one for each period, "
@@ -256,7 +256,7 @@ class SumMotion(Recorded, Motion):
             raise DriftpeakError(
                 f"the parts of a sum must be equally many motions; got {sorted(counts)}"
             )
-        given = np.asarray(weights, dtype=np.float64)
+        given = numbers("weights", weights)
         given = np.broadcast_to(given, (max(counts), given.shape[-1] if given.ndim else 1))
         bad = given.shape[-1] != len(self.motions) or not np.isfinite(given).all()
         if bad or given.min() < 0 or given.sum(axis=-1).min() <= 0:

@@ -30,7 +30,7 @@ from driftpeak.data.reading.parquet import read_parquet
 from driftpeak.data.reading.sheets import Sheet, read_sheet
 from driftpeak.data.reading.stamps import Dates, check_order, read_stamps
 from driftpeak.data.reading.wording import quoted
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, nearest
+from driftpeak.errors import DataError, DriftpeakError, DriftpeakWarning, nearest, shown
 from driftpeak.kinds import checked
 
 __all__ = ["Dates", "Decimal", "Missing", "Outliers", "RewardTable", "read_table"]
@@ -55,6 +55,9 @@ class RewardTable:
         doubts: what is odd in the data and was left as it is, in words.
         contexts: what the world said at every step, by name, a number or a text each; none for
             most tables.
+
+    Raises:
+        DataError: values that are no two-dimensional array of numbers, another number of arms.
     """
 
     values: npt.NDArray[np.float64]
@@ -66,6 +69,15 @@ class RewardTable:
     unit: str | None = None
     doubts: tuple[str, ...] = ()
     contexts: Mapping[str, tuple[float | str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        values = self.values  # with NaN while a file is read
+        if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "iuf":
+            raise DataError(f"values must be a 2-dimensional array of numbers; got {shown(values)}")
+        if values.shape[1] != len(self.arms):
+            raise DataError(
+                f"values must have a column per arm, {len(self.arms)}; got {values.shape[1]}"
+            )
 
     def rows(self, first: int, last: int | None = None) -> RewardTable:
         """The steps from number `first` (from 0) to before `last`."""

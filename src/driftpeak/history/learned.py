@@ -186,6 +186,7 @@ def learn(
     """
     rows = finite_array("history", history, 2)
     seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
+    finite_array("likely", likely, 1)
     if len(rows) < 2 or rows.shape[1] < 2:
         raise DriftpeakError(
             f"learning needs at least 2 rows of at least 2 arms; got {len(rows)} of {rows.shape[1]}"

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, finite_array, increasing
 from driftpeak.kinds import checked
 from driftpeak.plots.looks import looks
 from driftpeak.plots.style import BAND, COLOURS, new_figure, tidy, with_unit
@@ -126,6 +126,15 @@ def _need(runs: xr.Dataset, *names: str) -> None:
         )
 
 
+def _points(chosen: Any, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """A policy's choices, one point number per step."""
+    points = finite_array("tracks", chosen, 1)
+    steps, count = shape
+    if len(points) != steps or not ((points >= 0) & (points < count)).all():
+        raise DriftpeakError(f"tracks must be {steps} point numbers in 0..{count - 1} each")
+    return points.astype(np.int64)
+
+
 @checked
 def map_figure(
     values: Any,
@@ -141,8 +150,17 @@ def map_figure(
         positions: of the n points, increasing.
         tracks: each policy's choices, point numbers, by name; one panel each.
         title: above the picture.
+
+    Raises:
+        DriftpeakError: values, positions and tracks of different lengths, or none of them.
     """
-    values, positions = np.asarray(values), np.asarray(positions)
+    values, positions = finite_array("values", values, 2), increasing("positions", positions)
+    if len(positions) != values.shape[1] or not tracks or not len(values):
+        raise DriftpeakError(
+            "values must have a column per position and at least one row, and tracks at least one "
+            f"policy; got shape {values.shape}, {len(positions)} positions, {len(tracks)} tracks"
+        )
+    tracks = {name: _points(chosen, values.shape) for name, chosen in tracks.items()}
     figure = new_figure(4.6 * len(tracks), 4.2)
     panels = figure.subplots(1, len(tracks), sharey=True, squeeze=False)[0]
     steps = np.arange(1, len(values) + 1)

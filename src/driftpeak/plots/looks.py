@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from driftpeak.errors import DriftpeakError, shown
 from driftpeak.kinds import checked
 from driftpeak.plots.style import COLOURS, STYLES
 
@@ -79,6 +80,8 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
         its name happens to give. With more policies than 32, looks repeat.
     """
     names = list(names)
+    if not all(isinstance(name, str) for name in names):
+        raise DriftpeakError(f"names must be texts; got {shown(names)}")
     plain = sorted(name for name in names if family(name) in LOOKS)
     found: dict[str, Look] = {}
     for name in (*plain, *sorted(set(names) - set(plain))):

@@ -3,6 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from driftpeak.errors import positive
 from driftpeak.kinds import checked
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
@@ -19,7 +20,11 @@ def new_figure(width: float, height: float) -> Figure:
 
     Arguments:
         width, height: in inches.
+
+    Raises:
+        DriftpeakError: a number that is not positive.
     """
+    width, height = positive("width", width), positive("height", height)
     return Figure(figsize=(width, height), layout="constrained")
 
 

@@ -210,11 +210,10 @@ def WGPUCB(
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> policy = dp.WGPUCB(prior, discount=0.97)
     """
-    if discount is None:
-        return BeliefPolicy(prior, Weights(weights, log_weights=log_weights), **options)
-    if weights is not None or log_weights is not None:
-        raise DriftpeakError("give either discount or weights, not both")
-    return BeliefPolicy(prior, Discount(discount), **options)
+    if sum(one is not None for one in (discount, weights, log_weights)) != 1:
+        raise DriftpeakError("give one of discount, weights and log_weights")
+    rule = Weights(weights, log_weights=log_weights) if discount is None else Discount(discount)
+    return BeliefPolicy(prior, rule, **options)
 
 
 @checked

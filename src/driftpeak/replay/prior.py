@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpeak import kernels
 from driftpeak.domains import Arms
-from driftpeak.errors import DriftpeakError, positive
+from driftpeak.errors import DriftpeakError, finite_array, positive
 from driftpeak.kinds import checked
 from driftpeak.priors import Prior
 
@@ -36,7 +36,7 @@ def prior_from_history(
         DriftpeakError: fewer than two steps, an unknown mean, a noise variance that is not
             positive, or none given while the history never varies.
     """
-    rewards = np.asarray(history, dtype=np.float64)
+    rewards = finite_array("history", history, 2)
     if len(rewards) < 2:
         raise DriftpeakError(f"a covariance needs at least 2 training rows; got {len(rewards)}")
     covariance = np.atleast_2d(np.cov(rewards, rowvar=False))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import xarray as xr
 from scipy import stats
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DriftpeakError, shown
 from driftpeak.kinds import checked
 from driftpeak.numerics.holm import holm
 from driftpeak.simulation.regrets import regrets_of
@@ -123,10 +123,16 @@ def verdict(
         independent_trials: whether trials are samples; False for one recorded history.
 
     Raises:
-        DriftpeakError: no candidates.
+        DriftpeakError: no candidates, or one that is no policy of the runs.
     """
     if candidates is None:
         candidates = [str(name) for name in runs["policy"].values[runs["foresight"] == "none"]]
+    known = set(map(str, runs["policy"].values))
+    if unknown := [name for name in candidates if name not in known]:
+        raise DriftpeakError(
+            f"candidates must be policies of the runs, {', '.join(sorted(known))}; got "
+            f"{shown(unknown[0])}"
+        )
     if not candidates:
         raise DriftpeakError(
             "there is no policy to judge: those that are shown the true function are yardsticks"

@@ -11,7 +11,7 @@ import math
 
 from driftpeak.errors import at_least, at_least_integer, positive
 from driftpeak.kinds import checked
-from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
+from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude, power
 from driftpeak.theory.mismatch import deviation_mismatch, largest_reward, mean_mismatch
 
 
@@ -200,7 +200,7 @@ def ui_gp_ucb_regret(
     horizon = at_least_integer("horizon", horizon, 1)
     width, gain = at_least("width", width, 0), at_least("gain", gain, 0)
     exponent = at_least("exponent", exponent, 0)
-    oldest = positive("noise_variance", noise_variance) * (1 + (horizon - 1) ** exponent)
+    oldest = positive("noise_variance", noise_variance) * (1 + power(horizon - 1, exponent))
     return conclude(
         "M25 (15), corrected",
         [bounded_kernel(positive("variance", variance))],

@@ -42,6 +42,7 @@ def r_gp_ucb_budget_regret(
     Raises:
         DriftpeakError: a number out of range.
     """
+    horizon = at_least_integer("horizon", horizon, 1)
     conditions = [_within("H", at_least_integer("period", period, 1), horizon)]
     return _forgetful("ZS21 Theorem 1, with constants", conditions, width, gain, period, variation,
                       horizon, noise_variance, variance)  # fmt: skip
@@ -75,6 +76,7 @@ def sw_gp_ucb_regret(
     Raises:
         DriftpeakError: a number out of range.
     """
+    horizon = at_least_integer("horizon", horizon, 1)
     conditions = [_within("w", at_least_integer("window", window, 1), horizon)]
     return _forgetful("ZS21 Theorem 2, with constants", conditions, width, gain, window, variation,
                       horizon, noise_variance, variance)  # fmt: skip
@@ -161,7 +163,6 @@ def _forgetful(
     variance: float,
 ) -> Bound:
     """ZS21's bound for a policy whose observations are at most `memory` steps old."""
-    horizon = at_least_integer("horizon", horizon, 1)
     noise, gain = positive("noise_variance", noise_variance), at_least("gain", gain, 0)
     # Claim 2 (e) and the sum of the deviations of one block: sum of sigma^2 <= 2 (1 + lambda) gamma
     block = math.sqrt(2 * memory * (1 + noise) * gain)

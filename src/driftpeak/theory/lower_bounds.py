@@ -34,6 +34,8 @@ def moved_peak_regret(
     gradient, curvature = at_least("gradient", gradient, 0), positive("curvature", curvature)
     drift = unit_interval("drift", drift)
     dimension = at_least_integer("dimension", dimension, 1)
+    if not (isinstance(distance, float) and distance == math.inf):
+        distance = at_least("distance", distance, 0)
     stride = math.sqrt(drift) * gradient / (2 * curvature * dimension)
     return conclude(
         "B16 (100)",

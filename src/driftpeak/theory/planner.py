@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.errors import at_least_integer, finite_array
+from driftpeak.errors import at_least, at_least_integer, finite_array, unit_interval
 from driftpeak.kinds import checked
 from driftpeak.theory.bound import Bound
 from driftpeak.theory.measured import Measured, measured
@@ -199,6 +199,12 @@ def fill_in(
     """
     table = finite_array("values", values, 2)
     notes = []
+    if horizon is not None:
+        horizon = at_least_integer("horizon", horizon, 1)
+    if variation is not None:
+        variation = at_least("variation", variation, 0)
+    if drift is not None:
+        drift = unit_interval("drift", drift)
     if horizon is None:
         horizon = len(table)
         notes.append(f"Horizon {horizon:,}: the rows of the data.")

@@ -10,7 +10,9 @@ from driftpeak.errors import (
     DriftpeakError,
     at_least_integer,
     finite,
+    numbers,
     positive,
+    shown,
     unit_interval,
 )
 from driftpeak.kinds import checked
@@ -107,9 +109,9 @@ def w_sparq_regret_order(
     power = at_least_integer("dimension", dimension, 1)
     a = checked_share(a)
     delta = unit_interval("delta", delta, low_open=True, high_open=True)
-    horizon = np.asarray(horizons, dtype=np.float64)
+    horizon = numbers("horizons", horizons)
     if not (np.isfinite(horizon).all() and (horizon >= 1).all()):
-        raise DriftpeakError(f"horizons must be finite and at least 1; got {horizons}")
+        raise DriftpeakError(f"horizons must be finite and at least 1; got {shown(horizons)}")
     logarithms = power * np.log(horizon) ** (power + 1)
     width = np.log(1 / delta) + horizon**a * logarithms
     return np.asarray(np.sqrt(horizon ** (2 * a + 1) * logarithms * width))

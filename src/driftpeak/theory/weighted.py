@@ -112,6 +112,7 @@ def sum_of_deviations(
         DriftpeakError: a number out of range.
     """
     horizon = at_least_integer("horizon", horizon, 1)
+    discount = unit_interval("discount", discount, low_open=True, high_open=True)
     features = at_least_integer("features", features, 1)
     gain, noise = at_least("gain", gain, 0), positive("noise_variance", noise_variance)
     error = at_least("feature_error", feature_error, 0)
@@ -147,6 +148,7 @@ def recent_deviations(*, gain: float, memory: int, discount: float, noise_varian
         DriftpeakError: a number out of range.
     """
     gain, noise = at_least("gain", gain, 0), positive("noise_variance", noise_variance)
+    discount = unit_interval("discount", discount, low_open=True, high_open=True)
     worth = total_worth(at_least_integer("memory", memory, 1), discount, "single")
     return Bound(math.sqrt(2 * noise * worth * gain), "D22 Lemma 19, corrected")
 

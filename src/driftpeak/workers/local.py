@@ -15,13 +15,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, shown
+from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer
 from driftpeak.kinds import checked
 from driftpeak.numerics.machine_code import keep_programs_in, program_folder
 from driftpeak.workers.alike import threads
 
 # starting a process also reaps those that have ended, and their exit codes would be lost to `join`
 _REAPING = Lock()
+MOST_WORKERS = 1_024
 ALLOWED_FAILURES = 3  # processes that a job may cost before it is given up; of dask, too
 
 
@@ -50,11 +51,9 @@ def local_workers(
     Warns:
         DriftpeakWarning: a process died.
     """
-    if at_least_integer("workers", workers, 1) == 1:
+    if at_least_integer("workers", workers, 1, MOST_WORKERS) == 1:
         yield None
         return
-    if not (programs is None or isinstance(programs, str | PathLike)):
-        raise DriftpeakError(f"programs must be the path of a folder; got {shown(programs)}")
     folder = None if programs is None else program_folder(Path(programs).expanduser())
     processes = Processes(workers, folder)
     try:
