@@ -77,6 +77,21 @@ def _entered(make):
     return enter
 
 
+JUDGED = verdict(RUNS, independent_trials=False)
+MADE_BY_THE_LIBRARY = {
+    *("Calibration", "Choice", "Compared", "ContextsLearned", "DataSet", "Diagnostics", "Estimate"),
+    *("Expected", "Fit", "Look", "Observation", "Posterior", "Prediction", "Reading", "Verdict"),
+    *("Violations",),
+}
+"""Results, which users do not make."""
+WITHOUT_ARGUMENTS = {
+    "ActingPolicy",
+    "Environment",
+    "Player",
+    "Policy",
+    "RealisedGain",
+    "data_folder",
+}
 SLOW = {
     *("optimize", "simulate", "true_functions", "replay", "check_policy", "cross_validate", "fit"),
     *("log_marginal_likelihood", "learn", "balance", "optimal_design", "fractional_gain"),
@@ -86,8 +101,8 @@ SLOW = {
 
 
 def _categorical(
-    first: live.parameters.Choice,
-    second: live.parameters.Choice,
+    first: str | int | float | bool | None,
+    second: str | int | float | bool | None,
     *,
     ordered: bool = False,
     when: Mapping[str, Any] | None = None,
@@ -241,6 +256,16 @@ CASES = {
     "replay": (
         replay.replay,
         {"table": TABLE, "policies": ["random"], "trials": 1, "progress": False},
+    ),
+    "advise": (replay.advise, {"runs": RUNS, "judged": JUDGED}),
+    "arms_over_time": (replay.arms_over_time, {"runs": RUNS, "policy": "one"}),
+    "chosen_policy": (replay.chosen_policy, {"judged": JUDGED}),
+    "follow_figure": (replay.follow_figure, {"runs": RUNS, "policy": "one"}),
+    "policy_for_live": (replay.policy_for_live, {"table": TABLE, "runs": RUNS, "name": "random"}),
+    "tidy": (plots.tidy, {"axes": plots.new_figure(1.0, 1.0).subplots()}),
+    "write_dates": (
+        plots.write_dates,
+        {"axes": plots.new_figure(1.0, 1.0).subplots(), "x": np.arange(3.0)},
     ),
     "verdict": (verdict, {"runs": RUNS, "independent_trials": True}),
     "in_a_row": (in_a_row, {"names": ["a", "b"]}),

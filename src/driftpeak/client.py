@@ -196,7 +196,7 @@ class Client:
                 f"the token travels to {self._host} without encryption: put the service behind "
                 "https, see the docs",
                 DriftpeakWarning,
-                stacklevel=2,
+                stacklevel=3,  # above the decorator
             )
 
     def __repr__(self) -> str:

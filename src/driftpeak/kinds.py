@@ -79,7 +79,8 @@ def _rejected(name: str, value: Any, kind: Kind) -> DriftpeakError:
 def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[str, Kind]]:
     """The names of positional arguments, and what is checked by name; found on the first call."""
     made = inspect.unwrap(function)
-    positional, hints = [], {}
+    positional: list[str] = []
+    hints: dict[str, Any] = {}
     for name, one in inspect.signature(made).parameters.items():
         hint = Any if one.annotation is one.empty else _resolved(one.annotation, made)
         if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):

@@ -238,7 +238,7 @@ def _checked(path: Path, found: _Found, missing: Missing, outliers: Outliers) ->
     values, doubts, blanked = doubtful(path, table.values, table.arms, places, outliers)
     doubts = [f"{path}: {one}" for one in table.doubts] + doubts
     for doubt in doubts:
-        warnings.warn(DriftpeakWarning(doubt), stacklevel=3)
+        warnings.warn(DriftpeakWarning(doubt), stacklevel=4)  # above the decorator
     values, arms, _, notes = treated(path, values, table.arms, places, missing)
     return replace(
         table,

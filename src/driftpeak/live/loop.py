@@ -110,7 +110,7 @@ def optimize(
                 f"interrupted in step {done + 1}{'' if steps is None else f' of {steps}'}; what "
                 "was learned is returned",
                 DriftpeakWarning,
-                stacklevel=2,
+                stacklevel=3,  # above the decorator
             )
         except Exception as error:
             error.add_note(

@@ -28,6 +28,7 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+@checked
 def tidy(axes: Axes) -> None:
     """No frame above and at the right, a faint grid behind.
 

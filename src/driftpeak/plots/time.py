@@ -71,6 +71,7 @@ def _numbers(labels: Sequence[str]) -> Any:
     return values if np.isfinite(values).all() else None
 
 
+@checked
 def write_dates(axes: Axes, x: Any) -> None:
     """Short dates below an axis whose values are dates; nothing happens to others.
 

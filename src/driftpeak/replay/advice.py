@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from driftpeak.kinds import checked
 from driftpeak.plots import time_axis
 from driftpeak.plots.time import STEP
 from driftpeak.simulation.verdict import Verdict, in_a_row
@@ -115,6 +116,7 @@ class Advice:
         return f"{one.mean:.{digits}f} +- {one.deviation:.{digits}f}"
 
 
+@checked
 def chosen_policy(judged: Verdict) -> tuple[str, str]:
     """The policy to go on with, and why: the best, or `auto` where that is undecided.
 
@@ -130,6 +132,7 @@ def chosen_policy(judged: Verdict) -> tuple[str, str]:
     return judged.best, "which policy is best is undecided, and it had the least regret"
 
 
+@checked
 def advise(runs: xr.Dataset, judged: Verdict) -> Advice | None:
     """What to follow at the row after the last, by the belief of the policy to go on with.
 

@@ -5,9 +5,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from driftpeak.kinds import checked
+
 LONGEST_RUNS = 5
 
 
+@checked
 def arms_over_time(runs: xr.Dataset, policy: str) -> dict[str, Any]:
     """A policy's arms through the played rows.
 

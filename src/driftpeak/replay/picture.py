@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from driftpeak.kinds import checked
 from driftpeak.plots import looks, new_figure, tidy, time_axis, with_unit, write_dates
 from driftpeak.replay.advice import Advice
 
@@ -18,6 +19,7 @@ BEST = "#000000"
 OTHERS = "#666666"
 
 
+@checked
 def follow_figure(
     runs: xr.Dataset, policy: str, advice: Advice | None = None, *, title: str = ""
 ) -> Figure:

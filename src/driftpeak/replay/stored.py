@@ -6,12 +6,14 @@ import xarray as xr
 
 from driftpeak.data import RewardTable
 from driftpeak.errors import DriftpeakError, shown
+from driftpeak.kinds import checked
 from driftpeak.live.policy_file import StoredPolicy
 from driftpeak.named.policies import make_policy, make_width
 from driftpeak.replay.players import NOT_TOLD, learned_for
 from driftpeak.replay.prior import prior_from_history
 
 
+@checked
 def policy_for_live(table: RewardTable, runs: xr.Dataset, name: str) -> StoredPolicy:
     """A policy that played, as a live study begins with it after the last row of the table.
 

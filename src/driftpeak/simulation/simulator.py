@@ -370,5 +370,5 @@ def _warn_of_contradictions(policies: Mapping[str, Policy], runs: xr.Dataset) ->
                 f"policy {name!r}: {count:,} of {rewards:,} rewards lie outside its bound "
                 f"({policy.bounds_in_words}); its guarantees assume none: give a larger bound",
                 DriftpeakWarning,
-                stacklevel=4,  # whoever called simulate
+                stacklevel=5,  # whoever called simulate, above its decorator
             )
