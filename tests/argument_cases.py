@@ -56,6 +56,7 @@ FOLDER = Path(tempfile.mkdtemp())
 TABLE_FILE = FOLDER / "table.csv"
 TABLE_FILE.write_text("a,b\n" + "\n".join(f"{i}.5,{i % 3}.25" for i in range(12)) + "\n")
 TABLE = tables.read_table(TABLE_FILE)
+REPLAYED = replay.replay(TABLE, ["random"], trials=1, progress=False)
 RUNS = dp.simulate(
     {"one": dp.UniformRandom(PRIOR), "two": dp.Timetable(np.ones((3, 6)))},
     environments.RecordedRewards(np.ones((4, 6))),
@@ -77,21 +78,18 @@ def _entered(make):
     return enter
 
 
-JUDGED = verdict(RUNS, independent_trials=False)
+JUDGED = verdict(REPLAYED, independent_trials=False)
 MADE_BY_THE_LIBRARY = {
     *("Calibration", "Choice", "Compared", "ContextsLearned", "DataSet", "Diagnostics", "Estimate"),
     *("Expected", "Fit", "Look", "Observation", "Posterior", "Prediction", "Reading", "Verdict"),
     *("Violations",),
 }
 """Results, which users do not make."""
-WITHOUT_ARGUMENTS = {
-    "ActingPolicy",
-    "Environment",
-    "Player",
-    "Policy",
-    "RealisedGain",
-    "data_folder",
+LEFT_OUT = {
+    *("ActingPolicy", "Environment", "Player", "Policy", "RealisedGain", "data_folder"),
+    *("tidy", "write_dates"),
 }
+"""Those without arguments, and those that take the axes of a picture."""
 SLOW = {
     *("optimize", "simulate", "true_functions", "replay", "check_policy", "cross_validate", "fit"),
     *("log_marginal_likelihood", "learn", "balance", "optimal_design", "fractional_gain"),
@@ -246,7 +244,7 @@ CASES = {
     "looks": (plots.looks, {"names": ["auto"]}),
     "map_figure": (
         plots.map_figure,
-        {"values": ROWS, "positions": [[0, 0], [0, 1], [1, 0], [1, 1]], "tracks": {"a": [0, 1]}},
+        {"values": ROWS, "positions": [0.0, 1.0, 2.0, 3.0], "tracks": {"a": [0, 1]}},
     ),
     "new_figure": (plots.new_figure, {"width": 3.0, "height": 2.0}),
     "time_axis": (plots.time_axis, {"runs": RUNS}),
@@ -257,15 +255,13 @@ CASES = {
         replay.replay,
         {"table": TABLE, "policies": ["random"], "trials": 1, "progress": False},
     ),
-    "advise": (replay.advise, {"runs": RUNS, "judged": JUDGED}),
-    "arms_over_time": (replay.arms_over_time, {"runs": RUNS, "policy": "one"}),
+    "advise": (replay.advise, {"runs": REPLAYED, "judged": JUDGED}),
+    "arms_over_time": (replay.arms_over_time, {"runs": REPLAYED, "policy": "random"}),
     "chosen_policy": (replay.chosen_policy, {"judged": JUDGED}),
-    "follow_figure": (replay.follow_figure, {"runs": RUNS, "policy": "one"}),
-    "policy_for_live": (replay.policy_for_live, {"table": TABLE, "runs": RUNS, "name": "random"}),
-    "tidy": (plots.tidy, {"axes": plots.new_figure(1.0, 1.0).subplots()}),
-    "write_dates": (
-        plots.write_dates,
-        {"axes": plots.new_figure(1.0, 1.0).subplots(), "x": np.arange(3.0)},
+    "follow_figure": (replay.follow_figure, {"runs": REPLAYED, "policy": "random"}),
+    "policy_for_live": (
+        replay.policy_for_live,
+        {"table": TABLE, "runs": REPLAYED, "name": "random"},
     ),
     "verdict": (verdict, {"runs": RUNS, "independent_trials": True}),
     "in_a_row": (in_a_row, {"names": ["a", "b"]}),

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float
 
 from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
-from driftpeak.errors import DriftpeakError, finite_array, numbers
+from driftpeak.errors import DriftpeakError, finite_array, numbers, shown
 from driftpeak.forgetting import markov_correlation
 from driftpeak.kinds import checked
 
@@ -256,14 +256,17 @@ class SumMotion(Recorded, Motion):
             raise DriftpeakError(
                 f"the parts of a sum must be equally many motions; got {sorted(counts)}"
             )
-        given = numbers("weights", weights)
-        given = np.broadcast_to(given, (max(counts), given.shape[-1] if given.ndim else 1))
-        bad = given.shape[-1] != len(self.motions) or not np.isfinite(given).all()
+        given = np.atleast_1d(numbers("weights", weights))
+        bad = given.ndim > 2 or given.shape[-1] != len(self.motions)
+        bad = bad or not np.isfinite(given).all() or len(given) == 0
         if bad or given.min() < 0 or given.sum(axis=-1).min() <= 0:
             raise DriftpeakError(
                 f"weights must be {len(self.motions)} numbers of at least 0, not all 0; "
-                f"got {weights}"
+                f"got {shown(weights)}"
             )
+        if given.ndim == 2 and len(given) not in (1, max(counts)):
+            raise DriftpeakError(f"weights must have {max(counts)} rows; got {len(given)}")
+        given = np.broadcast_to(given, (max(counts), len(self.motions)))
         self.weights = given / given.sum(axis=-1, keepdims=True)
         self.forgets = 1 - 0.5 ** (2 / self._half_time())
 

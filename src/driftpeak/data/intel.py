@@ -16,6 +16,7 @@ from driftpeak.kinds import checked
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_DAYS = 36_525  # a century
 COLUMNS = ("temperature", "humidity", "light", "voltage")
 
 
@@ -51,8 +52,12 @@ def read_intel_lab(
             than two sensors are left.
     """
     path = Path(path)
-    days = at_least_integer("days", days, 1)
-    width = timedelta(minutes=positive("minutes", minutes))
+    days = at_least_integer("days", days, 1, MOST_DAYS)
+    minutes = positive("minutes", minutes)
+    bins = math.ceil(days * 1440 / minutes)
+    if bins < 2:
+        raise DriftpeakError(f"{days} days of {minutes:g} minutes leave {bins} intervals; 2 needed")
+    width = timedelta(minutes=minutes)
     coverage = unit_interval("coverage", coverage)
     if column not in COLUMNS:
         raise DriftpeakError(f"column must be one of {', '.join(COLUMNS)}; got {column!r}")
@@ -61,8 +66,6 @@ def read_intel_lab(
     except ValueError:
         raise DriftpeakError(f"start must be a date such as 2004-03-01; got {start!r}") from None
     bins = math.ceil(timedelta(days=days) / width)
-    if bins < 2:
-        raise DriftpeakError(f"{days} days of {minutes:g} minutes leave {bins} intervals; 2 needed")
     readings, short = _readings(path, column)
     place = (readings["time"] - first) // width
     readings = readings.assign(place=place)[(place >= 0) & (place < bins)]

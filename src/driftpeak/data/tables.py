@@ -30,7 +30,14 @@ from driftpeak.data.reading.parquet import read_parquet
 from driftpeak.data.reading.sheets import Sheet, read_sheet
 from driftpeak.data.reading.stamps import Dates, check_order, read_stamps
 from driftpeak.data.reading.wording import quoted
-from driftpeak.errors import DataError, DriftpeakError, DriftpeakWarning, nearest, shown
+from driftpeak.errors import (
+    DataError,
+    DriftpeakError,
+    DriftpeakWarning,
+    finite_array,
+    nearest,
+    shown,
+)
 from driftpeak.kinds import checked
 
 __all__ = ["Dates", "Decimal", "Missing", "Outliers", "RewardTable", "read_table"]
@@ -57,7 +64,8 @@ class RewardTable:
             most tables.
 
     Raises:
-        DataError: values that are no two-dimensional array of numbers, another number of arms.
+        DataError: values or positions that are no two-dimensional array of numbers, or for another
+            number of arms.
     """
 
     values: npt.NDArray[np.float64]
@@ -78,6 +86,13 @@ class RewardTable:
             raise DataError(
                 f"values must have a column per arm, {len(self.arms)}; got {values.shape[1]}"
             )
+
+        if self.positions is not None:
+            positions = finite_array("positions", self.positions, 2)
+            if positions.shape != (len(self.arms), 2):
+                raise DataError(
+                    f"positions must have shape ({len(self.arms)}, 2); got {positions.shape}"
+                )
 
     def rows(self, first: int, last: int | None = None) -> RewardTable:
         """The steps from number `first` (from 0) to before `last`."""

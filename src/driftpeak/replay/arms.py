@@ -5,9 +5,19 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from driftpeak.errors import DriftpeakError, shown
 from driftpeak.kinds import checked
 
 LONGEST_RUNS = 5
+
+
+def check_played(runs: xr.Dataset, policy: str) -> None:
+    """Raise DriftpeakError unless these are runs of a replay in which the policy played."""
+    if "arm" not in runs.coords or "rewards" not in runs:
+        raise DriftpeakError("runs must be what driftpeak.replay.replay returned")
+    names = [str(one) for one in runs["policy"].values]
+    if policy not in names:
+        raise DriftpeakError(f"policy must be one of {', '.join(names)}; got {shown(policy)}")
 
 
 @checked
@@ -24,7 +34,11 @@ def arms_over_time(runs: xr.Dataset, policy: str) -> dict[str, Any]:
         `longest_runs`: the longest stretches of the first trial on one arm, at most 5, as `arm`,
         `steps`, and their first and last time, `begins` and `ends` (the time column's cells, or the
         numbers of steps from 1).
+
+    Raises:
+        DriftpeakError: runs that are no replay, or a policy that did not play.
     """
+    check_played(runs, policy)
     arms = [str(arm) for arm in runs["arm"].values]
     actions = runs["action"].sel(policy=policy).values
     shares = np.bincount(actions.ravel(), minlength=len(arms)) / actions.size

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from driftpeak.kinds import checked
 from driftpeak.plots import looks, new_figure, tidy, time_axis, with_unit, write_dates
 from driftpeak.replay.advice import Advice
+from driftpeak.replay.arms import check_played
 
 MOST_ARMS = 14
 """Arms that have a line of their own; the others are left out, and counted."""
@@ -34,7 +35,11 @@ def follow_figure(
         policy: whose choices are shown: the advice's, where there is one.
         advice: of the same run; without it the left part is missing.
         title: above the picture, over the advice in words.
+
+    Raises:
+        DriftpeakError: runs that are no replay, or a policy that did not play.
     """
+    check_played(runs, policy)
     arms = [str(arm) for arm in runs["arm"].values]
     actions = runs["action"].sel(policy=policy).values[0]
     rewards = runs["rewards"].values

@@ -170,6 +170,11 @@ def in_a_row(names: Sequence[str]) -> str:
 
     Arguments:
         names: at least one.
+
+    Raises:
+        DriftpeakError: no names.
     """
+    if not len(names):
+        raise DriftpeakError("names must be at least one; got none")
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
