@@ -78,6 +78,9 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
         By name. One of `LOOKS`, wherever else it is drawn too. Two settings of one policy share its
         colour and differ in style; a policy without a name on the command line has the look that
         its name happens to give. With more policies than 32, looks repeat.
+
+    Raises:
+        DriftpeakError: names that are no texts.
     """
     names = list(names)
     if not all(isinstance(name, str) for name in names):
