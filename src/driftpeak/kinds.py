@@ -7,7 +7,6 @@ Numbers, and arrays of numbers, are left to the function itself, whose checks al
 import collections.abc
 import functools
 import inspect
-import itertools
 import os
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
@@ -58,13 +57,19 @@ def checked(made: Checked) -> Checked:
         made.__init__ = checked(made.__init__)  # type: ignore[misc]
         return made
 
+    found: list[tuple[tuple[str, ...], Mapping[str, Kind]]] = []  # on the first call
+
     @functools.wraps(made)
     def call(*given: Any, **named: Any) -> Any:
-        positional, kinds = _parameters(made)
-        for name, value in itertools.chain(zip(positional, given, strict=False), named.items()):
-            kind = kinds.get(name)
-            if kind is not None and not kind.accepts(value):
-                raise _rejected(name, value, kind)
+        if not found:
+            found.append(_parameters(made))
+        positional, kinds = found[0]
+        for name, value in zip(positional, given, strict=False):
+            if name in kinds and not kinds[name].accepts(value):
+                raise _rejected(name, value, kinds[name])
+        for name, value in named.items():
+            if name in kinds and not kinds[name].accepts(value):
+                raise _rejected(name, value, kinds[name])
         return made(*given, **named)
 
     return call  # type: ignore[return-value]
@@ -75,9 +80,8 @@ def _rejected(name: str, value: Any, kind: Kind) -> DriftpeakError:
     return DriftpeakError(f"{name} must be {kind.words}; got {shown(value)}{near and '.'}{near}")
 
 
-@functools.cache
 def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[str, Kind]]:
-    """The names of positional arguments, and what is checked by name; found on the first call."""
+    """The names of positional arguments, and what is checked, by name."""
     made = inspect.unwrap(function)
     positional: list[str] = []
     hints: dict[str, Any] = {}
