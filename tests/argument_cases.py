@@ -1,5 +1,6 @@
 """One valid call of every public function and constructor, for `arguments_fuzzer`."""
 
+import functools
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -70,11 +71,11 @@ RUNS = dp.simulate(
 def _entered(make):
     """Of a context manager: checked as it is entered."""
 
+    @functools.wraps(make)
     def enter(**arguments):
         with make(**arguments) as inside:
             return inside
 
-    enter.__signature__ = __import__("inspect").signature(make)
     return enter
 
 
