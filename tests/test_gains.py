@@ -226,7 +226,7 @@ def test_drifting_gain_conditions():
         ({"tail": []}, "at least one number"),
         ({"tail": [-1.0]}, "none below 0"),
         ({}, "give count, discount, or both"),
-        ({"count": 3, "weighting": "triple"}, "weighting must be 'single' or 'double'"),
+        ({"count": 3, "weighting": "triple"}, "weighting must be one of single, double"),
         ({"discount": 1.0}, r"discount must lie in \(0, 1\); got 1.0"),
     ],
 )

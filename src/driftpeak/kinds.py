@@ -147,7 +147,7 @@ def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
     listed = ", ".join(rest)
     return Kind(
         lambda value: any(kind.accepts(value) for kind in known),
-        f"{listed}{',' if ',' in listed else ''} or {last}" if rest else last,
+        f"{listed}{',' if ', ' in listed or 'each' in listed else ''} or {last}" if rest else last,
         tuple(choice for kind in known for choice in kind.choices),
     )
 
