@@ -47,9 +47,10 @@ def others(monkeypatch) -> Iterator[Path]:
         folder.chmod(0o755)
 
 
+# the other user cannot write into the cache of compiled programs that the tests share
+@pytest.mark.filterwarnings("ignore:Error writing persistent compilation cache entry:UserWarning")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_study_of_another_user_is_read_and_never_written(kind, others, run):  # noqa: F811
-    """Programs that compute are compiled as root, since the cache of the tests is root's."""
     address, before = f"{kind}:///{others}/{kind}", look(others)
     own = dp.Optimizer.load(address)
     expected = own.history(), own.best(), own.diagnostics()
