@@ -156,6 +156,15 @@ def test_an_unfinished_request_survives_many_idle_connections(few):
         assert answer(slow) == 200
 
 
+def test_the_client_does_not_reuse_a_connection_that_was_closed(few):
+    """An `ask` is not sent again, so it must not be sent over a closed connection."""
+    study = cheap(dp.Client(few.url, retries=0), "s")
+    with ExitStack() as stack:
+        for _ in range(FEW):
+            assert answer(connect(stack, few, WHOLE)) == 200
+        assert study.ask().id == 1
+
+
 def test_requests_that_are_served_are_not_closed(few):
     """Event streams and bodies under way, in half of all connections."""
     client = dp.Client(few.url)

@@ -130,11 +130,17 @@ def test_unknown_studies_have_their_class(study):
         dp.Client(study._client.url).study("nowhere").pending()
 
 
-LARGE = "100000000000000000000"
+def test_a_folder_that_cannot_be_read_now(served, study, tmp_path, monkeypatch):
+    monkeypatch.setattr(served.app.studies._place, "path", tmp_path / "gone")
+    with pytest.raises(StorageError, match="cannot be read: No such file") as found:
+        study._client.studies()
+    assert type(found.value) is StorageError
 
 
 @pytest.mark.parametrize("path", ["history", "foretold"])
-@pytest.mark.parametrize("after", [LARGE, str(2**53 + 1), "1" + "0" * 5_000])
+@pytest.mark.parametrize(
+    "after", ["1" + 20 * "0", str(2**53 + 1), "1" + 5_000 * "0"], ids=["1e20", "2**53+1", "1e5000"]
+)
 def test_numbers_of_rewards_beyond_all(served, study, path, after):
     study.tell({"arm": "0"}, 1.0)
     status, _, content = served.get(f"/api/studies/kiln/{path}?after={after}")
