@@ -458,7 +458,9 @@ def test_what_makes_no_constraint():
 def test_what_cannot_be(tmp_path):
     prior = dp.Prior(dp.Arms(3), dp.kernels.Table(np.eye(3)), 0.1)
     odd = {"odd": lambda setting: True}
-    with pytest.raises(dp.DriftpeakError, match="BeliefPolicy knows no constraints: take a Drif"):
+    with pytest.raises(
+        dp.DriftpeakError, match="BeliefPolicy supports no constraints: take a Drif"
+    ):
         dp.Optimizer(dp.Arms(3), maximize=True, policy=dp.GPUCB(prior), constraints=odd)
     with pytest.raises(dp.DriftpeakError, match="a study is data, and constraint 'odd' is a func"):
         dp.Optimizer(BOX, maximize=True, constraints=odd, storage=tmp_path / "study")

@@ -355,7 +355,7 @@ def test_forget_and_reset():
     assert optimizer.history() == optimizer.pending() == []
     suggestion = optimizer.ask(0.5)  # times of another kind are welcome now
     assert suggestion.id == 22
-    with pytest.raises(dp.DriftpeakError, match="nothing has been told"):
+    with pytest.raises(dp.DriftpeakError, match="no observations yet"):
         optimizer.best()
 
 

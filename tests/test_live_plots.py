@@ -81,5 +81,5 @@ def test_arms_and_grids():
 def test_nothing_to_draw():
     optimizer = dp.Optimizer(dp.Arms(3), maximize=True)
     for make in (track_figure, belief_figure, reward_figure):
-        with pytest.raises(dp.DriftpeakError, match="nothing to draw"):
+        with pytest.raises(dp.DriftpeakError, match="no observations to draw"):
             make(optimizer)

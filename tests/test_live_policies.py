@@ -207,7 +207,7 @@ def test_auto_says_what_it_thinks():
     assert said.drift == pytest.approx(float(thoughts["believed_drift"]))
     assert said.memory == pytest.approx(float(thoughts["memory"]))
     assert said.noise == pytest.approx(float(thoughts["believed_noise"]))
-    assert set(said.readings) == set(auto.readings)
+    assert set(said.readings) == {*auto.readings, "time_step"}
     assert sum(said.readings["member_weight"].values()) == pytest.approx(1)
     assert list(said.readings["member_weight"]) == list(auto.labels)
 
@@ -239,7 +239,7 @@ def test_what_does_not_fit_is_refused(without_type_checks):
         optimizer.tell(optimizer.ask(), 0.0)
     with pytest.raises(dp.DriftpeakError, match="larger horizon"):
         optimizer.ask()
-    with pytest.raises(dp.DriftpeakError, match="expects nothing"):
+    with pytest.raises(dp.DriftpeakError, match="makes no predictions"):
         optimizer.best()
     with pytest.raises(dp.DriftpeakError, match="makes no side queries"):
         optimizer.side_queries()

@@ -10,7 +10,6 @@ import select
 import ssl
 import time as clock
 import uuid
-import warnings
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -22,12 +21,12 @@ import numpy as np
 
 from driftpeak.errors import (
     DriftpeakError,
-    DriftpeakWarning,
     StorageError,
     at_least_integer,
     error_classes,
     positive,
     shown,
+    warn,
 )
 from driftpeak.kinds import checked
 
@@ -192,11 +191,9 @@ class Client:
         self._idle: Idle = []
         weakref.finalize(self, _close, self._idle)
         if token is not None and not self._secure and self._host not in LOCAL:
-            warnings.warn(
+            warn(
                 f"the token travels to {self._host} without encryption: put the service behind "
-                "https, see the docs",
-                DriftpeakWarning,
-                stacklevel=3,  # above the decorator
+                "https, see the docs"
             )
 
     def __repr__(self) -> str:
@@ -598,7 +595,7 @@ class Study:
         given = {name: value for name, value in body.items() if value is not None}
         answer = self._client.call("POST", self._path(path), given, again=again, key=key)
         for text in answer.get("warnings", ()):
-            warnings.warn(text, DriftpeakWarning, stacklevel=3)
+            warn(text)
         return answer
 
     def _path(self, path: str) -> str:

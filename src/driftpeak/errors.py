@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 import textwrap
+import warnings
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import ClassVar, TypeGuard
@@ -36,6 +38,7 @@ __all__ = [
     "positive",
     "shown",
     "unit_interval",
+    "warn",
     "whole",
 ]
 
@@ -43,6 +46,8 @@ LARGEST_WHOLE = 2**53  # whole numbers beyond are no floats
 LARGEST_SEED = 2**63 - 1  # that JAX takes
 LARGEST_INTEGER = 10**18  # of arguments: a 64-bit integer, and with room to compute
 MOST_STEPS = 100_000_000  # of one run: arrays hold a number for each
+NOT_USERS = {"driftpeak", "beartype", "contextlib", "equinox", "functools", "jax", "jaxtyping"}
+"""Packages to whose lines no warning points."""
 
 
 class DriftpeakError(ValueError):
@@ -145,6 +150,19 @@ class UnsupportedError(DriftpeakError):
 
 class DriftpeakWarning(UserWarning):
     """Something that need not be wrong, but that the user should know; told in one line."""
+
+
+def warn(message: str) -> None:
+    """Issue a `DriftpeakWarning` that points to the user's line.
+
+    That is the innermost frame outside this package and the libraries that call it back.
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_globals.get("__name__", "").partition(".")[0] in NOT_USERS:
+        if frame.f_back is None:  # a thread of this package
+            break
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, DriftpeakWarning, stacklevel=level)
 
 
 def finite(name: str, value: object) -> float:

@@ -24,6 +24,7 @@ WORDS = {
     "Prior": "a Prior, such as dp.Prior(dp.Grid([0, 1], size=20), dp.SE(0.2), noise_variance=0.1)",
     "Kernel": "a kernel of driftpeak.kernels, such as dp.SE(0.2)",
     "Policy": "a policy, such as dp.GPUCB(prior)",
+    "LivePolicy": "a DriftingGP or a policy of driftpeak, such as dp.Auto(prior)",
     "Width": "a width of driftpeak.widths, such as widths.Constant(2.0)",
     "Forgetting": "a rule of driftpeak.forgetting, such as forgetting.Drift(0.02)",
     "Environment": "an environment, such as dp.MarkovDrift(prior, drift=0.02)",

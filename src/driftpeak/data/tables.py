@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,10 +32,10 @@ from driftpeak.data.reading.wording import quoted
 from driftpeak.errors import (
     DataError,
     DriftpeakError,
-    DriftpeakWarning,
     finite_array,
     nearest,
     shown,
+    warn,
 )
 from driftpeak.kinds import checked
 
@@ -253,7 +252,7 @@ def _checked(path: Path, found: _Found, missing: Missing, outliers: Outliers) ->
     values, doubts, blanked = doubtful(path, table.values, table.arms, places, outliers)
     doubts = [f"{path}: {one}" for one in table.doubts] + doubts
     for doubt in doubts:
-        warnings.warn(DriftpeakWarning(doubt), stacklevel=4)  # above the decorator
+        warn(doubt)
     values, arms, _, notes = treated(path, values, table.arms, places, missing)
     return replace(
         table,

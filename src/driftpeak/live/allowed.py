@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError, shown
+from driftpeak.errors import (
+    InfeasibleError,
+    shown,
+)
 from driftpeak.live.coding import BoxCoding, Coding
 from driftpeak.live.constraints import Rules, WeightedSum
 from driftpeak.live.engine import Reach
@@ -46,7 +49,7 @@ def anchor_of(rules: Rules, start: Vector | None) -> Vector:
             if rules.broken(coding.parameters(row)) is None:
                 return row
     names = ", ".join(map(shown, rules.known))
-    raise DriftpeakError(
+    raise InfeasibleError(
         f"no setting of the space was found that keeps the constraints {names}: widen them, or "
         "the space, or give start={...}, a setting that does"
     )

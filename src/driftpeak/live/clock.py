@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, shown, stored_number
+from driftpeak.errors import DriftpeakError, shown, stored_number, warn
 
 Kind = Literal["steps", "numbers", "dates", "zoned dates"]
 Time = Any  # a real number, a datetime, a numpy.datetime64, or "now"
@@ -23,20 +23,28 @@ WORDS: dict[str, str] = {
 }
 
 
-def read_time(time: Time, kind: Kind | None, *, counted: bool = False) -> tuple[float, Kind]:
+def read_time(
+    time: Time, kind: Kind | None, *, counted: bool = False, latest: float = -math.inf
+) -> tuple[float, Kind]:
     """A time as a number, and what kind of time the study then has.
 
     Arguments:
         time: a real number, a `datetime`, a `numpy.datetime64`, or "now" for the computer's clock.
         kind: of the study's times so far; None if there are none.
         counted: whether a number may also stand for a step.
+        latest: the time of the latest reward. "now" is never earlier.
 
     Raises:
         DriftpeakError: no such thing, one that is out of range (numbers beyond 1e100, dates outside
             the years 1 to 9999), or one that cannot be compared with the study's times.
+
+    Warns:
+        DriftpeakWarning: the computer's clock shows a time before the latest reward's. Time does
+            not go back: that reward's time is used.
     """
-    if isinstance(time, str) and time == "now":
-        time = datetime.now() if kind == "dates" else datetime.now(UTC)
+    now = isinstance(time, str) and time == "now"
+    if now:
+        time = _now(kind)
     number, found = _number(time)
     if found == "numbers" and kind == "steps" and counted:
         return number, "steps"
@@ -44,6 +52,14 @@ def read_time(time: Time, kind: Kind | None, *, counted: bool = False) -> tuple[
         raise DriftpeakError(
             f"times must be comparable: this study's are {WORDS[kind]}; got {shown(time)}"
         )
+    if now and number < latest:
+        warn(
+            f"the computer's clock shows {show_time(number, found)}, before the latest reward of "
+            f"{show_time(latest, found)}, whose time is used instead. The clock was set back, or "
+            "another machine's is ahead; dates without a time zone also go back when summer time "
+            "ends"
+        )
+        number = latest
     return number, found
 
 
@@ -70,6 +86,11 @@ def check_number(number: object, kind: object) -> None:
         raise _out_of_range(value)
     if abs(value) > LARGEST:
         raise _too_large(value)
+
+
+def _now(kind: Kind | None) -> datetime:
+    """Return what the computer's clock shows."""
+    return datetime.now() if kind == "dates" else datetime.now(UTC)
 
 
 def _number(time: Time) -> tuple[float, Kind]:

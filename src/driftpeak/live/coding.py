@@ -8,7 +8,14 @@ import numpy as np
 from driftpeak._types import Vector
 from driftpeak.contexts import Contextual
 from driftpeak.domains import Arms, Grid
-from driftpeak.errors import DriftpeakError, finite, nearest, shown, whole
+from driftpeak.errors import (
+    DriftpeakError,
+    UnsupportedError,
+    finite,
+    nearest,
+    shown,
+    whole,
+)
 from driftpeak.live.lattice import MIDDLE, Lattice, free_lattice, lattice_of
 from driftpeak.live.parameters import ROUNDING, ParameterValues
 from driftpeak.live.space import Box, check_names
@@ -66,7 +73,7 @@ class Coding(ABC):
         if self.context is None:
             if is_nothing(given):
                 return {}
-            raise DriftpeakError(
+            raise UnsupportedError(
                 f"this study has no context; got {shown(given)}. A new one has, with "
                 "space.context(...)"
             )

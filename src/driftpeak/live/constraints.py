@@ -15,7 +15,14 @@ import numpy as np
 
 from driftpeak._types import Vector
 from driftpeak.domains import Grid
-from driftpeak.errors import DriftpeakError, finite, nearest, shown, unit_interval
+from driftpeak.errors import (
+    DriftpeakError,
+    UnsupportedError,
+    finite,
+    nearest,
+    shown,
+    unit_interval,
+)
 from driftpeak.kinds import checked
 from driftpeak.live.coding import BoxCoding, Coding, FiniteCoding, is_nothing
 from driftpeak.live.engine import Reach, setting_of
@@ -243,7 +250,7 @@ class Rules:
         if not names:
             if is_nothing(given):
                 return {}
-            raise DriftpeakError(
+            raise UnsupportedError(
                 "this study measures no constraints; a new one does, with "
                 f'Optimizer(constraints={{"temperature": Limit(at_most=75)}}); got {shown(given)}'
             )

@@ -1,6 +1,7 @@
 """The default of an optimiser: a Gaussian process that drifts and learns its own numbers."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from driftpeak.errors import DriftpeakError, at_least_integer, shown
 from driftpeak.forgetting import Forgetting
@@ -8,6 +9,10 @@ from driftpeak.kinds import checked
 from driftpeak.live.aging import LearnedMotion, check_forgetting, check_periods
 from driftpeak.live.rates import Likelihood, check_likelihood
 from driftpeak.widths import Width
+
+if TYPE_CHECKING:
+    from driftpeak.live.engine import Engine
+    from driftpeak.live.setup import EngineSetup
 
 ACQUISITIONS = ("ucb", "influence")
 
@@ -58,6 +63,8 @@ class DriftingGP:
         >>> optimizer = dp.Optimizer(space, maximize=True, policy=policy)
     """
 
+    needs_points: ClassVar[bool] = False
+
     @checked
     def __init__(
         self,
@@ -92,3 +99,26 @@ class DriftingGP:
         self.acquisition = acquisition
         self.scoped, self.learn = scoped, learn
         self.likelihood = check_likelihood(likelihood)
+
+    def make_engine(self, setup: "EngineSetup") -> "Engine":
+        """Return the engine of a study, by its constraints and its kind of rewards."""
+        # engines are made for a DriftingGP, and import this module
+        from driftpeak.live import gp_engine, limited_engine, rate_engine
+
+        sign: dict[str, Any] = {} if self.likelihood == "gaussian" else {"sign": setup.sign}
+        if not setup.rules.matter:
+            plain = gp_engine.GPEngine if not sign else rate_engine.RateEngine
+            return plain(self, setup.coding, seed=setup.seed, **sign)
+        start = next(iter(setup.safe), None) if setup.start is None else setup.start
+        if start is not None:
+            setup.rules.check("start", start)
+        limited = limited_engine.LimitedEngine if not sign else limited_engine.LimitedRateEngine
+        return limited(
+            self,
+            setup.coding,
+            seed=setup.seed,
+            rules=setup.rules,
+            start=None if start is None else setup.coding.row(start),
+            safe=setup.safe,
+            **sign,
+        )

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import (
+    UnsupportedError,
+)
 from driftpeak.live.coding import Coding
 from driftpeak.live.memory import Memory
 from driftpeak.live.parameters import ParameterValues
@@ -100,6 +102,8 @@ class Engine(ABC):
     """
 
     kind: type[Rates] | None = None  # of rewards that are 0 and 1, or counts
+    rejects_outliers: bool = True  # rewards far from what it predicts have a bounded effect
+    looks_back: bool = True  # it predicts past times too
 
     @abstractmethod
     def propose(
@@ -129,7 +133,7 @@ class Engine(ABC):
             DriftpeakError: with the accepted range.
         """
         if trials is not None:
-            raise DriftpeakError(
+            raise UnsupportedError(
                 "trials are for rewards of 0 and 1 and for counts, with "
                 "DriftingGP(likelihood='bernoulli') or 'poisson'; how good the mean of several "
                 "other rewards is, a DriftingGP takes as noise="
@@ -240,17 +244,17 @@ class Engine(ABC):
 
     def learned(self, values: dict[str, Any]) -> None:
         """Take over what was learned."""
-        raise DriftpeakError("this policy learns no hyperparameters")
+        raise UnsupportedError("this policy learns no hyperparameters")
 
     def consult(self, time: float) -> list[ParameterValues]:
         """The side queries that the policy would make at `time`."""
-        raise DriftpeakError("this policy makes no side queries")
+        raise UnsupportedError("this policy makes no side queries")
 
     def answered(
         self, queries: list[ParameterValues], answers: list[float | None], time: float
     ) -> None:
         """An expert answered side queries; None where it did not."""
-        raise DriftpeakError("this policy makes no side queries")
+        raise UnsupportedError("this policy makes no side queries")
 
     def is_too_late(self, time: float) -> bool:
         """Whether a reward made at `time` can no longer be put in its place."""

@@ -12,7 +12,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, shown
+from driftpeak.errors import (
+    DriftpeakError,
+    StorageCorruptError,
+    StudyMismatchError,
+    shown,
+)
 from driftpeak.live import events as happened
 from driftpeak.live.coding import Coding
 from driftpeak.live.constraints import Rules
@@ -51,18 +56,43 @@ class EventSourced(ABC):
         self._engine.back(engine)
 
     def apply(self, event: Event) -> None:
-        """Let an event take effect that happened here or elsewhere, in this very study."""
+        """Apply an event that happened here or elsewhere, in this very study.
+
+        Raises:
+            DriftpeakError: the event does not fit the study. Nothing has changed then.
+        """
         if not isinstance(event, Event):
             raise DriftpeakError(f"this is no event of an optimiser: {shown(event)}")
-        with computing():
+        before = self.mark()
+        with computing(), self._undone_on_error(before):
             self._apply(event)
 
     def replay(self, events: Iterable[Event]) -> None:
-        """Let all events of a study take effect, in order."""
+        """Apply all events of a study, in order.
+
+        Raises:
+            DriftpeakError: an event does not fit the study. Nothing has changed then. What
+                `events` itself raises leaves the events before it applied.
+        """
+        before = self.mark()
         with computing():
             for event in events:
-                self._apply(event)
+                with self._undone_on_error(before):
+                    self._apply(event)
             self._engine.settle()
+
+    @contextmanager
+    def _undone_on_error(self, before: Any) -> Iterator[None]:
+        """Return to the state of a mark if anything is raised."""
+        try:
+            yield
+        except BaseException:
+            self.back(before)
+            raise
+
+    def _is_used(self, time: float) -> bool:
+        """Return whether the policy learns from a reward of this time."""
+        return time >= self._ledger.forgotten and not self._engine.is_too_late(time)
 
     def snapshot(self) -> bytes:
         """The whole state, for `restore`; instead of replaying what happened so far."""
@@ -78,19 +108,19 @@ class EventSourced(ABC):
         """Take over the state of an optimiser that was made with equal arguments.
 
         Raises:
-            DriftpeakError: no snapshot, or that of an optimiser with other arguments. Nothing has
-                changed then.
+            StorageCorruptError: the bytes are no snapshot, or a damaged one. Nothing has changed.
+            StudyMismatchError: the snapshot is of other arguments. Nothing has changed.
         """
         if not isinstance(snapshot, bytes | bytearray | memoryview):
             raise DriftpeakError(f"a snapshot is made of bytes; got {shown(snapshot)}")
         arrays, shell = _read_snapshot(bytes(snapshot))
         if shell.get("of") != self._code():
-            raise DriftpeakError(
+            raise StudyMismatchError(
                 "the snapshot is of an optimiser with another space, direction, policy, seed or "
                 "horizon: make this one with equal arguments"
             )
         with computing():
-            before = self._engine.save()
+            before = self.mark()
             try:
                 ledger = Ledger.load(shell["ledger"])
                 made: list[Any] = [*ledger.pending.values(), *ledger.history]
@@ -103,9 +133,9 @@ class EventSourced(ABC):
                 for setting in settings:
                     self.coding.clean(setting)
                 self._engine.load(arrays, shell["engine"])
-            except (LookupError, TypeError, ValueError, AttributeError) as error:
-                self._engine.load(*before)
-                raise DriftpeakError(f"the snapshot is damaged: {shown(error)}") from None
+            except Exception as error:  # of any kind: whoever damaged it chose the values
+                self.back(before)
+                raise StorageCorruptError(f"the snapshot is damaged: {shown(error)}") from None
         self._ledger = ledger
 
     def _code(self) -> int:
@@ -119,12 +149,15 @@ class EventSourced(ABC):
             self.rules.known_limits(
                 event.chances if isinstance(event, happened.Asked) else event.constraints
             )
-        self._ledger.enter(event)
+        used = not isinstance(event, happened.Told) or self._is_used(event.time)
+        self._ledger.enter(event, used=used)
         match event:
             case happened.Asked():
                 self._engine.asked(event.time)
             case happened.Told():
                 self._engine.check(event.reward, event.noise, event.trials)
+                if not used:
+                    return
                 reward = self._sign * event.reward
                 setting = event.parameters | event.context
                 self._engine.told(setting, reward, event.time, event.noise, event.trials)
@@ -161,7 +194,7 @@ def _read_snapshot(snapshot: bytes) -> tuple[Arrays, dict[str, Any]]:
             return arrays, shell
     # whatever a damaged archive leads to
     except (OSError, ValueError, LookupError, AttributeError, TypeError, EOFError) as error:
-        raise DriftpeakError(f"this is no snapshot of an optimiser: {shown(error)}") from None
+        raise StorageCorruptError(f"this is no snapshot of an optimiser: {shown(error)}") from None
     except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
-        raise DriftpeakError(f"the snapshot is damaged: {shown(error)}") from None
-    raise DriftpeakError("this is no snapshot of an optimiser")
+        raise StorageCorruptError(f"the snapshot is damaged: {shown(error)}") from None
+    raise StorageCorruptError("this is no snapshot of an optimiser")

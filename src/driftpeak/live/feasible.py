@@ -26,8 +26,11 @@ from driftpeak.live.search import (
     Beliefs,
     Room,
     Trials,
+    age_unit,
+    aged,
     bound,
     climb,
+    in_ages,
     look_around,
     mirrored,
     possible,
@@ -51,6 +54,12 @@ class Watched(NamedTuple):
     low: Scalar
     high: Scalar
     probability: Scalar  # with which it must be kept
+
+    def in_ages(self) -> "Watched":
+        """Return the same with ages in place of times."""
+        one = age_unit(self.model)
+        known = self.known._replace(places=aged(self.known.places, self.time, one))
+        return self._replace(model=in_ages(self.model, one), known=known, time=jnp.zeros(()))
 
     def expected(self, rows: AnyArray) -> "Expected":
         """What is expected of the quantity at some rows."""
@@ -85,10 +94,7 @@ class Situation(NamedTuple):
 
     def roughly(self) -> "Situation":
         """In single precision, ages in place of times."""
-        watched = tuple(
-            one._replace(known=_since(one.known, one.time), time=jnp.zeros(()))
-            for one in self.watched
-        )
+        watched = tuple(one.in_ages() for one in self.watched)
         own = rough(self.beliefs), single(watched), single(self.room), single(self.curious)
         return Situation(*own)
 
@@ -129,10 +135,6 @@ class Situation(NamedTuple):
         """How little is known of the quantity that is known least, as a share of its amplitude."""
         each = zip(self.watched, expected, strict=True)
         return jnp.stack([e.deviations / jnp.sqrt(one.model.variance) for one, e in each]).max(0)
-
-
-def _since(known: Known, time: Scalar) -> Known:
-    return known._replace(places=known.places._replace(times=known.places.times - time))
 
 
 @compiled

@@ -35,10 +35,10 @@ def history_frame(
     reward[: len(told)] = [one.reward for one in told]
     expected = np.full((len(every), 2), np.nan)
     expected[: len(told)] = [one.expected or (np.nan, np.nan) for one in told] or np.nan
-    status = ["told"] * len(told) + ["pending"] * len(pending)
+    status = ["told" if one.used else "not used" for one in told] + ["pending"] * len(pending)
     columns: dict[str, Any] = {
         "suggestion": pd.array([one.id for one in every], dtype="Int64"),
-        "status": pd.Categorical(status, ["told", "pending"]),
+        "status": pd.Categorical(status, ["told", "not used", "pending"]),
         "time": _times([one.time for one in every]),
     }
     for name in coding.names:

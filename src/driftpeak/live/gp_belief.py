@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import (
+    DriftpeakError,
+    at_least_integer,
+)
 from driftpeak.forgetting import Forgetting
 from driftpeak.live import gp
 from driftpeak.live.aging import kind_named, motions, prior_of, worths
@@ -265,10 +268,11 @@ class GPBelief(Engine):
         names = ("rows", "rewards", "times", "doubted", "noise", "trials")
         arrays = {"trials": np.ones(len(arrays["times"]))} | arrays  # from when there were none
         self.memory.load(*(arrays[name] for name in names))
-        self.tells, self.since_lesson = int(rest["tells"]), int(rest["since"])
+        self.tells, self.since_lesson, base = (
+            at_least_integer(name, rest[name], 0) for name in ("tells", "since", "base")
+        )
         self._understand(rest["lessons"])
-        base = int(rest["base"])
-        if not 0 <= base <= len(self.memory):
+        if base > len(self.memory):
             raise DriftpeakError(f"{base} of {len(self.memory)} observations are the first")
         self._refactor(base)
 

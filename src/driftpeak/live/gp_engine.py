@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import (
+    NoObservationsError,
+)
 from driftpeak.live import gp, search
 from driftpeak.live.aging import CALENDAR, further_motions, prior_of
 from driftpeak.live.ahead import Ahead
@@ -36,6 +38,7 @@ LESSONS = 10  # learn again after a tenth as many rewards as are in memory
 MANY = 64  # rewards: learning from more takes long, and then a motion that is
 FAR = 5.0  # nats or more below the most probable one learns
 SELDOM = 4  # in one of so many lessons
+COSTLIEST = 1e15  # scales of the rewards: nothing is worth a move, and its square is finite
 
 
 class GPEngine(GPBelief):
@@ -107,7 +110,8 @@ class GPEngine(GPBelief):
             beliefs = beliefs._replace(powers=search.powers_now(beliefs))
         room = None
         if reach is not None:
-            cost = reach.cost / self.standard.scale
+            with np.errstate(over="ignore"):
+                cost = np.minimum(reach.cost / self.standard.scale, COSTLIEST)
             room = search.Room(reach.here, reach.lower, reach.upper, cost, self.rates)
         return beliefs, room
 
@@ -228,7 +232,7 @@ class GPEngine(GPBelief):
 
     def peak(self, time: float, context: ParameterValues) -> Peak:
         if len(self.memory) == 0:
-            raise DriftpeakError("nothing has been told of which anything could be expected")
+            raise NoObservationsError("no observations yet; call tell() first")
         row = self._search(0, time, [], context, explore=0.0)
         whole = np.append(row, self.coding.context_row(context))
         mean, deviation = self._back(*self._posterior(whole[None], time))

@@ -40,8 +40,8 @@ class Inspectable(Shared, EventSourced):
             context: what the world says then, for a space with a context.
 
         Raises:
-            DriftpeakError: nothing told yet of which anything could be expected; a context that is
-                missing, misspelt or out of range.
+            NoObservationsError: there are no observations yet.
+            DriftpeakError: a context that is missing, misspelt or out of range.
         """
         when, said = self._ledger.time_to_look(time), self.coding.clean_context(context)
         with computing():
@@ -136,11 +136,11 @@ class Inspectable(Shared, EventSourced):
         suggestion that is out and not yet told.
 
         Returns:
-            With the columns `suggestion` (its number; missing if nobody had asked), `status` (told
-            or pending), `time` (integers for steps, floats for other numbers, or dates, in UTC if
-            they have a zone), one for each parameter and each part of the context (floats, integers
-            or categories) and for each measured quantity (what is called as one of these columns
-            has `parameter_` before its name), `reward`, and
+            With the columns `suggestion` (its number; missing if nobody had asked), `status` (told,
+            not used, see `Observation.used`, or pending), `time` (integers for steps, floats for
+            other numbers, or dates, in UTC if they have a zone), one for each parameter and each
+            part of the context (floats, integers or categories) and for each measured quantity
+            (what is called as one of these columns has `parameter_` before its name), `reward`, and
             `expected` and `expected_deviation`, mean and standard deviation, noise included,
             foretold just before a reward. Numbers that do not exist are NaN.
         """

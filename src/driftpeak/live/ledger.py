@@ -7,7 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, shown, whole
+from driftpeak.errors import (
+    DriftpeakError,
+    UnknownSuggestionError,
+    shown,
+    whole,
+)
 from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, check_number, read_time, show_time
 from driftpeak.live.engine import Outstanding
@@ -49,6 +54,7 @@ class Ledger:
         history: the rewards told, in the order of telling; the newest 10,000.
         told_last: where, when and after which suggestion the reward of the latest time was made.
         keys: rewards by the keys that they were told under, if under one; the newest 10,000.
+        forgotten: a reward dated before this time does not count: `forget` came after that time.
     """
 
     def __init__(
@@ -62,9 +68,14 @@ class Ledger:
         self.pending: dict[int, Outstanding] = {}
         self.history: deque[Observation] = deque(maxlen=HISTORY)
         self.keys = {} if keys is None else keys
+        self.forgotten = -math.inf
 
-    def enter(self, event: Event) -> None:
+    def enter(self, event: Event, *, used: bool = True) -> None:
         """Write an event down. After a reset, a new ledger begins instead.
+
+        Arguments:
+            event: what happened.
+            used: whether the policy learns from a reward.
 
         Raises:
             DriftpeakError: it answers a suggestion that is not out, asks with another number than
@@ -91,7 +102,7 @@ class Ledger:
                 if event.id is not None:
                     one = self._settle(event.id)
                     chances = one.chances if one.parameters == event.parameters else {}
-                self.history.append(Observation.of(event, chances))
+                self.history.append(Observation.of(event, chances, used=used))
                 if event.key is not None:
                     self.keys[event.key] = Keyed(event.id, event.parameters, event.reward)
                     if len(self.keys) > HISTORY:
@@ -101,6 +112,10 @@ class Ledger:
                     self.told_last = told
             case happened.Cancelled():
                 self._settle(event.id)
+            case happened.Forgot() if self.latest is not None:
+                # what is measured after this call counts, even if `before` lies ahead
+                before = math.inf if event.before is None else event.before
+                self.forgotten = max(self.forgotten, min(before, self.latest))
         if isinstance(event, TIMED):
             self.kind = event.kind
         # answers come before the decision at their time, which is still to be made
@@ -151,7 +166,7 @@ class Ledger:
         """
         if number not in self.pending:
             known = 1 <= number <= self.asked
-            raise DriftpeakError(
+            raise UnknownSuggestionError(
                 f"suggestion {number} is already told, or cancelled"
                 if known
                 else f"there is no suggestion {shown(number)}; the newest is {self.asked}"
@@ -187,18 +202,22 @@ class Ledger:
                     "give a time with every ask"
                 )
             return step, "steps"
-        return read_time(time, self.kind)
+        return self._read(time)
+
+    def _read(self, time: Time, *, counted: bool = False) -> tuple[float, Kind]:
+        latest = -math.inf if self.told_last is None else self.told_last.time
+        return read_time(time, self.kind, counted=counted, latest=latest)
 
     def time_to_look(self, time: Time | None) -> float:
         """The time that is meant, or the latest."""
         if time is not None:
-            return read_time(time, self.kind, counted=True)[0]
+            return self._read(time, counted=True)[0]
         return 0.0 if self.latest is None else self.latest
 
     def time_of_tell(self, time: Time | None, number: int | None) -> tuple[float, Kind]:
         """When a reward was made: without a time, when its suggestion was for, or latest."""
         if time is not None:
-            return read_time(time, self.kind, counted=True)
+            return self._read(time, counted=True)
         if number is not None:
             assert self.kind is not None  # it was asked for at some time
             return self.pending[number].time, self.kind
@@ -225,6 +244,7 @@ class Ledger:
             "history": [one.to_list() for one in self.history],
             "told_last": self.told_last,
             "keys": self.keys,
+            "forgotten": None if self.forgotten == -math.inf else self.forgotten,
         }
 
     @classmethod
@@ -249,6 +269,9 @@ class Ledger:
         if not (whole(self.asked) and self.asked >= 0 and len(self.pending) <= PENDING):
             raise DriftpeakError(f"{len(self.pending)} suggestions of {self.asked} are out")
         self.history.extend(map(Observation.from_list, written["history"]))
+        if (forgotten := written.get("forgotten")) is not None:
+            check_number(forgotten, self.kind)
+            self.forgotten = forgotten
         if (last := written["told_last"]) is not None:
             time, after, parameters = last
             if time != -math.inf:

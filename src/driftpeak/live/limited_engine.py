@@ -26,7 +26,11 @@ from typing import Any
 import numpy as np
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError, at_least
+from driftpeak.errors import (
+    DriftpeakError,
+    InfeasibleError,
+    at_least,
+)
 from driftpeak.live import feasible, gp
 from driftpeak.live.allowed import anchor_of, drawn
 from driftpeak.live.coding import Coding
@@ -211,9 +215,9 @@ class LimitedEngine(GPEngine):
             raise self._nothing()
         return reach.here
 
-    def _nothing(self) -> DriftpeakError:
+    def _nothing(self) -> InfeasibleError:
         names = ", ".join(map(repr, self.rules.known))
-        return DriftpeakError(
+        return InfeasibleError(
             f"nothing within reach of where the system stands keeps the constraints {names}: move "
             "it yourself to a setting that does, and tell what that brought"
         )

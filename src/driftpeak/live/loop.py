@@ -1,24 +1,20 @@
 """A plain loop over ask and tell, for a function that can be called."""
 
-import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, DriftpeakWarning, at_least_integer, finite, shown
+from driftpeak.errors import DriftpeakError, at_least_integer, finite, shown, warn
 from driftpeak.kinds import checked
 from driftpeak.live.clock import Time
 from driftpeak.live.coding import Space
-from driftpeak.live.drifting_gp import DriftingGP
 from driftpeak.live.interrupts import Interrupts, interrupts
 from driftpeak.live.optimizer import Optimizer
+from driftpeak.live.setup import LivePolicy
 from driftpeak.live.storage import Storage
 from driftpeak.live.suggestion import Suggestion
 from driftpeak.simulation.progress import progress_bar
-
-if TYPE_CHECKING:
-    from driftpeak.policies import Policy
 
 Callback = Callable[[Suggestion, float, Optimizer], object]
 """Called with what was asked, the reward told for it, and the optimiser; stops by `True`."""
@@ -36,7 +32,7 @@ def optimize(
     minimize: bool | None = None,
     time: Clock | str | None = None,
     callbacks: Callback | Iterable[Callback] = (),
-    policy: "Policy | DriftingGP | None" = None,
+    policy: LivePolicy | None = None,
     seed: int | None = None,
     storage: Storage | None = None,
     name: str | None = None,
@@ -106,11 +102,9 @@ def optimize(
                     break
                 done += 1
         except KeyboardInterrupt:
-            warnings.warn(
+            warn(
                 f"interrupted in step {done + 1}{'' if steps is None else f' of {steps}'}; what "
-                "was learned is returned",
-                DriftpeakWarning,
-                stacklevel=3,  # above the decorator
+                "was learned is returned"
             )
         except Exception as error:
             error.add_note(
@@ -152,15 +146,6 @@ def _optimizer(space: Space | Optimizer, options: dict[str, Any]) -> Optimizer:
                 "give its space"
             )
         return space
-    said = [name for name in ("maximize", "minimize") if name in given]
-    if len(said) != 1:
-        raise DriftpeakError(
-            f"say either maximize=True or minimize=True; got {' and '.join(said) or 'neither'}"
-        )
-    if (minimize := given.pop("minimize", None)) is not None:
-        if not isinstance(minimize, bool):
-            raise DriftpeakError(f"minimize must be True or False; got {shown(minimize)}")
-        given["maximize"] = not minimize
     return Optimizer(space, **given)
 
 

@@ -1,45 +1,42 @@
 """An optimiser for a real system that keeps moving: ask where to sample, tell what it brought."""
 
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
 from driftpeak.errors import (
     LARGEST_SEED,
     DriftpeakError,
-    DriftpeakWarning,
+    UnknownSuggestionError,
+    UnsupportedError,
     at_least_integer,
     finite,
     positive,
     shown,
+    warn,
     whole,
 )
 from driftpeak.kinds import checked
 from driftpeak.live import events as happened
 from driftpeak.live.clock import Kind, Time, show_time
-from driftpeak.live.coding import FiniteCoding, Space, make_coding
+from driftpeak.live.coding import Space, make_coding
 from driftpeak.live.constraints import Constraints, Rules, constraints_from_data
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.drifting_gp import DriftingGP
 from driftpeak.live.engine import Engine
 from driftpeak.live.event_sourced import computing
 from driftpeak.live.events import Event
-from driftpeak.live.gp_engine import GPEngine
 from driftpeak.live.inspection import Inspectable, Said, listed
 from driftpeak.live.ledger import Keyed
 from driftpeak.live.parameters import ParameterValues
 from driftpeak.live.policy_data import policy_from_data, policy_to_data
-from driftpeak.live.rate_engine import RateEngine
+from driftpeak.live.setup import EngineSetup, LivePolicy, direction, is_policy
 from driftpeak.live.sharing import changing, looking
 from driftpeak.live.storage import Storage, Study, check_format, open_store
 from driftpeak.live.storage.study import Progress, missing
 from driftpeak.live.suggestion import Suggestion
 from driftpeak.live.travel import Shares, Travel
-
-if TYPE_CHECKING:
-    from driftpeak.policies import Policy
 
 OPTIONS = ("start", "max_travel", "moving_cost", "constraints", "safe_start")
 """Arguments that a stored study need not have; an absent one has its default."""
@@ -61,7 +58,8 @@ class Optimizer(Inspectable):
     Arguments:
         space: `Box`, `Arms` or `Grid`; `space.context(load=Float(0, 1))` of one, where the world
             says something that nobody chooses.
-        maximize: whether large rewards are good; there is no default.
+        maximize, minimize: whether large rewards are good, by one of them: `maximize=True`, or
+            `minimize=True`, which means `maximize=False`. There is no default.
         policy: how to choose. By default `DriftingGP()`: a Gaussian process that drifts, whose
             numbers are learned while it runs, and whether it has momentum. On `Arms` and `Grid` any
             policy of driftpeak (`TVGPUCB(prior, drift=0.01)`), which then decides as in `simulate`;
@@ -88,10 +86,11 @@ class Optimizer(Inspectable):
         progress: called as `progress(done, total)` now and then while a long study is read.
 
     Raises:
-        DriftpeakError: something that is no space or no policy, `maximize` not True or False, or a
-            policy that does not fit the space; a storage that is locked, corrupt, or holds a study
-            of another space, direction, policy, seed or horizon, start or limits under this name;
-            limits or costs of moving, or constraints, with another policy than a `DriftingGP`;
+        DriftpeakError: something that is no space or no policy, none or both of `maximize` and
+            `minimize`, or a policy that does not fit the space; a storage that is locked, corrupt,
+            or holds a study of another space, direction, policy, seed or horizon, start or limits
+            under this name; limits or costs of moving, or constraints, with another policy than a
+            `DriftingGP`;
             constraints that no setting keeps, or that cannot be stored; a safe start without a
             `Limit`, or one that breaks a known constraint.
 
@@ -110,8 +109,9 @@ class Optimizer(Inspectable):
         self,
         space: Space,
         *,
-        maximize: bool,
-        policy: "Policy | DriftingGP | None" = None,
+        maximize: bool | None = None,
+        minimize: bool | None = None,
+        policy: LivePolicy | None = None,
         seed: int = 0,
         horizon: int = 100_000,
         start: Mapping[str, object] | None = None,
@@ -123,8 +123,7 @@ class Optimizer(Inspectable):
         name: str | None = None,
         progress: Progress | None = None,
     ) -> None:
-        if not isinstance(maximize, bool):
-            raise DriftpeakError(f"maximize must be True or False; got {shown(maximize)}")
+        maximize = direction(maximize, minimize)
         super().__init__()
         self._lesson: tuple[int, dict[str, Any] | None] | None = None  # found in this call
         self.space, self.maximize = space, maximize
@@ -136,13 +135,8 @@ class Optimizer(Inspectable):
         self.start = None if start is None else self.coding.clean(start)
         self.rules = Rules(self.coding, constraints)
         self.safe_start = self._safe(safe_start)
-        self._engine = self._make_engine(self.policy, self.horizon)
         self.travel = Travel(self.coding, max_travel, moving_cost)
-        if self.travel.matters and not isinstance(self.policy, DriftingGP):
-            raise DriftpeakError(
-                "a policy that decides as in simulate knows no limits and no costs of moving: take "
-                "a DriftingGP"
-            )
+        self._engine = self._make_engine()
         self.begin()
         if storage is not None:
             self._check_functions()
@@ -156,7 +150,7 @@ class Optimizer(Inspectable):
         storage: Storage,
         name: str | None = None,
         *,
-        policy: "Policy | DriftingGP | None" = None,
+        policy: LivePolicy | None = None,
         progress: Progress | None = None,
     ) -> "Optimizer":
         """Go on with a study that is kept in a storage.
@@ -211,49 +205,25 @@ class Optimizer(Inspectable):
             **{k: one for k, one in zip(OPTIONS, options, strict=True) if one is not None},
         }
 
-    def _make_engine(self, policy: object, horizon: int) -> Engine:
+    def _make_engine(self) -> Engine:
+        if not is_policy(self.policy):
+            raise DriftpeakError(
+                "policy must be a DriftingGP or a policy of driftpeak, as dp.Auto(prior); got "
+                f"{shown(self.policy)}"
+            )
+        setup = EngineSetup(
+            self.coding,
+            self.seed,
+            self.horizon,
+            self._sign,
+            self.rules,
+            self.start,
+            self.safe_start,
+            self.travel.matters,
+        )
         with computing():
-            if isinstance(policy, DriftingGP) and self.rules.matter:
-                return self._limited_engine(policy)
-            if isinstance(policy, DriftingGP):
-                if policy.likelihood == "gaussian":
-                    return GPEngine(policy, self.coding, seed=self.seed)
-                return RateEngine(policy, self.coding, seed=self.seed, sign=self._sign)
-            from driftpeak.live.policy_engine import PolicyEngine  # with the worlds of `simulate`
-            from driftpeak.policies import Policy
-
-            if not isinstance(policy, Policy):
-                raise DriftpeakError(
-                    f"policy must be a DriftingGP or a policy of driftpeak; got {shown(policy)}"
-                )
-            if self.rules.matter:
-                raise DriftpeakError(
-                    f"{type(policy).__name__} knows no constraints: take a DriftingGP, or leave "
-                    "out of the arms what must not be chosen"
-                )
-            if not isinstance(self.coding, FiniteCoding):
-                raise DriftpeakError(
-                    "this policy chooses among finitely many points: give Arms or a Grid for it, "
-                    "or a DriftingGP for a Box"
-                )
-            return PolicyEngine(policy, self.coding, seed=self.seed, horizon=horizon)
-
-    def _limited_engine(self, policy: DriftingGP) -> Engine:
-        from driftpeak.live.limited_engine import LimitedEngine, LimitedRateEngine
-
-        start = self.start if self.start is not None else next(iter(self.safe_start), None)
-        if start is not None:
-            self.rules.check("start", start)
-        row = None if start is None else self.coding.row(start)
-        given: dict[str, Any] = {
-            "seed": self.seed,
-            "rules": self.rules,
-            "start": row,
-            "safe": self.safe_start,
-        }
-        if policy.likelihood == "gaussian":
-            return LimitedEngine(policy, self.coding, **given)
-        return LimitedRateEngine(policy, self.coding, sign=self._sign, **given)
+            engine: Engine = self.policy.make_engine(setup)
+        return engine
 
     def _safe(self, given: object) -> list[ParameterValues]:
         """The settings of a safe start, checked."""
@@ -277,7 +247,7 @@ class Optimizer(Inspectable):
         """
         if self.rules.functions:
             names = ", ".join(map(shown, self.rules.functions))
-            raise DriftpeakError(
+            raise UnsupportedError(
                 f"a study is data, and constraint {names} is a function: write it as a "
                 "WeightedSum, or leave storage out"
             )
@@ -383,9 +353,9 @@ class Optimizer(Inspectable):
                 reward was told. Nothing has changed then.
 
         Warns:
-            DriftpeakWarning: a reward so late that a policy's belief can no longer take it in; it
-                is in the history only. A reward more than 1,000 deviations from what a policy with
-                stated noise expects, which then believes it.
+            DriftpeakWarning: a reward dated before an earlier `forget`, or so late that a policy
+                can no longer use it: it is in the history only. A reward more than 1,000 deviations
+                from the prediction of a policy that rejects no outliers.
         """
         truth = self._engine.kind is not None and isinstance(reward, bool | np.bool_)
         reward = float(reward) if truth else finite("reward", reward)
@@ -407,25 +377,30 @@ class Optimizer(Inspectable):
                 )
             parameters = self.coding.clean(actual)
         when, kind = self._ledger.time_of_tell(time, number)
-        if self._engine.is_too_late(when):
-            warnings.warn(
-                f"the reward of {show_time(when, kind)} is too late to be put in its place; it is "
-                "kept in the history, and not used",
-                DriftpeakWarning,
-                stacklevel=3,  # above the decorator
+        used = self._is_used(when)
+        if not used:
+            forgotten = when < self._ledger.forgotten
+            reason = "is dated before forget()" if forgotten else "comes too late for this policy"
+            warn(
+                f"the reward of {show_time(when, kind)} {reason}: it is kept in the history, and "
+                "not used"
             )
+        expected = None
         with computing():
-            expected = self._engine.expected(parameters | said, when, noise, trials)
+            if used:
+                expected = self._engine.expected(parameters | said, when, noise, trials)
         if expected is not None:
             expected = (self._sign * expected[0], expected[1])
-            self._warn_of_surprise(reward, *expected)
+            if not self._engine.rejects_outliers:
+                _warn_of_surprise(reward, *expected)
         trials = None if trials is None else int(trials)
         self._commit(
             happened.Told(
                 number, when, kind, parameters, reward, expected, noise, said, measured, trials, key
             )
         )
-        self._learn()
+        if used:
+            self._learn()
 
     def _check_repeated(
         self, told: Keyed, suggestion: object, actual: object, reward: float, key: str
@@ -455,23 +430,6 @@ class Optimizer(Inspectable):
         if self._lesson[1] is not None:
             self._commit(happened.Learned(self._lesson[1]))
 
-    def _warn_of_surprise(self, reward: float, mean: float, deviation: float) -> None:
-        if isinstance(self.policy, DriftingGP):
-            return  # it learns how far off a reward may be
-        from driftpeak.policies.belief_policy import BeliefPolicy
-
-        if not isinstance(self.policy, BeliefPolicy):
-            return  # nor have others a stated noise
-        if abs(reward / deviation - mean / deviation) > SURPRISE:
-            warnings.warn(
-                f"a reward of {reward:g} is more than {SURPRISE:,.0f} deviations from what the "
-                f"policy expects, {mean:.3g} with deviation {deviation:.2g}; its noise is stated, "
-                "so it believes every reward: use a DriftingGP or Auto if some are absurd, or "
-                "state the prior in the units of the rewards",
-                DriftpeakWarning,
-                stacklevel=4,  # above tell and its decorator
-            )
-
     def _find(
         self, suggestion: object, context: Said
     ) -> tuple[int | None, ParameterValues, ParameterValues]:
@@ -486,7 +444,7 @@ class Optimizer(Inspectable):
         number = int(number)
         one = self._ledger.outstanding(number)
         if isinstance(suggestion, Suggestion) and dict(suggestion) != one.parameters:
-            raise DriftpeakError(f"suggestion {number} is not of this optimiser")
+            raise UnknownSuggestionError(f"suggestion {number} is not of this optimiser")
         return number, one.parameters, one.context if said is None else said
 
     @changing
@@ -504,7 +462,11 @@ class Optimizer(Inspectable):
 
     @changing
     def forget(self, before: Time | None = None) -> None:
-        """The system has changed: believe no longer what was observed `before`, or anything.
+        """Drop the observations made `before` a time, or all so far, since the system has changed.
+
+        A reward that comes later and is dated before that time is not used either. Without
+        `before`, that time is the latest that was asked or told of. A `before` in the future drops
+        all observations so far, and those that are made after this call count.
 
         What was learned of lengthscales, noise and drift stays, and so do the history and pending
         suggestions.
@@ -559,6 +521,17 @@ class Optimizer(Inspectable):
         else:
             self._study.add(event)
         self.apply(event)
+
+
+def _warn_of_surprise(reward: float, mean: float, deviation: float) -> None:
+    """Warn of a reward that is impossible under the policy's stated noise."""
+    if abs(reward / deviation - mean / deviation) > SURPRISE:
+        warn(
+            f"a reward of {reward:g} is more than {SURPRISE:,.0f} deviations from the prediction, "
+            f"{mean:.3g} with deviation {deviation:.2g}. This policy rejects no outliers, since "
+            "its noise is stated: use a DriftingGP or Auto if some rewards are wrong, or state the "
+            "prior in the units of the rewards"
+        )
 
 
 def _options(found: dict[str, Any]) -> dict[str, Any]:

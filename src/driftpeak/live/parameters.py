@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar, TypeGuard
 
 import attrs
@@ -128,6 +129,10 @@ class Numeric(Parameter):
         # what misses a level by rounding reaches it
         first = math.ceil((low - self.low) / apart - ROUNDING)
         last = math.floor((high - self.low) / apart + ROUNDING)
+        while first <= last and not self._may_step(value, first):
+            first += 1
+        while first <= last and not self._may_step(value, last):
+            last -= 1
         return (self._level(first), self._level(last)) if first <= last else (value, value)
 
     def _span(self, value: float, elapsed: float, share: float) -> tuple[float, float]:
@@ -151,6 +156,20 @@ class Numeric(Parameter):
         while value - low > farthest:
             low = math.nextafter(low, value)
         return low, high
+
+    def _may_step(self, value: float, number: int) -> bool:
+        """Return whether a level is within `max_step` of a value, by the decimals written."""
+        if self.max_step is None:
+            return True
+        here, there = _exact(value), _exact(self._level(number))
+        limit, apart = _exact(self.max_step), _exact(self.step or self.unit)
+        if self.log:
+            return max(here / there, there / here) <= limit
+        # from level to level by their numbers: the last one may miss its place by rounding
+        own = round((value - self.low) / float(apart))
+        if value == self._level(own):
+            return abs(number - own) <= max(limit // apart, 1)
+        return abs(there - here) <= limit
 
     def _level(self, number: int) -> Any:
         """The value after so many steps, as it is written by hand: 0.3, not 0.1 + 0.1 + 0.1."""
@@ -392,6 +411,11 @@ class Boolean(Categorical):
     @checked
     def __init__(self, *, when: Mapping[str, Any] | None = None) -> None:
         Categorical.__init__(self, False, True, when=when)
+
+
+def _exact(number: float) -> Fraction:
+    """Return the decimal number that Python shows."""
+    return Fraction(Decimal(repr(number)))
 
 
 def check_text(what: str, text: str) -> None:

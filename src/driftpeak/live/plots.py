@@ -8,7 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import (
+    NoObservationsError,
+)
 from driftpeak.live.clock import show_time
 from driftpeak.live.coding import BoxCoding, FiniteCoding
 from driftpeak.live.optimizer import Optimizer
@@ -32,7 +34,7 @@ def track_figure(optimizer: Optimizer, *, context: Context = None, title: str = 
     context, in the one given, or that of the newest reward.
 
     Raises:
-        DriftpeakError: nothing has been told.
+        NoObservationsError: no observations yet.
     """
     history = _history(optimizer)
     times = np.array([one.number for one in history])
@@ -70,7 +72,7 @@ def belief_figure(
     the one given, or that of the newest reward.
 
     Raises:
-        DriftpeakError: nothing has been told.
+        NoObservationsError: no observations yet.
     """
     said = _context(optimizer, context)
     best = optimizer.best(time, context=said)
@@ -109,7 +111,7 @@ def reward_figure(optimizer: Optimizer, *, title: str = "") -> Figure:
     is drawn, too: the band of a 0 or 1 mostly holds both.
 
     Raises:
-        DriftpeakError: nothing has been told.
+        NoObservationsError: no observations yet.
     """
     history = sorted(_history(optimizer), key=lambda one: one.number)
     kind = history[-1].kind
@@ -175,7 +177,7 @@ def _foretold(optimizer: Optimizer, history: Any, mean: Any, deviation: Any) -> 
 def _history(optimizer: Optimizer) -> list[Any]:
     history = optimizer.history()
     if not history:
-        raise DriftpeakError("there is nothing to draw yet: no reward has been told")
+        raise NoObservationsError("no observations to draw yet; call tell() first")
     return history
 
 

@@ -1,12 +1,13 @@
 """A policy of `driftpeak.policies` behind an optimiser: the object that runs in `simulate`.
 
 A policy's state must be advanced in the order of time. What comes late is put in its place: the
-newest steps are kept, with the states before the very newest and, further back, now and then, and
-played again from there.
+states before the very newest steps are kept and, further back, now and then, and the steps after
+one are played again from there. Older steps are kept without states, for `forget`.
 """
 
 import math
 from bisect import bisect_right
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -15,7 +16,14 @@ import numpy as np
 from jaxtyping import Array
 
 from driftpeak._types import Scalar, Vector
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import (
+    DriftpeakError,
+    UnsupportedError,
+    at_least_integer,
+    finite,
+    shown,
+    warn,
+)
 from driftpeak.live.coding import FiniteCoding
 from driftpeak.live.engine import Arrays, Engine, Outstanding, Peak, Reach
 from driftpeak.live.ledger import PENDING
@@ -28,10 +36,12 @@ from driftpeak.times import AtMost
 
 LARGEST = 1e100  # of a reward: no sum of squares of them overflows
 NO_NOISE = "the noise of this policy is stated in its prior: leave noise out, or take a DriftingGP"
+NO_QUERIES = "this policy makes no side queries"
 KEPT = 256  # steps that something late can still be put between
 SPACING = 32  # steps between kept states
 RECENT = 16  # newest states kept besides: several workers are seldom later
 KINDS = ("ask", "tell", "refresh")  # of steps that are played without a look
+NEWER = ("gaps",)  # fields of states that snapshots of older versions lack
 READ_AS = {"believed_drift": "drift", "memory": "memory", "believed_noise": "noise"}
 
 
@@ -57,20 +67,23 @@ class PolicyEngine(Engine):
         DriftpeakError: a policy for another number of points, or one that must see the truth.
     """
 
+    looks_back = False
+
     def __init__(self, policy: Policy, coding: FiniteCoding, *, seed: int, horizon: int) -> None:
         if policy.points != len(coding):
             raise DriftpeakError(
                 f"the policy chooses among {policy.points} points, the space has {len(coding)}"
             )
         if coding.context is not None:
-            raise DriftpeakError(
-                f"{type(policy).__name__} knows no contexts: take a DriftingGP, or one study for "
-                "each context"
+            raise UnsupportedError(
+                f"{type(policy).__name__} supports no contexts: take a DriftingGP, or one study "
+                "for each context"
             )
         if policy.foresight != "none":
-            raise DriftpeakError("a policy that must be shown the true function cannot run live")
+            raise UnsupportedError("a policy that must be shown the true function cannot run live")
         self.player = jax.tree.map(jnp.asarray, policy.prepare(AtMost(horizon)))
         self.assumed = dict(policy.assumed)
+        self.rejects_outliers = policy.rejects_outliers
         self.coding, self.seed, self.horizon = coding, seed, horizon
         self.reset()
 
@@ -80,12 +93,14 @@ class PolicyEngine(Engine):
 
     def _begin(self, state: Any) -> None:
         self.steps: list[Step] = []
+        self.older: list[tuple[Step, ...]] = []  # blocks of steps before those, in order
         self.states: dict[int, Any] = {0: state}  # before step number ...
         self._state, self._done = state, 0  # the newest state, and the steps that led to it
         self.count = 0  # steps ever
         self.asks = 0
         self.tells = 0
         self.horizon_reached = -np.inf  # nothing earlier can be put in its place
+        self.missing = -np.inf  # an old snapshot lacked the steps up to this time
 
     @property
     def latest(self) -> float:
@@ -122,6 +137,8 @@ class PolicyEngine(Engine):
 
     def check(self, reward: float, noise: float | None, trials: int | None) -> None:
         super().check(reward, noise, trials)
+        if noise is not None:
+            raise UnsupportedError(NO_NOISE)
         if abs(reward) > LARGEST:
             raise DriftpeakError(
                 f"with a policy whose noise is stated a reward must lie within 1e100 of 0; got "
@@ -136,14 +153,12 @@ class PolicyEngine(Engine):
         noise: float | None,
         trials: int | None,
     ) -> None:
-        if noise is not None:
-            raise DriftpeakError(NO_NOISE)
         self.tells += 1
         self._take(Step("tell", time, (self.coding.number(parameters),), (reward,)))
 
     def consult(self, time: float) -> list[ParameterValues]:
         if self.player.side_capacity == 0:
-            raise DriftpeakError("this policy makes no side queries")
+            raise UnsupportedError(NO_QUERIES)
         _, arms, wanted = _consult(self.player, self.head, max(time, self.latest))
         return [self.coding.at(int(arm)) for arm in np.asarray(arms)[np.asarray(wanted)]]
 
@@ -151,6 +166,10 @@ class PolicyEngine(Engine):
         self, queries: list[ParameterValues], answers: list[float | None], time: float
     ) -> None:
         capacity = self.player.side_capacity
+        if capacity == 0:
+            raise UnsupportedError(NO_QUERIES)
+        if len(queries) != len(answers):
+            raise DriftpeakError(f"{len(queries)} side queries have {len(answers)} answers")
         if len(queries) > capacity:
             raise DriftpeakError(
                 f"the policy makes at most {capacity} side queries at a time; got {len(queries)}"
@@ -161,8 +180,6 @@ class PolicyEngine(Engine):
     def expected(
         self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
     ) -> tuple[float, float] | None:
-        if noise is not None:
-            raise DriftpeakError(NO_NOISE)
         expected = None if time < self.latest else _predict(self.player, self.head, time)
         if expected is None:
             return None
@@ -185,7 +202,7 @@ class PolicyEngine(Engine):
     def _whole(self, time: float) -> tuple[Vector, Vector]:
         """Mean and deviation of every point."""
         if time < self.latest:
-            raise DriftpeakError(
+            raise UnsupportedError(
                 "a policy looks forward only: give a time that is not before the latest reward"
             )
         return self._see(self.head, time)
@@ -193,7 +210,7 @@ class PolicyEngine(Engine):
     def _see(self, state: Any, time: float) -> tuple[Vector, Vector]:
         expected = _predict(self.player, state, time)
         if expected is None:
-            raise DriftpeakError("this policy expects nothing of its points")
+            raise UnsupportedError("this policy makes no predictions")
         check_digits("the policy", np.min(expected.variance) / expected.noise_variance)
         return np.asarray(expected.mean), np.sqrt(np.maximum(expected.variance, 0.0))
 
@@ -211,7 +228,17 @@ class PolicyEngine(Engine):
         return times[known], found
 
     def forgot(self, before: float | None) -> None:
-        kept = [step for step in self.steps if before is not None and step.time >= before]
+        if before is not None and before <= self.missing:
+            warn(
+                "this study was restored from the snapshot of an older version, which lacks the "
+                f"observations up to {self.missing:g}: forget() drops them. Replay the events "
+                "instead of the snapshot to keep them"
+            )
+        kept = [
+            step
+            for step in (*chain.from_iterable(self.older), *self.steps)
+            if before is not None and step.time >= before and step.what != "refresh"
+        ]
         asks, tells, start = self.asks, self.tells, random_keys(self.seed, np.arange(1)).policy[0]
         self._begin(self.player.init(jax.random.fold_in(start, asks)))
         self.asks, self.tells = asks, tells
@@ -235,6 +262,8 @@ class PolicyEngine(Engine):
                 for name, one in read.items()
             }
             found |= {READ_AS[name]: float(one) for name, one in read.items() if name in READ_AS}
+            if "time_step" in read:  # from the drift per step, that per unit of time
+                found["drift"] = -math.expm1(math.log1p(-found["drift"]) / float(read["time_step"]))
         return found
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
@@ -242,33 +271,65 @@ class PolicyEngine(Engine):
         arrays = {}
         states = {n: state for n, state in self.states.items() if n % SPACING == 0}
         for number, state in [*states.items(), (-1, self._state)]:
-            for place, leaf in enumerate(jax.tree.leaves(state)):
-                arrays[f"{number} {place}"] = np.asarray(_plain(leaf))
+            for name, leaf in _named(state).items():
+                arrays[f"{number} {name}"] = np.asarray(_plain(leaf))
         rest = {
             "steps": [list(step) for step in self.steps],
+            "older": [[list(step) for step in block] for block in self.older],
             "states": list(states),
             "count": self.count,
             "asks": self.asks,
             "tells": self.tells,
-            "horizon_reached": self.horizon_reached if self.steps else None,
+            "horizon_reached": _written(self.horizon_reached),
+            "missing": _written(self.missing),
         }
         return arrays, rest
 
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         self.reset()
-        leaves = jax.tree.leaves(self.states[0])
+        first = _named(self.states[0])
         structure: Any = jax.tree.structure(self.states[0])
 
-        def state(number: int) -> Any:
-            found = [arrays[f"{number} {place}"] for place in range(len(leaves))]
-            return structure.unflatten(map(_like, found, leaves))
+        def leaf(number: int, name: str) -> Array:
+            key = f"{number} {name}"
+            if name.isdigit() or key in arrays:
+                return _like(arrays[key], first[name])
+            return first[name]  # a snapshot of an older version
 
-        self.steps = [Step(what, at, tuple(p), tuple(r)) for what, at, p, r in rest["steps"]]
-        self.states = {number: state(number) for number in rest["states"]}
+        def state(number: int) -> Any:
+            return structure.unflatten(leaf(number, name) for name in first)
+
+        self.steps = self._steps(rest["steps"])
+        self.older = [tuple(self._steps(block)) for block in rest.get("older", [])]
+        places = [at_least_integer("a state", n, 0, len(self.steps)) for n in rest["states"]]
+        if 0 not in places:
+            raise DriftpeakError("the first state is missing")
+        self.states = {number: state(number) for number in places}
         self._state, self._done = state(-1), len(self.steps)
-        self.count, self.asks, self.tells = rest["count"], rest["asks"], rest["tells"]
+        self.count, self.asks, self.tells = (
+            at_least_integer(name, rest[name], 0) for name in ("count", "asks", "tells")
+        )
         reached = rest["horizon_reached"]
-        self.horizon_reached = -np.inf if reached is None else reached
+        self.horizon_reached = _time(reached)
+        self.missing = _time(rest.get("missing", None if "older" in rest else reached))
+
+    def _steps(self, written: list[Any]) -> list[Step]:
+        """Return the steps of a snapshot.
+
+        Raises:
+            DriftpeakError: they cannot be steps of this policy.
+        """
+        last = len(self.coding) - 1
+        found = []
+        for what, time, points, rewards in written:
+            if what not in (*KINDS, "hear") or len(points) != len(rewards):
+                raise DriftpeakError(f"there is no step {shown(what)} of so many points")
+            numbers = [at_least_integer("a point", one, 0, last) for one in points]
+            values = [None if one is None else finite("a reward", one) for one in rewards]
+            found.append(Step(what, _time(time), tuple(numbers), tuple(values)))
+        if any(one.time > other.time for one, other in pairwise(found)):
+            raise DriftpeakError("steps are in the order of time")
+        return found
 
     def is_too_late(self, time: float) -> bool:
         """Whether a reward made at `time` can no longer be put in its place."""
@@ -315,6 +376,7 @@ class PolicyEngine(Engine):
 
     def _drop_oldest(self) -> None:
         self.horizon_reached = self.steps[SPACING - 1].time
+        self.older.append(tuple(self.steps[:SPACING]))
         del self.steps[:SPACING]
         self._done -= SPACING
         self.states = {n - SPACING: state for n, state in self.states.items() if n >= SPACING}
@@ -339,6 +401,16 @@ class PolicyEngine(Engine):
             answers[place] = 0.0 if answer is None else answer
         state = _consult(self.player, state, step.time)[0]
         return _hear(self.player, state, arms, answers, answered, step.time)
+
+
+def _time(written: float | None) -> float:
+    """Return a time from a snapshot; minus infinity if there is none."""
+    return -np.inf if written is None or written == -np.inf else finite("a time", written)
+
+
+def _written(time: float) -> float | None:
+    """Return a time for a snapshot."""
+    return None if time == -np.inf else time
 
 
 @jax.jit
@@ -412,6 +484,19 @@ def _held(player: Player[State], state: State, time: Scalar) -> Array | None:
 @jax.jit
 def _read(player: Player[State], state: State) -> dict[str, Any]:
     return player.read(state)
+
+
+def _named(state: Any) -> dict[str, Array]:
+    """Return a state's leaves by their numbers, and by their paths those of `NEWER` fields."""
+    found: dict[str, Array] = {}
+    number = 0
+    for path, leaf in jax.tree_util.tree_leaves_with_path(state):
+        if getattr(path[-1], "name", "") in NEWER:
+            found[jax.tree_util.keystr(path)] = leaf
+        else:
+            found[str(number)] = leaf
+            number += 1
+    return found
 
 
 def _plain(leaf: Array) -> Array:

@@ -10,9 +10,9 @@ from driftpeak.errors import DriftpeakError, at_least_integer, shown
 from driftpeak.files import new_file, read_regular, writing
 from driftpeak.live.coding import Space
 from driftpeak.live.description import space_from_data, space_to_data
-from driftpeak.live.drifting_gp import DriftingGP
 from driftpeak.live.optimizer import Optimizer
 from driftpeak.live.policy_data import NotOursError, policy_from_data, policy_to_data
+from driftpeak.live.setup import LivePolicy, is_policy
 from driftpeak.policies import Policy
 
 FORMAT = 1
@@ -33,7 +33,7 @@ class StoredPolicy:
         name: of the policy, for people.
     """
 
-    policy: Policy | DriftingGP
+    policy: LivePolicy
     space: Space
     maximize: bool
     horizon: int
@@ -122,7 +122,7 @@ def read_policy(path: Path) -> StoredPolicy:
         if not isinstance(content["maximize"], bool):
             raise DriftpeakError(f"maximize must be true or false; got {content['maximize']!r}")
         policy = policy_from_data(content["policy"])
-        if not isinstance(policy, Policy | DriftingGP):
+        if not is_policy(policy):
             raise DriftpeakError(f"its policy is {shown(policy)}")
         return StoredPolicy(
             policy,

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import (
+    UnsupportedError,
+)
 from driftpeak.live import gp, laplace
 from driftpeak.live.coding import Coding
 from driftpeak.live.drifting_gp import DriftingGP
@@ -43,7 +45,7 @@ class RateEngine(GPEngine):
 
     def check(self, reward: float, noise: float | None, trials: int | None) -> None:
         if noise is not None:
-            raise DriftpeakError(
+            raise UnsupportedError(
                 f"with likelihood={self.policy.likelihood!r} the noise of a reward is that of its "
                 "kind: leave noise out, and for the mean of several measurements give trials"
             )

@@ -19,7 +19,7 @@ from driftpeak._types import AnyArray, Scalar, Vector
 from driftpeak.beliefs import Posterior
 from driftpeak.live.coding import Coding
 from driftpeak.live.engine import Reach
-from driftpeak.live.gp import Imagined, Known, Model, influence, mean, posterior
+from driftpeak.live.gp import Imagined, Known, Model, Places, influence, mean, posterior
 from driftpeak.live.lattice import MIDDLE, NEAR, Lattice
 from driftpeak.live.mirrored import Mirrored
 from driftpeak.live.rates import Rates
@@ -35,6 +35,7 @@ INCUMBENTS = 4
 CLIMBERS = 8
 APART = 0.01  # lengthscales between two that are out, in some column, where there is room
 BARRED = 1e6  # more than any bound: chosen only where all are
+OLDEST = 1e30  # timescales: no product of two is infinite in single precision
 FARTHEST = 50.0  # standard units beyond the linear range
 CLIMB = 10  # steps of gradient ascent
 FIRST, LAST = 0.1, 0.01  # lengths of the first and the last step, in lengthscales
@@ -226,13 +227,33 @@ def taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
 
 def rough(beliefs: Beliefs) -> Beliefs:
     """The same in single precision, ages in place of times: enough to see where to look."""
-    _, known, imagined, time, *_ = beliefs
-    since = known.places._replace(times=known.places.times - time)
-    beliefs = beliefs._replace(known=known._replace(places=since), time=jnp.zeros(()))
+    model, known, imagined, time, *_ = beliefs
+    one = age_unit(model)
+    known = known._replace(places=aged(known.places, time, one))
     if imagined is not None:
-        since = imagined.places._replace(times=imagined.places.times - time)
-        beliefs = beliefs._replace(imagined=imagined._replace(places=since))
-    return single(beliefs)
+        imagined = imagined._replace(places=aged(imagined.places, time, one))
+    ahead = None if beliefs.ahead is None else beliefs.ahead * one
+    beliefs = beliefs._replace(model=in_ages(model, one), known=known, imagined=imagined)
+    return single(beliefs._replace(time=jnp.zeros(()), ahead=ahead))
+
+
+def age_unit(model: Model) -> Array:
+    """Return a power of 2 by which times become about timescales.
+
+    It changes no digit. In the user's unit times may be beyond what single precision holds.
+    """
+    return jnp.ldexp(1.0, -jnp.frexp(jnp.asarray(model.timescale, float))[1])
+
+
+def aged(places: Places, time: Scalar, one: Scalar) -> Places:
+    """Return the same with minus the ages at `time`, in units of `1 / one`, as times."""
+    times = (jnp.asarray(places.times) - time) * one
+    return places._replace(times=jnp.clip(times, -OLDEST, OLDEST))
+
+
+def in_ages(model: Model, one: Scalar) -> Model:
+    """Return the model of times in units of `1 / one`."""
+    return model._replace(timescale=model.timescale * one, period=model.period * one)
 
 
 def mirrored(beliefs: Beliefs) -> Beliefs:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from driftpeak.errors import DriftpeakError, shown
 from driftpeak.live.clock import Kind, show_time
 from driftpeak.live.coding import Coding, FiniteCoding
 from driftpeak.live.events import Asked, Told
@@ -123,6 +124,8 @@ class Observation:
         chances: with which its suggestion was believed to keep them; empty where it was not
             followed, or nothing was known.
         trials: of how many measurements it is the mean, if that was told; else None.
+        used: whether the policy learned from it. It does not from a reward that is dated before an
+            earlier `forget`, or that comes too late for a policy other than a `DriftingGP`.
     """
 
     id: int | None
@@ -136,6 +139,7 @@ class Observation:
     constraints: dict[str, float] = field(default_factory=dict)
     chances: dict[str, float] = field(default_factory=dict)
     trials: int | None = None
+    used: bool = True
 
     @property
     def time(self) -> Any:
@@ -143,8 +147,16 @@ class Observation:
         return show_time(self.number, self.kind)
 
     @staticmethod
-    def of(event: Told, chances: dict[str, float] | None = None) -> "Observation":
-        """What an event says; and with which chances its suggestion keeps limits."""
+    def of(
+        event: Told, chances: dict[str, float] | None = None, *, used: bool = True
+    ) -> "Observation":
+        """Make the record of an event.
+
+        Arguments:
+            event: the reward.
+            chances: with which its suggestion keeps limits.
+            used: whether the policy learns from it.
+        """
         return Observation(
             event.id,
             event.parameters,
@@ -157,6 +169,7 @@ class Observation:
             event.constraints,
             chances or {},
             event.trials,
+            used,
         )
 
     def to_list(self) -> list[Any]:
@@ -167,10 +180,13 @@ class Observation:
     def from_list(written: list[Any]) -> "Observation":
         """What `to_list` wrote; what an event cannot say is refused."""
         number, parameters, reward, time, kind, expected, noise, *newer = written
-        context, constraints, chances, trials = newer or [{}, {}, {}, None]
+        context, constraints, chances, trials, *rest = newer or [{}, {}, {}, None]
+        (used,) = rest or [True]
+        if not isinstance(used, bool):
+            raise DriftpeakError(f"used must be True or False; got {shown(used)}")
         Asked(1, 0.0, "steps", {}, {}, chances)  # checked as in an event
         expected = None if expected is None else tuple(expected)
         told = Told(
             number, time, kind, parameters, reward, expected, noise, context, constraints, trials
         )
-        return Observation.of(told, chances)
+        return Observation.of(told, chances, used=used)

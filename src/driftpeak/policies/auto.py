@@ -46,6 +46,8 @@ DRIFTS = (0.0, 0.001, 0.004, 0.016, 0.064, 0.25)
 RATES = (0.005, 0.03)
 FEATURE_SHARE = 1e-2
 """Features miss at most this share of the noise variance, unless others are given."""
+GAPS = 16
+"""Time differences of which the median is a step, where times are not known beforehand."""
 LEAST_DRIFT = 1e-4
 """Standing still counts as this drift in a geometric mean."""
 RECENT = 25.0
@@ -53,7 +55,11 @@ RECENT = 25.0
 
 
 class AutoState(NamedTuple):
-    """What the members believe, how much each is believed, level and scale of the rewards."""
+    """What the members believe, how much each is believed, level and scale of the rewards.
+
+    `step` is the number of observations. `gaps` holds the first `GAPS` differences between the
+    times of observations, NaN where there is none yet; None where the step is known.
+    """
 
     banks: tuple[BankState, ...]
     weights: Float[Array, " k"]
@@ -62,6 +68,7 @@ class AutoState(NamedTuple):
     scale: ScaleState
     time: Float[Array, ""]
     step: Int[Array, ""]
+    gaps: Float[Array, " g"] | None = None
 
 
 class Predictive(NamedTuple):
@@ -92,7 +99,10 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         profile: a mean that comes round with time, added to the prior's (`Profile`).
         acquisition: "ucb", or "influence" to explore what will still be true.
 
-    A step is the median distance of the times that the policy is prepared for.
+    A step is the median distance of the times that the policy is prepared for. Behind an
+    `Optimizer`, whose times nobody knows beforehand, it is the median of the first 16 differences
+    between the times of observations, in whatever unit: an hour if rewards come every hour. Until
+    two times differ, whatever has elapsed counts as one step.
 
     Raises:
         DriftpeakError: a number out of range, no member at all, lengthscales for a kernel of arms
@@ -115,7 +125,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     switching: Scalar
     leak: Scalar
     outlier: Scalar
-    unit: Scalar  # of time: one step
+    unit: Scalar | None  # one step, in units of time; None: it is inferred
     mix_every: int = eqx.field(static=True)
     acquisition: AutoAcquisition = eqx.field(static=True)
     labels: tuple[str, ...] = eqx.field(static=True)
@@ -204,9 +214,13 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     def chooses_among(self) -> bool:
         return True
 
+    @property
+    def rejects_outliers(self) -> bool:
+        return bool(np.isfinite(self.outlier))
+
     def prepare(self, times: TimesLike | AtMost) -> "Auto":
-        unit = np.float64(median_step(times))
-        return eqx.tree_at(lambda policy: policy.unit, self, unit)
+        unit = None if isinstance(times, AtMost) else np.float64(median_step(times))
+        return eqx.tree_at(lambda policy: policy.unit, self, unit, is_leaf=lambda one: one is None)
 
     def init(self, key: PRNGKeyArray) -> AutoState:
         return AutoState(
@@ -217,6 +231,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
             self.scale.init(),
             jnp.zeros(()),
             jnp.zeros((), int),
+            jnp.full(GAPS, jnp.nan) if self.unit is None else None,
         )
 
     def ask(self, state: AutoState, time: Scalar) -> tuple[AutoState, Query]:
@@ -236,7 +251,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
             width = jnp.sqrt(jnp.minimum(wide, -0.7 * jnp.log(self.drift)))
             bonus = width[:, None] * jnp.sqrt(jnp.maximum(variance, 0.0))
         scores = self._mean(time) + state.weights @ (mean + unit * bonus)
-        return state._replace(step=step), largest(scores, among)
+        return state, largest(scores, among)
 
     def tell(self, state: AutoState, query: Query, reward: Scalar, time: Scalar) -> AutoState:
         forecast = self._forecast(state, time, query)
@@ -265,6 +280,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         missed = residual - forecast.mean[:, 0]
         level = self.level.update(state.level, missed, lift, forecast.variance + noise)
         elapsed, observed = self._elapsed(state, time), jnp.stack([residual, jnp.ones(())])
+        step = state.step + 1
         banks = tuple(
             bank.update(own, query, observed, noise, elapsed)
             for bank, own in zip(self.banks, state.banks, strict=True)
@@ -272,7 +288,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         found = weights @ self.level.given(level, amplitude).moments(amplitude)[0]
         shares = jnp.stack([jnp.ones(()), -found])
         own = (self, banks, weights, state.changed * jnp.exp(-1 / RECENT), amplitude, shares)
-        banks, changed = lockstep(_mix, state.step % self.mix_every == 0, own)
+        banks, changed = lockstep(_mix, step % self.mix_every == 0, own)
         return AutoState(
             banks,
             weights * (1 - self.leak) + self.leak * self.start,
@@ -280,7 +296,8 @@ class Auto(Recorded, ActingPolicy[AutoState]):
             level,
             scale,
             jnp.asarray(time, dtype=float),
-            state.step,
+            step,
+            self._gaps(state, time),
         )
 
     def _rescaled(
@@ -326,7 +343,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
             "believed_noise": Reading("deviation of the noise, in units of the reward"),
             "change_probability": Reading("that the way of moving has changed within 25 steps"),
             "member_weight": Reading("probability of every member", self.labels),
-        }
+        } | ({"time_step": Reading("one step, in units of time")} if self.unit is None else {})
 
     def read(self, state: AutoState) -> dict[str, Any]:
         drift = jnp.maximum(self.drift, LEAST_DRIFT)
@@ -338,7 +355,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
             "believed_noise": jnp.sqrt(scale.amplitude * scale.ratio * self.noise_variance),
             "change_probability": state.weights @ state.changed,
             "member_weight": state.weights,
-        }
+        } | ({} if state.gaps is None else {"time_step": self._step(state.gaps, jnp.ones(()))})
 
     def refresh(self, state: AutoState) -> AutoState:
         pairs = zip(self.banks, state.banks, strict=True)
@@ -351,7 +368,25 @@ class Auto(Recorded, ActingPolicy[AutoState]):
 
     def _elapsed(self, state: AutoState, time: Scalar) -> Scalar:
         # before the first observation the beliefs are stationary: any time will do
-        return jnp.maximum(time - state.time, 0.0) / self.unit
+        elapsed = jnp.maximum(time - state.time, 0.0)
+        if self.unit is not None:
+            return elapsed / self.unit
+        return elapsed / self._step(state.gaps, jnp.where(elapsed > 0, elapsed, 1.0))
+
+    def _step(self, gaps: Float[Array, " g"] | None, otherwise: Scalar) -> Scalar:
+        """Return the median of the known gaps, `otherwise` if there is none."""
+        assert gaps is not None  # as `unit` is None
+        median = jnp.nanmedian(gaps)
+        return jnp.where(jnp.isnan(median), otherwise, median)
+
+    def _gaps(self, state: AutoState, time: Scalar) -> Float[Array, " g"] | None:
+        """Return the first differences between the times of observations, with a new one."""
+        if state.gaps is None:
+            return None
+        gap, known = time - state.time, jnp.isfinite(state.gaps).sum()
+        is_gap = (state.step > 0) & (gap > 0)
+        added = state.gaps.at[known].set(gap, mode="drop")  # none when all places are taken
+        return jnp.where(is_gap, added, state.gaps)
 
     def _mean(self, time: Scalar) -> Float[Array, " n"]:
         """The prior mean at a time."""

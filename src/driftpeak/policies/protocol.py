@@ -21,6 +21,8 @@ class Policy(eqx.Module):
 
     foresight: ClassVar[Foresight] = "none"
     """As of its player: what a yardstick is shown of the true function."""
+    needs_points: ClassVar[bool] = True
+    """Whether it chooses among finitely many points."""
 
     @property
     @abstractmethod
@@ -46,6 +48,15 @@ class Policy(eqx.Module):
     def assumed(self) -> Mapping[str, float]:
         """What it takes for granted, by name: `drift`, per unit of time."""
         return {}
+
+    @property
+    def rejects_outliers(self) -> bool:
+        """Whether rewards far from what it predicts have a bounded effect on its posterior."""
+        return False
+
+    def make_engine(self, setup: Any) -> Any:
+        """Return what plays it behind a `driftpeak.Optimizer`, whose arguments `setup` holds."""
+        return setup.play(self)
 
     @abstractmethod
     def prepare(self, times: TimesLike | AtMost) -> Player[Any]:

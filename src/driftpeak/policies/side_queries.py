@@ -23,7 +23,6 @@ adaptive policy with all.
 All raise DriftpeakError for a parameter outside its range.
 """
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Unpack
 
@@ -37,7 +36,7 @@ from driftpeak._types import Scalar
 from driftpeak.arguments import Recorded
 from driftpeak.beliefs import Belief
 from driftpeak.determinantal import draw, mixing_steps
-from driftpeak.errors import DriftpeakError, at_least_integer, nearest, positive
+from driftpeak.errors import DriftpeakError, at_least_integer, nearest, positive, warn
 from driftpeak.forgetting import Forgetting, Injection, Keep
 from driftpeak.kinds import checked
 from driftpeak.numerics.conditionals import on_demand
@@ -106,10 +105,9 @@ class SideQueryPolicy(Recorded, Policy):
         asked = side_query_budget(len(times), rate=self.rate, dimension=self.dimension)
         prior, points = self.acting.prior, self.points
         if asked[-1] > points:
-            warnings.warn(
+            warn(
                 f"rate={self.rate:g} makes {asked[-1]} side queries at a time, of {points} points: "
-                "all points sampled before will be asked about",
-                stacklevel=2,
+                "all points sampled before will be asked about"
             )
         # before the reward of step t at most t - 1 points have been sampled
         sampled = np.arange(len(times)) + (self.asks == "after")

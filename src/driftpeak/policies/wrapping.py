@@ -32,6 +32,10 @@ class WrappingPolicy(Policy):
     def assumed(self) -> Mapping[str, float]:
         return self.policy.assumed
 
+    @property
+    def rejects_outliers(self) -> bool:
+        return self.policy.rejects_outliers
+
     def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
         return self.policy.out_of_bounds(actions, rewards)
 

@@ -8,8 +8,8 @@ from driftpeak.live import DriftingGP, Optimizer
 from driftpeak.live.constraints import constraints_from_data
 from driftpeak.live.description import space_from_data
 from driftpeak.live.policy_data import policy_from_data
+from driftpeak.live.setup import is_policy
 from driftpeak.live.storage import Store
-from driftpeak.policies import Policy
 from driftpeak.service.bodies import New
 from driftpeak.service.limits import Limits
 
@@ -22,7 +22,7 @@ def make_optimizer(new: New, store: Store, limits: Limits) -> Optimizer:
     """
     _check_points(new.space, limits)
     policy = DriftingGP() if new.policy is None else policy_from_data(new.policy)
-    if not isinstance(policy, DriftingGP | Policy):
+    if not is_policy(policy):
         raise DriftpeakError(
             'policy is a tag with arguments, as {"drifting-gp": {"capacity": 256}}; got '
             f"{shown(new.policy)}"

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.live import DriftingGP, EstimatedPeak, Optimizer
+from driftpeak.live import EstimatedPeak, Optimizer
 from driftpeak.live.clock import show_time
 from driftpeak.live.coding import BoxCoding, FiniteCoding
 from driftpeak.live.parameters import Numeric
@@ -45,7 +45,7 @@ def track(
 
 def _bands(optimizer: Optimizer, peak: EstimatedPeak, said: Context) -> dict[str, Any]:
     bands: dict[str, Any] = {name: {"low": None, "high": None} for name in peak}
-    if not isinstance(optimizer.policy, DriftingGP):
+    if not optimizer._engine.looks_back:
         return bands
     values = {name: _values(optimizer, name, peak[name]) for name in peak}
     settings = [_moved(optimizer, peak, name, one) for name, each in values.items() for one in each]

@@ -15,7 +15,6 @@ import hashlib
 import json
 import re
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
@@ -28,11 +27,11 @@ import xarray as xr
 
 from driftpeak.errors import (
     DriftpeakError,
-    DriftpeakWarning,
     StorageCorruptError,
     StorageError,
     StudyMismatchError,
     shown,
+    warn,
     whole,
 )
 from driftpeak.files import netcdf, new_file, read_regular, writing
@@ -154,9 +153,7 @@ class Folder:
             return None
         part = self._checked(content, chunk)
         if part is None:
-            warnings.warn(
-                f"{path} is damaged, and counts as not yet played", DriftpeakWarning, stacklevel=2
-            )
+            warn(f"{path} is damaged, and counts as not yet played")
             return None
         texts = {
             name: (one.dims, one.values.astype(str))

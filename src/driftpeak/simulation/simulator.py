@@ -1,6 +1,5 @@
 """Play policies against an environment: in chunks of trials, here or elsewhere."""
 
-import warnings
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import closing
@@ -17,9 +16,9 @@ from driftpeak.errors import (
     LARGEST_SEED,
     MOST_STEPS,
     DriftpeakError,
-    DriftpeakWarning,
     at_least_integer,
     shown,
+    warn,
 )
 from driftpeak.files import check_writable
 from driftpeak.kinds import checked
@@ -366,9 +365,7 @@ def _warn_of_contradictions(policies: Mapping[str, Policy], runs: xr.Dataset) ->
     for name, policy in policies.items():
         if count := int(runs["contradictions"].sel(policy=name)):
             rewards = runs.sizes["trial"] * runs.sizes["step"]
-            warnings.warn(
+            warn(
                 f"policy {name!r}: {count:,} of {rewards:,} rewards lie outside its bound "
-                f"({policy.bounds_in_words}); its guarantees assume none: give a larger bound",
-                DriftpeakWarning,
-                stacklevel=5,  # whoever called simulate, above its decorator
+                f"({policy.bounds_in_words}); its guarantees assume none: give a larger bound"
             )

@@ -52,7 +52,8 @@ class Job(NamedTuple):
     @property
     def key(self) -> str:
         """A file name for its results: unlike that of other jobs, data, versions or threads."""
-        text = json.dumps([*self, likeness()])
+        # wherever the data file lies: its checksum says what is in it
+        text = json.dumps([*self._replace(data=Path(self.data).name), likeness()])
         return f"{self.experiment}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.nc"
 
 

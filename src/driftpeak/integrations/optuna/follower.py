@@ -15,7 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 from driftpeak.integrations.numbered import NumberedOptimizer
 from driftpeak.integrations.optuna.space import Distributions, SearchSpace
 from driftpeak.live.clock import Time
-from driftpeak.live.drifting_gp import DriftingGP
+from driftpeak.live.setup import LivePolicy
 from driftpeak.live.suggestion import EstimatedPeak
 
 MOST_RUNNING = 500  # the newest; workers that died leave theirs running for good
@@ -41,7 +41,7 @@ class Follower:
         distributions: Distributions,
         *,
         maximize: bool,
-        policy: DriftingGP,
+        policy: LivePolicy,
         seed: int,
         clock: Clock,
         early: bool,

@@ -18,6 +18,7 @@ from driftpeak.integrations.optuna.follower import Clock, Follower
 from driftpeak.integrations.optuna.space import Distributions
 from driftpeak.live.clock import Time
 from driftpeak.live.drifting_gp import DriftingGP
+from driftpeak.live.setup import LivePolicy, is_policy
 from driftpeak.live.suggestion import EstimatedPeak
 
 KEPT = 8  # followers: search spaces, brackets of a pruner, studies
@@ -78,13 +79,13 @@ class DriftSampler(BaseSampler):
         self,
         *,
         seed: int | None = None,
-        policy: DriftingGP | None = None,
+        policy: LivePolicy | None = None,
         time: str | Callable[[FrozenTrial], Time] = "number",
         independent_sampler: BaseSampler | None = None,
         use_pruned: bool = True,
         warn_independent_sampling: bool = True,
     ) -> None:
-        if not isinstance(policy, DriftingGP | None):
+        if policy is not None and (not is_policy(policy) or policy.needs_points):
             raise DriftpeakError(f"policy must be a DriftingGP; got {shown(policy)}")
         if not isinstance(independent_sampler, BaseSampler | None):
             raise DriftpeakError(

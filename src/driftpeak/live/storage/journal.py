@@ -15,7 +15,6 @@ import json
 import os
 import re
 import time
-import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,9 +23,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 from driftpeak.errors import (
     DriftpeakError,
-    DriftpeakWarning,
     StorageCorruptError,
     StorageError,
+    warn,
 )
 from driftpeak.files import open_regular, read_regular
 from driftpeak.live.storage.locks import lock, unlock
@@ -121,11 +120,9 @@ class Journal(Store):
         if len(head) < HEAD:
             raise self._corrupt(0, len(line), "its head is missing")
         if Head.of(head) is None:
-            warnings.warn(
+            warn(
                 f"the head of {self.where} is damaged: whether events are missing at the end "
-                "cannot be told; the next change repairs it",
-                DriftpeakWarning,
-                stacklevel=2,
+                "cannot be told; the next change repairs it"
             )
         return description
 
@@ -172,12 +169,10 @@ class Journal(Store):
         lines, rest = _split(block)
         if rest and not self._told:
             self._told = True
-            warnings.warn(
+            warn(
                 f"{self.where} ends in an unfinished line of {len(rest)} bytes, written when a "
                 "program was stopped; nothing that was confirmed is in it. The next change cuts it "
-                "off and keeps it beside the file",
-                DriftpeakWarning,
-                stacklevel=2,
+                "off and keeps it beside the file"
             )
         return News(len(lines), self._checked(lines, position, head))
 
@@ -243,12 +238,10 @@ class Journal(Store):
             file.truncate(offset)
         except OSError as error:
             raise self._failed("cannot be repaired, and nothing has changed", error) from None
-        warnings.warn(
+        warn(
             f"{self.where} ended in an unfinished line: its {len(rest)} bytes from byte {offset} "
             f"were cut off, and are kept in {in_line(str(kept))}; nothing that was confirmed is "
-            "lost",
-            DriftpeakWarning,
-            stacklevel=2,
+            "lost"
         )
 
     def _put(self, file: BinaryIO, offset: int, block: bytes, end: int) -> None:
@@ -271,11 +264,9 @@ class Journal(Store):
             file.seek(self._begin)
             _write_all(file, head.line())
         except OSError as error:
-            warnings.warn(
+            warn(
                 f"the head of {self.where} could not be written: {error.strerror}; the next change "
-                "will",
-                DriftpeakWarning,
-                stacklevel=2,
+                "will"
             )
 
     def holds(self, position: Position) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 import uuid
-import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
@@ -10,11 +9,11 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from driftpeak.errors import (
     DriftpeakError,
-    DriftpeakWarning,
     StorageCorruptError,
     StorageError,
     StudyMismatchError,
     StudyNotFoundError,
+    warn,
 )
 from driftpeak.live.description import space_from_data, space_to_data
 from driftpeak.live.events import Event, Reset, Told, from_dict, to_dict
@@ -250,11 +249,9 @@ class Study:
                 return
         except Exception:  # of whatever layout it is
             self._state.begin()
-        warnings.warn(
+        warn(
             f"the snapshot in {self.store.where} is of another version, layout or history: all "
-            "events are read instead",
-            DriftpeakWarning,
-            stacklevel=2,
+            "events are read instead"
         )
 
     def _keep_snapshot(self) -> None:
@@ -262,7 +259,7 @@ class Study:
         try:
             self.store.keep(write_snapshot(self._position, self._state.snapshot()))
         except DriftpeakError as error:
-            warnings.warn(f"no snapshot was kept: {error}", DriftpeakWarning, stacklevel=2)
+            warn(f"no snapshot was kept: {error}")
         self._replayed = 0
 
 
@@ -394,11 +391,9 @@ def _compare_policies(stored: Any, given: Any, whose: str) -> None:
             "Optimizer.load to go on with it"
         )
     if found:
-        warnings.warn(
+        warn(
             f"{whose} was made with a policy that this version cannot make again; what was given "
-            f"is taken for the same, though {places} may differ",
-            DriftpeakWarning,
-            stacklevel=2,
+            f"is taken for the same, though {places} may differ"
         )
 
 
