@@ -90,7 +90,7 @@ def test_mistakes(run, created, tmp_path):  # noqa: F811
     refused(run("live", "ask", store, "kiln", "--time", "soon"), "--time must be a number")
     refused(run("live", "ask", store, "kiln", "--count", "0"), "count must be")
     refused(run("live", "best", store, "kiln"), "no observations yet")
-    refused(run("live", "plot", store, "kiln", "--output", tmp_path), "nothing")
+    refused(run("live", "plot", store, "kiln", "--output", tmp_path), "no observations")
     refused(run(*tell, "--reward", "1"), "give --id .* or --parameters")
     refused(run(*tell, "--id", "1"), "give --reward")
     refused(run(*tell, "--id", "1", "--reward", "1"), "there is no suggestion 1")
