@@ -21,6 +21,11 @@ TARGETS = {
     **{f"wrong, A = {size} (of 60)": "<= 3" for size in (0.6, 0.7, 0.8, 1.0)},
     "found, A = 0.6 (of 60)": ">= 43",
     "found, A = 1.0 (of 60)": ">= 60",
+    # 4 of 100 or more have a chance of 2 % at a level of 1 %
+    "period found in AR(0.9)": "<= 0.03",
+    "period found in AR(0.99)": "<= 0.03",
+    "period found in oscillation, lifetime 12": "<= 0.03",
+    "period found in oscillation, lifetime 24": "<= 0.03",
 }
 DAY, ROWS, ARMS = 24, 336, 5
 AMPLITUDES = (0.5, 0.6, 0.7, 0.8, 1.0)
