@@ -18,7 +18,7 @@ HUGE = 10**400
 DIGITS = 10**5000  # more than Python writes out
 STATED = [
     (lambda: dp.Integer(0, np.timedelta64(5)), "integer"),
-    (lambda: dp.Box("x"), "maps names"),
+    (lambda: dp.Box("x"), "parameters must be a mapping"),
     (lambda: dp.Box(x=3), "Float, Integer, Categorical or Boolean"),
     (lambda: dp.Arms(3, names=5), "sequence of texts"),
     (lambda: dp.Grid([[0], [1, 2]], size=5), "low < high"),

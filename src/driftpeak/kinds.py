@@ -32,6 +32,7 @@ WORDS = {
     "Features": "made by a function of driftpeak.features, such as "
     "pivoted_cholesky(prior.kernel, prior.domain)",
     "Gain": "an information gain, such as dp.RealisedGain()",
+    "Parameter": "a Float, Integer, Categorical or Boolean",
     "Dataset": "a Dataset of runs, as simulate returns it",
 }
 """How messages describe the classes that users meet most; others go by their own names."""
@@ -184,6 +185,8 @@ def _container(origin: Any, inner: Sequence[Kind | None], several: bool) -> Kind
 
 
 def _of_each(kind: Kind | None) -> str:
+    if kind is not None and kind.words == "a text":
+        return " of texts"
     return "" if kind is None else f" in which each is {kind.words}"
 
 
