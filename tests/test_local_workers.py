@@ -1,7 +1,7 @@
 """Processes of this machine: what they send back, when they begin, and how they end."""
 
 import itertools
-import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import subprocess
@@ -90,23 +90,29 @@ def test_a_process_that_is_killed_while_it_starts_is_replaced(monkeypatch):
     assert multiprocessing.active_children() == []
 
 
-def test_exit_codes_are_told_when_several_die_at_once(monkeypatch):
-    """Starting one process reaps others: the system's answer is slow here, to show it."""
-    reap = os.waitpid
+def test_an_exit_code_is_not_lost_when_another_process_starts(monkeypatch):
+    """Starting one reaps those that have ended: it begins to here, just before the join."""
+    one, others = local._Process(None), []
+    os.kill(one._process.pid, signal.SIGKILL)
+    multiprocessing.connection.wait([one._process.sentinel])
+    starting = threading.Thread(target=lambda: others.append(local._Process(None)))
+    reap, join = os.waitpid, one._process.join
 
     def slow(pid, options):
         found = reap(pid, options)
-        if found[0]:
-            time.sleep(0.3)
+        time.sleep(1.0 if found[0] else 0.0)
         return found
 
+    def late():
+        starting.start()
+        time.sleep(0.4)
+        join()
+
     monkeypatch.setattr(os, "waitpid", slow)
-    kill_at_start(monkeypatch, 3)
-    with pytest.warns(DriftpeakWarning) as told, workers.local_workers(3) as pool:
-        assert dict(workers.spread(abs, [-1, -2, -3], pool)) == {-1: 1, -2: 2, -3: 3}
-    assert len(told) == 3
-    for one in told:
-        assert "died (exit code -9)" in str(one.message)
+    one._process.join = late
+    assert one.end() == -signal.SIGKILL
+    starting.join()
+    assert others[0].end() == 0
 
 
 def test_processes_that_are_all_killed_while_they_start_end_the_run(monkeypatch):
