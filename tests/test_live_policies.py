@@ -42,7 +42,8 @@ def test_decisions_of_simulate(name):
     times = np.cumsum(np.random.default_rng(0).exponential(1.0, 40))
     horizon = 200
     long = np.append(times, times[-1] + np.arange(1.0, horizon - 39))
-    regular = name in ("elimination", "exp3")  # they count steps
+    # these count steps, or infer how long one is
+    regular = name in ("elimination", "exp3", "auto")
     steps = np.arange(1.0, horizon + 1) if regular else long
     run = dp.simulate({name: policy}, WORLD, times=steps, seed=3).sel(policy=name, trial=0)
     sign = 1 if len(name) % 2 else -1  # both directions occur
