@@ -42,7 +42,7 @@ ONCE_ACCEPTED = {
     ),
     "no policy": (
         lambda: dp.simulate({"a": "gp-ucb"}, dp.MarkovDrift(PRIOR, drift=0.1), steps=3),
-        "policies must be a mapping in which each is a policy, such as .*'gp-ucb'",
+        "policies must be a mapping with text keys in which each is a policy, such as .*'gp-ucb'",
     ),
     "a policy of a doubling": (lambda: dp.Doubling(int), "make must return a policy; got 128"),
     "ignored weights": (
@@ -87,7 +87,10 @@ def test_kinds_are_those_of_the_type_hints():
         ({"flag": 1}, "flag must be True or False; got 1"),
         ({"pair": (1, "2")}, r"pair must be 2 numbers; got \(1, '2'\)"),
         ({"pair": (1, 2, 3)}, "pair must be 2 numbers"),
-        ({"table": {"a": 1}}, "table must be a mapping in which each is a Prior, .*, or None"),
+        (
+            {"table": {"a": 1}},
+            "table must be a mapping with text keys in which each is a Prior, .*, or None",
+        ),
     ):
         with pytest.raises(dp.DriftpeakError, match=words):
             example(1, **arguments)

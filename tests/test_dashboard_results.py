@@ -89,7 +89,7 @@ def test_a_folder_without_results(tmp_path):
         assert served.get("/api/results/picture.png")[0] == 404
         (tmp_path / "summary.json").write_text("{")
         status, _, problem = served.get("/api/results")
-        assert (status, problem["code"]) == (422, "no-results")
+        assert (status, problem["code"]) == (422, "invalid-data")
 
 
 def test_a_database_has_none(tmp_path):

@@ -291,7 +291,10 @@ def test_injected_drift_is_a_straight_line_at_the_limit():
         (lambda: dp.MarkovDrift(PRIOR, drift=-0.1), r"drift must lie in \[0, 1\]; got -0.1"),
         (lambda: dp.AbruptSwitches(PRIOR, changes=[5, 5]), "changes must increase"),
         (lambda: dp.AbruptSwitches(PRIOR, changes=[5], supports=0), "supports must be"),
-        (lambda: dp.SlowChange(PRIOR, horizon=0), "horizon must be at least 1; got 0"),
+        (
+            lambda: dp.SlowChange(PRIOR, horizon=0),
+            "horizon must be a finite number of at least 1; got 0",
+        ),
         (lambda: dp.InjectedDrift(PRIOR, exponent=2.1), r"exponent must lie in \(0, 2\]; got 2.1"),
         (lambda: dp.InjectedDrift(PRIOR, exponent=0.0), r"exponent must lie in \(0, 2\]; got 0.0"),
         (lambda: dp.InjectedDrift(PRIOR, slope=-1.0), "slope must be .*at least 0; got -1.0"),

@@ -42,7 +42,7 @@ def test_rates_by_hand():
     failed = gain_rate(dp.Matern(1.0), count=n, dimension=1, of="srinivas")
     assert failed.value is None
     assert str(failed).endswith("says nothing here: it needs nu > 1 (here nu = 1)")
-    with pytest.raises(dp.DriftpeakError, match="of must be 'vakili' or 'srinivas'"):
+    with pytest.raises(dp.DriftpeakError, match="of must be one of vakili, srinivas"):
         gain_rate(dp.SE(), count=3, dimension=1, of="x")
 
 

@@ -399,9 +399,13 @@ CONDITIONAL = dp.Box(k=dp.Boolean(), x=dp.Float(0, 1, when={"k": True}), y=dp.Fl
 @pytest.mark.parametrize(
     ("space", "options", "words"),
     [
-        (BOX, {"constraints": [1]}, "constraints map names to limits"),
+        (BOX, {"constraints": [1]}, "constraints must be a mapping with text keys"),
         (BOX, {"constraints": {"": SUM["power"]}}, "name must be a text"),
-        (BOX, {"constraints": {"a": 3}}, "constraint 'a' must be a Limit of what is measured"),
+        (
+            BOX,
+            {"constraints": {"a": 3}},
+            "constraints must be a mapping .* in which each is a Limit",
+        ),
         (
             BOX,
             {"constraints": {"a": dp.WeightedSum({"sped": 1}, at_most=1)}},
@@ -448,7 +452,7 @@ def test_what_makes_no_constraint():
         (lambda: dp.Limit(at_most=1, probability=1), r"probability must lie in \[0, 1\)"),
         (lambda: dp.Limit(at_most=1, probability=0.5), "must lie above 0.5"),
         (lambda: dp.WeightedSum({}, at_most=1), "weights map parameters to numbers"),
-        (lambda: dp.WeightedSum({1: 1}, at_most=1), "weights are of parameters by name"),
+        (lambda: dp.WeightedSum({1: 1}, at_most=1), "weights must be a mapping with text keys"),
         (lambda: dp.WeightedSum({"x": "1"}, at_most=1), "weight of 'x' must be a finite number"),
     ):
         with pytest.raises(dp.DriftpeakError, match=words):

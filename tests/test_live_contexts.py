@@ -175,7 +175,10 @@ def test_what_is_refused_at_the_door():
         (lambda: box.context(), "a context needs a parameter"),
         (lambda: box.context(5), "a context maps names to parameters"),
         (lambda: box.context({"a": dp.Boolean()}, a=dp.Boolean()), "has 'a' twice"),
-        (lambda: dp.Optimizer(box.context(a=3), maximize=True), "context: parameter 'a' must be a"),
+        (
+            lambda: dp.Optimizer(box.context(a=3), maximize=True),
+            "context: parameters must be a mapping",
+        ),
         (lambda: dp.Optimizer(box.context(x=dp.Boolean()), maximize=True), "'x' is a parameter"),
         (
             lambda: dp.Optimizer(box.context(a=dp.Float(0, 1, max_step=0.1)), maximize=True),
@@ -189,7 +192,7 @@ def test_what_is_refused_at_the_door():
     space = arms.context(day=dp.Boolean())
     with pytest.raises(dp.DriftpeakError, match="BeliefPolicy supports no contexts: take a Drift"):
         dp.Optimizer(space, maximize=True, policy=dp.TVGPUCB(prior, drift=0.1))
-    with pytest.raises(dp.DriftpeakError, match="knows no context: give the space alone"):
+    with pytest.raises(dp.DriftpeakError, match="domain must be an Arms or a Grid"):
         dp.Prior(space, dp.SE(0.1), 0.1)
 
 

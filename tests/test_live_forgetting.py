@@ -221,7 +221,7 @@ def test_what_is_believed_of_the_motion_is_reported():
 def test_what_cannot_be_forgotten_by_is_refused():
     for bad, words in [
         ("momentun", "Did you mean 'momentum'"),
-        (0.9, "forgetting must be 'auto', 'markov' or 'momentum'"),
+        (0.9, "forgetting must be one of auto, markov, momentum"),
         (Drift(0.1), "forgetting must be 'auto'"),
         (Weights([1.0, 2.0]), "forgetting must be 'auto'"),
         (Window(300), "a window of 300 needs a capacity of at least twice as many; got 512"),

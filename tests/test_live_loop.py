@@ -183,15 +183,18 @@ def test_threads_may_share_an_optimiser():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"function": 3}, "function must be callable; got 3"),
+        ({"function": 3}, "function must be a function; got 3"),
         ({"steps": -1}, "steps must be an integer of at least 0; got -1"),
         ({"maximize": None}, "say either maximize=True or minimize=True; got neither"),
         ({"minimize": True}, "got maximize and minimize"),
-        ({"maximize": None, "minimize": 1}, "minimize must be True or False; got 1"),
-        ({"maximize": 1}, "maximize must be True or False; got 1"),
-        ({"time": 3.0}, "time must be a function of no arguments"),
+        ({"maximize": None, "minimize": 1}, "minimize must be True, False, or None; got 1"),
+        ({"maximize": 1}, "maximize must be True, False, or None; got 1"),
+        ({"time": 3.0}, "time must be a function, a text, or None"),
         ({"time": "today"}, "or \"now\"; got 'today'"),
-        ({"callbacks": 3}, "callbacks must be one callable, or several; got 3"),
+        (
+            {"callbacks": 3},
+            "callbacks must be a function or a sequence in which each is a function",
+        ),
         ({"callbacks": [print, 3]}, "callbacks must be one callable, or several"),
         ({"name": "press"}, "a name needs a storage"),
         (

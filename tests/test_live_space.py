@@ -93,7 +93,7 @@ def test_a_missing_parameter_is_named():
         (lambda: dp.Box(), "at least one parameter"),
         (lambda: dp.Box(x=(0, 1)), "'x' must be a Float, Integer, Categorical or Boolean"),
         (lambda: dp.Box({"x": dp.Float(0, 1)}, x=dp.Float(0, 1)), "given twice"),
-        (lambda: dp.Box({1: dp.Float(0, 1)}), "name must be a string"),
+        (lambda: dp.Box({1: dp.Float(0, 1)}), "parameters must be a mapping with text keys"),
     ],
 )
 def test_bad_spaces_are_refused(make, words):

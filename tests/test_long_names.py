@@ -14,10 +14,10 @@ NAME = "n" * 300
     [
         (["replay", f"{NAME}.csv"], "cannot be read: File name too long", 12),
         (["plan", "--data", f"{NAME}.csv"], "cannot be read: File name too long", 12),
-        (["compare", "--steps", "2", "--output", NAME], "cannot be written: File name too long", 2),
-        (["compare", "--steps", "2", "--folder", NAME], "File name too long", 2),
-        (["replay", "a.csv", "--save", NAME], "cannot be written: File name too long", 2),
-        (["reproduce", "b16-fig1", "--output", NAME], "cannot be written: File name too long", 2),
+        (["compare", "--steps", "2", "--output", NAME], "cannot be written: File name too long", 3),
+        (["compare", "--steps", "2", "--folder", NAME], "File name too long", 3),
+        (["replay", "a.csv", "--save", NAME], "cannot be written: File name too long", 3),
+        (["reproduce", "b16-fig1", "--output", NAME], "cannot be written: File name too long", 3),
         (
             ["live", "create", "s.jsonl", "s", "--maximize", "--space", NAME],
             "cannot read the space",

@@ -524,7 +524,7 @@ def test_a_study_that_was_removed_and_begun_again(folder, client, study):
         ("ftp://127.0.0.1", "url must be as"),
         ("http://", "url must be as"),
         ("http://127.0.0.1:x", "url must be as"),
-        (7, "url must be as"),
+        (7, "url must be a text"),
         ("http://me:secret@127.0.0.1", "no user and no password"),
     ],
 )

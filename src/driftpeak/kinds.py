@@ -146,7 +146,7 @@ def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
     if len(known) < len(kinds):
         return None
     *rest, last = dict.fromkeys(kind.words for kind in known)
-    listed = ", ".join(rest)
+    listed = ", ".join(rest).replace("True or False", "True, False")
     return Kind(
         lambda value: any(kind.accepts(value) for kind in known),
         f"{listed}{',' if ', ' in listed or 'each' in listed else ''} or {last}" if rest else last,
@@ -168,9 +168,8 @@ def _container(origin: Any, inner: Sequence[Kind | None], several: bool) -> Kind
         def accepts(value: Any) -> bool:
             return isinstance(value, Mapping) and _all(keys, value) and _all(values, value.values())
 
-        return Kind(
-            accepts, "a mapping" + ("" if values is None else f" in which each is {values.words}")
-        )
+        named = "" if keys is None else " with text keys"
+        return Kind(accepts, f"a mapping{named}" + _of_each(values))
     if origin is tuple and inner and not any(inner) and not several:
         count = len(inner)
         return Kind(lambda value: _numbers(value, count), f"{count} numbers")

@@ -91,11 +91,8 @@ class Growing(Belief[GrowingState]):
         )
 
     def posterior(self, state: GrowingState, time: Scalar) -> Posterior:
-        def moments(size: int, given: tuple[GrowingState, Scalar]) -> tuple[Values, Values]:
-            whitened = self._whiten(size, *given)
-            return given[0].surprises[:size] @ whitened, self._squared(whitened)
-
-        mean, known = in_room(self._held(state), self._sizes, moments, (state, time))
+        given = (self, state, jnp.asarray(time))
+        mean, known = in_room(self._held(state), self._sizes, _moments, given)
         used = jnp.arange(self.capacity) < state.told
         return Posterior(
             mean=self.prior.mean + self._values(mean),
@@ -134,12 +131,8 @@ class Growing(Belief[GrowingState]):
         return GrowingState(arms, residuals, times, whiten, surprises, state.told + 1)
 
     def persistence(self, state: GrowingState, time: Scalar, ahead: Scalar) -> Values:
-        def known(size: int, given: tuple[GrowingState, Scalar, Scalar]) -> Values:
-            state, time, ahead = given
-            now = self._whiten(size, state, time)
-            return self._products(now, self._whiten(size, state, time + ahead))
-
-        shared = in_room(self._held(state), self._sizes, known, (state, time, ahead))
+        given = (self, state, jnp.asarray(time), jnp.asarray(ahead))
+        shared = in_room(self._held(state), self._sizes, _shared, given)
         return self.forgetting.correlation(ahead) * self.prior.variance - shared
 
     def sample(self, state: GrowingState, time: Scalar, key: PRNGKeyArray) -> Values:
@@ -192,6 +185,23 @@ class Growing(Belief[GrowingState]):
         if self.features is None:
             return jnp.sum(one * other, axis=0)
         return self.features.quadratic_forms(one.T @ other)
+
+
+# Functions of the belief itself, since what `in_room` runs may not close over traced arrays.
+
+
+def _moments(size: int, given: tuple[Growing, GrowingState, Scalar]) -> tuple[Values, Values]:
+    """Mean over features or points, and the variance that observations remove from the points."""
+    belief, state, time = given
+    whitened = belief._whiten(size, state, time)
+    return state.surprises[:size] @ whitened, belief._squared(whitened)
+
+
+def _shared(size: int, given: tuple[Growing, GrowingState, Scalar, Scalar]) -> Values:
+    """Covariance of each point with itself later that observations remove."""
+    belief, state, time, ahead = given
+    now = belief._whiten(size, state, time)
+    return belief._products(now, belief._whiten(size, state, time + ahead))
 
 
 def _factored(_: Any, given: tuple[Growing, Any, Any, Any]) -> tuple[Any, Any]:
