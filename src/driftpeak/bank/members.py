@@ -149,7 +149,7 @@ class Bank(eqx.Module):
     def persistence(
         self, state: BankState, elapsed: Scalar, horizons: Sequence[float]
     ) -> Float[Array, "k n"]:
-        """Return the mean over the `horizons` h of |Cov(f_t, f_{t+h})| at every point.
+        """Return the mean absolute covariance of each point with itself at the `horizons` ahead.
 
         `elapsed` after the last observation, in units of the prior's covariance.
         """
