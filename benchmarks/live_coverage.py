@@ -16,7 +16,7 @@ hyperparameters. It is computed from the exact posterior: its mean is that of th
 within the interval, with less variance. Figures: means over the draws with 95 % intervals (twice
 the standard error, by draw), beside the probabilities that the value lies below and above. "Mean
 and deviation" is the interval of the same level that `belief` would give, conditional on the most
-probable hyperparameters. "True but for the variance" is the interval conditional on the true
+probable hyperparameters. "All true except the variance" is the interval conditional on the true
 hyperparameters, except that one is the most probable one of the decisions. The static functions,
 whose timescale lies 4.6 standard deviations from the median of its prior, are in the figures by
 setting only. `LIVE_DRAWS` sets the number of draws in each setting, 25 by default.
@@ -71,7 +71,7 @@ def run() -> dict[str, Any]:
             figures |= told(everything, key, f"mean and deviation, {where}, after {count}")
     for what in REPLACED:
         for count in CHECKED:
-            name = f"true but for the {what}, {WHERE[0]}, after {count}"
+            name = f"all true except the {what}, {WHERE[0]}, after {count}"
             figures |= told(everything, (what, WHERE[0], count, 0.9), name)
     for name, each in found.items():
         for where in WHERE[:3]:
@@ -165,7 +165,7 @@ def ends_of(optimizer: dp.Optimizer, settings: Any, when: float, level: float) -
 
 
 def replaced(true: Hyperparameters, optimizer: dp.Optimizer) -> dict[str, Hyperparameters]:
-    """True hyperparameters but for one, which is the most probable one of the decisions."""
+    """Return the true hyperparameters, with one replaced by its most probable value."""
     engine: Any = optimizer._engine
     model, standard = engine.model, engine.standard
     return {

@@ -244,7 +244,7 @@ def test_every_flipped_bit_of_a_chunk_is_noticed(tmp_path, monkeypatch):
 
 
 def test_chunks_of_an_earlier_version_are_read(tmp_path, monkeypatch):
-    """A folder that was begun before goes on, and may hold chunks of both kinds."""
+    """A folder of an earlier version resumes, and may hold chunks of both kinds."""
     expected = play(tmp_path)
     new = (tmp_path / "chunk-000000.nc").read_bytes()
     written_by_an_earlier_version(tmp_path)

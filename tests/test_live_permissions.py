@@ -81,7 +81,7 @@ def test_a_study_of_another_user_is_read_and_never_written(kind, others, run):  
             live_worker.make(f"{kind}:///{others}/fresh")
         assert other.history() == expected[0]
     assert look(others) == before
-    assert len(dp.Optimizer.load(address).ask(count=2)) == 2  # its owner goes on
+    assert len(dp.Optimizer.load(address).ask(count=2)) == 2  # the owner can still write
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -100,7 +100,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         acquisition: "ucb", or "influence" to explore what will still be true.
 
     A step is the median distance of the times that the policy is prepared for. Behind an
-    `Optimizer`, whose times nobody knows beforehand, it is the median of the first 16 differences
+    `Optimizer`, whose times are not known in advance, it is the median of the first 16 differences
     between the times of observations, in whatever unit: an hour if rewards come every hour. Until
     two times differ, whatever has elapsed counts as one step.
 
