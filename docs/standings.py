@@ -1,4 +1,4 @@
-"""Writes field-cases.md, and the table in field.md, from the plays of the field that are kept.
+"""Write field-cases.md, and the tables in field.md, from recorded runs of the benchmark `field`.
 
     python docs/standings.py
 
@@ -24,7 +24,19 @@ HEADS = (
     "rival", "regret", "driftpeak / rival", "without one function, at most",
     "response (s)", "longest (s)", "calls", "load",
 )  # fmt: skip
-BEGIN, END = "<!-- standings -->\n", "<!-- end of standings -->\n"
+NAMES = {
+    "wdbo": "W-DBO",
+    "xopt": "Xopt",
+    "optuna_cmaes": "Optuna CMA-ES",
+    "ax": "Ax",
+    "botorch": "BoTorch",
+    "bayes_opt": "bayesian-optimization",
+    "optuna_gp": "Optuna GP",
+    "stay": "first point held",
+}
+"""The rivals as field.md names them."""
+NEAREST = ("wdbo", "xopt")
+"""The rivals that have a column of their own in the overview."""
 
 
 @dataclass(frozen=True)
@@ -112,25 +124,57 @@ def reached(goal: float, ours: Ratio, left: Ratio | None) -> bool:
     return round(ours.middle, 2) <= goal and ours.high < 1 and (left is None or left.high < 1)
 
 
+def overview(contests: Sequence[tuple[Told, Contest]]) -> str:
+    """Return a row for each contest: driftpeak's regret divided by the nearest rivals' regret."""
+    nearest = [f"driftpeak / {NAMES[rival]}" for rival in NEAREST]
+    lines = list(_head(["setting", "seeds", *nearest, "highest ratio to another optimiser"]))
+    for told, found in contests:
+        ratios = {one.rival: one.ours for one in found.standings if one.ours is not None}
+        others = [rival for rival in ratios if rival not in (*NEAREST, "stay")]
+        highest = max(others, key=lambda rival: ratios[rival].middle)
+        cells = [_lower(ratios[rival]) for rival in NEAREST]
+        cells.append(f"{NAMES[highest]}: {_lower(ratios[highest])}")
+        lines.append(_line([told.short, str(len(found.seeds)), *cells]))
+    return "\n".join(lines) + "\n"
+
+
 def summary(contests: Sequence[tuple[Told, Contest]]) -> str:
-    """A row for each rival, a column for each contest: driftpeak's regret as a multiple of its."""
+    """Return a row for each rival, a column for each contest: driftpeak's regret / the rival's."""
     heads = [told.short for told, _ in contests]
-    lines = list(_head(["driftpeak's regret as a multiple of that of", *heads]))
+    lines = list(_head(["driftpeak's regret divided by the regret of", *heads]))
     for rival in [one.rival for one in contests[0][1].standings if one.rival != OURS]:
-        cells = [rival]
+        cells = [NAMES[rival]]
         for told, found in contests:
             (own,) = [one for one in found.standings if one.rival == rival] or [None]
             if own is None:
-                cells.append("not played")
+                cells.append("not measured")
                 continue
             mark = "**" if reached(told.goal, own.ours, own.left_out and own.left_out[1]) else ""
             cells.append(f"{mark}{own.ours}{mark}")
         lines.append(_line(cells))
     cells = [str(found.of(OURS).regret) for _, found in contests]
     lines.append(_line(["random points", *cells]))
-    lines.append(_line(["*the goal*", *(f"*{told.goal:g}*" for told, _ in contests)]))
+    lines.append(_line(["*target*", *(f"*{told.goal:g}*" for told, _ in contests)]))
     played = [f"*{len(found.functions)}, {len(found.seeds)}*" for _, found in contests]
     lines.append(_line(["*functions, seeds*", *played]))
+    return "\n".join(lines) + "\n"
+
+
+def ahead(contests: Sequence[tuple[Told, Contest]]) -> str:
+    """Return a row for each contest and function in which a rival has lower regret."""
+    lines = list(_head(["setting", "function", "driftpeak", "rivals with lower regret"]))
+    for told, found in contests:
+        ours = found.of(OURS).by_function
+        for function in found.functions:
+            lower = [
+                (one.by_function[function], NAMES[one.rival])
+                for one in found.standings
+                if one.rival != OURS
+                and round(one.by_function[function], 2) < round(ours[function], 2)
+            ]
+            if lower:
+                names = ", ".join(f"{name} {regret:.2f}" for regret, name in sorted(lower))
+                lines.append(_line([told.short, function, f"{ours[function]:.2f}", names]))
     return "\n".join(lines) + "\n"
 
 
@@ -213,9 +257,17 @@ def page(contests: Sequence[tuple[Told, Contest]]) -> str:
 
 
 def with_summary(text: str, contests: Sequence[tuple[Told, Contest]]) -> str:
-    """The text of field.md with its table made anew."""
-    before, rest = text.split(BEGIN)
-    return before + BEGIN + summary(contests) + END + rest.split(END)[1]
+    """Return the text of field.md with its tables replaced."""
+    for name, table in {"overview": overview, "standings": summary, "ahead": ahead}.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+        before, rest = text.split(begin)
+        text = before + begin + table(contests) + end + rest.split(end)[1]
+    return text
+
+
+def _lower(ratio: Ratio) -> str:
+    """Return the ratio, in bold where its interval is below 1."""
+    return f"**{ratio}**" if ratio.high < 1 else str(ratio)
 
 
 def _maybe(ratio: Ratio | None) -> str:
