@@ -31,11 +31,14 @@ typechecker.install()  # before anything imports driftpeak
 
 PAGES = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
-    patterns=["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/how-to/*.md"],
+    patterns=["CONTRIBUTING.md", "docs/*.md", "docs/how-to/*.md"],
     excludes=["docs/how-to/command-line.md"],
 )
 TUTORIALS = Sybil(
-    parsers=TUTORIAL, patterns=["docs/tutorials/*.md"], setup=enter_folder, teardown=leave_folder
+    parsers=TUTORIAL,
+    patterns=["README.md", "docs/tutorials/*.md"],
+    setup=enter_folder,
+    teardown=leave_folder,
 )
 COMMANDS = Sybil(
     parsers=SHELL,

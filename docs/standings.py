@@ -1,4 +1,4 @@
-"""Write field-cases.md, and the tables in field.md, from recorded runs of the benchmark `field`.
+"""Write field-cases.md and the tables of field.md and README.md from recorded runs of `field`.
 
     python docs/standings.py
 
@@ -37,6 +37,14 @@ NAMES = {
 """The rivals as field.md names them."""
 NEAREST = ("wdbo", "xopt")
 """The rivals that have a column of their own in the overview."""
+IN_README = {
+    "wdbo": "yes",
+    "xopt": "yes",
+    "ax": "as an input",
+    "botorch": "as an input",
+    "optuna_gp": "no",
+}
+"""The rivals in README.md, and whether they model time."""
 
 
 @dataclass(frozen=True)
@@ -256,13 +264,31 @@ def page(contests: Sequence[tuple[Told, Contest]]) -> str:
     return PAGE + "\n".join(section(told, found) for told, found in contests)
 
 
-def with_summary(text: str, contests: Sequence[tuple[Told, Contest]]) -> str:
-    """Return the text of field.md with its tables replaced."""
-    for name, table in {"overview": overview, "standings": summary, "ahead": ahead}.items():
+def five_rivals(contests: Sequence[tuple[Told, Contest]]) -> str:
+    """Return the table of README.md: five rivals at 50 and 200 evaluations."""
+    chosen = [pair for pair in contests if pair[0].name in ("50 evaluations", "200 evaluations")]
+    heads = [f"{told.short}, {len(found.seeds)} seeds" for told, found in chosen]
+    lines = list(_head(["rival", "models time", *heads]))
+    for rival, time in IN_README.items():
+        ratios = [str(found.of(rival).ours) for _, found in chosen]
+        lines.append(_line([NAMES[rival], time, *ratios]))
+    return "\n".join(lines) + "\n"
+
+
+def with_tables(page: str, text: str, contests: Sequence[tuple[Told, Contest]]) -> str:
+    """Return the text of field.md or README.md with its tables replaced."""
+    for name, table in TABLES[page].items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
         before, rest = text.split(begin)
         text = before + begin + table(contests) + end + rest.split(end)[1]
     return text
+
+
+TABLES = {
+    "field.md": {"overview": overview, "standings": summary, "ahead": ahead},
+    "README.md": {"rivals": five_rivals},
+}
+"""The tables of each page, by the name in the comments around them."""
 
 
 def _lower(ratio: Ratio) -> str:
@@ -287,5 +313,5 @@ if __name__ == "__main__":
     read = [(told, told.read()) for told in CONTESTS]
     more = [(told, told.read()) for told in VARIANTS]
     (HERE / "field-cases.md").write_text(page([*read, *more]))
-    field = HERE / "field.md"
-    field.write_text(with_summary(field.read_text(), read))
+    for path in (HERE / "field.md", HERE.parent / "README.md"):
+        path.write_text(with_tables(path.name, path.read_text(), read))
