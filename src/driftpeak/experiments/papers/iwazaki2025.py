@@ -19,7 +19,7 @@ from driftpeak.theory.schedules import elimination_period, restart_period
 from driftpeak.theory.variation import supremum_variation
 from driftpeak.widths import Confidence, SlidingConfidence
 
-STEPS, TRIALS, SUPPORTS, DELTA = 5000, 5, 10, 0.1
+STEPS, TRIALS, SUPPORTS, DELTA = 5000, 25, 10, 0.1
 QUICK_STEPS = 300
 NOISES = (0.1, 0.3)
 CHANGES = (STEPS // 5, 2 * STEPS // 5)
@@ -137,6 +137,8 @@ EXPERIMENTS = (
             "IT25 states neither noise nor B nor C: here sd 0.1 and 0.3 = rho, lambda = rho^2, B "
             f"twice the root mean square norm sqrt(U/3), C = 1 and {SMALLER:g}.",
             f"V_T is the mean over {WORLDS} other worlds, in the supremum norm.",
+            f"IT25 plays 5 trials, here {TRIALS}: of twelve settings with C = {SMALLER:g}, 5 "
+            "trials leave seven undecided, 25 one.",
             "Centres are drawn from the grid's points instead of anywhere in the square.",
             "OPKB and ADA-OPKB, left out of the paper as too costly, have the constants of H23's "
             "program.",
