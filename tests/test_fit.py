@@ -196,8 +196,6 @@ def test_drift_of_the_intel_lab():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: dp.fit([], PRIOR), "no observations"),
-        (lambda: dp.fit(np.full((3, 4), np.nan), PRIOR), "no observations"),
         (lambda: dp.fit(np.ones((3, 5)), PRIOR), "prior is for 4 arms, the table has 5"),
         (lambda: dp.fit(dp.Observations([4], [1], [0.0]), PRIOR), "arm 4 was observed"),
         (lambda: dp.fit(TABLES, PRIOR, learn="drfit"), "learn must name.*'drift'"),
@@ -214,5 +212,26 @@ def test_drift_of_the_intel_lab():
     ],
 )  # fmt: skip
 def test_refusals(call, message, without_type_checks):
-    with pytest.raises(dp.DriftpeakError, match=message):
+    with pytest.raises(dp.DriftpeakError, match=message) as caught:
         call()
+    assert caught.type is dp.DriftpeakError
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: dp.fit([], PRIOR),
+        lambda: dp.fit(np.full((3, 4), np.nan), PRIOR),
+        lambda: dp.Observations([], [], []),
+    ],
+)
+def test_a_fit_needs_observations(call):
+    with pytest.raises(dp.NoObservationsError, match="no observations"):
+        call()
+
+
+def test_a_likelihood_that_is_nowhere_finite_is_named():
+    """Squares of a noise variance of 1e-300 underflow: no start has a finite likelihood."""
+    prior = dp.Prior(dp.Grid([0, 1], size=40), dp.SE(5.0), noise_variance=1e-300)
+    with pytest.raises(dp.NotConvergedError, match="not finite at the start"):
+        dp.fit(np.random.default_rng(0).normal(size=(30, 40)), prior, learn="drift")

@@ -332,7 +332,6 @@ def test_data_fill_in_only_what_is_missing(run, data):
         (["--horizon", 100, "--dimension", 0], "dimension must be an integer of at least 1"),
         (["--horizon", 100, "--kernel", "mattern"], "got 'mattern'. Did you mean 'matern'"),
         (["--horizon", 100, "--kernel", "matern", "--nu", 0], "nu must be .* above 0; got 0.0"),
-        (["--data", "nowhere.csv"], "nowhere.csv: there is no such file"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(run, words, message):
@@ -340,6 +339,13 @@ def test_mistakes_are_one_line_and_exit_2(run, words, message):
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert re.search(message, err), err
+
+
+def test_data_that_cannot_be_read_have_an_exit_code_of_their_own(run, tmp_path):
+    code, out, err = run("--data", tmp_path / "nowhere.csv")
+    assert (code, out) == (dp.DataError.exit_code, "")
+    assert err.count("\n") == 1
+    assert "nowhere.csv: there is no such file" in err
 
 
 def test_data_that_do_not_vary_are_refused(run, tmp_path):

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from driftpeak.data import RewardTable, read_table
 from driftpeak.data.reading import contents
-from driftpeak.errors import DriftpeakError, DriftpeakWarning
+from driftpeak.errors import DataError, DriftpeakError, DriftpeakWarning
 
 NO_TIMES: tuple[str, ...] = ()
 Rows = list[list[float]]
@@ -41,12 +41,13 @@ class Read:
 
 @dataclass(frozen=True)
 class File:
-    """A file's content, how it is read, and what is read, or words of the refusal in order."""
+    """A file's content, how it is read, and what is read, or the refusal: words in order, class."""
 
     name: str
     content: str | bytes
     becomes: Read | tuple[str, ...]
     options: dict[str, Any] = field(default_factory=dict)
+    error: type[DriftpeakError] = DataError
 
 
 def zipped(text: str) -> bytes:
@@ -329,11 +330,12 @@ FILES = (
     File("long, one arm", "time,sensor,reading\n1,a,10\n2,a,30\n",
          ("holds 1 arms at 2 times; at least two of each",), AS_LONG),
     File("long, no such column", LONG, ("no column is named 'sensors'", "Did you mean 'sensor'?"),
-         AS_LONG | {"columns": "sensors"}),
+         AS_LONG | {"columns": "sensors"}, DriftpeakError),
     File("long, half said", LONG,
          ("needs index, columns and values", "values is not given"),
-         {"index": "time", "columns": "sensor"}),
-    File("long, said twice", LONG, ("must name three columns",), AS_LONG | {"values": "time"}),
+         {"index": "time", "columns": "sensor"}, DriftpeakError),
+    File("long, said twice", LONG, ("must name three columns",), AS_LONG | {"values": "time"},
+         DriftpeakError),
 )  # fmt: skip
 
 
@@ -354,6 +356,7 @@ def test_a_file_is_read_or_refused(file: File, tmp_path: Path) -> None:
         return
     with pytest.raises(DriftpeakError) as caught:
         read_table(path, **file.options)
+    assert caught.type is file.error
     message = str(caught.value)
     assert "\n" not in message
     assert len(message) < 700
@@ -373,7 +376,7 @@ def test_the_largest_file_is_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path = tmp_path / "rewards.csv"
     for content in (b"a\n" + b"1\n" * 10_000, gzip.compress(b"a\n" + b"1\n" * 10_000)):
         path.write_bytes(content)
-        with pytest.raises(DriftpeakError, match="the most that is read; leave out times or arms"):
+        with pytest.raises(DataError, match="the most that is read; leave out times or arms"):
             read_table(path)
 
 
@@ -433,7 +436,7 @@ def test_parquet(tmp_path: Path) -> None:
             unit="C",
         ),
     )
-    with pytest.raises(DriftpeakError, match="row 3, column 'a': the cell is blank"):
+    with pytest.raises(DataError, match="row 3, column 'a': the cell is blank"):
         read_table(path)
     wide.reset_index(names="time").melt("time", var_name="sensor", value_name="reading").dropna()[
         :4
@@ -441,10 +444,10 @@ def test_parquet(tmp_path: Path) -> None:
     long = read_table(path, index="time", columns="sensor", values="reading", missing="interpolate")
     assert long.arms == ("a [C]", "b [C]")
     wide.head(1).to_parquet(path)
-    with pytest.raises(DriftpeakError, match="holds 1 rows and 3 columns"):
+    with pytest.raises(DataError, match="holds 1 rows and 3 columns"):
         read_table(path)
     path.write_bytes(b"PAR1 and no more")
-    with pytest.raises(DriftpeakError, match="the Parquet data is broken"):
+    with pytest.raises(DataError, match="the Parquet data is broken"):
         read_table(path)
 
 
@@ -499,7 +502,7 @@ def test_what_cannot_be_is_reported_refused_or_blanked(
         table = read_table(path)
     kept = read_table(path, outliers="keep")  # and no warning
     np.testing.assert_array_equal(kept.values, table.values)
-    with pytest.raises(DriftpeakError, match=f"{words}.*outliers=blank"):
+    with pytest.raises(DataError, match=f"{words}.*outliers=blank"):
         read_table(path, outliers="error")
     blanked = read_table(path, outliers="blank", missing="interpolate")
     different = np.zeros(table.values.shape, dtype=bool)
@@ -508,7 +511,7 @@ def test_what_cannot_be_is_reported_refused_or_blanked(
     np.testing.assert_array_equal(blanked.values[~different], table.values[~different])
     assert (np.abs(blanked.values - 20) < 5).all()
     assert any(note.startswith("counted as missing: ") for note in blanked.notes)
-    with pytest.raises(DriftpeakError, match="the cell is blank"):
+    with pytest.raises(DataError, match="the cell is blank"):
         read_table(path, outliers="blank")
 
 

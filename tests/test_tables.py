@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from driftpeak.data import Missing, Outliers, read_table
-from driftpeak.errors import DriftpeakError, DriftpeakWarning
+from driftpeak.errors import DataError, DriftpeakError, DriftpeakWarning
 
 Write = Callable[[str | bytes], Path]
 
@@ -43,7 +43,7 @@ def refusal(
     outliers: Outliers = "warn",
 ) -> str:
     """The one-line message with which a file is refused."""
-    with pytest.raises(DriftpeakError) as caught:
+    with pytest.raises(DataError) as caught:
         read_table(path, time_column=time_column, missing=missing, outliers=outliers)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
@@ -438,9 +438,12 @@ def test_long_and_broken_cells_stay_on_one_short_line(write: Write) -> None:
     ("asked", "hint"), [("timee", " Did you mean 'time'?"), ("A", " Did you mean 'a'?"), ("zz", "")]
 )
 def test_a_time_column_that_does_not_exist(write: Write, asked: str, hint: str) -> None:
-    message = refusal(write(PLAIN), time_column=asked)
-    assert f"no column is named '{asked}'" in message
-    assert message.endswith(f"as line 1 does.{hint}")
+    path = write(PLAIN)
+    with pytest.raises(DriftpeakError) as caught:
+        read_table(path, time_column=asked)
+    assert caught.type is DriftpeakError  # the argument is wrong, not the file
+    assert str(caught.value).startswith(f"{path}: line 1: no column is named '{asked}'")
+    assert str(caught.value).endswith(f"as line 1 does.{hint}")
 
 
 def test_an_unknown_way_with_missing_cells(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

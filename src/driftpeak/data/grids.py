@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from driftpeak.data.tables import RewardTable
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DataError, DriftpeakError
 from driftpeak.files import open_regular
 from driftpeak.kinds import checked
 
@@ -35,8 +35,9 @@ def read_grid(
         variable: to read.
 
     Raises:
-        DriftpeakError: the file cannot be read or has no such variable, or fewer than two months or
-            whole cells lie in the box.
+        DataError: the file cannot be read, the variable has other dimensions, or fewer than two
+            months or whole cells lie in the box.
+        DriftpeakError: the file has no such variable.
     """
     import xarray as xr  # half a second, which the list of data sets need not take
 
@@ -54,7 +55,7 @@ def read_grid(
             needed = {"time", "latitude", "longitude"}
             found = grid[variable]
             if set(found.dims) != needed or not needed <= set(grid.coords):
-                raise DriftpeakError(
+                raise DataError(
                     f"{path}: {variable} must have the dimensions time, latitude and longitude, "
                     f"each with coordinates; got {', '.join(map(str, found.dims))}"
                 )
@@ -65,16 +66,16 @@ def read_grid(
             ).transpose("time", "latitude", "longitude")
             box = box.stack(cell=("latitude", "longitude")).load()
     except FileNotFoundError:
-        raise DriftpeakError(f"{path}: there is no such file; check the path") from None
+        raise DataError(f"{path}: there is no such file; check the path") from None
     except DriftpeakError:
         raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise DriftpeakError(f"{path}: cannot be read as netCDF: {why}") from None
+        raise DataError(f"{path}: cannot be read as netCDF: {why}") from None
     values = np.asarray(box.values, dtype=np.float64)
     whole = np.isfinite(values).all(axis=0) if len(values) else np.zeros(values.shape[1], bool)
     if len(values) < 2 or whole.sum() < 2:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {len(values)} months and {whole.sum()} cells without gaps lie in latitude "
             f"{latitude}, longitude {longitude}, years {years}; two of each are needed"
         )

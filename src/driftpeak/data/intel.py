@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from driftpeak.data.reading.contents import text_of
 from driftpeak.data.reading.gaps import interpolated
 from driftpeak.data.tables import RewardTable
-from driftpeak.errors import DriftpeakError, at_least_integer, positive, unit_interval
+from driftpeak.errors import DataError, DriftpeakError, at_least_integer, positive, unit_interval
 from driftpeak.kinds import checked
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def read_intel_lab(
         column: "temperature" (degrees C), "humidity" (%), "light" (lux) or "voltage" (V).
 
     Raises:
-        DriftpeakError: the file cannot be read or is no such log, settings out of range, or fewer
-            than two sensors are left.
+        DataError: the file cannot be read or is no such log, or fewer than two sensors are left.
+        DriftpeakError: settings out of range.
     """
     path = Path(path)
     days = at_least_integer("days", days, 1, MOST_DAYS)
@@ -73,7 +73,7 @@ def read_intel_lab(
     means = believed.groupby(["place", "mote"])["value"].mean().unstack().reindex(range(bins))
     kept = means.loc[:, means.notna().mean() >= coverage]
     if kept.shape[1] < 2:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {kept.shape[1]} of {means.shape[1]} sensors report in {coverage:g} of the "
             f"{bins} intervals from {start}; two are needed: choose other days or a smaller "
             "coverage"
@@ -102,7 +102,7 @@ def _readings(path: Path, column: str) -> "tuple[pd.DataFrame, int]":
             dtype=str, keep_default_na=False, skip_blank_lines=False,
         )  # fmt: skip
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise DriftpeakError(f"{path}: is no log: {error}") from None
+        raise DataError(f"{path}: is no log: {error}") from None
     cells.index += 1
     there = cells.fillna("") != ""
     whole = there[column]
@@ -118,7 +118,7 @@ def _readings(path: Path, column: str) -> "tuple[pd.DataFrame, int]":
         }
     )
     for line in found.index[found.isna().any(axis=1)]:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: line {line}: not a line of the log, which holds date, time, epoch, "
             f"moteid, {', '.join(COLUMNS)}, separated by blanks"
         )

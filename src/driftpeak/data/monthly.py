@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from driftpeak.data.reading.cells import is_blank
 from driftpeak.data.reading.contents import text_of
 from driftpeak.data.tables import RewardTable
-from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.errors import DataError, DriftpeakError, nearest
 from driftpeak.kinds import checked
 
 if TYPE_CHECKING:
@@ -39,16 +39,16 @@ def read_monthly(
             first that is neither month, place nor position.
 
     Raises:
-        DriftpeakError: the file cannot be read or is no such table, an unknown column, a value that
-            is no number, a month and place that occur twice, a place at two positions, fewer than
-            two whole places.
+        DataError: the file cannot be read or is no such table, a value that is no number, a month
+            and place that occur twice, a place at two positions, fewer than two whole places.
+        DriftpeakError: an unknown column.
     """
     path = Path(path)
     cells = _cells(path)
     header = list(cells)
     place = next((name for name in PLACES if name in header), None)
     if "month" not in header or place is None:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: line 1: a monthly map needs a column month and one of {', '.join(PLACES)}; "
             f"got {', '.join(header) or 'nothing'}"
         )
@@ -63,17 +63,17 @@ def read_monthly(
     month = cells["month"]
     cells = cells[(month >= (since or "")) & (month.str[:7] <= (until or "9999"))]
     for line, row in cells[cells.duplicated(["month", place])].head(1).iterrows():
-        raise DriftpeakError(f"{path}: line {line}: {row[place]}, {row['month']} occurs twice")
+        raise DataError(f"{path}: line {line}: {row[place]}, {row['month']} occurs twice")
     cells = cells[~cells[column].map(is_blank)]
     axes = next((list(pair) for pair in COORDINATES if set(pair) <= set(header)), [])
     numbers = cells.assign(**{name: _numbers(path, cells[name]) for name in (column, *axes)})
     where = numbers.groupby(place)[axes]
     for line, name in cells[place][(numbers[axes] != where.transform("first")).any(axis=1)].items():
-        raise DriftpeakError(f"{path}: line {line}: {name} lies elsewhere than in the lines before")
+        raise DataError(f"{path}: line {line}: {name} lies elsewhere than in the lines before")
     wide = numbers.pivot(index="month", columns=place, values=column)
     whole = wide.dropna(axis="columns")
     if whole.shape[1] < 2 or len(whole) < 2:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {whole.shape[1]} of {wide.shape[1]} places have all {len(wide)} months; two "
             "are needed: narrow the months with since and until"
         )
@@ -96,9 +96,9 @@ def _cells(path: Path) -> "pd.DataFrame":
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except pd.errors.ParserError as error:
-        raise DriftpeakError(f"{path}: is no table: {error}") from None
+        raise DataError(f"{path}: is no table: {error}") from None
     if not isinstance(cells.index, pd.RangeIndex):  # pandas takes the first cells for names of rows
-        raise DriftpeakError(f"{path}: line 2 has more cells than line 1, which names the columns")
+        raise DataError(f"{path}: line 2 has more cells than line 1, which names the columns")
     cells.index += 2
     return cells.fillna("")[~(cells.fillna("") == "").all(axis=1)]
 
@@ -107,13 +107,13 @@ def _numbers(path: Path, cells: "pd.Series[str]") -> "pd.Series[float]":
     """The cells of a column as numbers.
 
     Raises:
-        DriftpeakError: naming the first that is none.
+        DataError: naming the first that is none.
     """
     import pandas as pd
 
     found = pd.to_numeric(cells, errors="coerce").astype(float)
     for line, cell in cells[found.isna()].items():
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: line {line}, column {str(cells.name)!r}: {cell!r} is not a number"
         )
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from driftpeak.data.catalogue import DataSet, data_set
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DataError, DriftpeakError
 from driftpeak.files import cache_folder, new_file, open_regular, writing
 from driftpeak.kinds import checked
 
@@ -47,12 +47,13 @@ def require_data(name: str, folder: Path | None = None) -> Path:
         folder: to look in; by default `data_folder()`.
 
     Raises:
-        DriftpeakError: an unknown name, or it is not there; says how to put it there.
+        DataError: the file is not there; the message says how to put it there.
+        DriftpeakError: an unknown name.
     """
     path = data_path(name, folder)
     if not path.is_file():
         elsewhere = "" if folder is None else f" in {data_folder()}, which is used without --data"
-        raise DriftpeakError(f"{path}: there is no such file. {remedy(data_set(name))}{elsewhere}")
+        raise DataError(f"{path}: there is no such file. {remedy(data_set(name))}{elsewhere}")
     return path
 
 
@@ -65,7 +66,7 @@ def load_data(name: str, **options: Any) -> Any:
         options: as its loader takes them.
 
     Raises:
-        DriftpeakError: as `require_data` and the loader.
+        DataError, DriftpeakError: as `require_data` and the loader.
     """
     return data_set(name).read(require_data(name), **options)
 
@@ -98,9 +99,10 @@ def fetch_data(name: str, source: str | None = None, *, overwrite: bool = False)
         Where the file is.
 
     Raises:
-        DriftpeakError: an unknown name, no address and no source, a file that is there already, a
-            source that cannot be read, a download cut short, a checksum that differs, a folder that
-            cannot be written.
+        DataError: a source that cannot be read or is empty, a download cut short, a checksum that
+            differs.
+        DriftpeakError: an unknown name, no address and no source, a file that is there already.
+        StorageError: the folder cannot be written.
     """
     data = data_set(name)
     path = data_path(name)
@@ -117,7 +119,7 @@ def fetch_data(name: str, source: str | None = None, *, overwrite: bool = False)
         else:
             _copy(Path(origin).expanduser(), part, data)
         if part.stat().st_size == 0:
-            raise DriftpeakError(f"{origin}: the file is empty")
+            raise DataError(f"{origin}: the file is empty")
     return path
 
 
@@ -151,7 +153,7 @@ def _download(address: str, part: Path, data: DataSet, checksum: str | None) -> 
     except RequestException as error:
         raise _unreadable(address, _reason(error), data) from None
     except ValueError:
-        raise DriftpeakError(
+        raise DataError(
             f"{address}: the checksum (SHA-256) is not {checksum}: the download is damaged or the "
             "publisher has replaced the file"
         ) from None
@@ -176,8 +178,8 @@ def _reason(error: Exception) -> str:
     return str(getattr(inner, "strerror", None) or inner).rpartition(": ")[2]
 
 
-def _unreadable(origin: str, why: str, data: DataSet) -> DriftpeakError:
-    return DriftpeakError(
+def _unreadable(origin: str, why: str, data: DataSet) -> DataError:
+    return DataError(
         f"{origin} cannot be read: {why}. The file wanted is {data.file}, from {data.page} "
         f"({data.format}); once you have it: driftpeak data fetch {data.name} --from FILE"
     )

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +32,6 @@ from driftpeak.errors import (
     DataError,
     DriftpeakError,
     finite_array,
-    nearest,
     shown,
     warn,
 )
@@ -159,13 +157,10 @@ def read_table(
             has the same words.
 
     Raises:
-        DriftpeakError: if the file cannot be read or is no such table; the message names the
-            line (the first is line 1), the column and the remedy.
+        DataError: if the file cannot be read or is no such table; the message names the line (the
+            first is line 1), the column and the remedy.
+        DriftpeakError: if an argument is invalid, or names a column that the file does not have.
     """
-    _check_choice("missing", missing, get_args(Missing))
-    _check_choice("outliers", outliers, get_args(Outliers))
-    _check_choice("dates", dates, get_args(Dates), optional=True)
-    _check_choice("decimal", decimal, get_args(Decimal), optional=True)
     long = long_columns(index, columns, values)
     if long is not None and time_column is not None:
         raise DriftpeakError("of a long table, index names the times; leave time_column out")
@@ -178,8 +173,6 @@ def read_table(
         sheet = read_sheet(path, text)
         sheet.notes[:0] = notes
     check_names(sheet, time_column)
-    if isinstance(context_columns, str):
-        raise DriftpeakError(f"context_columns must be a list of names, as [{context_columns!r}]")
     taken = [time_column] if time_column else [] if long is None else vars(long).values()
     sheet, said = without_contexts(sheet, context_columns or (), tuple(taken), decimal)
     if long is None:
@@ -214,7 +207,7 @@ def _wide(
         stamps = read_stamps(path, time_name, cells, sheet.places, dates)
         rows = [[*row[:place], *row[place + 1 :]] for row in rows]
     if len(names) < 2:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: only one arm, {quoted(names[0])}, beside the time column "
             f"{quoted(time_name or '')}; a table needs at least two arms, one column each"
         )
@@ -268,7 +261,7 @@ def _time_place(sheet: Sheet, time_column: str | None) -> int | None:
     if time_column is not None:
         place = column_of(sheet, time_column, "times")
         if place and not sheet.names[0]:
-            raise DriftpeakError(
+            raise DataError(
                 f"{sheet.path}: {sheet.header}: column 1 has no name and is not the time column; "
                 "name the arm, or remove the column (pandas leaves it out with index=False)"
             )
@@ -296,11 +289,11 @@ def _numbers(
             f"{quoted(cell)} is not a number; an arm's cells must be numbers such as 12.5, or "
             f"blank where missing; {_hint(error.row, name, cell, time_name, names)}"
         )
-        raise DriftpeakError(f"{where}: {why}") from None
+        raise DataError(f"{where}: {why}") from None
     too_large = np.abs(values) > LARGEST
     if too_large.any():
         row, arm = np.argwhere(too_large)[0]
-        raise DriftpeakError(
+        raise DataError(
             f"{sheet.path}: {sheet.places[row]}, column {quoted(names[arm])}: "
             f"{quoted(rows[row][arm])} is infinite or beyond 1e100; an arm's cells must be finite "
             "numbers, so correct the cell or leave it blank"
@@ -322,13 +315,3 @@ def _hint(row: int, name: str, cell: str, time_name: str | None, names: Sequence
         "a long table (one line per step and arm) is made wide, one column per arm, by "
         f"index={time_name or 'TIME'}, columns={name}, values={names[-1]}"
     )
-
-
-def _check_choice(
-    name: str, given: str | None, choices: Sequence[str], *, optional: bool = False
-) -> None:
-    if given not in choices and not (optional and given is None):
-        raise DriftpeakError(
-            f"{name} must be one of {', '.join(choices)}; got {given!r}."
-            f"{nearest(str(given), choices)}"
-        )

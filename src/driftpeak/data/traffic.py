@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpeak.data.reading.contents import text_of
 from driftpeak.data.tables import Missing, Outliers, RewardTable, read_table
-from driftpeak.errors import DriftpeakError, at_least_integer
+from driftpeak.errors import DataError, DriftpeakError, at_least_integer
 from driftpeak.kinds import checked
 
 
@@ -25,7 +25,7 @@ def read_speeds(
         missing, outliers: as for `read_table`, where there is a header.
 
     Raises:
-        DriftpeakError: as `read_table`.
+        DataError: the file cannot be read or is no such table.
     """
     path = Path(path)
     lines = text_of(path).splitlines()
@@ -41,9 +41,9 @@ def read_speeds(
     try:
         values = np.loadtxt(lines[stations:], delimiter=",", ndmin=2)
     except ValueError as error:
-        raise DriftpeakError(f"{path}: not a table of numbers: {error}") from None
+        raise DataError(f"{path}: not a table of numbers: {error}") from None
     if min(values.shape) < 2 or values.shape[1] != len(cells) or not np.isfinite(values).all():
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: needs two lines and two columns of finite numbers at least; a table with "
             "blanks needs a header line of names"
         )

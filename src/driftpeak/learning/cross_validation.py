@@ -19,6 +19,7 @@ from driftpeak.errors import (
     LARGEST_SEED,
     MOST_STEPS,
     DriftpeakError,
+    NoObservationsError,
     at_least_integer,
     finite_array,
     nearest,
@@ -92,7 +93,8 @@ def cross_validate(
         seed: of the arms watched, which are the same for all values.
 
     Raises:
-        DriftpeakError: an unknown name, fewer than 2 folds, or too few rows for so many.
+        NoObservationsError: too few rows for so many folds.
+        DriftpeakError: an unknown name, or fewer than 2 folds.
     """
     table = finite_array("values", values, 2)
     if name not in CANDIDATES:
@@ -103,7 +105,7 @@ def cross_validate(
     folds = at_least_integer("folds", folds, 2, MOST_STEPS)
     seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
     if len(table) < 4 * folds:
-        raise DriftpeakError(
+        raise NoObservationsError(
             f"{folds} folds need at least {4 * folds} rows to learn from; got {len(table)}"
         )
     family = CANDIDATES[name]

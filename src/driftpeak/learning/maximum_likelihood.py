@@ -10,7 +10,12 @@ import numpy as np
 from scipy.optimize import minimize
 
 from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError, unit_interval
+from driftpeak.errors import (
+    DriftpeakError,
+    NoObservationsError,
+    NotConvergedError,
+    unit_interval,
+)
 from driftpeak.kinds import checked
 from driftpeak.learning.likelihood import FORMS
 from driftpeak.learning.observations import Observations, Stretches, lay_end_to_end
@@ -95,9 +100,10 @@ def fit(
         drift: as for the other two: where it starts, or stays if it is not learned.
 
     Raises:
-        DriftpeakError: no observations, arms that the prior does not know, an unknown name in
-            `learn`, a kernel without numbers or without derivatives, a likelihood that is not
-            finite at the start.
+        NoObservationsError: no observations.
+        NotConvergedError: the likelihood is not finite at any start.
+        DriftpeakError: arms that the prior does not have, an unknown name in `learn`, a kernel
+            without numbers or without derivatives.
 
     Example:
         >>> import driftpeak as dp
@@ -147,7 +153,8 @@ def log_marginal_likelihood(data: Data, prior: Prior, *, drift: float) -> float:
         drift: epsilon in [0, 1], per unit of time.
 
     Raises:
-        DriftpeakError: as `fit`.
+        NoObservationsError: no observations.
+        DriftpeakError: arms that the prior does not have.
     """
     drift = unit_interval("drift", drift)
     stretches = _stretches(data, prior)
@@ -200,7 +207,7 @@ def _stretches(data: Data, prior: Prior) -> Stretches:
         isinstance(one, Observations) or np.ndim(one) == 2 for one in data
     )
     if several and len(data) == 0:
-        raise DriftpeakError("there are no observations to learn from")
+        raise NoObservationsError("there are no observations to learn from")
     parts: Sequence[Any] = data if several else [data]  # type: ignore[assignment]
     return lay_end_to_end(
         [one if isinstance(one, Observations) else _of_table(one, prior) for one in parts],
@@ -236,7 +243,7 @@ def _best_start(problem: _Problem, parameters: FreeParameters) -> Vector:
             starts.append(start)
     costs = [problem.cost(start)[0] for start in starts]
     if min(costs) >= 1e100:
-        raise DriftpeakError(
+        raise NotConvergedError(
             "the likelihood of the data is not finite at the start: give a larger noise variance"
         )
     return starts[int(np.argmin(costs))]

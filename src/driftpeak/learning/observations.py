@@ -8,7 +8,7 @@ import xarray as xr
 from attrs import frozen
 
 from driftpeak._types import Integers, Vector
-from driftpeak.errors import DriftpeakError, finite_array
+from driftpeak.errors import DriftpeakError, NoObservationsError, finite_array
 from driftpeak.kinds import checked
 
 
@@ -22,8 +22,9 @@ class Observations:
         rewards: shape `(N,)`.
 
     Raises:
-        DriftpeakError: none at all, different lengths, numbers that are not finite, arms that are
-            not whole numbers of at least 0, times that decrease.
+        NoObservationsError: no observations.
+        DriftpeakError: different lengths, numbers that are not finite, arms that are not whole
+            numbers of at least 0, times that decrease.
     """
 
     arms: Integers
@@ -41,7 +42,7 @@ class Observations:
                 f"{len(numbers)}, {len(instants)} and {len(values)}"
             )
         if len(numbers) == 0:
-            raise DriftpeakError("there are no observations to learn from")
+            raise NoObservationsError("there are no observations to learn from")
         if (numbers != np.floor(numbers)).any() or (numbers < 0).any():
             raise DriftpeakError("arms must be point numbers: whole, and at least 0")
         if (np.diff(instants) < 0).any():

@@ -57,8 +57,7 @@ def numbers(
     show: "0,25" can only be the one, "1,234.5" only the other, and "1,234" either.
 
     Raises:
-        NotANumberError: for the first cell that is no number.
-        DriftpeakError: the commas may be either.
+        NotANumberError: for the first cell that is no number, or whose comma may be either.
     """
     if decimal != "comma":
         try:

@@ -47,8 +47,9 @@ def content_of(path: Path) -> bytes:
     """The bytes of a file, of at most 1 GiB; gzip is recognised by content and unpacked.
 
     Raises:
-        DriftpeakError: there is no such file, it cannot be read, is too large or is no file, or its
+        DataError: there is no such file, it cannot be read, is too large or is no file, or its
             compression is broken.
+        DriftpeakError: the path is invalid.
     """
     try:
         if path.exists() and path.stat().st_size > MOST_BYTES:
@@ -57,12 +58,10 @@ def content_of(path: Path) -> bytes:
     except DriftpeakError:
         raise  # a ValueError too
     except FileNotFoundError:
-        raise DriftpeakError(f"{path}: there is no such file; check the path") from None
+        raise DataError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
         if os.path.isdir(path):  # unlike Path.is_dir, False where the name is too long
-            raise DriftpeakError(
-                f"{path}: is a directory; give the path of a CSV file in it"
-            ) from None
+            raise DataError(f"{path}: is a directory; give the path of a CSV file in it") from None
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     except ValueError:  # NUL
         raise DriftpeakError(f"{str(path)!a}: is no path") from None
@@ -72,7 +71,7 @@ def content_of(path: Path) -> bytes:
             with gzip.GzipFile(fileobj=io.BytesIO(content)) as unpacked:
                 content = unpacked.read(MOST_BYTES + 1)
         except (EOFError, OSError, zlib.error) as error:
-            raise DriftpeakError(
+            raise DataError(
                 f"{path}: the gzip data is broken ({error}); the file may be cut short, "
                 "so fetch or compress it again"
             ) from None
@@ -88,13 +87,14 @@ def decoded(path: Path, content: bytes, encoding: str | None = None) -> tuple[st
     UTF-8, else Windows-1252, which holds all letters of Latin-1.
 
     Raises:
-        DriftpeakError: the content is no text, or not in this encoding; no such encoding.
+        DataError: the content is no text, or not in this encoding.
+        DriftpeakError: no such encoding.
     """
     if encoding is not None:
         return _decoded_as(path, content, encoding), []
     for magic, kind, remedy in _OTHERS:
         if content.startswith(magic):
-            raise DriftpeakError(f"{path}: is {kind}, not a text file; {remedy}")
+            raise DataError(f"{path}: is {kind}, not a text file; {remedy}")
     for mark, name in _MARKS:
         if content.startswith(mark):
             return _decoded_as(path, content, name), []
@@ -102,7 +102,7 @@ def decoded(path: Path, content: bytes, encoding: str | None = None) -> tuple[st
         return _decoded_as(path, content, wide), [f"no byte order mark: read as {wide.upper()}"]
     if b"\x00" in content:
         line = content.count(b"\n", 0, content.index(b"\x00")) + 1
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: line {line}: byte 0x00 is not text; a CSV file, plain or compressed with "
             "gzip, is needed, so save the table as CSV in UTF-8"
         )
@@ -116,7 +116,7 @@ def decoded(path: Path, content: bytes, encoding: str | None = None) -> tuple[st
             raise ValueError
         text = content.decode("cp1252")
     except ValueError:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: line {line}: byte 0x{content[start]:02x} is not UTF-8 text, and the file is "
             "not Windows-1252 (Latin-1) either; save the table in UTF-8, or name its encoding "
             "with encoding="
@@ -131,7 +131,7 @@ def text_of(path: Path) -> str:
     """The text of a file of at most 1 GiB.
 
     Raises:
-        DriftpeakError: as `content_of` and `decoded`.
+        DataError: as `content_of` and `decoded`.
     """
     return decoded(path, content_of(path))[0]
 
@@ -145,7 +145,7 @@ def _decoded_as(path: Path, content: bytes, encoding: str) -> str:
         if isinstance(error, UnicodeDecodeError) and error.start < len(content):
             found = f" (byte 0x{content[error.start]:02x} at position {error.start:,})"
             what = f": {error.reason}"
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: is not {encoding.upper()} text{found}{what}; save the table in UTF-8, or "
             "name its encoding with encoding="
         ) from None
@@ -155,7 +155,7 @@ def _decoded_as(path: Path, content: bytes, encoding: str) -> str:
             f"{', '.join(_COMMON_ENCODINGS)}.{nearest(encoding, _COMMON_ENCODINGS)}"
         ) from None
     if "\x00" in text:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: line {text.count(chr(10), 0, text.index(chr(0))) + 1}: a character of value "
             f"0, so this is not {encoding.upper()} text; name its encoding with encoding="
         )
@@ -175,8 +175,8 @@ def _utf16_without_mark(content: bytes) -> str | None:
     return None
 
 
-def _too_large(path: Path) -> DriftpeakError:
-    return DriftpeakError(
+def _too_large(path: Path) -> DataError:
+    return DataError(
         f"{path}: holds more than {MOST_BYTES >> 20:,} MiB, the most that is read; leave out times "
         "or arms"
     )

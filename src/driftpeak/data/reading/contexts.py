@@ -9,7 +9,7 @@ from driftpeak.data.reading.cells import Decimal, NotANumberError, is_blank, num
 from driftpeak.data.reading.headers import column_of
 from driftpeak.data.reading.sheets import Sheet
 from driftpeak.data.reading.wording import quoted
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DataError, DriftpeakError
 
 Said = dict[str, tuple[float | str, ...]]
 """By the name of the column, a number or a text for each row."""
@@ -24,8 +24,8 @@ def without_contexts(
         taken: names of columns that are something else, such as the times.
 
     Raises:
-        DriftpeakError: no such column, one named twice or something else already, a blank cell, one
-            value alone in all rows, or a number beyond 1e100.
+        DataError: a blank cell, one value alone in all rows, or a number beyond 1e100.
+        DriftpeakError: no such column, or one named twice or something else already.
     """
     said: Said = {}
     places: list[int] = []
@@ -50,21 +50,21 @@ def _column(
     where = f"{sheet.path}: column {quoted(name)}"
     for row, cell in enumerate(cells):
         if is_blank(cell):
-            raise DriftpeakError(
+            raise DataError(
                 f"{sheet.path}: {sheet.places[row]}, column {quoted(name)}: the cell is blank, and "
                 "a context must be known before every decision; fill it in, write 'unknown', or "
                 "remove the line"
             )
     if len(set(cells)) == 1:
-        raise DriftpeakError(
+        raise DataError(
             f"{where} says {quoted(cells[0])} in every row: what never changes is no context"
         )
     try:
         found = numbers([[cell] for cell in cells], decimal)[0][:, 0]
-    except (NotANumberError, DriftpeakError):
+    except NotANumberError:
         return tuple(cells)
     if not (abs(found) <= 1e100).all():
-        raise DriftpeakError(f"{where} holds a number that is infinite or beyond 1e100")
+        raise DataError(f"{where} holds a number that is infinite or beyond 1e100")
     return tuple(found.tolist())
 
 
@@ -72,13 +72,13 @@ def by_time(sheet: Sheet, said: Said, stamps: Sequence[str], order: Sequence[str
     """Of a long table, what was said at each time of `order`.
 
     Raises:
-        DriftpeakError: two lines of one time do not say the same.
+        DataError: two lines of one time do not say the same.
     """
     first = {stamp: row for row, stamp in reversed(list(enumerate(stamps)))}
     for name, cells in said.items():
         for row, stamp in enumerate(stamps):
             if cells[row] != cells[first[stamp]]:
-                raise DriftpeakError(
+                raise DataError(
                     f"{sheet.path}: {sheet.places[row]}, column {quoted(name)}: "
                     f"{quoted(str(cells[row]))}, and {quoted(str(cells[first[stamp]]))} in "
                     f"{sheet.places[first[stamp]]} at the same time; a context is that of all arms"

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from driftpeak.data.reading.wording import quoted
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DataError
 
 Outliers = Literal["warn", "error", "blank", "keep"]
 Values = npt.NDArray[np.float64]
@@ -112,7 +112,7 @@ def doubtful(
         places: where each row stands, for messages.
 
     Raises:
-        DriftpeakError: there are doubtful values and `outliers` is "error".
+        DataError: there are doubtful values and `outliers` is "error".
     """
     if outliers == "keep":
         return values, [], []
@@ -135,7 +135,7 @@ def doubtful(
     if not doubts:
         return values, [], []
     if outliers == "error":
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {'; '.join(doubts)}; correct them, count them as missing with "
             "outliers=blank, or let them play with outliers=warn"
         )

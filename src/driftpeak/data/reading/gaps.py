@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from driftpeak.data.reading.wording import listed, quoted
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DataError
 
 Missing = Literal["error", "drop-arm", "interpolate"]
 Values = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ def treated(
         places: where each row stands, for messages.
 
     Raises:
-        DriftpeakError: there are gaps and `missing` is "error", or what is left is no table.
+        DataError: there are gaps and `missing` is "error", or what is left is no table.
     """
     gaps = np.isnan(values)
     every = np.arange(len(arms))
@@ -39,7 +39,7 @@ def treated(
     row, arm = np.argwhere(gaps)[0]
     gappy = gaps.any(axis=0)
     if missing == "error":
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {places[row]}, column {quoted(arms[arm])}: the cell is blank, the first of "
             f"{gaps.sum()} missing in {gappy.sum()} of {len(arms)} arms; fill the cells with "
             "missing=interpolate, or leave those arms out with missing=drop-arm "
@@ -49,7 +49,7 @@ def treated(
         kept = np.flatnonzero(~gappy)
         dropped = [quoted(arms[arm]) for arm in np.flatnonzero(gappy)]
         if len(kept) < 2:
-            raise DriftpeakError(
+            raise DataError(
                 f"{path}: {len(dropped)} of {len(arms)} arms miss values and missing=drop-arm "
                 f"leaves {len(kept)}; at least two are needed, so fill the cells with "
                 "missing=interpolate or correct the table"
@@ -73,13 +73,13 @@ def interpolated(
     Linear between two values; the first and the last of an arm are held at its ends.
 
     Raises:
-        DriftpeakError: an arm has no value at all.
+        DataError: an arm has no value at all.
     """
     import pandas as pd
 
     empty = np.flatnonzero(gaps.all(axis=0))
     if empty.size:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: column {quoted(arms[empty[0]])} holds no value at all, so there is nothing "
             "to interpolate; leave the arm out with missing=drop-arm or remove the column"
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from driftpeak.data.reading.sheets import Sheet, is_headless
 from driftpeak.data.reading.wording import listed, quoted
-from driftpeak.errors import DriftpeakError, nearest
+from driftpeak.errors import DataError, DriftpeakError, nearest
 
 # A first column of this name holds the times; pandas leaves the name of an index empty, or writes
 # one of its own when it reads and writes that again.
@@ -27,25 +27,25 @@ def check_names(sheet: Sheet, time_column: str | None) -> None:
     """Refuse a header without names for all columns but the first, or with the same name twice.
 
     Raises:
-        DriftpeakError: that is so, or the line holds numbers where names should be.
+        DataError: that is so, or the line holds numbers where names should be.
     """
     path, names, header = sheet.path, sheet.names, sheet.header
     # Arms may be named by numbers, and a time column the user named proves that this is a header.
     if is_headless(names) and time_column not in names:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {header}: no header line, its first cell is {quoted(names[0])} and the "
             "others are numbers; put a line with the column names first"
         )
     columns: dict[str, int] = {}
     for column, name in enumerate(names, start=1):
         if not name and column > 1:
-            raise DriftpeakError(
+            raise DataError(
                 f"{path}: {header}: column {column} has no name; name the arm, or remove "
                 "the column (a separator at the end of lines makes one, and so do merged cells: "
                 "write out every name in one header line)"
             )
         if name in columns:
-            raise DriftpeakError(
+            raise DataError(
                 f"{path}: {header}: columns {columns[name]} and {column} are both named "
                 f"{quoted(name)}; give every column its own name"
             )

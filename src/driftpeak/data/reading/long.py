@@ -12,7 +12,7 @@ from driftpeak.data.reading.cells import is_blank, is_number
 from driftpeak.data.reading.headers import column_of
 from driftpeak.data.reading.sheets import Sheet
 from driftpeak.data.reading.wording import quoted
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DataError, DriftpeakError
 
 Values = npt.NDArray[np.float64]
 
@@ -78,15 +78,15 @@ def widened(
         times, instants, arms, rewards: of each line.
 
     Raises:
-        DriftpeakError: a time or a name is blank, a time and arm occur twice, there are fewer than
-            two arms or times.
+        DataError: a time or a name is blank, a time and arm occur twice, there are fewer than two
+            arms or times.
     """
     import pandas as pd
 
     for what, cells in (("time", times), ("arm's name", arms)):
         blank = next((row for row, cell in enumerate(cells) if is_blank(cell)), None)
         if blank is not None:
-            raise DriftpeakError(
+            raise DataError(
                 f"{sheet.path}: {sheet.places[blank]}: the {what} is blank; a long table needs one "
                 "in every line, so fill it in or remove the line"
             )
@@ -96,7 +96,7 @@ def widened(
         before = int(
             ((frame["time"] == times[row]) & (frame["arm"] == arms[row])).to_numpy().argmax()
         )
-        raise DriftpeakError(
+        raise DataError(
             f"{sheet.path}: {sheet.places[row]}: arm {quoted(arms[row])} has a reward at "
             f"{quoted(times[row])} already, in {sheet.places[before]}, the first of {twice.sum()} "
             "such lines; keep one of them"
@@ -112,7 +112,7 @@ def widened(
         index=order, columns=names
     )
     if len(names) < 2 or len(order) < 2:
-        raise DriftpeakError(
+        raise DataError(
             f"{sheet.path}: the long table holds {len(names)} arms at {len(order)} times; at least "
             "two of each are needed"
         )

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from driftpeak.data.reading.sheets import Sheet
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DataError, DriftpeakError
 
 
 def read_parquet(path: Path, content: bytes) -> Sheet:
     """The cells of a Parquet table as text; an index that pandas wrote is the first column.
 
     Raises:
-        DriftpeakError: pyarrow is not installed, the content is broken, or there are fewer than two
-            rows or columns.
+        DataError: the content is broken, or there are fewer than two rows or columns.
+        DriftpeakError: pyarrow is not installed.
     """
     import pandas as pd
 
@@ -28,14 +28,14 @@ def read_parquet(path: Path, content: bytes) -> Sheet:
         ) from None
     except Exception as error:  # pyarrow raises many kinds
         first = str(error).partition("\n")[0]
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: the Parquet data is broken ({first}); fetch or write the file again"
         ) from None
     if frame.index.name is not None or isinstance(frame.index, pd.DatetimeIndex):
         frame = frame.reset_index(names=frame.index.name or "time")
     rows, columns = frame.shape
     if columns < 2 or rows < 2:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: holds {rows} rows and {columns} columns; a table needs at least two of each"
         )
     cells = [[_text(cell) for cell in frame.iloc[:, column]] for column in range(columns)]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from driftpeak.data.reading.cells import is_number, looks_like_number
 from driftpeak.data.reading.wording import quoted
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DataError
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _SAMPLE = 50  # lines that the separator is judged by
@@ -54,8 +54,8 @@ def read_sheet(path: Path, text: str) -> Sheet:
     at the end, and a column at the end that has neither name nor value are left out, with a note.
 
     Raises:
-        DriftpeakError: the file is empty, a line is no CSV line, or has another number of cells
-            than the header.
+        DataError: the file is empty, a line is no CSV line, or has another number of cells than
+            the header.
     """
     comments, above, separator = _above(text)
     separator = separator or _separator(_from_line(text, above).read(1 << 20))
@@ -69,7 +69,7 @@ def read_sheet(path: Path, text: str) -> Sheet:
     if at_the_end:
         notes.append(f"ignored lines without any value at the end: {at_the_end}")
     if not rows:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: the file is empty; a header line and a line per time step are needed"
         )
     if comments and is_headless(rows[0]):  # NumPy writes its header so
@@ -90,7 +90,7 @@ def read_sheet(path: Path, text: str) -> Sheet:
     names = [name.strip() for name in rows.pop(0)]
     header = lines.pop(0)
     if not any(names):
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: line {header} is blank; it must hold the column names, one column per arm"
         )
     if _has_empty_end(names, rows):
@@ -159,7 +159,7 @@ def _split(
             rows.append(row)
             begins = above + reader.line_num + 1
     except csv.Error as error:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: line {begins}: not a CSV line ({error}); a cell that begins with a quote "
             "must end with one"
         ) from None
@@ -198,13 +198,13 @@ def _check_widths(
             if usual > 1 and len(rows) > 2
             else ", separated by commas, semicolons, tabs or |"
         )
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: line {header}: only one column, {quoted(names[0])}; a table needs at least "
             f"two arms, one column each{title}"
         )
     for line, row in zip(lines, rows, strict=True):
         if len(row) != len(names):
-            raise DriftpeakError(
+            raise DataError(
                 f"{path}: line {line}: expected {len(names)} cells as in the header, found "
                 f"{len(row)}; check for a missing cell, a decimal comma, a separator within a cell "
                 "without quotes, or lines of text above or below the table (begin those above it "
@@ -212,6 +212,6 @@ def _check_widths(
             )
     if len(rows) < 2:
         found = "one line of values" if rows else "only a header line"
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {found}; a table needs at least two lines of values, one per time step"
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from driftpeak.data.reading.cells import is_blank
 from driftpeak.data.reading.wording import quoted
-from driftpeak.errors import DriftpeakError
+from driftpeak.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,8 +65,8 @@ def read_stamps(
     """The cells as dates if they are; cells that are mostly no dates are labels, kept as written.
 
     Raises:
-        DriftpeakError: day and month may be either way round and `dates` is not given, a few cells
-            are no dates or none that exist, or some have a time zone and some not.
+        DataError: day and month may be either way round and `dates` is not given, a few cells are
+            no dates or none that exist, or some have a time zone and some not.
     """
     texts = [cell.strip() for cell in cells]
     known = [row for row, text in enumerate(texts) if not is_blank(text)]
@@ -76,14 +76,14 @@ def read_stamps(
     where = f"column {quoted(column)}"
     odd = next((row for row in known if row not in parts), None)
     if odd is not None:
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {places[odd]}, {where}: {quoted(texts[odd])} is no date such as the others, "
             f"as {quoted(texts[next(iter(parts))])}; correct the cell or leave it blank"
         )
     zoned = [row for row in parts if parts[row].zone]
     if zoned and len(zoned) < len(parts):
         bare = next(row for row in parts if not parts[row].zone)
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {places[bare]}, {where}: {quoted(texts[bare])} has no time zone, but "
             f"{quoted(texts[zoned[0]])} has one; give all times a zone, or none"
         )
@@ -94,7 +94,7 @@ def read_stamps(
         row = rows[wrong[0]]
         second = parts[row].clock[6:8]
         hint = "a leap second, write 23:59:59" if second == "60" else "check day, month and time"
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {places[row]}, {where}: {quoted(texts[row])} is no time that exists ({hint})"
         )
     return _written(texts, rows, parts, found, order)
@@ -183,7 +183,7 @@ def _ordered(
     readings = " or ".join(
         f"{one.iloc[row]:%Y-%m-%d} (dates={choice})" for choice, one in possible.items()
     )
-    raise DriftpeakError(
+    raise DataError(
         f"{path}: {places[rows[row]]}, {where}: {quoted(texts[rows[row]])} may be {readings}, and "
         "no other cell of the column tells which; say it with dates=, or write dates as 2026-01-31"
     )
@@ -248,7 +248,7 @@ def check_order(path: Path, column: str, stamps: Stamps, places: Sequence[str]) 
     """What is odd in the sequence of the times, in words.
 
     Raises:
-        DriftpeakError: the times go back by more than the hour that the end of summer time does.
+        DataError: the times go back by more than the hour that the end of summer time does.
     """
     if stamps.instants is None:
         return []
@@ -263,7 +263,7 @@ def check_order(path: Path, column: str, stamps: Stamps, places: Sequence[str]) 
             if (steps <= np.timedelta64(0, "s")).all()
             else "sort the lines by time"
         )
-        raise DriftpeakError(
+        raise DataError(
             f"{path}: {places[row]}, {where}: {quoted(stamps.texts[row])} lies before "
             f"{quoted(stamps.texts[before])} of {places[before]}, the first of {back.size} times "
             f"that go back; {remedy}"
