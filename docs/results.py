@@ -21,7 +21,11 @@ from driftpeak.experiments.bootstrap import MOST_NEEDED, samples_to_decide
 HERE = Path(__file__).parent
 MANY = 4
 """So many differences of a setting are all shown; of more, the least and the greatest."""
-HEAD = """# {title}
+HEAD = """---
+orphan: true
+---
+
+# {title}
 
 What `driftpeak reproduce {names} --data DIR --output DIR` found at full size with seed {seed}:
 {found}. Estimates of paired differences, positive where the claim is right, per setting, with 95 %

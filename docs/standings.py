@@ -232,7 +232,11 @@ def section(told: Told, found: Contest) -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGE = """# The field, contest by contest
+PAGE = """---
+orphan: true
+---
+
+# The field, contest by contest
 
 Written by `python docs/standings.py` from the plays that are kept in
 `benchmarks/measured/field.jsonl`; {doc}`field` has the protocol, the rivals, and what is to be
