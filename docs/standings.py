@@ -86,7 +86,7 @@ def _evaluations(number: int, seeds: int, *, timed: bool = True) -> Told:
     return Told(
         f"{number} evaluations",
         f"{number} evaluations",
-        f"{number} evaluations, thinking for free",
+        f"{number} evaluations, computing time not counted",
         0.75,
         f"FIELD_SEEDS={seeds} FIELD_EVALUATIONS={number} FIELD_SECONDS=",
         timed,
@@ -236,31 +236,37 @@ PAGE = """---
 orphan: true
 ---
 
-# The field, contest by contest
+# Comparison with other optimisers, by setting
 
-Written by `python docs/standings.py` from the plays that are kept in
-`benchmarks/measured/field.jsonl`; {doc}`field` has the protocol, the rivals, and what is to be
-said of it. With that file in place the commands play nothing and give the figures.
+{doc}`field` describes the protocol and the rivals, and discusses the results. `python
+docs/standings.py` writes this page from the runs in `benchmarks/measured/field.jsonl`. With this
+file in place, the commands below run nothing and print the values. Each run has one core of a
+machine of two, by `taskset` on Linux. Without `taskset`, XLA uses all cores.
 
-Regret: as a multiple of the regret of random points, the geometric mean over functions and seeds.
-The 95 % intervals are over functions ([how](field.md#intervals)); fewer than five functions have
-no interval. *Without one function*: what is left of driftpeak / rival without the function whose
-absence makes its interval reach farthest up. *Response*: seconds of `ask` and the `tell` before it,
-the median from 20 calls on. *Longest*: the longest of all, mostly one in which a program was
-compiled or fitted again, which the median that is charged leaves out. Neither is given for 200
-evaluations, where many plays were halted for a while or had to wait for other programs. *Load*: of
-the machine of two cores, the median over the plays; a play has one core (`taskset`, which Linux
-has; without it XLA takes every core there is, and torch the one that `OMP_NUM_THREADS` says).
+The columns are:
 
-*Unseen*: Eggholder, Rastrigin, Styblinski-Tang, Hartmann-6 and Powell. *Minimum moves*: Eggholder,
-Rosenbrock, Shekel, both Hartmanns and Powell; on the other four it *stays* where it is, and only
-its value moves. *Not in the middle*: all but Ackley and Rastrigin, whose minimum is in the middle
-of the box, where Ax and Optuna's CMA-ES begin, and where driftpeak's bonus for exploring is
-largest.
+- *regret*: divided by the regret of random points; the geometric mean over functions and seeds
+  with a 95 % [interval](field.md#intervals) over functions. Fewer than five functions have no
+  interval.
+- *without one function, at most*: driftpeak / rival without the function whose removal gives the
+  highest upper limit.
+- *response*: seconds of `ask` and the previous `tell`, the median from 20 calls on.
+- *longest*: seconds of the longest call, usually one with compilation or refitting. The median
+  charge ignores it.
+- *load*: of the machine, the median over the runs.
+- *unseen*: Eggholder, Rastrigin, Styblinski-Tang, Hartmann-6 and Powell.
+- *minimum moves*: Eggholder, Rosenbrock, Shekel, both Hartmann functions and Powell.
+- *minimum stays*: the other four functions, on which only the value of the minimum changes.
+- *minimum not in the middle*: all functions except Ackley and Rastrigin. The minimum of these two
+  is in the middle of the box, where Ax and Optuna's CMA-ES start and driftpeak's exploration
+  bonus is largest.
+
+Response times for 200 evaluations are omitted, because many of these runs were paused or waited
+for other programs.
 
 """
-OTHERS = """This plays driftpeak alone. The others' plays, which are charged medians, are those of
-the same contest above."""
+OTHERS = """This command runs driftpeak alone. The runs of the rivals, which are charged medians, are
+those of the setting with the same clock above."""
 
 
 def page(contests: Sequence[tuple[Told, Contest]]) -> str:
