@@ -265,8 +265,8 @@ Response times for 200 evaluations are omitted, because many of these runs were 
 for other programs.
 
 """
-OTHERS = """This command runs driftpeak alone. The runs of the rivals, which are charged medians, are
-those of the setting with the same clock above."""
+OTHERS = """This command runs driftpeak alone. The runs of the rivals, which are charged medians,
+are those of the setting with the same clock above."""
 
 
 def page(contests: Sequence[tuple[Told, Contest]]) -> str:
