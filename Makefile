@@ -58,7 +58,7 @@ test-long: $(READY)  ## the tests that take minutes each, before a release
 
 test-postgres: $(READY)  ## stored studies against a real PostgreSQL server (installed, if you are root)
 	@.ci/install-postgresql
-	@DRIFTPEAK_NEEDS_POSTGRESQL=1 $(PYTEST) -k postgresql tests/test_live_storage.py tests/test_live_processes.py
+	@DRIFTPEAK_NEEDS_POSTGRESQL=1 $(PYTEST) -k postgresql tests/live/test_live_storage.py tests/live/test_live_processes.py
 
 $(BROWSER): $(READY)
 	@echo "Adding to $(VENV) what drives a browser (once) ..."
@@ -67,13 +67,15 @@ $(BROWSER): $(READY)
 
 test-browser: $(BROWSER)  ## the page of `driftpeak serve` in Chromium (installed, if you are root)
 	@.ci/install-chromium
-	@DRIFTPEAK_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/test_dashboard.py
+	@DRIFTPEAK_NEEDS_BROWSER=1 $(BIN)/python -m pytest -m browser tests/service/test_dashboard.py
 
 check: $(READY)  ## formatting, lint, types, and which way imports point
-	@$(BIN)/ruff format --check
-	@$(BIN)/ruff check
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache --no-logo
+	@$(BIN)/python scripts/check_language.py | tail -1
+	@failed=; \
+	for tool in "ruff format --check" "ruff check" "mypy" "lint-imports --no-cache --no-logo"; do \
+	  $(BIN)/$$tool || failed="$$failed, $$tool"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "make check: failed:$${failed#,}" >&2; exit 1; fi
 
 format: $(READY)  ## format, and repair what lint can repair
 	@$(BIN)/ruff check --fix --exit-zero
@@ -85,7 +87,7 @@ SPHINX = $(BIN)/python -m sphinx -E -q -W --keep-going
 docs: $(READY)  ## HTML pages in docs/_build: examples run, links and names are checked
 	@rm -rf docs/_build docs/gallery
 	@$(SPHINX) -b html docs docs/_build
-	@$(BIN)/python docs/check.py docs/_build
+	@$(BIN)/python scripts/check_docs.py docs/_build
 
 links: $(READY)  ## do the pages' links to other sites work? Needs a network
 	@$(SPHINX) -D plot_gallery=0 -b linkcheck docs docs/_build/links

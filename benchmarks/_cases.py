@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.data import data_path
 from driftpeak.experiments.experiment import Setup
+from driftpeak.experiments.tournament.environments import WORLDS, simulated
 from driftpeak.experiments.tournament.recordings import RECORDINGS, recorded
-from driftpeak.experiments.tournament.worlds import WORLDS, simulated
+from driftpeak.offline.data import data_path
 
 TRIALS, STARTS, DRAWS = 20, 5, 4000
 Policies = Mapping[str, Any]

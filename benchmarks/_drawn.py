@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from driftpeak.live.lessons import ranges
+from driftpeak.live.model.hyperparameters import ranges
 
 LEAST = 1e-10  # share of the variance that is left to a value which the others determine
 
@@ -29,7 +29,7 @@ def hyperparameters(
     noise: float | None = None,
     timescale: float | None = None,
 ) -> Hyperparameters:
-    """Draw hyperparameters from the prior of `driftpeak.live.lessons`, times a scale.
+    """Draw hyperparameters from the prior of `driftpeak.live.model.hyperparameters`, times a scale.
 
     Arguments:
         scale: of the rewards, in which the prior counts.

@@ -10,7 +10,7 @@ from typing import Any
 
 import driftpeak as dp
 from benchmarks._cases import ratios
-from driftpeak.arguments import arguments_of, parameters_of
+from driftpeak._core.arguments import arguments_of, parameters_of
 from driftpeak.experiments.experiment import Setup
 from driftpeak.experiments.tournament.players import AUTO
 

@@ -13,13 +13,13 @@ import jax.scipy.stats as stats
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.data import data_path
+from driftpeak.experiments.tournament.environments import WORLDS, simulated
 from driftpeak.experiments.tournament.players import AUTO
 from driftpeak.experiments.tournament.recordings import RECORDINGS, recorded
-from driftpeak.experiments.tournament.worlds import WORLDS, simulated
+from driftpeak.offline.data import data_path
 from driftpeak.policies import Policy, RandomStart
 from driftpeak.policies.player import Reading
-from driftpeak.policies.wrapping import WrappedState, Wrapping
+from driftpeak.policies.wrappers import WrappedState, Wrapping
 
 TRIALS, TAIL = 10, 0.05
 TARGETS = {

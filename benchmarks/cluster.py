@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 import driftpeak as dp
-from driftpeak.workers import local_workers
+from driftpeak.simulation.executors import local_workers
 
 TRIALS, STEPS = int(os.environ.get("TRIALS", "16384")), 200
 WORKERS = (1, 2)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.data import RewardTable
-from driftpeak.replay import replay
+from driftpeak.offline.data import RewardTable
+from driftpeak.offline.replay import replay
 
 STEPS, TRIALS, TABLES = 300, 40, 20
 KINDS, SHARED, SIZES = (2, 8), (0.0, 0.5, 0.9, 1.0), (0.0, 0.3, 1.0)

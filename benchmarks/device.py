@@ -20,8 +20,8 @@ import jax.numpy as jnp
 
 import driftpeak as dp
 from benchmarks._stepping import BLOCK, BLOCKS, seconds, step_seconds
-from driftpeak.features import pivoted_cholesky
-from driftpeak.numerics.precision import double_precision
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak.gp.features import pivoted_cholesky
 
 SIDES = tuple(map(int, os.environ.get("DEVICE_SIDES", "50,316").split(",")))
 TRIALS = int(os.environ.get("DEVICE_TRIALS", "100"))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.learning.recorded_drift import recorded_drift
+from driftpeak.inference.fitting.recorded_drift import recorded_drift
 
 DRIFTS, NOISES = (0.001, 0.01, 0.05, 0.3), (0.01, 0.1, 0.3)
 SIZES = ((4, 200, 0.3), (6, 250, 0.3))  # arms, rows, lengthscale

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from driftpeak.motions import HORIZONS
+from driftpeak.gp.dynamics import HORIZONS
 
 POINTS, STEPS, TRIALS, NOISE = 100, 500, 60, 0.01
 DRIFTS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.25)

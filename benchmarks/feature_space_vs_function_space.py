@@ -2,7 +2,8 @@
 
 The time of a step (posterior, argmax, update) of 16 trials in feature space, in units of function
 space's, for several numbers of points n, features r and observations c; and the form that the
-formulas of `driftpeak.beliefs.choice` take. The features are random: only their number matters.
+formulas of `driftpeak.inference.beliefs.choice` take. The features are random: only their number
+matters.
 """
 
 import time
@@ -14,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.beliefs import choice
-from driftpeak.forgetting import Discount, Drift, Forgetting, Window
-from driftpeak.numerics.precision import double_precision
-from driftpeak.numerics.threads import single_threaded_lapack
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak._core.numerics.threads import single_threaded_lapack
+from driftpeak.gp.forgetting import Discount, Drift, Forgetting, Window
+from driftpeak.inference.beliefs import choice
 
 TRIALS, STEPS, REPEATS = 16, 16, 7
 RULES = {"drift": Drift(0.01), "window": Window, "discount": Discount(0.98)}

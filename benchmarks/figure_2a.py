@@ -72,8 +72,8 @@ def _drawing(world: Any) -> float:
     import jax.numpy as jnp
     import numpy as np
 
+    from driftpeak.simulation.chunk_runner import to_device
     from driftpeak.simulation.programs import advance, random_keys, start
-    from driftpeak.simulation.stage import to_device
 
     with jax.enable_x64(True):
         world, times = to_device(world), jnp.arange(1.0, STEPS + 1)

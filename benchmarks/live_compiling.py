@@ -1,10 +1,10 @@
 """What a young live study compiles: processor time of its first evaluations, and the longest pause.
 
 Six parameters, evaluations 1 to 60 and 61 to 210, a fresh process that keeps no programs: as it is,
-and without the options with which XLA compiles sooner (`driftpeak.numerics.compiler`). Medians over
-three turns of the two. The longest answer is what somebody waits for when memory has grown and its
-programs are compiled for the new size. A median ask of the last fifty evaluations says what the
-options cost afterwards.
+and without the options with which XLA compiles sooner (`driftpeak._core.numerics.compiler`).
+Medians over three turns of the two. The longest answer is what somebody waits for when memory has
+grown and its programs are compiled for the new size. A median ask of the last fifty evaluations
+says what the options cost afterwards.
 """
 
 import json
@@ -20,7 +20,7 @@ PLAYED = """
 import json, sys, time
 import numpy as np
 import driftpeak as dp
-from driftpeak.numerics import compiled
+from driftpeak._core.numerics import compiled
 if sys.argv[1] == "without":
     compiled.soon = dict
 box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(6)})

@@ -1,8 +1,9 @@
 """How often intervals of the live optimiser contain the function's value.
 
 Functions are drawn from the model class of `dp.DriftingGP()`, the default policy, which chooses all
-observations itself. Lengthscales and levels are drawn from the prior of `driftpeak.live.lessons`,
-rewards have the scale 3, and there are four settings, whose draws have the seeds (setting, draw):
+observations itself. Lengthscales and levels are drawn from the prior of
+`driftpeak.live.model.hyperparameters`, rewards have the scale 3, and there are four settings, whose
+draws have the seeds (setting, draw):
 
 - quiet, d = 1: standard deviation of the function 3, of the noise 0.3; the timescale is drawn;
 - quiet, d = 2: as above;
@@ -19,7 +20,8 @@ and deviation" is the interval of the same level that `belief` would give, condi
 probable hyperparameters. "All true except the variance" is the interval conditional on the true
 hyperparameters, except that one is the most probable one of the decisions. The static functions,
 whose timescale lies 4.6 standard deviations from the median of its prior, are in the figures by
-setting only. `LIVE_DRAWS` sets the number of draws in each setting, 25 by default.
+setting only. `LIVE_DRAWS` sets the number of draws in each setting, 25 by default, and
+`LIVE_FIRST` the number of the first draw, 0 by default.
 """
 
 import os
@@ -42,6 +44,7 @@ SETTINGS: dict[str, tuple[int, dict[str, float]]] = {  # parameters, 0 for 1 and
     STATIC: (2, {"timescale": 1e5}),
 }
 DRAWS = int(os.environ.get("LIVE_DRAWS", "25"))
+FIRST = int(os.environ.get("LIVE_FIRST", "0"))
 CHECKED, POINTS, LATER = (30, 60, 100), 16, 20
 LEVELS = (0.9, 0.5, 0.99)
 WHERE = ("points", "peak", "suggestion", "points 20 steps later")
@@ -54,7 +57,7 @@ def run() -> dict[str, Any]:
     """Coverage by place and number of observations, then by setting and by level."""
     found: dict[str, list[Found]] = {name: [] for name in SETTINGS}
     milliseconds: dict[int, list[float]] = defaultdict(list)
-    for number in range(DRAWS):
+    for number in range(FIRST, FIRST + DRAWS):
         for name in SETTINGS:
             found[name].append(study(name, number, milliseconds))
     everything = [one for name, each in found.items() if name != STATIC for one in each]

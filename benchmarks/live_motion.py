@@ -18,7 +18,7 @@ from scipy.stats import qmc
 
 import driftpeak as dp
 from benchmarks._paired import ratio
-from driftpeak.live.gp import RATE
+from driftpeak.live.model.gp import RATE
 
 KINDS = ("markov", "momentum", "smooth", "still", "bump")
 WORLDS = range(100, 100 + 5 * int(os.environ.get("LIVE_WORLDS", "6")))

@@ -13,9 +13,9 @@ import jax
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.forgetting import Discount, Drift, Forgetting, Keep, Restart, Window
-from driftpeak.numerics.precision import double_precision
-from driftpeak.numerics.threads import single_threaded_lapack
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak._core.numerics.threads import single_threaded_lapack
+from driftpeak.gp.forgetting import Discount, Drift, Forgetting, Keep, Restart, Window
 
 BLOCK, BLOCKS = 4096, 245
 UPDATES = BLOCK * BLOCKS  # 1,003,520

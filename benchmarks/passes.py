@@ -7,7 +7,7 @@ least of some blocks; that every 32nd step computes the means afresh is included
 computes the variances afresh is not.
 
 On grids of more than 10,000 points the features of this kernel are a Kronecker product that is not
-written out (`driftpeak.features.kronecker`): there a step takes less than the pass that it would
+written out (`driftpeak.gp.features.kronecker`): there a step takes less than the pass that it would
 otherwise have to make. What other kernels cost is told too: "written out".
 
     PASSES_SIDES=50,316 python -m benchmarks passes    # without the million points
@@ -22,8 +22,8 @@ import numpy as np
 
 import driftpeak as dp
 from benchmarks._stepping import BLOCK, BLOCKS, seconds, step_seconds
-from driftpeak.features import TOLERANCE, pivoted_cholesky
-from driftpeak.numerics.precision import double_precision
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak.gp.features import TOLERANCE, pivoted_cholesky
 from driftpeak.policies.auto import FEATURE_SHARE
 
 SIDES = tuple(map(int, os.environ.get("PASSES_SIDES", "50,316,1000").split(",")))

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.history import learn
-from driftpeak.history.correlation import Law
+from driftpeak.offline.history import learn
+from driftpeak.offline.history.correlation import Law
 
 TARGETS = {
     **{f"wrong, A = {size} (of 60)": "<= 3" for size in (0.6, 0.7, 0.8, 1.0)},

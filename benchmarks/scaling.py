@@ -4,8 +4,8 @@ SE, l = 0.2, noise variance 0.01, on grids on the unit square; each figure is fr
 own. Seconds of a step against points, 2,500 to a million, and against trials played together, 1 to
 256 on 2,500 points; memory held by a trial against observations, 16 to 1,024, on 10,000 points, in
 feature and in function space, counted from its arrays. Kept in `benchmarks/measured/scaling.jsonl`,
-a line for each point of a curve, from which `python docs/pictures.py` draws; what is there is not
-measured again. To measure afresh, remove that file.
+a line for each point of a curve, from which `python scripts/pictures.py` draws; what is there is
+not measured again. To measure afresh, remove that file.
 
     SCALING_SIDES=50,100,316 python -m benchmarks scaling    # without the million points
 """

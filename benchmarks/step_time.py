@@ -13,8 +13,8 @@ import numpy as np
 
 import driftpeak as dp
 from benchmarks._stepping import play, seconds
-from driftpeak.numerics.precision import double_precision
-from driftpeak.numerics.threads import single_threaded_lapack
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak._core.numerics.threads import single_threaded_lapack
 
 EARLY, LATE, BLOCK, PAIRS, REFRESH = 1_000, 100_000, 500, 25, 4_000
 RULES = ("keep", "restart", "window", "drift", "discount")

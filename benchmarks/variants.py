@@ -15,10 +15,10 @@ from typing import Any
 
 import driftpeak as dp
 from benchmarks._cases import ratios
-from driftpeak.errors import DriftpeakError
+from driftpeak._core.errors import DriftpeakError
 from driftpeak.experiments.experiment import Setup
 from driftpeak.experiments.tournament.players import FAMILIES, WIDE
-from driftpeak.features import random_fourier
+from driftpeak.gp.features import random_fourier
 from driftpeak.policies.belief_policy import BeliefPolicy
 
 FREQUENCIES = 50

@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.numerics.precision import double_precision
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak.simulation.chunk_runner import to_device
 from driftpeak.simulation.programs import advance, random_keys, start
-from driftpeak.simulation.stage import to_device
 
 TRIALS, STEPS, TURNS = 2, 1000, 3
 TARGETS = {"step after step / together": ">= 5"}

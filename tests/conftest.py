@@ -1,6 +1,7 @@
 """Tests compute in double precision and refuse silent broadcasting between ranks."""
 
 import os
+import sys
 from collections.abc import Iterator
 
 import jax
@@ -41,3 +42,21 @@ def storage(request: pytest.FixtureRequest, tmp_path) -> str:
     if request.param == "postgresql":
         return request.getfixturevalue("postgresql")
     return f"{request.param}:///{tmp_path}/studies"
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, without_type_checks):
+    """Run the command line in this process: (exit code, standard output, standard error)."""
+    from driftpeak.cli import app  # after the hook that checks shapes is in place
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["driftpeak", *map(str, words)])
+        code = 0
+        try:
+            app.main()
+        except SystemExit as exit:
+            code = exit.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run

@@ -14,7 +14,7 @@ class LinesTable(Directive):
     has_content = False
 
     def run(self):
-        from driftpeak.named.policies import tables
+        from driftpeak.offline.policy_specs.policies import tables
 
         rows = [("name", "what can be told, with defaults", "what it is")]
         for line in tables()[self.arguments[0]]:

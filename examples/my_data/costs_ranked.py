@@ -8,10 +8,10 @@ picture of curves can hold, they are ranked, with 95 % intervals from blocks of 
 
 import numpy as np
 
-from driftpeak.data import RewardTable
-from driftpeak.replay import replay
-from driftpeak.simulation.pictures import regret_figure
-from driftpeak.simulation.verdict import verdict
+from driftpeak.offline.data import RewardTable
+from driftpeak.offline.replay import replay
+from driftpeak.simulation.comparison import verdict
+from driftpeak.simulation.plots import regret_figure
 
 generator = np.random.default_rng(2)
 minutes, counters = 500, 8

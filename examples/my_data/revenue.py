@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 import driftpeak as dp
-from driftpeak.forgetting import Restart
+from driftpeak.gp.forgetting import Restart
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
 PRICES = np.array([8.9, 10.9, 12.9, 14.9, 16.9, 18.9, 20.9])  # euros

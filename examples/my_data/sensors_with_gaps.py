@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from driftpeak.data import read_table
-from driftpeak.replay import advise, arms_over_time, follow_figure, replay
-from driftpeak.simulation.verdict import verdict
+from driftpeak.offline.data import read_table
+from driftpeak.offline.replay import advise, arms_over_time, follow_figure, replay
+from driftpeak.simulation.comparison import verdict
 
 # %%
 # The file, as it might come from a control system

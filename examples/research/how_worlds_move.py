@@ -10,7 +10,7 @@ import numpy as np
 
 import driftpeak as dp
 from driftpeak.environments import Moving
-from driftpeak.motions import Oscillation, SmoothMotion
+from driftpeak.gp.dynamics import Oscillation, SmoothMotion
 from driftpeak.plots import new_figure
 
 STEPS = 200

@@ -20,8 +20,8 @@ from scipy import stats
 import driftpeak as dp
 from driftpeak.environments import Environment
 from driftpeak.policies.player import checked_reward
-from driftpeak.simulation.pictures import regret_figure
-from driftpeak.testing import check_policy
+from driftpeak.policies.testing import check_policy
+from driftpeak.simulation.plots import regret_figure
 
 
 class GreedyState(NamedTuple):

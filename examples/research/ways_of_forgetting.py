@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.forgetting import Discount, Drift, Injection, Keep, Window
+from driftpeak.gp.forgetting import Discount, Drift, Injection, Keep, Window
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
 line = dp.Grid([0, 1], size=100)

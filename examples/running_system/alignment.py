@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 import driftpeak as dp
-from driftpeak.forgetting import Restart
+from driftpeak.gp.forgetting import Restart
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
 COUNT, MINUTES = 8, 180  # correctors; measurements, one a minute

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 import driftpeak as dp
-from driftpeak.forgetting import Keep, Restart
+from driftpeak.gp.forgetting import Keep, Restart
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
 EPISODES, MACHINES = int(os.environ.get("EPISODES", "160")), int(os.environ.get("MACHINES", "3"))

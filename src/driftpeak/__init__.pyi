@@ -1,23 +1,7 @@
 """The public names. `__init__.py` reads them here, and loads each when it is first used."""
 
-from . import environments, features, forgetting, kernels, live, widths
-from .beliefs import Posterior, make_belief
-from .cells import Contexts
-from .client import Client
-from .design import balance, optimal_design
-from .domains import Arms, Grid, unit_sphere
-from .environments import (
-    AbruptSwitches,
-    InjectedDrift,
-    MarkovDrift,
-    MovingBump,
-    MovingCoefficients,
-    MovingCosine,
-    SignSwitches,
-    SlowChange,
-    WorldInContext,
-)
-from .errors import (
+from . import environments, live
+from ._core.errors import (
     DataError,
     DriftpeakError,
     DriftpeakWarning,
@@ -32,16 +16,33 @@ from .errors import (
     UnknownSuggestionError,
     UnsupportedError,
 )
-from .history import Learned, learn
-from .information import (
+from .environments import (
+    AbruptSwitches,
+    InjectedDrift,
+    MarkovDrift,
+    MovingBump,
+    MovingCoefficients,
+    MovingCosine,
+    SignSwitches,
+    SlowChange,
+    WorldInContext,
+)
+from .gp import features, forgetting, kernels
+from .gp.context_points import Contexts
+from .gp.domains import Arms, Grid, unit_sphere
+from .gp.kernels import SE, Linear, Matern, Periodic, RationalQuadratic
+from .gp.means import Profile
+from .gp.optimal_design import balance, optimal_design
+from .gp.priors import Prior
+from .inference.beliefs import Posterior, make_belief
+from .inference.fitting import Observations, cross_validate, fit, log_marginal_likelihood
+from .inference.information import (
     RealisedGain,
     TabulatedGain,
     fractional_gain,
     greedy_gain,
     information_gain,
 )
-from .kernels import SE, Linear, Matern, Periodic, RationalQuadratic
-from .learning import Observations, cross_validate, fit, log_marginal_likelihood
 from .live import (
     Boolean,
     Box,
@@ -55,6 +56,7 @@ from .live import (
     WeightedSum,
     optimize,
 )
+from .offline.history import Learned, learn
 from .policies import (
     ABO,
     ADAOPKB,
@@ -90,9 +92,9 @@ from .policies import (
     Transformed,
     UniformRandom,
     WSparQ,
+    widths,
 )
-from .priors import Prior
-from .profiles import Profile
+from .service.client import Client
 from .simulation.folder import read_runs
 from .simulation.frame import to_dataframe
 from .simulation.simulator import simulate, true_functions

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.completion import completion_init  # type: ignore[attr-defined]
 
+from driftpeak._core.errors import DriftpeakError, DriftpeakWarning
 from driftpeak.cli import play
 from driftpeak.cli.completion import completion
 from driftpeak.cli.data import data_app
@@ -19,7 +20,6 @@ from driftpeak.cli.plan import plan
 from driftpeak.cli.policy_help import CommandWithPolicies
 from driftpeak.cli.reproduce import reproduce
 from driftpeak.cli.serve import serve
-from driftpeak.errors import DriftpeakError, DriftpeakWarning
 
 # The rest of the package is imported where it is used: `--help` and mistakes answer at once.
 

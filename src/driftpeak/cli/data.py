@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from driftpeak.cli.busy import busy
 from driftpeak.cli.examples import examples
+from driftpeak.cli.spinner import busy
 
 data_app = typer.Typer(
     no_args_is_help=True,
@@ -23,7 +23,7 @@ def list_data(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")] = False,
 ) -> None:
     """What is known: publisher, licence, format, and whether the file is there."""
-    from driftpeak.data import DATA_SETS, data_path
+    from driftpeak.offline.data import DATA_SETS, data_path
 
     rows = [
         {
@@ -56,7 +56,7 @@ def list_data(
 )
 def path_of_data(name: Name) -> None:
     """Print where the file is; an error that says how to get it, if it is not there."""
-    from driftpeak.data import require_data
+    from driftpeak.offline.data import require_data
 
     print(require_data(name))
 
@@ -75,7 +75,7 @@ def fetch(
     ] = False,
 ) -> None:
     """Put a data set into the data folder ($DRIFTPEAK_DATA, or ~/.cache/driftpeak on Linux)."""
-    from driftpeak.data import DATA_SETS, fetch_data
+    from driftpeak.offline.data import DATA_SETS, fetch_data
 
     with busy("fetching"):
         path = fetch_data(name, source, overwrite=overwrite)

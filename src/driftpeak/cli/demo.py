@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from driftpeak.cli.busy import busy
 from driftpeak.cli.options import Overwrite, Results, Seed, Trials, prepare_output
 from driftpeak.cli.printing import note, report
-from driftpeak.cli.programs import keep_programs
+from driftpeak.cli.program_cache import keep_programs
+from driftpeak.cli.spinner import busy
 
 DRIFT, STEPS, POINTS = 0.01, 300, 200
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpeak.cli.busy import busy
+from driftpeak._core.errors import DriftpeakError, shown
+from driftpeak._core.files import json_number, open_regular
 from driftpeak.cli.examples import examples
 from driftpeak.cli.options import Seed
-from driftpeak.cli.programs import keep_programs
-from driftpeak.errors import DriftpeakError, shown
-from driftpeak.files import json_number, open_regular
+from driftpeak.cli.program_cache import keep_programs
+from driftpeak.cli.spinner import busy
 
 if TYPE_CHECKING:
     from driftpeak.live import EstimatedPeak, Optimizer, Suggestion
@@ -129,9 +129,9 @@ def create(
     with busy("loading"):
         keep_programs()
         from driftpeak.live import DriftingGP, Optimizer
-        from driftpeak.live.constraints import constraints_from_data
-        from driftpeak.live.description import space_from_data
-        from driftpeak.live.rates import check_likelihood
+        from driftpeak.live.model.likelihoods import check_likelihood
+        from driftpeak.live.space.constraints import constraints_from_data
+        from driftpeak.live.space.serialization import space_from_data
 
         rules = None if constraints is None else _object(constraints, "--constraints")
         made = Optimizer(
@@ -276,8 +276,8 @@ def show(store: Store, name: Name = None) -> None:
 def verify(store: Store, name: Name = None) -> None:
     """Check all of a study against its checksums; nothing is changed."""
     with busy("reading the study"):
-        from driftpeak.live.storage import open_store
-        from driftpeak.live.storage import verify as check
+        from driftpeak.live.study.storage import open_store
+        from driftpeak.live.study.storage import verify as check
 
         found = check(open_store(store, name))
     _print(found)
@@ -334,11 +334,12 @@ def reset(store: Store, name: Name = None) -> None:
 def export(store: Store, name: Name = None) -> None:
     """All rewards told since the start, or the last reset, as JSON, with what was foretold of each.
 
-    In the order of telling. Nothing is computed, however long the study is.
+    In the order of telling. Nothing is computed, however long the study is. Rewards dated before an
+    earlier forget have "used": false.
     """
     with busy("loading"):
-        from driftpeak.live.storage import open_store
-        from driftpeak.live.storage import rewards as told
+        from driftpeak.live.study.storage import open_store
+        from driftpeak.live.study.storage import rewards as told
 
     _print(
         [
@@ -350,6 +351,7 @@ def export(store: Store, name: Name = None) -> None:
                 "expected": one.expected,
                 **({"context": one.context} if one.context else {}),
                 **({"constraints": one.constraints} if one.constraints else {}),
+                **({} if one.used else {"used": False}),
             }
             for one in told(open_store(store, name))
         ]
@@ -371,7 +373,7 @@ def plot(
     """Write track.png, belief.png and reward.png; print their paths."""
     said = _context(context)
     with _study(store, name) as optimizer:
-        from driftpeak.live.plots import belief_figure, reward_figure, track_figure
+        from driftpeak.live.views.plots import belief_figure, reward_figure, track_figure
 
         figures = {
             "track": track_figure(optimizer, context=said),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from driftpeak.errors import LARGEST_SEED, DriftpeakError
+from driftpeak._core.errors import LARGEST_SEED, DriftpeakError
 
 Output = Annotated[Path | None, typer.Option(help="Directory for results, summary and pictures.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace whatever is in --output.")]
@@ -32,7 +32,7 @@ class Results:
 
 def prepare_output(output: Path | None, command: str, overwrite: bool) -> None:
     """Refuse, before any work is done, an output directory that must not be written."""
-    from driftpeak.files import check_output
+    from driftpeak._core.files import check_output
 
     if output is not None:
         check_output(output, command, overwrite=overwrite)

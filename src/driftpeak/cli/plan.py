@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpeak.cli.bundles import bundled
-from driftpeak.cli.busy import busy
+from driftpeak._core.errors import DriftpeakError
+from driftpeak.cli.option_groups import bundled
 from driftpeak.cli.options import Json
 from driftpeak.cli.printing import note
-from driftpeak.cli.reading import TableOptions
-from driftpeak.errors import DriftpeakError
+from driftpeak.cli.spinner import busy
+from driftpeak.cli.table_options import TableOptions
 
 if TYPE_CHECKING:
     from driftpeak.theory.planner import Plan
@@ -72,7 +72,7 @@ def plan(
     table = None
     if data is not None:
         with busy(f"reading {data.name}"):
-            from driftpeak.data import read_table
+            from driftpeak.offline.data import read_table
 
             table = read_table(data, **asdict(reading))
     with busy("loading"):
@@ -91,7 +91,7 @@ def plan(
 
 def _plan(problem: Problem, values: Any, side_queries: int) -> "tuple[Plan, tuple[str, ...]]":
     """The plan, and what was estimated for it from recorded rewards, if there are any."""
-    from driftpeak.named.settings import make_kernel
+    from driftpeak.offline.policy_specs.settings import make_kernel
     from driftpeak.theory.planner import fill_in, plan
     from driftpeak.theory.setting import Setting
 

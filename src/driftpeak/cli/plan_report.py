@@ -5,8 +5,8 @@ import math
 
 from rich.table import Table
 
+from driftpeak._core.files import json_number
 from driftpeak.cli.printing import console
-from driftpeak.files import json_number
 from driftpeak.theory.bound import Bound
 from driftpeak.theory.measured import HORIZON, SOURCE
 from driftpeak.theory.planner import Advice, Plan

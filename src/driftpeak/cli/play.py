@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from driftpeak.cli.bundles import bundled
-from driftpeak.cli.busy import busy
+from driftpeak._core.errors import DriftpeakError, shown
+from driftpeak._core.files import check_apart
+from driftpeak.cli.executor_options import Workers
+from driftpeak.cli.option_groups import bundled
 from driftpeak.cli.options import (
     MOST_TRIALS,
     Results,
@@ -17,12 +19,10 @@ from driftpeak.cli.options import (
     Trials,
 )
 from driftpeak.cli.printing import note, report
-from driftpeak.cli.programs import keep_programs
-from driftpeak.cli.reading import TableOptions
-from driftpeak.cli.sharing import Workers
-from driftpeak.errors import DriftpeakError, shown
-from driftpeak.files import check_apart
-from driftpeak.named.lines import check_texts
+from driftpeak.cli.program_cache import keep_programs
+from driftpeak.cli.spinner import busy
+from driftpeak.cli.table_options import TableOptions
+from driftpeak.offline.policy_specs.lines import check_texts
 
 Policies = Annotated[
     list[str] | None,
@@ -106,14 +106,14 @@ def replay(
             "one, or begin a live study on a space with a context"
         )
     with busy(f"reading {data.name}"):
-        from driftpeak.data import read_table
+        from driftpeak.offline.data import read_table
 
         table = read_table(data, **asdict(reading))
     with busy("loading"):
         keep_programs()
         from driftpeak.live.policy_file import check_policy_path
-        from driftpeak.named.policies import DEFAULT_POLICIES, HISTORIC
-        from driftpeak.replay import replay as play
+        from driftpeak.offline.policy_specs.policies import DEFAULT_POLICIES, HISTORIC
+        from driftpeak.offline.replay import replay as play
     if save is not None:
         check_policy_path(save)
     for text in table.notes:
@@ -191,7 +191,7 @@ def _pairs(given: list[str] | None) -> dict[str, str] | None:
 def _save(path: Path, table: Any, runs: Any, judged: Any) -> None:
     """Write the policy to go on with, made from all rows."""
     from driftpeak.live.policy_file import write_policy
-    from driftpeak.replay import chosen_policy, policy_for_live
+    from driftpeak.offline.replay import chosen_policy, policy_for_live
 
     if judged is None:
         raise DriftpeakError(
@@ -268,14 +268,14 @@ def compare(
     check_texts(policy or (), width)
     with busy("loading"):
         keep_programs()
-        from driftpeak.named.policies import make_policies
-        from driftpeak.named.settings import (
+        from driftpeak.offline.policy_specs.policies import make_policies
+        from driftpeak.offline.policy_specs.settings import (
             default_policies,
             make_environment,
             make_kernel,
             make_prior,
         )
-        from driftpeak.simulation.keeping import check_keep
+        from driftpeak.simulation.aggregation import check_keep
         from driftpeak.simulation.simulator import simulate
 
         check_keep(keeping.keep)

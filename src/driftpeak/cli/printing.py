@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from driftpeak._core.files import json_number
 from driftpeak.cli.options import Results
-from driftpeak.files import json_number
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from driftpeak.experiments.experiment import Experiment
     from driftpeak.experiments.running.report import JudgedExperiment
+    from driftpeak.simulation.comparison import Verdict
     from driftpeak.simulation.results import PolicyResult
-    from driftpeak.simulation.verdict import Verdict
 
 
 def note(text: str) -> None:
@@ -45,9 +45,9 @@ def report(
     Returns:
         The verdict on the policies, None if all are yardsticks that see the true function.
     """
-    from driftpeak.files import write_results
+    from driftpeak._core.files import write_results
+    from driftpeak.simulation.comparison import verdict
     from driftpeak.simulation.results import summarise
-    from driftpeak.simulation.verdict import verdict
 
     independent = not table_data
     unit, minimize = str(runs.attrs.get("unit", "")), bool(runs.attrs.get("minimize", 0))
@@ -80,7 +80,7 @@ def report(
         _print_table(results, table_data, unit)
     if kept.output is not None:
         from driftpeak.plots import belief_figure
-        from driftpeak.simulation.pictures import regret_figure
+        from driftpeak.simulation.plots import regret_figure
 
         pictures["regret.png"] = lambda: regret_figure(
             runs, title=title, independent_trials=independent
@@ -98,8 +98,8 @@ def _answer(
     runs: "xr.Dataset", judged: "Verdict | None", summary: dict[str, Any], title: str
 ) -> tuple[str | None, dict[str, Callable[[], Any]]]:
     """What to follow now, in words and pictures; the summary learns it, and the arms over time."""
+    from driftpeak.offline.replay import advise, arms_over_time, chosen_policy, follow_figure
     from driftpeak.plots import track_figure
-    from driftpeak.replay import advise, arms_over_time, chosen_policy, follow_figure
 
     for name, row in summary["policies"].items():
         row["arms"] = arms_over_time(runs, name)
@@ -120,7 +120,7 @@ def _answer(
 
 
 def _verdict_as_data(judged: "Verdict", words: str | None) -> dict[str, Any]:
-    from driftpeak.simulation.verdict import LEVEL
+    from driftpeak.simulation.comparison import LEVEL
 
     return {
         "text": words,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from driftpeak.cli.bundles import bundled
-from driftpeak.cli.busy import busy
+from driftpeak._core.errors import DriftpeakError
+from driftpeak.cli.executor_options import Workers, compile_soon, one_core_each
+from driftpeak.cli.option_groups import bundled
 from driftpeak.cli.options import MOST_TRIALS, Results, Seed
 from driftpeak.cli.printing import note, print_claims, print_experiments
-from driftpeak.cli.programs import keep_programs
-from driftpeak.cli.sharing import Workers, compile_soon, one_core_each
-from driftpeak.errors import DriftpeakError
+from driftpeak.cli.program_cache import keep_programs
+from driftpeak.cli.spinner import busy
 
 if TYPE_CHECKING:
     from driftpeak.experiments.running.reproduce import Told

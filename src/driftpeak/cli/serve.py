@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from driftpeak.cli.busy import busy
-from driftpeak.cli.programs import keep_programs
-from driftpeak.errors import DriftpeakError
+from driftpeak._core.errors import DriftpeakError
+from driftpeak.cli.program_cache import keep_programs
+from driftpeak.cli.spinner import busy
 
 MIB = 2**20
 NEEDED = "serve needs {}: pip install 'driftpeak[serve]'"

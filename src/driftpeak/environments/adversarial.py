@@ -19,12 +19,12 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from scipy import special
 from scipy.optimize import brentq
 
-from driftpeak._types import Scalar, Vector
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, at_least, at_least_integer, positive
+from driftpeak._core.types import Scalar, Vector
 from driftpeak.environments.protocol import Environment
-from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive
-from driftpeak.kernels import SE, Kernel, Matern, Scaled
-from driftpeak.kinds import checked
-from driftpeak.priors import Prior
+from driftpeak.gp.kernels import SE, Kernel, Matern, Scaled
+from driftpeak.gp.priors import Prior
 
 LARGEST = 1_000_000  # cells times points
 

@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from driftpeak._types import AnyArray, Scalar, Values
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, finite, finite_array, increasing, positive
+from driftpeak._core.types import AnyArray, Scalar, Values
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment, State
-from driftpeak.errors import DriftpeakError, finite, finite_array, increasing, positive
-from driftpeak.features import Features
-from driftpeak.kinds import checked
-from driftpeak.loadings import Loadings
-from driftpeak.priors import Prior
+from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.features import Features
+from driftpeak.gp.priors import Prior
 
 
 class Bounded(Environment[State]):

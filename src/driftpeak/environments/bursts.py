@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import at_least, unit_interval
+from driftpeak._core.times import Times
+from driftpeak._core.types import Scalar
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment
-from driftpeak.errors import at_least, unit_interval
-from driftpeak.forgetting import markov_correlation
-from driftpeak.kinds import checked
-from driftpeak.times import Times
+from driftpeak.gp.forgetting import markov_correlation
 
 
 class Shared(NamedTuple):

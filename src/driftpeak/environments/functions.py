@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from driftpeak._types import Points
-from driftpeak.errors import DriftpeakError, finite_array, unit_interval
+from driftpeak._core.errors import DriftpeakError, finite_array, unit_interval
+from driftpeak._core.types import Points
 
 SEARCH = 4096  # points from which the lowest are improved
 IMPROVED = 12

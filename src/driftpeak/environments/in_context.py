@@ -6,12 +6,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import AnyArray, Scalar
-from driftpeak.cells import Contexts, check_cells, check_room
+from driftpeak._core.argument_types import checked
+from driftpeak._core.times import Times
+from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment
-from driftpeak.kinds import checked
-from driftpeak.times import Times
+from driftpeak.gp.context_points import Contexts, check_cells, check_room
 
 
 class InContextState(NamedTuple):

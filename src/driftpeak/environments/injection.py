@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import AnyArray, Scalar
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, at_least, finite
+from driftpeak._core.times import Times
+from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
-from driftpeak.errors import DriftpeakError, at_least, finite
-from driftpeak.features import Features
-from driftpeak.kinds import checked
-from driftpeak.loadings import Loadings
-from driftpeak.priors import Prior
-from driftpeak.times import Times
+from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.features import Features
+from driftpeak.gp.priors import Prior
 
 
 class Paths(NamedTuple):

@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import AnyArray, Scalar
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, increasing, unit_interval
+from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
-from driftpeak.errors import DriftpeakError, increasing, unit_interval
-from driftpeak.features import Features
-from driftpeak.kinds import checked
-from driftpeak.loadings import Loadings
-from driftpeak.motions import MarkovMotion, Motion
-from driftpeak.priors import Prior
+from driftpeak.gp.dynamics import MarkovMotion, Motion
+from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.features import Features
+from driftpeak.gp.priors import Prior
 
 
 class Weights(NamedTuple):
@@ -32,8 +32,8 @@ class Moving(Environment[Weights]):
 
     \(f_t = m + \Phi Z_t h\) with the features \(\Phi\) of the prior. Over a time v,
     \(Z \leftarrow Z A^\top + G\), the rows of G from \(N(0, I - A A^\top)\), with A and h of the
-    motion (`driftpeak.motions`). So \(\mathrm{cov}(f_s(x), f_t(x')) = k(x, x')\,c(|t - s|)\) with
-    the motion's correlation c.
+    motion (`driftpeak.gp.dynamics`). So \(\mathrm{cov}(f_s(x), f_t(x')) = k(x, x')\,c(|t - s|)\)
+    with the motion's correlation c.
 
     Arguments:
         prior: domain, kernel, mean and noise variance of the world.

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax.scipy.special import ndtr, ndtri
 
-from driftpeak._types import Scalar
+from driftpeak._core.types import Scalar
 
 
 class Noise(eqx.Module):

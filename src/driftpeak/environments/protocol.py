@@ -15,9 +15,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from driftpeak._types import Scalar
+from driftpeak._core.times import Times
+from driftpeak._core.types import Scalar
 from driftpeak.environments.noise import Noise
-from driftpeak.times import Times
 
 State = TypeVar("State")
 

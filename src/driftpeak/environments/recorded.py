@@ -6,11 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import AnyArray, Scalar
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, at_least, finite_array
+from driftpeak._core.times import Times
+from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
-from driftpeak.errors import DriftpeakError, at_least, finite_array
-from driftpeak.kinds import checked
-from driftpeak.times import Times
 
 
 class RecordedRewards(Environment[Int[Array, ""]]):

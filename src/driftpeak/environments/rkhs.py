@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from driftpeak._types import AnyArray, Scalar
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import at_least, at_least_integer, increasing
+from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.environments.protocol import Environment
-from driftpeak.errors import at_least, at_least_integer, increasing
-from driftpeak.kinds import checked
-from driftpeak.pairs import Pairs
-from driftpeak.priors import Prior
+from driftpeak.gp.gram import Pairs
+from driftpeak.gp.priors import Prior
 
 
 class Pieces(NamedTuple):

@@ -19,9 +19,9 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from driftpeak.errors import DriftpeakError
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.numerics.holm import holm
 from driftpeak.experiments.bootstrap import FEWEST, LEVEL, Array, Bootstrap, Combine, in_words
-from driftpeak.numerics.holm import holm
 from driftpeak.simulation.samples import by_sample
 
 Verdict = Literal["holds", "does not hold", "undecided", "depends", "too few trials"]

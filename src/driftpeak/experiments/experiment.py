@@ -7,9 +7,9 @@ from typing import Any
 import xarray as xr
 from matplotlib.figure import Figure
 
-from driftpeak.data import RewardTable
 from driftpeak.environments import Environment
 from driftpeak.experiments.claims import Claim
+from driftpeak.offline.data import RewardTable
 from driftpeak.policies import Policy
 
 Results = Mapping[str, xr.Dataset]
@@ -76,7 +76,7 @@ class Case:
             module with its arguments bound by `functools.partial`, so that it can be described.
         trials: at the paper's size.
         chunk: trials that are played at once, as one job.
-        data: name of a data set of `driftpeak.data`, if it is about recorded data.
+        data: name of a data set of `driftpeak.offline.data`, if it is about recorded data.
         totals_only: keep the regret of the whole run only, not that of every step.
         predictions: record squared prediction errors, too.
         quick: makes the setup of a quick run, if that is another than the whole one's: fewer steps

@@ -27,10 +27,10 @@ from pydantic import Field, PrivateAttr, field_validator
 from xopt.errors import VOCSError
 from xopt.generator import Generator
 
-from driftpeak.errors import DriftpeakError
-from driftpeak.integrations.numbered import NumberedOptimizer
-from driftpeak.live.parameters import Categorical, Float, Parameter, ParameterValues
-from driftpeak.live.space import Box
+from driftpeak._core.errors import DriftpeakError
+from driftpeak.integrations.suggestion_numbers import NumberedOptimizer
+from driftpeak.live.space.box import Box
+from driftpeak.live.space.parameters import Categorical, Float, Parameter, ParameterValues
 
 MOST_OUT = 100  # suggestions whose results have not come; older ones are given up
 Row = dict[str, Any]

@@ -1,14 +1,14 @@
 """Live use: an optimiser with ask and tell, in front of a system that moves."""
 
-from driftpeak.live.constraints import Limit, WeightedSum
-from driftpeak.live.diagnostics import Calibration, Diagnostics
-from driftpeak.live.drifting_gp import DriftingGP
+from driftpeak.live.engines.drifting_gp import DriftingGP
 from driftpeak.live.loop import optimize
 from driftpeak.live.optimizer import Optimizer
-from driftpeak.live.parameters import Boolean, Categorical, Float, Integer
-from driftpeak.live.space import Box
-from driftpeak.live.suggestion import EstimatedPeak, Observation, Suggestion
-from driftpeak.live.violations import Violations
+from driftpeak.live.space.box import Box
+from driftpeak.live.space.constraints import Limit, WeightedSum
+from driftpeak.live.space.parameters import Boolean, Categorical, Float, Integer
+from driftpeak.live.study.suggestion import EstimatedPeak, Observation, Suggestion
+from driftpeak.live.views.diagnostics import Calibration, Diagnostics
+from driftpeak.live.views.violations import Violations
 
 __all__ = [
     "Boolean",

@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, at_least_integer, finite, shown, warn
-from driftpeak.kinds import checked
-from driftpeak.live.clock import Time
-from driftpeak.live.coding import Space
-from driftpeak.live.interrupts import Interrupts, interrupts
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, at_least_integer, finite, shown, warn
+from driftpeak._core.progress import progress_bar
+from driftpeak.live.engines.setup import LivePolicy
 from driftpeak.live.optimizer import Optimizer
-from driftpeak.live.setup import LivePolicy
-from driftpeak.live.storage import Storage
-from driftpeak.live.suggestion import Suggestion
-from driftpeak.simulation.progress import progress_bar
+from driftpeak.live.space.encoding import Space
+from driftpeak.live.study.clock import Time
+from driftpeak.live.study.interrupts import Interrupts, interrupts
+from driftpeak.live.study.storage import Storage
+from driftpeak.live.study.suggestion import Suggestion
 
 Callback = Callable[[Suggestion, float, Optimizer], object]
 """Called with what was asked, the reward told for it, and the optimiser; stops by `True`."""
@@ -59,8 +59,8 @@ def optimize(
             optimiser. If one of them returns `True`, the loop ends.
         policy: as of an `Optimizer`; by default `DriftingGP()`.
         seed: of everything random; by default 0.
-        storage: where the study is kept, and goes on: see `driftpeak.live.storage.open_store`.
-        name: of the study in the storage.
+        storage: where the study is kept, and goes on: see
+        `driftpeak.live.study.storage.open_store`. name: of the study in the storage.
         progress: show a progress bar; by default if the error output is a terminal.
 
     Returns:

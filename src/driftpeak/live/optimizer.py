@@ -5,7 +5,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from driftpeak.errors import (
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import (
     LARGEST_SEED,
     DriftpeakError,
     UnknownSuggestionError,
@@ -17,26 +18,25 @@ from driftpeak.errors import (
     warn,
     whole,
 )
-from driftpeak.kinds import checked
-from driftpeak.live import events as happened
-from driftpeak.live.clock import Kind, Time, show_time
-from driftpeak.live.coding import Space, make_coding
-from driftpeak.live.constraints import Constraints, Rules, constraints_from_data
-from driftpeak.live.description import space_from_data, space_to_data
-from driftpeak.live.drifting_gp import DriftingGP
-from driftpeak.live.engine import Engine
-from driftpeak.live.event_sourced import computing
-from driftpeak.live.events import Event
-from driftpeak.live.inspection import Inspectable, Said, listed
-from driftpeak.live.ledger import Keyed
-from driftpeak.live.parameters import ParameterValues
-from driftpeak.live.policy_data import policy_from_data, policy_to_data
-from driftpeak.live.setup import EngineSetup, LivePolicy, direction, is_policy
-from driftpeak.live.sharing import changing, looking
-from driftpeak.live.storage import Storage, Study, check_format, open_store
-from driftpeak.live.storage.study import Progress, missing
-from driftpeak.live.suggestion import Suggestion
-from driftpeak.live.travel import Shares, Travel
+from driftpeak.live.engines.drifting_gp import DriftingGP
+from driftpeak.live.engines.engine import Engine
+from driftpeak.live.engines.setup import EngineSetup, LivePolicy, direction, is_policy
+from driftpeak.live.space.constraints import Constraints, Rules, constraints_from_data
+from driftpeak.live.space.encoding import Space, make_coding
+from driftpeak.live.space.movement import Shares, Travel
+from driftpeak.live.space.parameters import ParameterValues
+from driftpeak.live.space.serialization import space_from_data, space_to_data
+from driftpeak.live.study import events as happened
+from driftpeak.live.study.clock import Kind, Time, show_time
+from driftpeak.live.study.event_sourced import computing
+from driftpeak.live.study.events import Event
+from driftpeak.live.study.policy_data import policy_from_data, policy_to_data
+from driftpeak.live.study.sharing import changing, looking
+from driftpeak.live.study.storage import Storage, Study, check_format, open_store
+from driftpeak.live.study.storage.study import Progress, missing
+from driftpeak.live.study.study_state import Keyed
+from driftpeak.live.study.suggestion import Suggestion
+from driftpeak.live.views.inspection import Inspectable, Said, listed
 
 OPTIONS = ("start", "max_travel", "moving_cost", "constraints", "safe_start")
 """Arguments that a stored study need not have; an absent one has its default."""
@@ -80,7 +80,8 @@ class Optimizer(Inspectable):
         safe_start: settings that are known to keep all limits, for a machine that must never leave
             them: only what is believed to keep them is suggested, first these, and then what lies
             farther and farther around as it becomes known.
-        storage: where the study is kept: see `driftpeak.live.storage.open_store`. A study that is
+        storage: where the study is kept: see `driftpeak.live.study.storage.open_store`. A study
+            that is
             there already goes on.
         name: of the study in the storage; by default the only one there, or "study".
         progress: called as `progress(done, total)` now and then while a long study is read.

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from driftpeak.domains import Arms, Grid
-from driftpeak.errors import DriftpeakError, at_least_integer, shown
-from driftpeak.files import new_file, read_regular, writing
-from driftpeak.live.coding import Space
-from driftpeak.live.description import space_from_data, space_to_data
+from driftpeak._core.errors import DriftpeakError, at_least_integer, shown
+from driftpeak._core.files import new_file, read_regular, writing
+from driftpeak.gp.domains import Arms, Grid
+from driftpeak.live.engines.setup import LivePolicy, is_policy
 from driftpeak.live.optimizer import Optimizer
-from driftpeak.live.policy_data import NotOursError, policy_from_data, policy_to_data
-from driftpeak.live.setup import LivePolicy, is_policy
+from driftpeak.live.space.encoding import Space
+from driftpeak.live.space.serialization import space_from_data, space_to_data
+from driftpeak.live.study.policy_data import NotOursError, policy_from_data, policy_to_data
 from driftpeak.policies import Policy
 
 FORMAT = 1

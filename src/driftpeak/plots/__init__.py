@@ -1,9 +1,9 @@
 """Pictures of runs, and what they share: colours, looks of policies, axes."""
 
 from driftpeak.plots.figures import belief_figure, map_figure, track_figure
-from driftpeak.plots.looks import LOOKS, Look, looks
+from driftpeak.plots.policy_styles import LOOKS, Look, looks
 from driftpeak.plots.style import BAND, COLOURS, STYLES, new_figure, tidy, with_unit
-from driftpeak.plots.time import dates, time_axis, write_dates
+from driftpeak.plots.time_axis import dates, time_axis, write_dates
 
 __all__ = [
     "BAND",

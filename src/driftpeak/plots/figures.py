@@ -7,11 +7,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from driftpeak.errors import DriftpeakError, finite_array, increasing
-from driftpeak.kinds import checked
-from driftpeak.plots.looks import looks
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, finite_array, increasing
+from driftpeak.plots.policy_styles import looks
 from driftpeak.plots.style import BAND, COLOURS, new_figure, tidy, with_unit
-from driftpeak.plots.time import time_axis, write_dates
+from driftpeak.plots.time_axis import time_axis, write_dates
 
 MOST_TRACKS = 8
 """Policies with a panel of their own; more would be a picture nobody can look at."""
@@ -26,7 +26,7 @@ def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "") -> Figu
     lowest of them.
 
     Arguments:
-        runs: as `driftpeak.replay.replay` gives them; the unit is that of `rewards`.
+        runs: as `driftpeak.offline.replay.replay` gives them; the unit is that of `rewards`.
         title: above the picture.
         ylabel: beside it; default reward or cost, with its unit.
 

@@ -43,7 +43,7 @@ sampled.
 """
 
 import math
-from typing import Any, Literal, NamedTuple, Unpack, get_args
+from typing import Any, Literal, NamedTuple, Unpack
 
 import equinox as eqx
 import jax
@@ -51,13 +51,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least, at_least_integer, unit_interval
-from driftpeak.kinds import checked
-from driftpeak.numerics.conditionals import on_demand
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import MOST_STEPS, at_least, at_least_integer, unit_interval
+from driftpeak._core.numerics.conditionals import on_demand
+from driftpeak._core.types import Scalar
+from driftpeak.gp.priors import Prior
 from driftpeak.policies.batch_elimination import BatchElimination, BatchOptions
 from driftpeak.policies.player import Query, checked_reward
-from driftpeak.priors import Prior
 
 Evidence = Literal["harm", "change"]
 FEATURE_SHARE = 1e-6
@@ -130,10 +130,6 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
         horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
         false_alarms = unit_interval("false_alarms", false_alarms, low_open=True, high_open=True)
         self.exploration = np.float64(at_least("exploration", exploration, 0))
-        if evidence not in get_args(Evidence):
-            raise DriftpeakError(
-                f"evidence must be one of {', '.join(get_args(Evidence))}; got {evidence!r}"
-            )
         self.evidence = evidence
         self.unit = math.ceil(math.sqrt(horizon) / 2**HALVINGS)
         first = self.unit * 2**HALVINGS

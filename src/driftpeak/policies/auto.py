@@ -1,7 +1,7 @@
 r"""`Auto`: the policy without knobs. It infers, while it runs, how the function moves.
 
 Most other policies must be told how fast the world drifts. Here a *bank* of beliefs (see
-`driftpeak.bank`), from standing still to forgetting within a few steps, learns from every
+`driftpeak.inference.imm`), from standing still to forgetting within a few steps, learns from every
 observation, and each member is weighted by how well it has predicted. Weights leak,
 
 \[w \leftarrow (1 - s)\,w + s\,w_0,\]
@@ -18,7 +18,7 @@ is bounded by its drift. None of the five papers has this policy; it is driftpea
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -26,20 +26,26 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak._types import AnyArray, Scalar
-from driftpeak.affordable import affordable
-from driftpeak.arguments import Recorded
-from driftpeak.bank import Bank, BankState, Forecast, Level, LevelState, Scale, ScaleState
-from driftpeak.errors import DriftpeakError, at_least_integer, finite_array, positive, unit_interval
-from driftpeak.features import Features
-from driftpeak.kinds import checked
-from driftpeak.motions import HORIZONS, MarkovMotion, Motion, SmoothMotion
-from driftpeak.numerics.conditionals import lockstep
+from driftpeak._core.argument_types import checked
+from driftpeak._core.arguments import Recorded
+from driftpeak._core.errors import (
+    DriftpeakError,
+    at_least_integer,
+    finite_array,
+    positive,
+    unit_interval,
+)
+from driftpeak._core.numerics.conditionals import lockstep
+from driftpeak._core.times import AtMost, TimesLike, median_step
+from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.gp.affordable import affordable
+from driftpeak.gp.dynamics import HORIZONS, MarkovMotion, Motion, SmoothMotion
+from driftpeak.gp.features import Features
+from driftpeak.gp.means import Profile
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.imm import Bank, BankState, Forecast, Level, LevelState, Scale, ScaleState
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward, largest
 from driftpeak.policies.protocol import ActingPolicy
-from driftpeak.priors import Prior
-from driftpeak.profiles import Profile
-from driftpeak.times import AtMost, TimesLike, median_step
 
 AutoAcquisition = Literal["ucb", "influence"]
 DRIFTS = (0.0, 0.001, 0.004, 0.016, 0.064, 0.25)
@@ -95,7 +101,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         leak: s, the share of the weights that returns to equal ones at every step.
         outlier: deviations from what any member expects, beyond which a reward is pulled in.
         features: a factor of the covariance; by default one exact to 1e-2 of the noise variance.
-        motions: further members, by laws of motion of `driftpeak.motions`.
+        motions: further members, by laws of motion of `driftpeak.gp.dynamics`.
         profile: a mean that comes round with time, added to the prior's (`Profile`).
         acquisition: "ucb", or "influence" to explore what will still be true.
 
@@ -149,11 +155,6 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         profile: Profile | None = None,
         acquisition: AutoAcquisition = "ucb",
     ) -> None:
-        if acquisition not in get_args(AutoAcquisition):
-            raise DriftpeakError(
-                f"acquisition must be one of {', '.join(get_args(AutoAcquisition))}; "
-                f"got {acquisition!r}"
-            )
         kinds = list(motions)
         if len(finite_array("drifts", drifts, 1)):
             kinds.append(MarkovMotion(drifts))

@@ -9,15 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.arguments import Recorded
-from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least_integer, finite_array, positive
-from driftpeak.kinds import checked
-from driftpeak.policies.planned import PlannedPolicy
+from driftpeak._core.argument_types import checked
+from driftpeak._core.arguments import Recorded
+from driftpeak._core.errors import (
+    MOST_STEPS,
+    DriftpeakError,
+    at_least_integer,
+    finite_array,
+    positive,
+)
+from driftpeak._core.types import Scalar
+from driftpeak.gp.priors import Prior
+from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import Foresight, Query, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.policies.randomised import default_reward_bound, draw
-from driftpeak.priors import Prior
 from driftpeak.theory.schedules import rexp3_batch_length
 
 

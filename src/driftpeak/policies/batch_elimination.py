@@ -16,16 +16,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.arguments import Recorded
-from driftpeak.beliefs.posterior import FeaturePrior
-from driftpeak.errors import DriftpeakError
-from driftpeak.features import Features
-from driftpeak.policies.planned import PlannedPolicy
+from driftpeak._core.arguments import Recorded
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.types import Scalar
+from driftpeak.gp.features import Features
+from driftpeak.gp.priors import Prior
+from driftpeak.gp.ridge import Ridge, ridge
+from driftpeak.inference.beliefs.posterior import FeaturePrior
+from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import State
-from driftpeak.priors import Prior
-from driftpeak.ridge import Ridge, ridge
-from driftpeak.widths import Elimination, FixedDesign
+from driftpeak.policies.widths import Elimination, FixedDesign
 
 PLAUSIBLE_NOISE = 5.0
 """A reward further than this many noise scales outside +-B contradicts the bound B."""

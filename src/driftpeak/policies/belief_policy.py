@@ -10,18 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.beliefs import Belief, Form, check_form, make_belief
-from driftpeak.errors import DriftpeakError, nearest
-from driftpeak.features import Features
-from driftpeak.forgetting import Drift, Forgetting
-from driftpeak.kinds import checked
-from driftpeak.motions import HORIZONS
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, nearest
+from driftpeak._core.times import AtMost, TimesLike, check_times, median_step
+from driftpeak._core.types import Scalar
+from driftpeak.gp.dynamics import HORIZONS
+from driftpeak.gp.features import Features
+from driftpeak.gp.forgetting import Drift, Forgetting
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.beliefs import Belief, Form, check_form, make_belief
 from driftpeak.policies.player import Player, Prediction, Query, checked_reward, largest
 from driftpeak.policies.protocol import Policy
-from driftpeak.priors import Prior
-from driftpeak.times import AtMost, TimesLike, check_times, median_step
-from driftpeak.widths import ScaledLog, Width
+from driftpeak.policies.widths import ScaledLog, Width
 
 AcquisitionName = Literal["ucb", "influence", "thompson"]
 ACQUISITIONS = ("ucb", "influence", "thompson")
@@ -104,11 +104,11 @@ class BeliefPolicy(Policy):
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
-        forgetting: a rule of `driftpeak.forgetting`.
+        forgetting: a rule of `driftpeak.gp.forgetting`.
         width: of exploration, `widths.ScaledLog(0.8, 4)` by default (B16 section 5).
         acquisition: "ucb"; "thompson", to act on one draw from the same belief; or "influence", to
             explore what will still be true (`Influence`).
-        form: "auto", "feature-space" or "function-space" (`driftpeak.beliefs.choice`).
+        form: "auto", "feature-space" or "function-space" (`driftpeak.inference.beliefs.choice`).
         features: a factor of the covariance to use instead of pivoted Cholesky.
 
     Raises:

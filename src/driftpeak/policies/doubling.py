@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least_integer, shown
-from driftpeak.kinds import checked
-from driftpeak.numerics.conditionals import lockstep
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import MOST_STEPS, DriftpeakError, at_least_integer, shown
+from driftpeak._core.numerics.conditionals import lockstep
+from driftpeak._core.times import AtMost, TimesLike, check_times
+from driftpeak._core.types import Scalar
 from driftpeak.policies.player import (
     Asks,
     Player,
@@ -24,8 +25,7 @@ from driftpeak.policies.player import (
     checked_reward,
 )
 from driftpeak.policies.protocol import Policy
-from driftpeak.policies.wrapping import WrappingPolicy
-from driftpeak.times import AtMost, TimesLike, check_times
+from driftpeak.policies.wrappers import WrappingPolicy
 
 
 class Doubling(WrappingPolicy):

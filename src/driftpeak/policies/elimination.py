@@ -13,15 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least_integer
-from driftpeak.kinds import checked
-from driftpeak.numerics.conditionals import lockstep
-from driftpeak.numerics.precision import double_precision
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import MOST_STEPS, DriftpeakError, at_least_integer
+from driftpeak._core.numerics.conditionals import lockstep
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak._core.types import Scalar
+from driftpeak.gp.priors import Prior
 from driftpeak.policies.batch_elimination import BatchElimination, BatchOptions
-from driftpeak.policies.planned import check_horizon, chosen_period
+from driftpeak.policies.fixed_horizon import check_horizon, chosen_period
 from driftpeak.policies.player import Query, checked_reward
-from driftpeak.priors import Prior
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,17 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.arguments import Recorded
-from driftpeak.errors import unit_interval
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.arguments import Recorded
+from driftpeak._core.errors import unit_interval
+from driftpeak._core.times import AtMost, TimesLike
+from driftpeak._core.types import Scalar
+from driftpeak.gp.priors import Prior
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import GPUCB, Options
-from driftpeak.policies.wrapping import WrappedState, Wrapping
-from driftpeak.priors import Prior
-from driftpeak.times import AtMost, TimesLike
+from driftpeak.policies.wrappers import WrappedState, Wrapping
 
 
 class ETGPUCB(Recorded, Policy):

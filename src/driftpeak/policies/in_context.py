@@ -7,14 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
-from driftpeak._types import AnyArray, Scalar
-from driftpeak.cells import Contexts, check_cells, check_room
-from driftpeak.errors import DriftpeakError
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.times import AtMost, TimesLike, check_times
+from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.gp.context_points import Contexts, check_cells, check_room
 from driftpeak.policies.player import Prediction, Query
 from driftpeak.policies.protocol import Policy
-from driftpeak.policies.wrapping import WrappedState, Wrapping, WrappingPolicy
-from driftpeak.times import AtMost, TimesLike, check_times
+from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 
 class InContext(WrappingPolicy):

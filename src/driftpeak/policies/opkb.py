@@ -25,21 +25,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak._types import AnyArray, Scalar
-from driftpeak.arguments import Recorded
-from driftpeak.design import Design, greedy_start, maximise, optimal_design
-from driftpeak.errors import MOST_STEPS, at_least_integer, positive
-from driftpeak.features import MANY, Features
-from driftpeak.kinds import checked
-from driftpeak.loadings import Loadings
-from driftpeak.numerics.conditionals import on_demand
-from driftpeak.numerics.precision import double_precision
+from driftpeak._core.argument_types import checked
+from driftpeak._core.arguments import Recorded
+from driftpeak._core.errors import MOST_STEPS, at_least_integer, positive
+from driftpeak._core.numerics.conditionals import on_demand
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.features import MANY, Features
+from driftpeak.gp.optimal_design import Design, greedy_start, maximise, optimal_design
+from driftpeak.gp.priors import Prior
+from driftpeak.gp.ridge import information
+from driftpeak.policies.fixed_horizon import PlannedPolicy, check_period, chosen_period
 from driftpeak.policies.opkb_constants import Constants, preset_constants
-from driftpeak.policies.planned import PlannedPolicy, check_period, chosen_period
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.randomised import default_reward_bound, draw
-from driftpeak.priors import Prior
-from driftpeak.ridge import information
 
 DESIGN_TOLERANCE = 1e-3
 """Duality gap at which designs are taken as solved, as a share of the information gain."""

@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
+from driftpeak._core.errors import (
+    DriftpeakError,
+    at_least,
+    at_least_integer,
+    positive,
+    unit_interval,
+)
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.errors import DriftpeakError
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.types import Scalar
 
 State = TypeVar("State")
 Query = Int[Array, ""]

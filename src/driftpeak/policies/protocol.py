@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import equinox as eqx
 import numpy as np
 
+from driftpeak._core.times import AtMost, TimesLike
 from driftpeak.policies.player import Foresight, Player, State
-from driftpeak.times import AtMost, TimesLike
 
 
 class Policy(eqx.Module):

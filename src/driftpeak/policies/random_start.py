@@ -7,13 +7,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.errors import MOST_STEPS, DriftpeakError, at_least_integer
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import MOST_STEPS, DriftpeakError, at_least_integer
+from driftpeak._core.times import AtMost, TimesLike
+from driftpeak._core.types import Scalar
 from driftpeak.policies.player import Query
 from driftpeak.policies.protocol import Policy
-from driftpeak.policies.wrapping import WrappedState, Wrapping, WrappingPolicy
-from driftpeak.times import AtMost, TimesLike
+from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 
 class RandomStart(WrappingPolicy):

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from driftpeak.gp.priors import Prior
 from driftpeak.policies.player import Query
-from driftpeak.priors import Prior
 
 
 def draw(key: PRNGKeyArray, weights: Float[Array, " n"]) -> Query:

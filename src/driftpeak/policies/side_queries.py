@@ -32,23 +32,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.arguments import Recorded
-from driftpeak.beliefs import Belief
-from driftpeak.determinantal import draw, mixing_steps
-from driftpeak.errors import DriftpeakError, at_least_integer, nearest, positive, warn
-from driftpeak.forgetting import Forgetting, Injection, Keep
-from driftpeak.kinds import checked
-from driftpeak.numerics.conditionals import on_demand
-from driftpeak.pairs import Pairs
-from driftpeak.policies.asking import EveryStep, Feedback, Report, Timing, Windows
+from driftpeak._core.argument_types import checked
+from driftpeak._core.arguments import Recorded
+from driftpeak._core.errors import DriftpeakError, at_least_integer, nearest, positive, warn
+from driftpeak._core.numerics.conditionals import on_demand
+from driftpeak._core.times import AtMost, TimesLike, check_times
+from driftpeak._core.types import Scalar
+from driftpeak.gp.forgetting import Forgetting, Injection, Keep
+from driftpeak.gp.gram import Pairs
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.beliefs import Belief
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
+from driftpeak.policies.dpp import draw, mixing_steps
 from driftpeak.policies.player import ASKS, Asks, Player, Prediction, Query, checked_answers
 from driftpeak.policies.protocol import Policy
+from driftpeak.policies.query_times import EveryStep, Feedback, Report, Timing, Windows
 from driftpeak.policies.ucb import Options
-from driftpeak.priors import Prior
 from driftpeak.theory.side_queries import side_query_budget
-from driftpeak.times import AtMost, TimesLike, check_times
 
 
 class SideQueryPolicy(Recorded, Policy):

@@ -7,14 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.errors import DriftpeakError, positive
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, positive
+from driftpeak._core.times import AtMost, TimesLike
+from driftpeak._core.types import Scalar
+from driftpeak.gp.transforms import CHANGES, TRANSFORMATIONS, Transformation
 from driftpeak.policies.player import Prediction, Query, checked_reward
 from driftpeak.policies.protocol import Policy
-from driftpeak.policies.wrapping import WrappedState, Wrapping, WrappingPolicy
-from driftpeak.times import AtMost, TimesLike
-from driftpeak.transformations import CHANGES, TRANSFORMATIONS, Transformation
+from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 
 class Transformed(WrappingPolicy):

@@ -4,7 +4,7 @@ All take the same options:
 
 - `width`: the exploration width, `widths.ScaledLog(0.8, 4)` by default (B16 section 5);
 - `acquisition`: "ucb", or "thompson" to act on one draw from the same belief instead;
-- `form`: "auto", "feature-space" or "function-space" (see `driftpeak.beliefs.choice`);
+- `form`: "auto", "feature-space" or "function-space" (see `driftpeak.inference.beliefs.choice`);
 - `features`: a factor of the covariance to use instead of pivoted Cholesky.
 
 All raise DriftpeakError for a parameter outside its range.
@@ -13,10 +13,10 @@ All raise DriftpeakError for a parameter outside its range.
 import math
 from typing import Any, TypedDict, Unpack
 
-from driftpeak.beliefs import Form
-from driftpeak.errors import DriftpeakError, at_least_integer
-from driftpeak.features import Features
-from driftpeak.forgetting import (
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, at_least_integer
+from driftpeak.gp.features import Features
+from driftpeak.gp.forgetting import (
     Discount,
     Drift,
     Injection,
@@ -26,11 +26,11 @@ from driftpeak.forgetting import (
     Weights,
     Window,
 )
-from driftpeak.information import RealisedGain
-from driftpeak.kinds import checked
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.beliefs import Form
+from driftpeak.inference.information import RealisedGain
 from driftpeak.policies.belief_policy import AcquisitionName, BeliefPolicy
-from driftpeak.priors import Prior
-from driftpeak.widths import IGP, Width
+from driftpeak.policies.widths import IGP, Width
 
 
 class Options(TypedDict, total=False):

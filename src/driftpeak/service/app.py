@@ -15,15 +15,15 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from driftpeak.errors import DriftpeakError
-from driftpeak.numerics.threads import single_threaded_lapack
-from driftpeak.service.guard import Guard
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.numerics.threads import single_threaded_lapack
 from driftpeak.service.limits import Limits
-from driftpeak.service.places import Folder, Place
+from driftpeak.service.middleware import Guard
 from driftpeak.service.problems import Problem, ProblemError, in_words, show_problem
 from driftpeak.service.results import router as results
 from driftpeak.service.routes import router
 from driftpeak.service.studies import Studies
+from driftpeak.service.study_directory import Folder, Place
 
 PAGE = Path(__file__).parent / "page"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
@@ -40,7 +40,7 @@ def make_app(
     """The service as an ASGI application.
 
     Arguments:
-        place: where the studies are, see `driftpeak.service.places.open_place`.
+        place: where the studies are, see `driftpeak.service.study_directory.open_place`.
         token: that every request to the API must bear; None: none is asked for.
         hosts: names and addresses that a request may name as its host; None: any.
         limits: of what is taken from clients.

@@ -3,15 +3,15 @@
 import math
 from typing import Any
 
-from driftpeak.errors import DriftpeakError, shown
+from driftpeak._core.errors import DriftpeakError, shown
 from driftpeak.live import DriftingGP, Optimizer
-from driftpeak.live.constraints import constraints_from_data
-from driftpeak.live.description import space_from_data
-from driftpeak.live.policy_data import policy_from_data
-from driftpeak.live.setup import is_policy
-from driftpeak.live.storage import Store
-from driftpeak.service.bodies import New
+from driftpeak.live.engines.setup import is_policy
+from driftpeak.live.space.constraints import constraints_from_data
+from driftpeak.live.space.serialization import space_from_data
+from driftpeak.live.study.policy_data import policy_from_data
+from driftpeak.live.study.storage import Store
 from driftpeak.service.limits import Limits
+from driftpeak.service.schemas import New
 
 
 def make_optimizer(new: New, store: Store, limits: Limits) -> Optimizer:

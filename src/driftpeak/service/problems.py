@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, JsonValue
 from starlette.requests import Request
 from starlette.responses import Response
 
-from driftpeak.errors import (
+from driftpeak._core.errors import (
     DriftpeakError,
     StorageCorruptError,
     StorageError,

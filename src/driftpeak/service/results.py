@@ -10,8 +10,8 @@ from fastapi import Path as InPath
 from fastapi.responses import FileResponse
 from starlette.concurrency import run_in_threadpool
 
-from driftpeak.errors import DataError, StorageError
-from driftpeak.service import bodies
+from driftpeak._core.errors import DataError, StorageError
+from driftpeak.service import schemas as bodies
 from driftpeak.service.problems import ProblemError, documented
 
 SUMMARY = "summary.json"

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.live.diagnostics import Calibration
-from driftpeak.live.rates import KINDS, Rates
-from driftpeak.live.suggestion import Observation
+from driftpeak.live.model.likelihoods import KINDS, Rates
+from driftpeak.live.study.suggestion import Observation
+from driftpeak.live.views.diagnostics import Calibration
 
 NORMAL = 1.959964  # of a 95 % interval
 
@@ -40,6 +40,7 @@ def rewards_to_data(
             "context": one.context,
             "constraints": one.constraints,
             "chances": one.chances,
+            "used": one.used,
         }
         for (number, one), expected in zip(rewards, _foretold(rewards, kind), strict=True)
     ]

@@ -8,13 +8,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from driftpeak.errors import LARGEST_WHOLE, DriftpeakError, shown
+from driftpeak._core.errors import LARGEST_WHOLE, DriftpeakError, shown
 from driftpeak.live import Optimizer, Suggestion
-from driftpeak.live.diagnostics import calibration
-from driftpeak.service import bodies
-from driftpeak.service.books import Books, Counts
+from driftpeak.live.views.diagnostics import calibration
+from driftpeak.service import schemas as bodies
 from driftpeak.service.create import make_optimizer
-from driftpeak.service.moments import plain, read_moment
+from driftpeak.service.json_values import plain, read_moment
 from driftpeak.service.names import NAME, WORDS
 from driftpeak.service.problems import ProblemError, documented
 from driftpeak.service.rewards import (
@@ -25,6 +24,7 @@ from driftpeak.service.rewards import (
 )
 from driftpeak.service.stream import messages
 from driftpeak.service.studies import Kept, Studies
+from driftpeak.service.study_index import Books, Counts
 from driftpeak.service.track import track
 
 MOST_ROWS = 1_000  # of a page of history

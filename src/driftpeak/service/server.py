@@ -10,15 +10,15 @@ from types import FrameType
 
 import uvicorn
 
-from driftpeak.errors import DriftpeakError, shown
+from driftpeak._core.errors import DriftpeakError, shown
 from driftpeak.service.app import LOCAL, make_app
 from driftpeak.service.connections import Connection, Connections
-from driftpeak.service.guard import Guard, host_of
 from driftpeak.service.limits import Limits
-from driftpeak.service.places import open_place
-from driftpeak.service.quiet import quiet_log
+from driftpeak.service.log_filter import quiet_log
+from driftpeak.service.middleware import Guard, host_of
+from driftpeak.service.study_directory import open_place
 from driftpeak.service.tokens import MAKE, VARIABLE
-from driftpeak.service.warned import hear
+from driftpeak.service.warning_capture import hear
 
 PATIENCE = 10  # seconds for requests that are under way at the end
 IDLE = 30  # seconds until a connection that is not used is closed

@@ -8,11 +8,11 @@ from contextlib import suppress
 
 from starlette.requests import Request
 
-from driftpeak.errors import DriftpeakError
-from driftpeak.service.books import Counts
-from driftpeak.service.moments import plain
+from driftpeak._core.errors import DriftpeakError
+from driftpeak.service.json_values import plain
 from driftpeak.service.problems import problem_content
 from driftpeak.service.studies import Kept, Studies
+from driftpeak.service.study_index import Counts
 
 LOOK = 1.0  # seconds between two looks at what other processes have done
 ALIVE = 15.0  # seconds of silence, after which a comment says that the stream is alive

@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 import jax
 import numpy as np
 
-from driftpeak.errors import DriftpeakError, StorageError, StudyNotFoundError, shown
+from driftpeak._core.errors import DriftpeakError, StorageError, StudyNotFoundError, shown
 from driftpeak.live import Optimizer
-from driftpeak.live.events import Event, Told
-from driftpeak.service.books import Books, Counts
+from driftpeak.live.study.events import Event, Told
 from driftpeak.service.limits import Limits
 from driftpeak.service.names import WORDS, is_name
-from driftpeak.service.places import Place
 from driftpeak.service.problems import WAIT, ProblemError
-from driftpeak.service.warned import warnings_of
+from driftpeak.service.study_directory import Place
+from driftpeak.service.study_index import Books, Counts
+from driftpeak.service.warning_capture import warnings_of
 
 Result = TypeVar("Result")
 COMPUTING = 64  # threads, so at most as many studies at the same moment

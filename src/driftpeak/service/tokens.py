@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from driftpeak.errors import DriftpeakError
-from driftpeak.files import open_regular
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.files import open_regular
 
 VARIABLE = "DRIFTPEAK_TOKEN"
 SHORTEST, LONGEST = 16, 1_000

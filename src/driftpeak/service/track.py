@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from driftpeak.live import EstimatedPeak, Optimizer
-from driftpeak.live.clock import show_time
-from driftpeak.live.coding import BoxCoding, FiniteCoding
-from driftpeak.live.parameters import Numeric
+from driftpeak.live.space.encoding import BoxCoding, FiniteCoding
+from driftpeak.live.space.parameters import Numeric
+from driftpeak.live.study.clock import show_time
 
 RESOLUTION = 41  # values of a parameter that are looked at
 Context = dict[str, Any] | None

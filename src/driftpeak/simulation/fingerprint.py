@@ -16,6 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from driftpeak._core.former_names import former_name
+
 OURS = (
     *("driftpeak", "jax", "jaxlib", "equinox", "numpy", "scipy", "xarray"),
     *("builtins", "abc", "typing"),
@@ -209,6 +211,7 @@ def _names(code: types.CodeType) -> set[str]:
 
 def _name(thing: Any) -> bytes:
     # a user's class stays the same when it moves from a script to a module: its code is told apart
-    module = str(getattr(thing, "__module__", "")) if ours(thing) else "own"
+    # and one of ours when it moves within the package: folders of earlier runs are resumed
+    module = former_name(str(getattr(thing, "__module__", ""))) if ours(thing) else "own"
     name = getattr(thing, "__qualname__", None) or thing.__name__
     return f"{module}.{name}".encode()

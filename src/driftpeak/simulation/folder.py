@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from driftpeak.errors import (
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import (
     DriftpeakError,
     StorageCorruptError,
     StorageError,
@@ -34,13 +35,12 @@ from driftpeak.errors import (
     warn,
     whole,
 )
-from driftpeak.files import netcdf, new_file, read_regular, writing
-from driftpeak.kinds import checked
+from driftpeak._core.files import netcdf, new_file, read_regular, writing
+from driftpeak.simulation.aggregation import KEEPS, Gathering, Keep, check_keep, summarised
+from driftpeak.simulation.chunk_runner import Simulation
+from driftpeak.simulation.chunking import MOST_CHUNKS, Chunk, Plan
+from driftpeak.simulation.executors import likeness
 from driftpeak.simulation.fingerprint import fingerprint
-from driftpeak.simulation.keeping import KEEPS, Gathering, Keep, check_keep, summarised
-from driftpeak.simulation.plan import MOST_CHUNKS, Chunk, Plan
-from driftpeak.simulation.stage import Simulation
-from driftpeak.workers import likeness
 
 MANIFEST = "simulation.json"
 _ENDING = re.compile(rb"\ndriftpeak sha256 [0-9a-f]{64}\n\Z")

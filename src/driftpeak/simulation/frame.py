@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from driftpeak.errors import DriftpeakError, nearest, shown
-from driftpeak.kinds import checked
-from driftpeak.simulation.keeping import kept_of
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, nearest, shown
+from driftpeak.simulation.aggregation import kept_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ def to_dataframe(
     Raises:
         DriftpeakError: no variable, or one that the record has not.
     """
-    if isinstance(variables, str) or not variables:
+    if not variables:
         raise DriftpeakError(f"variables must be a list of names; got {shown(variables)}")
     known = [str(name) for name in runs.data_vars]
     for name in variables:

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._core.numerics.compiler import soon
 from driftpeak.environments import Environment
 from driftpeak.environments.noise import Noise
-from driftpeak.numerics.compiler import soon
 from driftpeak.policies import Player
 from driftpeak.policies.player import Prediction
 

@@ -6,9 +6,9 @@ import jax
 import numpy as np
 import xarray as xr
 
+from driftpeak._core.times import Times
 from driftpeak.policies.player import Prediction, Reading
 from driftpeak.simulation.programs import Played
-from driftpeak.times import Times
 
 MEANINGS = {
     "action": "number of the point sampled",

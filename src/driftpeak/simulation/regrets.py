@@ -3,8 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from driftpeak.errors import DriftpeakError
-from driftpeak.simulation.keeping import kept_of
+from driftpeak._core.errors import DriftpeakError
+from driftpeak.simulation.aggregation import kept_of
 
 Values = np.ndarray
 

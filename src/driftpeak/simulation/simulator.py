@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from driftpeak.environments import Environment
-from driftpeak.errors import (
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import (
     LARGEST_SEED,
     MOST_STEPS,
     DriftpeakError,
@@ -20,21 +20,21 @@ from driftpeak.errors import (
     shown,
     warn,
 )
-from driftpeak.files import check_writable
-from driftpeak.kinds import checked
-from driftpeak.numerics.precision import double_precision
-from driftpeak.numerics.threads import single_threaded_lapack
+from driftpeak._core.files import check_writable
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak._core.numerics.threads import single_threaded_lapack
+from driftpeak._core.progress import Progress, progress_bar
+from driftpeak._core.times import Times, TimesLike, check_times
+from driftpeak.environments import Environment
 from driftpeak.policies import Policy
 from driftpeak.policies.player import Reading
+from driftpeak.simulation.aggregation import Gathering, Keep, check_keep, check_room, summarised
+from driftpeak.simulation.chunk_runner import Simulation, Stage, Wishes, to_device
+from driftpeak.simulation.chunking import MEMORY_BUDGET, MOST_TRIALS, Chunk, Plan, make_plan
+from driftpeak.simulation.executors import spread, taken
 from driftpeak.simulation.folder import Folder, manifest_of
-from driftpeak.simulation.keeping import Gathering, Keep, check_keep, check_room, summarised
-from driftpeak.simulation.parcel import opened, packed
-from driftpeak.simulation.plan import MEMORY_BUDGET, MOST_TRIALS, Chunk, Plan, make_plan
 from driftpeak.simulation.programs import advance, random_keys, start
-from driftpeak.simulation.progress import Progress, progress_bar
-from driftpeak.simulation.stage import Simulation, Stage, Wishes, to_device
-from driftpeak.times import Times, TimesLike, check_times
-from driftpeak.workers import spread, taken
+from driftpeak.simulation.serialization import opened, packed
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -92,7 +92,8 @@ def simulate(
         folder: keep every chunk there as soon as it is finished, a NetCDF file each. The same call
             goes on where an interrupted or killed one stopped, to the same bits;
             `driftpeak.read_runs` reads what is there.
-        executor: who shares the work: `driftpeak.workers.local_workers`, any other executor of
+        executor: who shares the work: `driftpeak.simulation.executors.local_workers`, any other
+            executor of
             `concurrent.futures` that does not fork, or a `distributed.Client` of a dask cluster.
             Chunks are shared out, and, where these are few, policies.
         progress: show a progress bar; by default if the error output is a terminal.
@@ -142,7 +143,11 @@ def simulate(
         >>> runs["regret"].shape                     # policy, trial, step
         (1, 4, 30)
     """
-    _check_players(policies, environment)
+    if not policies:
+        raise DriftpeakError(
+            "policies must be a mapping of at least one policy by its name, such as "
+            f"{{'TV': dp.TVGPUCB(prior, drift=0.01)}}; got {shown(policies)}"
+        )
     times = _times(steps, times)
     first_trial = at_least_integer("first_trial", first_trial, 0, MOST_TRIALS - 1)
     trials = at_least_integer("trials", trials, 1, MOST_TRIALS - first_trial)
@@ -215,27 +220,6 @@ def true_functions(
     state = start(world, random_keys(seed, np.arange(trials)).world)
     values = advance(world, state, jnp.asarray(times))[1]
     return np.ascontiguousarray(np.asarray(values).swapaxes(0, 1))
-
-
-def _check_players(policies: Any, environment: Any) -> None:
-    if not isinstance(policies, Mapping) or not policies:
-        raise DriftpeakError(
-            "policies must be a mapping of at least one policy by its name, such as "
-            f"{{'TV': dp.TVGPUCB(prior, drift=0.01)}}; got {shown(policies)}"
-        )
-    for name, policy in policies.items():
-        if not isinstance(name, str):
-            raise DriftpeakError(f"the name of a policy must be text; got {shown(name)}")
-        if not isinstance(policy, Policy):
-            raise DriftpeakError(
-                f"policy {name!r} must be a policy, an object such as dp.Auto(prior); "
-                f"got {shown(policy)}"
-            )
-    if not isinstance(environment, Environment):
-        raise DriftpeakError(
-            "environment must be a world, an object such as dp.MarkovDrift(prior, drift=0.01); "
-            f"got {shown(environment)}"
-        )
 
 
 def _times(steps: int | None, times: TimesLike | None) -> Times:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak.simulation.comparison import LEVEL, Verdict, verdict
 from driftpeak.simulation.regrets import check_runs, regret_unit, regrets_of
 from driftpeak.simulation.samples import by_sample, half_interval
-from driftpeak.simulation.verdict import LEVEL, Verdict, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ class RegretTable:
             own rewards; missing for the others), `mean_regret` per step, `low` and `high`, its 95 %
             interval (NaN with one sample only), and `beside_best`: "best", "alike" (cannot be told
             apart from the best), "worse" (by more than chance) or "yardstick" (shown the true
-            function). `driftpeak.simulation.verdict` says how they are compared.
+            function). `driftpeak.simulation.comparison` says how they are compared.
         caption: what the numbers are, in a sentence.
     """
 

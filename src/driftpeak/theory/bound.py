@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from driftpeak.errors import DriftpeakError
+from driftpeak._core.errors import DriftpeakError
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 r"""Regret bounds with all their constants.
 
-Each takes what its theorem is stated in: the exploration width (`driftpeak.widths`, the multiplier
-of the posterior deviation, at step T) and an upper bound of the information gain
+Each takes what its theorem is stated in: the exploration width (`driftpeak.policies.widths`, the
+multiplier of the posterior deviation, at step T) and an upper bound of the information gain
 (`greedy_gain(..., upper=True)` or `driftpeak.theory.gains`). They hold with probability at least
 \(1 - \delta\) for the width's \(\delta\). Those for a budget of variation in the RKHS norm (ZS21,
 D22) are in `driftpeak.theory.budget_bounds`; how regret grows, in `driftpeak.theory.rates`.
@@ -9,8 +9,8 @@ D22) are in `driftpeak.theory.budget_bounds`; how regret grows, in `driftpeak.th
 
 import math
 
-from driftpeak.errors import at_least, at_least_integer, positive
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import at_least, at_least_integer, positive
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude, power
 from driftpeak.theory.mismatch import deviation_mismatch, largest_reward, mean_mismatch
 

@@ -7,8 +7,8 @@ the proofs need it (see the page on theory). `width` is the largest exploration 
 
 import math
 
-from driftpeak.errors import at_least, at_least_integer, positive
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import at_least, at_least_integer, positive
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
 from driftpeak.theory.weighted import recent_deviations, sum_of_deviations, weighted_regret
 

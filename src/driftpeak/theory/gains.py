@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftpeak._types import Vector
-from driftpeak.errors import (
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import (
     DriftpeakError,
     at_least,
     at_least_integer,
@@ -20,9 +20,9 @@ from driftpeak.errors import (
     positive,
     unit_interval,
 )
-from driftpeak.kernels import Kernel, Linear, Scaled
-from driftpeak.kinds import checked
-from driftpeak.priors import Prior
+from driftpeak._core.types import Vector
+from driftpeak.gp.kernels import Kernel, Linear, Scaled
+from driftpeak.gp.priors import Prior
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude, power
 from driftpeak.theory.smoothness import smoothness
 

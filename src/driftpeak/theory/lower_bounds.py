@@ -5,8 +5,8 @@ Even with \(f_{t-1}\) known, its peak \(x_t\) has moved by step t. B16's proof b
 
 import math
 
-from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import at_least, at_least_integer, positive, unit_interval
 from driftpeak.theory.bound import Bound, Condition, conclude
 
 

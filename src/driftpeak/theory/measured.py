@@ -3,7 +3,7 @@
 `measured.csv` is read off the table "Every family" of docs/tournament.md. When the tournament has
 been played anew and that page brought up to date,
 
-    python docs/measured.py
+    python scripts/measured.py
 
 writes the file again; a test fails while the two differ.
 """

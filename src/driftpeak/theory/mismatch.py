@@ -7,8 +7,8 @@ these, at every point. Regret bound: `driftpeak.theory.bounds.r_gp_ucb_regret`.
 
 import math
 
-from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import at_least, at_least_integer, positive, unit_interval
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.errors import at_least, at_least_integer, finite_array, unit_interval
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import at_least, at_least_integer, finite_array, unit_interval
 from driftpeak.theory.bound import Bound
 from driftpeak.theory.measured import Measured, measured
 from driftpeak.theory.rates import applicable

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
 from driftpeak.theory.bound import Bound, Condition, conclude, power
 from driftpeak.theory.setting import SYMBOLS, Measure, Setting
 

@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 
-from driftpeak._types import Vector
-from driftpeak.errors import at_least, at_least_integer, positive
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import at_least, at_least_integer, positive
+from driftpeak._core.types import Vector
 from driftpeak.theory.bound import Bound, Condition, conclude, power
 from driftpeak.theory.side_queries import side_query_windows, unlimited_budget
 

@@ -2,9 +2,15 @@
 
 import math
 
-from driftpeak.errors import DriftpeakError, at_least, at_least_integer, positive, unit_interval
-from driftpeak.kernels import Kernel
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import (
+    DriftpeakError,
+    at_least,
+    at_least_integer,
+    positive,
+    unit_interval,
+)
+from driftpeak.gp.kernels import Kernel
 from driftpeak.theory.bound import power
 from driftpeak.theory.gains import gain_rate
 from driftpeak.theory.smoothness import smoothness

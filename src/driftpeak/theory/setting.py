@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from driftpeak.errors import DriftpeakError, at_least, at_least_integer, finite, unit_interval
-from driftpeak.kernels import Kernel
-from driftpeak.kinds import checked
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, at_least, at_least_integer, finite, unit_interval
+from driftpeak.gp.kernels import Kernel
 from driftpeak.theory.smoothness import smoothness
 
 Measure = Literal["variation", "rkhs_variation", "drift", "exponent"]

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak._types import Vector
-from driftpeak.errors import (
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import (
     MOST_STEPS,
     DriftpeakError,
     at_least_integer,
@@ -15,8 +15,8 @@ from driftpeak.errors import (
     shown,
     unit_interval,
 )
-from driftpeak.kinds import checked
-from driftpeak.times import TimesLike, check_times
+from driftpeak._core.times import TimesLike, check_times
+from driftpeak._core.types import Vector
 
 MOST = 1e15
 

@@ -2,8 +2,8 @@
 
 import math
 
-from driftpeak.errors import DriftpeakError
-from driftpeak.kernels import SE, Kernel, Matern, Scaled
+from driftpeak._core.errors import DriftpeakError
+from driftpeak.gp.kernels import SE, Kernel, Matern, Scaled
 
 
 def smoothness(kernel: Kernel) -> float:

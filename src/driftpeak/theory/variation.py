@@ -13,13 +13,13 @@ import jax
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from driftpeak._types import Vector
-from driftpeak.errors import DriftpeakError, finite_array, positive
-from driftpeak.kinds import checked
-from driftpeak.learning.likelihood import correlations, spectral
-from driftpeak.learning.recorded_drift import CONFIDENCE, recorded_drift
-from driftpeak.numerics.precision import double_precision
-from driftpeak.priors import Prior
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, finite_array, positive
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak._core.types import Vector
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.fitting.likelihood import correlations, spectral
+from driftpeak.inference.fitting.recorded_drift import CONFIDENCE, recorded_drift
 
 NULL = 1e-12  # eigenvalues below this share of the largest count as zero
 OUTSIDE = 1e-6  # a function with more than this share of its length where they do is in no RKHS
@@ -137,9 +137,9 @@ def estimate_drift(
 
     Rows are \(\mu + f_t\) and noise of one variance, \(f_{t+1} = \sqrt{1-\epsilon} f_t +
     \sqrt\epsilon\,g\). Without a prior, mean, covariance, noise variance and drift are all learned
-    from the rows, by restricted likelihood (`driftpeak.learning.recorded_drift`); with one, only
-    the drift is, and interval and estimate are as good as the prior: never take one from these very
-    rows, whose covariance already contains their noise.
+    from the rows, by restricted likelihood (`driftpeak.inference.fitting.recorded_drift`); with
+    one, only the drift is, and interval and estimate are as good as the prior: never take one from
+    these very rows, whose covariance already contains their noise.
 
     Arguments:
         values: shape `(steps, arms)`, at regular times.

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak._types import Vector
-from driftpeak.errors import at_least, at_least_integer, positive, unit_interval
-from driftpeak.features import quadrature_fourier_bound
-from driftpeak.information import check_arms, check_worth
-from driftpeak.kinds import checked
-from driftpeak.priors import Prior
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import at_least, at_least_integer, positive, unit_interval
+from driftpeak._core.types import Vector
+from driftpeak.gp.features import quadrature_fourier_bound
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.information import check_arms, check_worth
 from driftpeak.theory.bound import Bound, bounded_kernel, conclude
 from driftpeak.theory.gains import total_worth
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.domains import Grid
 from driftpeak.environments import MarkovDrift
 from driftpeak.experiments.bootstrap import Array, Combine
 from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons, lower
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import mismatch, regret_overlay
-from driftpeak.kernels import SE, Kernel, Matern
+from driftpeak.gp.domains import Grid
+from driftpeak.gp.kernels import SE, Kernel, Matern
+from driftpeak.gp.priors import Prior
 from driftpeak.policies import GPUCB, RGPUCB, TVGPUCB, Policy
-from driftpeak.priors import Prior
 from driftpeak.theory.schedules import markov_restart_period
 
 STEPS, TRIALS, NOISE_VARIANCE = 200, 200, 0.01

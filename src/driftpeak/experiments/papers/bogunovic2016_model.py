@@ -7,15 +7,15 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from driftpeak.domains import Grid
 from driftpeak.environments import MarkovDrift
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison
 from driftpeak.experiments.experiment import Case, Experiment, Results, Setup
-from driftpeak.kernels import SE, Kernel, Matern
+from driftpeak.gp.domains import Grid
+from driftpeak.gp.kernels import SE, Kernel, Matern
+from driftpeak.gp.priors import Prior
 from driftpeak.plots import COLOURS, STYLES
 from driftpeak.policies import Clairvoyant
-from driftpeak.priors import Prior
 from driftpeak.simulation.simulator import true_functions
 
 STEPS, TRIALS, DRIFT, LENGTHSCALE, POINTS = 200, 200, 0.01, 0.2, 101

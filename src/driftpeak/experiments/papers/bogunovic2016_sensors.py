@@ -6,19 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from driftpeak.data import RewardTable, read_speeds, read_table, split_days
+from driftpeak._core.errors import DriftpeakError
 from driftpeak.environments import RecordedRewards
-from driftpeak.errors import DriftpeakError
 from driftpeak.experiments.bootstrap import Array, Combine
 from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons, lower, majority
 from driftpeak.experiments.experiment import Case, Experiment, Setup, recorded
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.recorded_figures import by_case, tracks
-from driftpeak.learning import cross_validate, fit
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.fitting import cross_validate, fit
+from driftpeak.offline.data import RewardTable, read_speeds, read_table, split_days
+from driftpeak.offline.replay import prior_from_history
 from driftpeak.policies import GPUCB, RGPUCB, TVGPUCB, Policy, RandomStart, RExp3, UniformRandom
-from driftpeak.priors import Prior
-from driftpeak.replay import prior_from_history
-from driftpeak.widths import ScaledLog
+from driftpeak.policies.widths import ScaledLog
 
 TV, R, STATIC, RANDOM = "TV-GP-UCB", "R-GP-UCB", "GP-UCB", "random"
 TV_LEARNED, R_LEARNED = "TV-GP-UCB, learned", "R-GP-UCB, learned"

@@ -9,17 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from driftpeak.domains import Grid
 from driftpeak.environments import AbruptSwitches, SlowChange
 from driftpeak.experiments.claims import Claim, Comparisons, lowest
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import regret_panels
-from driftpeak.information import TabulatedGain, greedy_gain
-from driftpeak.kernels import SE
+from driftpeak.gp.domains import Grid
+from driftpeak.gp.kernels import SE
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.information import TabulatedGain, greedy_gain
 from driftpeak.policies import IGPUCB, RGPUCB, SWGPUCB, WGPUCB, Policy
-from driftpeak.priors import Prior
+from driftpeak.policies.widths import IGP, Confidence, SlidingConfidence
 from driftpeak.theory.schedules import discount_factor, restart_period, window_length
-from driftpeak.widths import IGP, Confidence, SlidingConfidence
 
 STEPS, CHANGES = 500, (99, 199)  # f_2 holds from t = 100 on, f_3 from t = 200
 WGP, R, SW, STATIC = "WGP-UCB", "R-GP-UCB", "SW-GP-UCB", "IGP-UCB"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.data import read_table
 from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.claims import Claim, lowest
 from driftpeak.experiments.experiment import Case, Experiment, Setup
@@ -22,10 +21,11 @@ from driftpeak.experiments.papers.deng2022 import (
     by_setting,
     widths_and_policies,
 )
-from driftpeak.information import greedy_gain
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.information import greedy_gain
+from driftpeak.offline.data import read_table
+from driftpeak.offline.replay import prior_from_history
 from driftpeak.policies import GPUCB, RGPUCB, SWGPUCB, WGPUCB, Policy
-from driftpeak.priors import Prior
-from driftpeak.replay import prior_from_history
 from driftpeak.theory.schedules import discount_factor, restart_period, window_length
 
 PRACTICAL = "width sqrt(0.8 log 4t)"

@@ -17,14 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.domains import unit_sphere
 from driftpeak.environments import Environment, MovingCosine, SignSwitches
 from driftpeak.experiments.claims import Claim, Column, Comparison, lower, lowest
 from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.papers.hong2023_program import SlippedWindow
-from driftpeak.information import TabulatedGain, fractional_gain
-from driftpeak.kernels import SE
+from driftpeak.gp.domains import unit_sphere
+from driftpeak.gp.kernels import SE
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.information import TabulatedGain, fractional_gain
 from driftpeak.policies import (
     ADAOPKB,
     GPUCB,
@@ -36,9 +37,8 @@ from driftpeak.policies import (
     BeliefPolicy,
     Policy,
 )
-from driftpeak.priors import Prior
+from driftpeak.policies.widths import IGP, Confidence
 from driftpeak.simulation.simulator import simulate
-from driftpeak.widths import IGP, Confidence
 
 STEPS, PEAK, LIMIT, NOISE, DELTA = 10_000, 0.8, 1.0, 0.1, 1e-4
 RIDGE, SCALE = 20.0, 0.01  # of H23's GP-UCB

@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._types import Scalar
-from driftpeak.errors import at_least_integer, positive
+from driftpeak._core.errors import at_least_integer, positive
+from driftpeak._core.types import Scalar
+from driftpeak.gp.priors import Prior
 from driftpeak.policies import ActingPolicy
 from driftpeak.policies.player import Query, checked_reward
-from driftpeak.priors import Prior
 
 
 class SlippedState(NamedTuple):

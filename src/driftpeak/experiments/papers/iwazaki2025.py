@@ -5,19 +5,19 @@ from functools import partial
 
 import numpy as np
 
-from driftpeak.domains import Grid
 from driftpeak.environments import AbruptSwitches
 from driftpeak.experiments.claims import Claim, Column, Comparison, lower
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import regret_panels
-from driftpeak.information import TabulatedGain, greedy_gain
-from driftpeak.kernels import SE, Kernel, Matern
+from driftpeak.gp.domains import Grid
+from driftpeak.gp.kernels import SE, Kernel, Matern
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.information import TabulatedGain, greedy_gain
 from driftpeak.policies import ADAOPKB, RGPUCB, ROPKB, RPERP, SWGPUCB, Policy, UniformRandom
-from driftpeak.priors import Prior
+from driftpeak.policies.widths import Confidence, SlidingConfidence
 from driftpeak.simulation.simulator import true_functions
 from driftpeak.theory.schedules import elimination_period, restart_period
 from driftpeak.theory.variation import supremum_variation
-from driftpeak.widths import Confidence, SlidingConfidence
 
 STEPS, TRIALS, SUPPORTS, DELTA = 5000, 25, 10, 0.1
 QUICK_STEPS = 300

@@ -7,15 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftpeak.domains import Grid
 from driftpeak.environments import MovingCoefficients
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison, lower
 from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
 from driftpeak.experiments.figures import regret_and_order, regret_panels
 from driftpeak.experiments.papers.mauduit2025_tuning import SEED, least_regret, most_likely
-from driftpeak.information import greedy_gain
-from driftpeak.kernels import SE
+from driftpeak.gp.domains import Grid
+from driftpeak.gp.kernels import SE
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.information import greedy_gain
 from driftpeak.policies import (
     GPUCB,
     RGPUCB,
@@ -26,10 +27,9 @@ from driftpeak.policies import (
     SparQ,
     WSparQ,
 )
-from driftpeak.priors import Prior
+from driftpeak.policies.widths import Heteroscedastic, ScaledLog, Width
 from driftpeak.theory.schedules import discount_factor, restart_period, window_length
 from driftpeak.theory.side_queries import w_sparq_regret_order
-from driftpeak.widths import Heteroscedastic, ScaledLog, Width
 
 STEPS, TRIALS, NORM, DELTA, SPEED = 500, 30, 5.0, 0.1, 0.3
 DRIFTS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99, 1.0)

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.data import RewardTable, cell_positions, read_monthly, read_table
 from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.claims import Claim, lower, lowest
 from driftpeak.experiments.experiment import Case, Experiment, Setup, recorded
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.papers.mauduit2025 import OTHERS, SIDES
 from driftpeak.experiments.recorded_figures import error_map, tracks
-from driftpeak.information import greedy_gain
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.information import greedy_gain
+from driftpeak.offline.data import RewardTable, cell_positions, read_monthly, read_table
+from driftpeak.offline.replay import prior_from_history
 from driftpeak.policies import (
     GPUCB,
     RGPUCB,
@@ -27,8 +29,6 @@ from driftpeak.policies import (
     SparQ,
     WSparQ,
 )
-from driftpeak.priors import Prior
-from driftpeak.replay import prior_from_history
 from driftpeak.simulation.simulator import simulate
 from driftpeak.theory.schedules import discount_factor, restart_period, window_length
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from driftpeak._core.numerics.threads import single_threaded_lapack
 from driftpeak.environments import Environment
-from driftpeak.learning import Observations, fit
-from driftpeak.numerics.threads import single_threaded_lapack
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.fitting import Observations, fit
 from driftpeak.policies import Policy, UniformRandom
-from driftpeak.priors import Prior
 from driftpeak.simulation.simulator import simulate
 
 SEED = 2025

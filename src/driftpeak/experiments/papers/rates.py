@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from driftpeak.domains import Grid
 from driftpeak.environments import AbruptSwitches
 from driftpeak.experiments.bootstrap import Combine, in_words, interval
 from driftpeak.experiments.claims import Claim, Column, Comparison
 from driftpeak.experiments.experiment import Case, Experiment, Results, Setup
-from driftpeak.kernels import SE
+from driftpeak.gp.domains import Grid
+from driftpeak.gp.kernels import SE
+from driftpeak.gp.priors import Prior
 from driftpeak.plots import COLOURS
 from driftpeak.policies import (
     ADAOPKB,
@@ -31,13 +32,12 @@ from driftpeak.policies import (
     Policy,
     UniformRandom,
 )
-from driftpeak.priors import Prior
+from driftpeak.policies.widths import ScaledLog
 from driftpeak.simulation.simulator import true_functions
 from driftpeak.theory.rates import applicable
 from driftpeak.theory.schedules import discount_factor, restart_period
 from driftpeak.theory.setting import Measure, Setting
 from driftpeak.theory.variation import supremum_variation
-from driftpeak.widths import ScaledLog
 
 HORIZONS = (1_000, 3_162, 10_000, 31_623, 100_000)
 CHANGES = (1, 2, 4, 8, 16, 32)

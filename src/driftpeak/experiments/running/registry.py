@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from driftpeak.errors import DriftpeakError, nearest
+from driftpeak._core.errors import DriftpeakError, nearest
 from driftpeak.experiments.experiment import Experiment
 from driftpeak.experiments.papers import (
     bogunovic2016,

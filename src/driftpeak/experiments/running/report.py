@@ -13,13 +13,13 @@ from typing import Any, get_args
 import xarray as xr
 from jinja2 import Environment, FileSystemLoader
 
-from driftpeak.errors import DriftpeakError
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.files import json_number, new_file
 from driftpeak.experiments.bootstrap import FEWEST, LEVEL
 from driftpeak.experiments.claims import Judgement, Statistic, Verdict, judge
 from driftpeak.experiments.experiment import Experiment, Results
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.experiments.running.runner import mean_regret, read_results
-from driftpeak.files import json_number, new_file
 from driftpeak.simulation.samples import standard_error
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import xarray as xr
 
-from driftpeak.errors import DriftpeakError
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.files import SUMMARY, content, writing
 from driftpeak.experiments.experiment import Experiment
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.experiments.running.report import (
@@ -23,7 +24,6 @@ from driftpeak.experiments.running.report import (
     write_bytes,
 )
 from driftpeak.experiments.running.runner import RunSize, check_data, provenance, run, write_results
-from driftpeak.files import SUMMARY, content, writing
 
 MARKER = "run.json"  # what the folder's results are of; there from the start of a run
 CHUNKS = "unfinished"

@@ -17,15 +17,15 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from driftpeak.data import data_path, require_data
-from driftpeak.errors import LARGEST_SEED, DriftpeakError, at_least_integer
+from driftpeak._core.errors import LARGEST_SEED, DriftpeakError, at_least_integer
+from driftpeak._core.files import open_regular, write_dataset
+from driftpeak._core.progress import progress_bar
 from driftpeak.experiments.bootstrap import FEWEST
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.running.registry import EXPERIMENTS
-from driftpeak.files import open_regular, write_dataset
-from driftpeak.simulation.progress import progress_bar
+from driftpeak.offline.data import data_path, require_data
+from driftpeak.simulation.executors import MADE_WITH, likeness, spread, versions
 from driftpeak.simulation.simulator import simulate
-from driftpeak.workers import MADE_WITH, likeness, spread, versions
 
 MANY_TRIALS = 30
 FEW, FEWER = FEWEST, 2  # trials of a quick run: for an interval; for a deviation

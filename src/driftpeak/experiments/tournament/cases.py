@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from driftpeak.experiments.tournament.environments import WORLDS
 from driftpeak.experiments.tournament.recordings import RECORDINGS
-from driftpeak.experiments.tournament.worlds import WORLDS
 
 CASES = (*WORLDS, *RECORDINGS)
 OTHER_UNIT = "Markov 0.01, other unit"

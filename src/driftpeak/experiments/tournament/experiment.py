@@ -10,6 +10,14 @@ from driftpeak.experiments.bootstrap import in_words, interval
 from driftpeak.experiments.claims import Claim, Comparison, difference
 from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable
 from driftpeak.experiments.tournament.cases import CASES, CHOSEN_ON, KINDS, UNSEEN
+from driftpeak.experiments.tournament.environments import (
+    DRAWN,
+    FEWER_TRIALS,
+    OTHERS,
+    TRIALS,
+    WORLDS,
+    simulated,
+)
 from driftpeak.experiments.tournament.figures import heat_map, overview
 from driftpeak.experiments.tournament.players import (
     AUTO,
@@ -30,14 +38,6 @@ from driftpeak.experiments.tournament.scores import (
     Standings,
     ratio,
     regrets,
-)
-from driftpeak.experiments.tournament.worlds import (
-    DRAWN,
-    FEWER_TRIALS,
-    OTHERS,
-    TRIALS,
-    WORLDS,
-    simulated,
 )
 
 STARTS = 5  # first points on recorded data, drawn at random

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from driftpeak.errors import DriftpeakError
-from driftpeak.history import Learned
-from driftpeak.kernels import Table
+from driftpeak._core.errors import DriftpeakError
+from driftpeak.gp.kernels import Table
+from driftpeak.gp.priors import Prior
+from driftpeak.offline.history import Learned
 from driftpeak.policies import (
     ABO,
     ADAOPKB,
@@ -31,14 +32,13 @@ from driftpeak.policies import (
     RExp3,
     UniformRandom,
 )
-from driftpeak.priors import Prior
+from driftpeak.policies.widths import FiniteDomain, ScaledLog, Width
 from driftpeak.theory.schedules import (
     discount_factor,
     elimination_period,
     markov_restart_period,
     restart_period,
 )
-from driftpeak.widths import FiniteDomain, ScaledLog, Width
 
 AUTO, RANDOM, THEORY = "auto", "random", "theory"
 WIDE, NARROW = ScaledLog(0.8, 4.0), ScaledLog(0.2, 0.4)

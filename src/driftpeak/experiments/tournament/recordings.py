@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.data import RewardTable, read_table
-from driftpeak.data.monthly import read_monthly
-from driftpeak.data.traffic import read_speeds
 from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.experiment import Setup
 from driftpeak.experiments.papers.mauduit2025_maps import europe, iberia
 from driftpeak.experiments.tournament.players import WorldKnowledge, players
-from driftpeak.history import calendar_periods, learn
-from driftpeak.information import greedy_gain
-from driftpeak.replay import prior_from_history
+from driftpeak.inference.information import greedy_gain
+from driftpeak.offline.data import RewardTable, read_table
+from driftpeak.offline.data.monthly import read_monthly
+from driftpeak.offline.data.traffic import read_speeds
+from driftpeak.offline.history import calendar_periods, learn
+from driftpeak.offline.replay import prior_from_history
 from driftpeak.theory.variation import estimate_drift
 
 TRAIN = 0.6

@@ -12,11 +12,11 @@ from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
 
-from driftpeak.integrations.numbered import NumberedOptimizer
 from driftpeak.integrations.optuna.space import Distributions, SearchSpace
-from driftpeak.live.clock import Time
-from driftpeak.live.setup import LivePolicy
-from driftpeak.live.suggestion import EstimatedPeak
+from driftpeak.integrations.suggestion_numbers import NumberedOptimizer
+from driftpeak.live.engines.setup import LivePolicy
+from driftpeak.live.study.clock import Time
+from driftpeak.live.study.suggestion import EstimatedPeak
 
 MOST_RUNNING = 500  # the newest; workers that died leave theirs running for good
 LARGEST = sys.float_info.max

@@ -13,13 +13,13 @@ from optuna.search_space import intersection_search_space
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from driftpeak.errors import LARGEST_SEED, DriftpeakError, at_least_integer, shown
+from driftpeak._core.errors import LARGEST_SEED, DriftpeakError, at_least_integer, shown
 from driftpeak.integrations.optuna.follower import Clock, Follower
 from driftpeak.integrations.optuna.space import Distributions
-from driftpeak.live.clock import Time
-from driftpeak.live.drifting_gp import DriftingGP
-from driftpeak.live.setup import LivePolicy, is_policy
-from driftpeak.live.suggestion import EstimatedPeak
+from driftpeak.live.engines.drifting_gp import DriftingGP
+from driftpeak.live.engines.setup import LivePolicy, is_policy
+from driftpeak.live.study.clock import Time
+from driftpeak.live.study.suggestion import EstimatedPeak
 
 KEPT = 8  # followers: search spaces, brackets of a pruner, studies
 TIMES: dict[str, Clock] = {

@@ -10,9 +10,9 @@ from optuna.distributions import (
 )
 from optuna.trial import FrozenTrial
 
-from driftpeak.errors import DriftpeakError, shown
-from driftpeak.live.parameters import Categorical, Float, Integer, Parameter, ParameterValues
-from driftpeak.live.space import Box
+from driftpeak._core.errors import DriftpeakError, shown
+from driftpeak.live.space.box import Box
+from driftpeak.live.space.parameters import Categorical, Float, Integer, Parameter, ParameterValues
 
 Distributions = dict[str, BaseDistribution]
 

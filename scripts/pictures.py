@@ -1,0 +1,196 @@
+"""Draw the pictures of README.md and the docs: `python scripts/pictures.py`.
+
+The tournament's is drawn from its kept results, where their folder is named:
+`python scripts/pictures.py results` after `driftpeak reproduce tournament --output results`.
+"""
+
+import json
+import os
+import runpy
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+from matplotlib.ticker import NullLocator
+
+import driftpeak as dp
+from driftpeak.experiments.running.runner import read_results
+from driftpeak.experiments.tournament.figures import heat_map, overview
+from driftpeak.live.views.plots import track_figure
+from driftpeak.plots import COLOURS, map_figure, new_figure, tidy
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.rivals import FIELD
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
+PLAYED, GROWTH = MEASURED / "field.jsonl", MEASURED / "scaling.jsonl"
+CONTESTS = {
+    "50 evaluations": "after 50 evaluations, thinking for free",
+    "0.1 s, at most 500 calls in 60 s": "in 60 seconds, thinking counted",
+}
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def tracks() -> None:
+    """A peak that moves along a line, and where three policies looked for it."""
+    drift, steps, seed = 0.01, 300, 7
+    line = dp.Grid([0, 1], size=200)
+    prior = dp.Prior(line, dp.SE(lengthscale=0.15), noise_variance=0.01)
+    world = dp.MarkovDrift(prior, drift=drift)
+    policies = {
+        "GP-UCB": dp.GPUCB(prior),
+        "R-GP-UCB, period 38": dp.RGPUCB(prior, period=38),
+        "TV-GP-UCB": dp.TVGPUCB(prior, drift=drift),
+        "clairvoyant": dp.Clairvoyant(prior),
+    }
+    runs = dp.simulate(policies, world, steps=steps, seed=seed)
+    values = dp.true_functions(world, steps=steps, seed=seed)[0]
+    peak = runs["action"].sel(policy="clairvoyant", trial=0).values
+    assert (values.argmax(axis=1) == peak).all(), "the map must show the world that was played"
+    shown = {
+        f"{name}: mean regret {float(runs['regret'].sel(policy=name).mean()):.2f}": runs["action"]
+        .sel(policy=name, trial=0)
+        .values
+        for name in policies
+        if name != "clairvoyant"
+    }
+    map_figure(values, line.points[:, 0], shown).savefig(IMAGES / "tracks.png", dpi=110)
+
+
+def tournament(results: Path) -> None:
+    """Every policy and auto, in brief and in full."""
+    cases, _ = read_results(results / "tournament.nc")
+    brief = overview(cases, f"Every policy in {len(cases)} cases, simulated and recorded")
+    brief.savefig(IMAGES / "tournament.png", dpi=110)
+    heat_map(cases, "").savefig(IMAGES / "tournament-cases.png", dpi=80)
+
+
+def live() -> None:
+    """A machine whose best setting wanders, kept at its peak for 40 hours."""
+    space = dp.Box(
+        speed=dp.Float(0, 10),
+        gain=dp.Float(1e-3, 1, log=True),
+        stages=dp.Integer(1, 6),
+        coolant=dp.Categorical("water", "oil", "air"),
+    )
+    optimizer = dp.Optimizer(space, maximize=True)
+    generator, start = np.random.default_rng(0), datetime(2026, 3, 1, 8)
+    for i in range(160):
+        setting = optimizer.ask(start + timedelta(minutes=15 * i))
+        value = 10 - 0.15 * (setting["speed"] - 5 - 3 * np.sin(i / 30)) ** 2
+        value -= 1.5 * (np.log10(setting["gain"]) + 1.5 - 0.5 * np.cos(i / 40)) ** 2
+        value -= 0.2 * (setting["stages"] - 3) ** 2
+        value += {"water": 1, "oil": 0, "air": -1}[setting["coolant"]]
+        optimizer.tell(setting, value + 0.3 * generator.normal())
+    track_figure(optimizer).savefig(IMAGES / "live-track.png", dpi=110)
+
+
+def field() -> None:
+    """Optimisers on ten functions of time, from the plays that are kept."""
+    found: dict[str, dict[str, dict[str, list[float]]]] = {contest: {} for contest in CONTESTS}
+    for line in PLAYED.read_text().splitlines():
+        row = json.loads(line)
+        contest, function, rival, _ = row["key"]
+        if contest in found and rival in FIELD:
+            found[contest].setdefault(rival, {}).setdefault(function, []).append(row["regret"])
+    logs = {
+        contest: {
+            rival: np.array(
+                [np.log(np.divide(by[f], rivals["random"][f])).mean() for f in rivals["random"]]
+            )
+            for rival, by in rivals.items()
+            if rival != "random"
+        }
+        for contest, rivals in found.items()
+    }
+    first = next(iter(logs.values()))
+    order = sorted(first, key=lambda rival: -first[rival].mean())
+    figure = new_figure(9.0, 4.0)
+    panels = figure.subplots(1, 2, sharey=True, sharex=True)
+    for axes, (contest, words) in zip(panels, CONTESTS.items(), strict=True):
+        for height, rival in enumerate(order):
+            ratios, colour = np.exp(logs[contest][rival]), COLOURS[rival == "driftpeak"]
+            axes.plot(ratios, np.full(len(ratios), height), "o", color=colour, alpha=0.3,
+                      markersize=5, markeredgewidth=0)  # fmt: skip
+            middle = np.exp(np.log(ratios).mean())
+            axes.plot(middle, height, "D", color=colour, markersize=8)
+            axes.annotate(f"{middle:.2f}", (middle, height), (0, 7), textcoords="offset points",
+                          ha="center", fontsize=8, color=colour)  # fmt: skip
+        axes.axvline(1, color="black", linewidth=0.8, zorder=0)
+        axes.set_title(words, fontsize=10)
+        axes.set_xscale("log")
+        axes.set_xticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.grid(axis="x", alpha=0.25)
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+    names = [rival.replace("_", " ") for rival in order]
+    panels[0].set_yticks(range(len(order)), names)
+    panels[0].set_ylim(-0.6, len(order) - 0.2)
+    panels[0].get_yticklabels()[order.index("driftpeak")].set(fontweight="bold", color=COLOURS[1])
+    figure.supxlabel("regret, as a multiple of that of random points; dots: functions, "
+                     "diamonds: geometric means", fontsize=9)  # fmt: skip
+    figure.savefig(IMAGES / "field.png", dpi=110)
+
+
+def scaling() -> None:
+    """How a step grows with points and trials, and memory with observations, from what is kept."""
+    rows = [json.loads(line) for line in GROWTH.read_text().splitlines()]
+    points, trials, memory = {}, {}, {}  # by policy or form, pairs of a count and a figure
+    for row in rows:
+        kind, name, *counts = row["key"]
+        if kind == "bytes":
+            memory.setdefault(name.replace("-", " "), []).append((counts[0], row["bytes"] / 2**20))
+        elif counts[1] == 1:
+            points.setdefault(name, []).append((counts[0], 1e3 * row["seconds"]))
+        if kind == "seconds" and counts[0] == 2_500:
+            trials.setdefault(name, []).append((counts[1], 1e3 * row["seconds"]))
+    figure = new_figure(10.5, 3.8)
+    panels = figure.subplots(1, 3)
+    said = (
+        (points, "points, n", "a step (ms)", (1,), "one trial"),
+        (trials, "trials together", "a step of all (ms)", (1,), "2,500 points"),
+        (memory, "observations, w", "held by a trial (MiB)", (0, 1), "TV-GP-UCB, 10,000 points"),
+    )
+    for axes, (curves, across, up, slopes, title) in zip(panels, said, strict=True):
+        for (name, curve), colour, marker in zip(curves.items(), COLOURS, "osD^", strict=False):
+            xs, ys = np.array(sorted(curve)).T
+            axes.plot(xs, ys, marker, color=colour, markersize=6, label=name)
+            # the formula's slope through the last point
+            ends = np.array([xs[0], xs[-1]])
+            slope = slopes[min(list(curves).index(name), len(slopes) - 1)]
+            axes.plot(ends, ys[-1] * (ends / xs[-1]) ** slope, "--", color=colour, linewidth=1)
+        axes.set(xscale="log", yscale="log", xlabel=across, ylabel=up)
+        axes.set_title(title, fontsize=10)
+        axes.legend(fontsize=8, frameon=False)
+        tidy(axes)
+    figure.supxlabel("points: measured; dashed: the slope of the formula, through the last point",
+                     fontsize=9)  # fmt: skip
+    figure.savefig(IMAGES / "scaling.png", dpi=110)
+
+
+def moving() -> None:
+    """An extruder of which driftpeak is told, or not, what its moves cost."""
+    made = runpy.run_path(str(EXAMPLES / "running_system" / "moves_that_cost.py"))
+    made["figure"].savefig(IMAGES / "moving.png", dpi=90)
+
+
+def heater() -> None:
+    """A controller on machines that age, and their table, which is told in docs/live.md."""
+    os.environ["MACHINES"] = "24"
+    made = runpy.run_path(str(EXAMPLES / "running_system" / "heater.py"))
+    made["figure"].savefig(IMAGES / "heater.png", dpi=110)
+
+
+if __name__ == "__main__":
+    IMAGES.mkdir(exist_ok=True)
+    tracks()
+    field()
+    scaling()
+    if len(sys.argv) > 1:
+        tournament(Path(sys.argv[1]))
+    live()
+    moving()
+    heater()

@@ -1,0 +1,164 @@
+"""Writes pages from the kept results of a run: every claim with its numbers, and all tables.
+
+    python scripts/results.py results
+
+writes the sections of verdicts.md of the experiments that `driftpeak reproduce ID ... --output
+results` kept (`all` for the whole page), or tournament-cases.md of what `driftpeak reproduce
+tournament` did.
+"""
+
+import json
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from driftpeak.experiments.bootstrap import MOST_NEEDED, samples_to_decide
+
+HERE = Path(__file__).parents[1] / "docs"
+MANY = 4
+"""So many differences of a setting are all shown; of more, the least and the greatest."""
+HEAD = """---
+orphan: true
+---
+
+# {title}
+
+What `driftpeak reproduce {names} --data DIR --output DIR` found at full size with seed {seed}:
+{found}. Estimates of paired differences, positive where the claim is right, per setting, with 95 %
+intervals; {{doc}}`reproduce` says what the verdicts mean. *Would decide*: about how many samples
+(trials; blocks or days of a recording) would decide an undecided setting, if the estimate and the
+deviation stay as they are. Written by `python scripts/results.py DIR`
+from the `summary.json` of that run.
+"""
+WORDS = {
+    "holds": "hold",
+    "does not hold": "do not hold",
+    "undecided": "are undecided",
+    "depends": "depend on what the paper leaves open",
+    "too few trials": "lack trials",
+}
+
+
+def page(summary: dict[str, Any], title: str) -> str:
+    """Return the whole page."""
+    sections = {name: _experiment(name, one) for name, one in summary["experiments"].items()}
+    (seed,) = {one["seed"] for one in summary["experiments"].values()}
+    return _joined(sections, title, seed)
+
+
+def updated(text: str, summary: dict[str, Any], title: str) -> str:
+    """Return the page `text` with the sections of a run of some experiments in place of theirs."""
+    parts = text.split("\n## ")[1:]
+    sections = {part.split(":")[0]: f"\n## {part}" for part in parts}
+    for name, one in summary["experiments"].items():
+        sections[name] = _experiment(name, one)
+    (seed,) = {one["seed"] for one in summary["experiments"].values()}
+    return _joined(sections, title, seed)
+
+
+VERDICT = re.compile(r"^\| (our own check: )?.*\| \*\*(.+?)\*\* \|", re.MULTILINE)
+
+
+def _joined(sections: dict[str, str], title: str, seed: int) -> str:
+    """Return the head, which counts the verdicts in the sections, and the sections."""
+    whole = "".join(sections.values())
+    every = VERDICT.findall(whole)
+    papers = Counter(verdict for own, verdict in every if not own)
+    ours = f"{len(every) - papers.total()} checks of our own"
+    verdicts = ", ".join(f"{papers[one]} {words}" for one, words in WORDS.items() if papers[one])
+    claims = f"{papers.total()} claims of the papers, of which {verdicts}; and {ours}"
+    text = HEAD.format(
+        title=title,
+        names=" ".join(sections) if len(sections) < 3 else "all",
+        seed=seed,
+        found=claims if papers else ours,
+    )
+    return text + whole
+
+
+def _experiment(name: str, one: dict[str, Any]) -> str:
+    """Its choices, and a table with a row for every setting of every claim."""
+    lines = [f"\n## {name}: {one['title']}\n", f"{one['source']}.\n"]
+    lines += [f"- {choice}" for choice in one["choices"]] + [""] * bool(one["choices"])
+    lines += ["| claim | setting | verdict | would decide | differences |"]
+    lines += ["| --- | --- | --- | --- | --- |"]
+    for claim in one["claims"]:
+        lines += _rows(claim)
+    for table in one["tables"]:
+        lines += ["", f"### {table['title']}", *_table(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: dict[str, Any]) -> Iterator[str]:
+    yield ""
+    for row in (table["columns"], ["---"] * len(table["columns"]), *table["rows"]):
+        yield f"| {' | '.join(_cell(str(cell)) for cell in row)} |"
+
+
+def _rows(claim: dict[str, Any]) -> Iterator[str]:
+    ours = "our own check: " if claim["whose"] == "ours" else ""
+    text, several = f"{ours}{claim['claim']}", len(claim["settings"]) > 1
+    if several:
+        yield f"| {_cell(text)} | all | **{claim['verdict']}** | | |"
+    for setting in claim["settings"]:
+        first = "" if several else _cell(text)
+        verdict = setting["verdict"] if several else f"**{setting['verdict']}**"
+        numbers = "; ".join(_number(one) for one in _chosen(setting["comparisons"]))
+        count = len(setting["comparisons"])
+        note = f"; the least and the greatest of {count}" if count > MANY else ""
+        cells = (first, _cell(setting["setting"]), verdict, needed(setting), _cell(numbers + note))
+        yield f"| {' | '.join(cells)} |"
+
+
+def needed(setting: dict[str, Any]) -> str:
+    """Return how many samples would decide a setting that is undecided, from its shown numbers.
+
+    One difference below zero refutes it; all must be above zero for it to hold.
+    """
+    if setting["verdict"] != "undecided":
+        return ""
+    counts: dict[bool, list[float]] = {True: [], False: []}
+    for one in setting["comparisons"]:
+        if one["verdict"] == "undecided":
+            shown = [float(_round(one[name], one)) for name in ("estimate", "low", "high")]
+            counts[shown[0] < 0].append(samples_to_decide(*shown, one["samples"]))
+    number = min(counts[True]) if counts[True] else max(counts[False])
+    return f"{number:,.0f}" if number < math.inf else f"more than {MOST_NEEDED:,}"
+
+
+def _chosen(comparisons: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if len(comparisons) <= MANY:
+        return comparisons
+    ordered = sorted(comparisons, key=lambda one: one["low"])
+    return [ordered[0], ordered[-1]]
+
+
+def _number(one: dict[str, Any]) -> str:
+    low, high = (_round(one[end], one) for end in ("low", "high"))
+    return f"{one['quantity']}: {_round(one['estimate'], one)} [{low}, {high}]"
+
+
+def _round(value: float, one: dict[str, Any]) -> str:
+    """To a twentieth of the interval's width, or finer."""
+    width = one["high"] - one["low"]
+    digits = 0
+    while digits < 8 and 10.0**-digits > width / 20:
+        digits += 1
+    return f"{value:.{digits}f}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    found = json.loads((Path(sys.argv[1]) / "summary.json").read_text())
+    if "tournament" in found["experiments"]:
+        (HERE / "tournament-cases.md").write_text(page(found, "The tournament, case by case"))
+    else:
+        verdicts = HERE / "verdicts.md"
+        verdicts.write_text(updated(verdicts.read_text(), found, "Every claim, every number"))

@@ -1,0 +1,1 @@
+"""Shared basics: errors, argument checks, files, times, progress, numerics."""

@@ -1,0 +1,239 @@
+"""Arguments of the kind that the type hints say: `checked` rejects others, by name and at once.
+
+Numbers, and arrays of numbers, are left to the function itself, whose checks also know the range
+(`driftpeak._core.errors`).
+"""
+
+import collections.abc
+import functools
+import inspect
+import os
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import numpy as np
+
+from driftpeak._core.errors import DriftpeakError, nearest, shown
+
+Checked = TypeVar("Checked", bound=Callable[..., Any])
+
+WORDS = {
+    "Prior": "a Prior, such as dp.Prior(dp.Grid([0, 1], size=20), dp.SE(0.2), noise_variance=0.1)",
+    "Kernel": "a kernel of driftpeak.gp.kernels, such as dp.SE(0.2)",
+    "Policy": "a policy, such as dp.GPUCB(prior)",
+    "LivePolicy": "a DriftingGP or a policy of driftpeak, such as dp.Auto(prior)",
+    "Width": "a width of driftpeak.policies.widths, such as widths.Constant(2.0)",
+    "Forgetting": "a rule of driftpeak.gp.forgetting, such as forgetting.Drift(0.02)",
+    "Environment": "an environment, such as dp.MarkovDrift(prior, drift=0.02)",
+    "Motion": "a motion of driftpeak.gp.dynamics, such as MarkovMotion([0.02])",
+    "Features": "made by a function of driftpeak.gp.features, such as "
+    "pivoted_cholesky(prior.kernel, prior.domain)",
+    "Gain": "an information gain, such as dp.RealisedGain()",
+    "Parameter": "a Float, Integer, Categorical or Boolean",
+    "Dataset": "a Dataset of runs, as simulate returns it",
+}
+"""How messages describe the classes that users meet most; others go by their own names."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Which values a type hint accepts, and what a message calls them.
+
+    Attributes:
+        accepts: whether a value is of this kind.
+        words: what it must be.
+        choices: the texts that are accepted, where only some are.
+        wrong_entry: index or key, value and kind of the first wrong entry of a container; None if
+            the value is wrong as a whole.
+    """
+
+    accepts: Callable[[Any], bool]
+    words: str
+    choices: tuple[str, ...] = ()
+    wrong_entry: "Callable[[Any], tuple[Any, Any, Kind] | None]" = lambda value: None
+
+
+def checked(made: Checked) -> Checked:
+    """Reject arguments of another kind than the type hints say, before anything runs.
+
+    Decorates a function, a constructor, or a class whose constructor is generated.
+
+    Raises:
+        DriftpeakError: on a call, an argument of another kind. Its message names the argument.
+    """
+    if isinstance(made, type):
+        made.__init__ = checked(made.__init__)  # type: ignore[misc]
+        return made
+
+    found: list[tuple[tuple[str, ...], Mapping[str, Kind]]] = []  # on the first call
+
+    @functools.wraps(made)
+    def call(*given: Any, **named: Any) -> Any:
+        if not found:
+            found.append(_parameters(made))
+        positional, kinds = found[0]
+        for name, value in zip(positional, given, strict=False):
+            if name in kinds and not kinds[name].accepts(value):
+                raise _rejected(name, value, kinds[name])
+        for name, value in named.items():
+            if name in kinds and not kinds[name].accepts(value):
+                raise _rejected(name, value, kinds[name])
+        return made(*given, **named)
+
+    return call  # type: ignore[return-value]
+
+
+def _rejected(name: str, value: Any, kind: Kind) -> DriftpeakError:
+    while (found := kind.wrong_entry(value)) is not None:
+        place, value, kind = found
+        name += f"[{shown(place)}]"
+    near = nearest(value, kind.choices) if isinstance(value, str) else ""
+    return DriftpeakError(f"{name} must be {kind.words}; got {shown(value)}{near and '.'}{near}")
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[str, Kind]]:
+    """The names of positional arguments, and what is checked, by name."""
+    made = inspect.unwrap(function)
+    positional: list[str] = []
+    hints: dict[str, Any] = {}
+    for name, one in inspect.signature(made).parameters.items():
+        hint = Any if one.annotation is one.empty else _resolved(one.annotation, made)
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
+            positional.append(name)
+        if one.kind is one.VAR_KEYWORD:
+            (table,) = get_args(hint) or (None,)  # of Unpack
+            hints |= get_type_hints(table) if is_typeddict(table) else {}
+        elif one.kind is not one.VAR_POSITIONAL:
+            hints[name] = hint
+    found = {name: kind_of(hint) for name, hint in hints.items()}
+    return tuple(positional), {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
+    """The hint itself; `Any` for a name that is only imported for the type checker."""
+    one = types.SimpleNamespace(__annotations__={"it": annotation})
+    try:
+        return get_type_hints(one, function.__globals__)["it"]
+    except NameError:
+        return Any
+
+
+def kind_of(hint: Any) -> Kind | None:
+    """What a type hint accepts; None if that is left to the function: numbers, arrays, `Any`."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _any_of([kind_of(one) for one in inner])
+    if origin is Literal:
+        words = f"one of {', '.join(inner)}"
+        return Kind(lambda value: isinstance(value, str) and value in inner, words, inner)
+    if origin is not None:
+        return _container(origin, [kind_of(one) for one in inner if one is not ...], ... in inner)
+    if hint is types.NoneType:
+        return Kind(lambda value: value is None, "None")
+    if hint is bool:
+        return Kind(lambda value: isinstance(value, bool | np.bool_), "True or False")
+    if hint is str:
+        return Kind(lambda value: isinstance(value, str), "a text")
+    if (
+        hint in (Any, object)
+        or not isinstance(hint, type)
+        or issubclass(hint, int | float | np.generic | np.ndarray)
+    ):
+        return None
+    if hint.__module__.startswith(("jax", "numpy")):
+        return None
+    return Kind(lambda value: isinstance(value, hint), _called(hint))
+
+
+def _called(made: type) -> str:
+    name = made.__name__
+    return WORDS.get(name, f"{'an' if name[0] in 'AEIO' else 'a'} {name}")
+
+
+def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
+    known = [kind for kind in kinds if kind is not None]
+    if len(known) < len(kinds):
+        return None
+    *rest, last = dict.fromkeys(kind.words for kind in known)
+    listed = ", ".join(rest).replace("True or False", "True, False")
+    return Kind(
+        lambda value: any(kind.accepts(value) for kind in known),
+        f"{listed}{',' if ', ' in listed or 'each' in listed else ''} or {last}" if rest else last,
+        tuple(choice for kind in known for choice in kind.choices),
+        lambda value: next(filter(None, (kind.wrong_entry(value) for kind in known)), None),
+    )
+
+
+def _container(origin: Any, inner: Sequence[Kind | None], several: bool) -> Kind | None:
+    """Of a generic type: sequences and mappings by their content, others as they are."""
+    if origin is collections.abc.Callable:
+        return Kind(callable, "a function")
+    if not isinstance(origin, type) or issubclass(origin, np.ndarray):
+        return None
+    if issubclass(origin, os.PathLike):
+        return Kind(lambda value: isinstance(value, os.PathLike), "a path")
+    if issubclass(origin, Mapping):
+        keys, values = inner
+
+        def is_mapping(value: Any) -> bool:
+            return isinstance(value, Mapping) and _all(keys, value)
+
+        named = "" if keys is None else " with text keys"
+        return Kind(
+            lambda value: is_mapping(value) and _all(values, value.values()),
+            f"a mapping{named}" + _of_each(values),
+            wrong_entry=lambda value: _first(values, value.items()) if is_mapping(value) else None,
+        )
+    if origin is tuple and inner and not any(inner) and not several:
+        count = len(inner)
+        return Kind(lambda value: _numbers(value, count), f"{count} numbers")
+    if issubclass(origin, Iterable):
+        each = inner[0] if len(inner) == 1 else None
+        sized = issubclass(origin, Sized)  # others can be read only once
+
+        def is_sequence(value: Any) -> bool:
+            return _listed(value, sized)
+
+        return Kind(
+            lambda value: is_sequence(value) and (not sized or _all(each, value)),
+            "a sequence" + _of_each(each),
+            wrong_entry=lambda value: (
+                _first(each, enumerate(value)) if sized and is_sequence(value) else None
+            ),
+        )
+    return Kind(lambda value: isinstance(value, origin), _called(origin))
+
+
+def _of_each(kind: Kind | None) -> str:
+    if kind is not None and kind.words == "a text":
+        return " of texts"
+    return "" if kind is None else f" in which each is {kind.words}"
+
+
+def _all(kind: Kind | None, values: Iterable[Any]) -> bool:
+    return kind is None or all(map(kind.accepts, values))
+
+
+def _first(kind: Kind | None, entries: Iterable[tuple[Any, Any]]) -> tuple[Any, Any, Kind] | None:
+    """The first entry that is not of a kind, and the kind."""
+    if kind is None:
+        return None
+    return next(((place, one, kind) for place, one in entries if not kind.accepts(one)), None)
+
+
+def _numbers(value: Any, count: int) -> bool:
+    if not _listed(value, True) or len(value) != count:
+        return False
+    return all(isinstance(one, Real) and not isinstance(one, bool) for one in value)
+
+
+def _listed(value: Any, sized: bool) -> bool:
+    """Whether it is a sequence: a list, a tuple, an array, a column of a table; no text or set."""
+    if isinstance(value, str | bytes | bytearray | Mapping | collections.abc.Set | type):
+        return False
+    if getattr(value, "ndim", 1) == 0:
+        return False
+    return isinstance(value, Iterable) and (not sized or hasattr(value, "__len__"))

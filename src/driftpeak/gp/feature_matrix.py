@@ -1,0 +1,303 @@
+r"""How n points load on r weights: products with a feature matrix \(\Phi\), written out or not.
+
+`Rows` and `Columns` hold the matrix, one way round or the other; `Kronecker` holds a small factor
+for each dimension of a grid.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.types import AnyArray, Integers, Matrix, Values
+
+CHUNK = 2**22
+"""Numbers in a temporary array, about."""
+
+
+class Loadings(eqx.Module):
+    r"""A feature matrix \(\Phi\), and what is computed with it inside compiled programs."""
+
+    @property
+    @abstractmethod
+    def matrix(self) -> Any:
+        """The matrix written out, shape `(n, r)`."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """`(n, r)`."""
+
+    @abstractmethod
+    def rows(self, arms: Any) -> Float[Array, "*arms r"]:
+        """The features of these points."""
+
+    @abstractmethod
+    def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
+        r"""\(\Phi w\) for each of some vectors of weights w, along the last axis."""
+
+    @abstractmethod
+    def combined(self, values: Values) -> Float[Array, " r"]:
+        r"""\(\Phi^\top v\) for a value v of every point."""
+
+    @abstractmethod
+    def squares(self, weights: AnyArray | None = None) -> Any:
+        """Of every row, the sum of its squares, weighted if weights are given."""
+
+    @abstractmethod
+    def divided(self, by: float) -> "Loadings":
+        """All features divided by a number, on the host."""
+
+    @abstractmethod
+    def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
+        r"""Of every row \(\phi\), the squared length of `factor` times it."""
+
+    @abstractmethod
+    def quadratic_forms(self, matrix: Float[Array, "r r"]) -> Values:
+        r"""Of every row \(\phi\), \(\phi^\top M \phi\)."""
+
+
+class Rows(Loadings):
+    """The matrix, a row for each point: for one vector of weights at a time.
+
+    Arguments:
+        by_point: the features, shape `(n, r)`.
+    """
+
+    by_point: AnyArray
+
+    @property
+    def matrix(self) -> Any:
+        return self.by_point
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, r = self.by_point.shape
+        return n, r
+
+    def rows(self, arms: Any) -> Float[Array, "*arms r"]:
+        return jnp.asarray(self.by_point)[arms]
+
+    def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
+        matrix = jnp.asarray(self.by_point)
+        return matrix @ weights if weights.ndim == 1 else weights @ matrix.T
+
+    def combined(self, values: Values) -> Float[Array, " r"]:
+        return jnp.asarray(self.by_point).T @ values
+
+    def squares(self, weights: AnyArray | None = None) -> Any:
+        squares = self.by_point**2
+        return squares.sum(axis=1) if weights is None else squares @ weights
+
+    def divided(self, by: float) -> "Rows":
+        return Rows(self.by_point / by)
+
+    def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
+        return squared_sums(jnp.asarray(self.by_point), factor)
+
+    def quadratic_forms(self, matrix: Float[Array, "r r"]) -> Values:
+        return quadratic_forms(jnp.asarray(self.by_point), matrix)
+
+
+class Columns(Loadings):
+    """The matrix the other way round: several vectors at a time would turn it at every product.
+
+    Arguments:
+        matrix: the features, shape `(n, r)`.
+    """
+
+    by_feature: AnyArray  # (r, n)
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.by_feature = np.ascontiguousarray(matrix.T)
+
+    @property
+    def matrix(self) -> Any:
+        return self.by_feature.T
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        r, n = self.by_feature.shape
+        return n, r
+
+    def rows(self, arms: Any) -> Float[Array, "*arms r"]:
+        return jnp.moveaxis(jnp.asarray(self.by_feature)[:, arms], 0, -1)
+
+    def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
+        return weights @ jnp.asarray(self.by_feature)
+
+    def combined(self, values: Values) -> Float[Array, " r"]:
+        return jnp.asarray(self.by_feature) @ values
+
+    def squares(self, weights: AnyArray | None = None) -> Any:
+        squares = self.by_feature**2
+        return squares.sum(axis=0) if weights is None else weights @ squares
+
+    def divided(self, by: float) -> "Columns":
+        return Columns(np.asarray(self.by_feature).T / by)
+
+    def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
+        return squared_sums(jnp.asarray(self.by_feature).T, factor)
+
+    def quadratic_forms(self, matrix: Float[Array, "r r"]) -> Values:
+        return quadratic_forms(jnp.asarray(self.by_feature).T, matrix)
+
+
+class Kronecker(Loadings):
+    r"""Chosen columns of a Kronecker product \(A_1 \otimes \ldots \otimes A_d\): a grid's features.
+
+    A product with weights takes the dimensions one after another, \(O(n r_d)\) instead of
+    \(O(n r)\), and nothing of size n r is held. NumPy sees the matrix written out
+    (`numpy.asarray`), and `@` multiplies it with an array of weights on the host.
+
+    Arguments:
+        factors: \(A_a\) of each dimension, shapes \((m_a, r_a)\); the last dimension varies
+            fastest.
+        columns: which r columns of the product, shape `(r, d)`: one column of each factor. No
+            column twice.
+
+    Raises:
+        DriftpeakError: no factors, or columns that are not of the factors, or twice the same.
+    """
+
+    factors: tuple[AnyArray, ...]
+    columns: AnyArray  # (r, d)
+    places: AnyArray  # (r_1, ..., r_d): where a column's weight stands; r where it has none
+
+    def __init__(self, factors: Sequence[Matrix], columns: Integers) -> None:
+        sizes = tuple(factor.shape[1] for factor in factors if factor.ndim == 2)
+        if not factors or len(sizes) < len(factors) or 0 in sizes:
+            raise DriftpeakError("factors must be matrices, one for each dimension")
+        inside = columns.ndim == 2 and columns.shape[1] == len(sizes) and len(columns) > 0
+        if not inside or (columns < 0).any() or (columns >= sizes).any():
+            raise DriftpeakError(
+                f"columns must be of {len(sizes)} factors with {', '.join(map(str, sizes))} columns"
+            )
+        places = np.full(sizes, len(columns))
+        places[tuple(columns.T)] = np.arange(len(columns))
+        if (places < len(columns)).sum() < len(columns):
+            raise DriftpeakError("columns must be distinct")
+        self.factors, self.columns, self.places = tuple(factors), columns, places
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return math.prod(len(factor) for factor in self.factors), len(self.columns)
+
+    @property
+    def matrix(self) -> Any:
+        return self.rows(jnp.arange(len(self)))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Matrix:
+        if copy is False:
+            raise ValueError("a product that is not written out cannot be seen without a copy")
+        matrix = np.ones((1, len(self.columns)))
+        for factor, column in zip(self.factors, self.columns.T, strict=True):
+            matrix = (matrix[:, None, :] * factor[None, :, column]).reshape(-1, matrix.shape[1])
+        return matrix.astype(dtype or np.float64, copy=False)
+
+    def __matmul__(self, weights: Matrix) -> Matrix:
+        """`(n,)` or `(n, k)`, on the host."""
+        weights = np.asarray(weights)
+        if weights.ndim == 0 or len(weights) != len(self.columns):
+            raise DriftpeakError(f"{len(self.columns)} columns need as many weights")
+        return _combined(np, self.factors, self.places, weights.T).T
+
+    def squares(self, weights: AnyArray | None = None) -> Any:
+        xp: Any = np if all(isinstance(factor, np.ndarray) for factor in self.factors) else jnp
+        weights = xp.ones(len(self.columns)) if weights is None else xp.asarray(weights, float)
+        return _combined(xp, [factor**2 for factor in self.factors], self.places, weights)
+
+    def rows(self, arms: Any) -> Float[Array, "*arms r"]:
+        at = jnp.unravel_index(jnp.asarray(arms), tuple(len(factor) for factor in self.factors))
+        found: Any = 1.0
+        for factor, index, column in zip(
+            self.factors, at, jnp.asarray(self.columns).T, strict=True
+        ):
+            found = found * jnp.asarray(factor)[index][..., column]
+        return found
+
+    def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
+        factors = [jnp.asarray(factor) for factor in self.factors]
+        return _combined(jnp, factors, jnp.asarray(self.places), weights)
+
+    def combined(self, values: Values) -> Float[Array, " r"]:
+        found = values.reshape([len(factor) for factor in self.factors])
+        for factor in self.factors:  # each puts its columns last
+            found = jnp.tensordot(found, jnp.asarray(factor), axes=([0], [0]))
+        return found[tuple(jnp.asarray(self.columns).T)]
+
+    def divided(self, by: float) -> "Kronecker":
+        first, *others = map(np.asarray, self.factors)
+        return Kronecker((first / by, *others), np.asarray(self.columns))
+
+    def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
+        return _in_pieces(
+            self.shape[0], (factor,), lambda piece: jnp.sum(self.values(piece) ** 2, axis=0)
+        )
+
+    def quadratic_forms(self, matrix: Float[Array, "r r"]) -> Values:
+        return _in_pieces(
+            self.shape[0],
+            (matrix, jnp.eye(len(matrix))),
+            lambda piece, unit: jnp.sum(self.values(piece) * self.values(unit), axis=0),
+        )
+
+
+def _combined(xp: Any, factors: Any, places: Any, weights: Any) -> Any:
+    """Products of the points' features with weights `(*some, r)`, by NumPy or JAX: `(*some, n)`."""
+    some = weights.shape[:-1]
+    flat = weights.reshape(-1, weights.shape[-1])
+    flat = xp.concatenate([flat, xp.zeros((len(flat), 1))], axis=1)  # of columns not chosen
+    values = flat[:, places]
+    for factor in factors:  # each puts its points last: in the end the last varies fastest
+        values = xp.tensordot(values, factor, axes=([1], [1]))
+    return values.reshape(*some, math.prod(len(factor) for factor in factors))
+
+
+def squared_sums(features: Float[Array, "n r"], factor: Float[Array, "k r"]) -> Values:
+    r"""Of every row \(\phi\) of the features, the squared length of `factor` times it."""
+    return _in_pieces(
+        len(features), (factor,), lambda piece: jnp.sum((features @ piece.T) ** 2, axis=1)
+    )
+
+
+def quadratic_forms(features: Float[Array, "n r"], matrix: Float[Array, "r r"]) -> Values:
+    r"""Of every row \(\phi\) of the features, \(\phi^\top M \phi\)."""
+    return _in_pieces(
+        len(features),
+        (matrix, features.T),
+        lambda part, same: jnp.sum((features @ part.T) * same.T, axis=1),
+    )
+
+
+def _in_pieces(
+    n: int, factors: tuple[Float[Array, "k _"], ...], term: Callable[..., Values]
+) -> Values:
+    """The sum of `term`, of n numbers, over pieces of the factors' rows.
+
+    For few points there is one piece. For many, the product of the features with all the rows may
+    not fit into memory.
+    """
+    k = len(factors[0])
+    rows = max(1, CHUNK // n)
+    if k <= rows:
+        return term(*factors)
+    count = k // rows
+
+    def add(total: Any, number: Any) -> tuple[Any, None]:
+        at = number * rows
+        parts = [jax.lax.dynamic_slice_in_dim(factor, at, rows) for factor in factors]
+        return total + term(*parts), None
+
+    total = jax.lax.scan(add, jnp.zeros(n), jnp.arange(count))[0]
+    return total + term(*(factor[count * rows :] for factor in factors))

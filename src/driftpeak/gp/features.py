@@ -1,0 +1,352 @@
+r"""Finite-rank factors \(\Phi \Phi^\top \approx K\) of a covariance over a finite domain.
+
+With r features, a belief is a vector of r means and an r x r covariance, whatever the number of
+observations. Pivoted Cholesky is the default: it stops as soon as the stated tolerance is reached,
+and its error is known. The eigenvectors give the smallest rank for a given total error; quadrature
+and random Fourier features are those the theory papers analyse.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import (
+    LARGEST_SEED,
+    DriftpeakError,
+    at_least_integer,
+    finite,
+    finite_array,
+    positive,
+)
+from driftpeak._core.types import Matrix, Vector
+from driftpeak.gp.domains import Arms, Domain, Grid
+from driftpeak.gp.feature_matrix import Columns, Kronecker, Loadings, Rows
+from driftpeak.gp.kernels import SE, Kernel
+
+TOLERANCE = 1e-10
+MANY = 10_000
+"""Points above which nothing of size n^2 is made by default, and, where the domain and the kernel
+allow it, nothing of size n r either."""
+PIECE = 16
+"""Features that room is made for at a time."""
+
+
+@checked
+@dataclass(frozen=True, eq=False)
+class Features:
+    r"""A feature matrix, shape `(n, r)`, and a bound on its error.
+
+    The matrix is written out, or a `Kronecker` product that is not (`numpy.asarray` writes it out).
+
+    `error` bounds the largest entry of \(|K - \Phi\Phi^\top|\), in units of the covariance, up to
+    rounding (about 1e-16 r of the largest prior variance); it is None where only a probabilistic
+    bound exists (random features).
+    """
+
+    matrix: Matrix | Kronecker = field(repr=False)
+    error: float | None
+    method: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.matrix, Kronecker):
+            finite_array("matrix", self.matrix, 2)
+        if self.error is not None:
+            finite("error", self.error)
+
+    @property
+    def rank(self) -> int:
+        """The number of features, r."""
+        return self.matrix.shape[1]
+
+    @property
+    def explained(self) -> Vector:
+        """Of every point, the variance that the features have, shape `(n,)`."""
+        matrix = self.matrix
+        return matrix.squares() if isinstance(matrix, Kronecker) else (matrix**2).sum(axis=1)
+
+    @property
+    def loadings(self) -> Loadings:
+        """For compiled programs; products with one vector of weights at a time are fast."""
+        return self.matrix if isinstance(self.matrix, Kronecker) else Rows(self.matrix)
+
+    @property
+    def loadings_of_several(self) -> Loadings:
+        """For compiled programs; products with several vectors of weights at a time are fast."""
+        return self.matrix if isinstance(self.matrix, Kronecker) else Columns(self.matrix)
+
+    def check(self, points: int) -> None:
+        """Raise DriftpeakError unless the features are for so many points."""
+        if len(self.matrix) != points:
+            raise DriftpeakError(
+                f"features are for {len(self.matrix)} points, the prior has {points}: make them of "
+                "its kernel and domain, as features.pivoted_cholesky(prior.kernel, prior.domain) "
+                "does, or leave them out"
+            )
+
+
+@checked
+def factored(
+    kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE, rank: int | None = None
+) -> Features:
+    """A factor of the covariance by the way that is best here: what priors use.
+
+    `kronecker` for grids of more than `MANY` points in several dimensions, where the kernel is a
+    product of kernels of one dimension each, else `pivoted_cholesky`.
+
+    Arguments, errors: as for these.
+    """
+    if by_axis(kernel, domain):
+        return kronecker(kernel, domain, tolerance=tolerance, rank=rank)
+    return pivoted_cholesky(kernel, domain, tolerance=tolerance, rank=rank)
+
+
+def by_axis(kernel: Kernel, domain: Domain) -> bool:
+    """Whether `factored` takes a Kronecker product, which is not written out."""
+    several = len(domain) > MANY and domain.points.shape[1] > 1
+    return several and separated(kernel, domain) is not None
+
+
+@checked
+def pivoted_cholesky(
+    kernel: Kernel,
+    domain: Domain,
+    *,
+    tolerance: float = TOLERANCE,
+    rank: int | None = None,
+) -> Features:
+    """Pivoted Cholesky: take the point of largest residual variance until none is left.
+
+    With n points and rank r: n r^2 operations, memory for 2 n r numbers, and r rows of the
+    covariance, one at a time.
+
+    Arguments:
+        tolerance: stop once every residual variance is at most `tolerance` times the largest prior
+            variance. No entry of the covariance is then off by more (Cauchy-Schwarz).
+        rank: stop at this rank even if the tolerance is not reached; `error` says where it stopped.
+
+    Raises:
+        DriftpeakError: tolerance or rank not positive.
+    """
+    tolerance = positive("tolerance", tolerance)
+    most = len(domain) if rank is None else min(at_least_integer("rank", rank, 1), len(domain))
+    residual = kernel.diagonal(domain)
+    target = tolerance * residual.max()
+    # rows of the factor, in pieces made when they are needed: nothing is allocated but the result
+    pieces: list[Matrix] = []
+    count = 0
+    while count < most and residual.max() > target:
+        if count == PIECE * len(pieces):
+            pieces.append(np.zeros((PIECE, len(domain))))
+        pivot = int(residual.argmax())
+        row = kernel.rows(domain, [pivot])[0]
+        row = row - sum(piece[:, pivot] @ piece for piece in pieces)
+        row /= np.sqrt(residual[pivot])
+        pieces[-1][count % PIECE] = row
+        residual = np.maximum(residual - row**2, 0.0)
+        residual[pivot] = 0.0
+        count += 1
+    # a covariance of zero still needs one (zero) feature: arrays of rank 0 help nobody
+    matrix = np.zeros((len(domain), max(count, 1)))
+    for start in range(0, count, PIECE):
+        matrix[:, start : start + PIECE] = pieces.pop(0)[: count - start].T
+    return Features(matrix, float(residual.max()), "pivoted Cholesky")
+
+
+@checked
+def eigen(kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE) -> Features:
+    """Scaled eigenvectors, largest first: the best approximation of its rank in every norm.
+
+    Keeps the eigenvalues above `tolerance` times the largest prior variance.
+
+    Raises:
+        DriftpeakError: tolerance not positive.
+    """
+    tolerance = positive("tolerance", tolerance)
+    gram = kernel.rows(domain)
+    values, vectors = np.linalg.eigh(gram)
+    keep = np.flatnonzero(values > tolerance * gram.diagonal().max())[::-1]
+    keep = keep if len(keep) else np.array([len(values) - 1])
+    matrix = vectors[:, keep] * np.sqrt(np.maximum(values[keep], 0.0))
+    error = np.abs(gram.diagonal() - (matrix**2).sum(axis=1)).max()
+    return Features(matrix, float(error), "eigen")
+
+
+def separated(kernel: Kernel, domain: Domain) -> list[tuple[Kernel, Arms]] | None:
+    """Of each dimension of a grid, a kernel and the points: the covariance is their product.
+
+    None for other domains, and where the kernel is not known to be a product.
+
+    Raises:
+        DriftpeakError: the kernel cannot be evaluated on the domain.
+    """
+    kernel.check(domain)
+    parts = kernel.separated(domain.points.shape[1])
+    if parts is None or not isinstance(domain, Grid):
+        return None
+    return list(zip(parts, map(Arms, domain.axes), strict=True))
+
+
+@checked
+def kronecker(
+    kernel: Kernel,
+    domain: Domain,
+    *,
+    tolerance: float = TOLERANCE,
+    rank: int | None = None,
+) -> Features:
+    r"""Products of the eigenvectors of each dimension, for grids and kernels that are products.
+
+    If \(k(x, y) = \prod_a k_a(x_a, y_a)\), the covariance of a grid is the Kronecker product of
+    those of its axes, and so are its eigenvectors. Each axis of m points is factored by pivoted
+    Cholesky and turned to its eigenvectors, \(O(m r_a^2)\); of their products the fewest are taken
+    that keep the tolerance, the largest first. Nothing of size n r is ever made.
+
+    Arguments:
+        tolerance: no entry of the covariance is off by more than `tolerance` times the largest
+            prior variance: what is left out is positive semi-definite.
+        rank: stop at this rank even if the tolerance is not reached; `error` says where it stopped.
+
+    Raises:
+        DriftpeakError: a domain that is no grid, a kernel that is not known to be a product over
+            its dimensions, tolerance or rank not positive.
+    """
+    tolerance = positive("tolerance", tolerance)
+    axes = separated(kernel, domain)
+    if axes is None:
+        raise DriftpeakError(
+            "Kronecker features need a Grid, and a kernel that is a product of kernels of one "
+            "dimension each, such as SE and Periodic, their products and multiples; take "
+            "pivoted_cholesky"
+        )
+    most = len(domain) if rank is None else min(at_least_integer("rank", rank, 1), len(domain))
+    # errors of the axes add up; below 1e-16 there is only rounding
+    fine = max(tolerance / (4 * len(axes)), 1e-16)
+    factors = tuple(
+        _eigenvectors(pivoted_cholesky(part, points, tolerance=fine)) for part, points in axes
+    )
+    largest = np.array([1.0])
+    for factor in factors:
+        largest = np.multiply.outer(largest, (factor**2).max(axis=0)).ravel()
+    order = np.argsort(-largest, kind="stable")
+    sizes = tuple(factor.shape[1] for factor in factors)
+    columns = np.stack(np.unravel_index(order, sizes), axis=1)
+    whole, variance = Kronecker(factors, columns), kernel.diagonal(domain)
+    beyond = (variance - whole.squares()).clip(min=0.0)  # what the axes miss
+
+    def error(count: int) -> float:
+        """Of the first so many columns."""
+        return float((beyond + whole.squares(np.arange(len(columns)) >= count)).max())
+
+    counts, target = range(1, min(most, len(columns)) + 1), tolerance * float(variance.max())
+    enough = bisect_left(counts, -target, key=lambda count: -error(count))
+    count = counts[min(enough, len(counts) - 1)]
+    return Features(Kronecker(factors, columns[:count]), error(count), "Kronecker")
+
+
+def _eigenvectors(features: Features) -> Matrix:
+    """Of the covariance that the features have, by the roots of the eigenvalues, largest first."""
+    vectors, roots, _ = np.linalg.svd(np.asarray(features.matrix), full_matrices=False)
+    return vectors * roots
+
+
+@checked
+def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Features:
+    r"""Quadrature Fourier features of the SE kernel (D22 section 5; Mutny and Krause 2018).
+
+    With the roots \(\rho_i\) of the Hermite polynomial \(H_m\), m = `degree`, cosines and sines of
+    frequency \(\sqrt 2 \rho / l\) weighted by the normalised Gauss-Hermite weights
+    \(\prod_j 2^{m-1} m! / (m^2 H_{m-1}(\rho_j)^2)\), which sum to one; D22 prints m where m^2 is
+    right. There are \(2 m^d\) features. The error falls superexponentially once
+    m exceeds about (diameter / l)^2; `error` is measured on the domain, and never above
+    `quadrature_fourier_bound`.
+
+    Raises:
+        DriftpeakError: degree below 1, more than a million features, or a domain without
+            coordinates.
+    """
+    kernel = SE(lengthscale)
+    kernel.check(domain)
+    degree = at_least_integer("degree", degree, 1)
+    dimension = domain.points.shape[1]
+    if 2 * degree**dimension > 1_000_000:
+        raise DriftpeakError(
+            f"degree {degree} in {dimension} dimensions makes 2 x {degree}^{dimension} features; "
+            "at most 1,000,000"
+        )
+    from scipy import special
+
+    roots, weights = special.roots_hermite(degree)
+    weights = weights / weights.sum()
+    frequencies = np.sqrt(2) * np.array(list(product(roots, repeat=dimension)))
+    amplitude = np.sqrt(np.prod(list(product(weights, repeat=dimension)), axis=1))
+    # centred: large coordinates (Unix seconds) would cost the phases their digits
+    centred = domain.points - (domain.points.max(axis=0) + domain.points.min(axis=0)) / 2
+    matrix = _cosines_and_sines(centred, frequencies / np.asarray(kernel.lengthscale), amplitude)
+    error = np.abs(kernel.rows(domain) - matrix @ matrix.T).max()
+    return Features(matrix, float(error), "quadrature Fourier")
+
+
+@checked
+def quadrature_fourier_bound(lengthscale: Any, extents: Any, *, degree: int) -> float:
+    r"""A bound of the error of quadrature Fourier features on a box (D22 Lemma 14, corrected).
+
+    \(\varepsilon_m \le \sum_j \frac{m!}{(2m)!} (r_j/l_j)^{2m}\) on \(\prod_j [0, r_j]\), and at
+    most 2: the remainder of Gauss-Hermite quadrature in each dimension; since no factor of the
+    product exceeds 1, the errors add. D22 prints
+    \(d 2^{d-1} \frac{1}{\sqrt 2 m^m} (\frac{e}{4 l^2})^m\) on \([0, 1]^d\). For d = 1 that is the
+    same by Stirling's formula but for a factor \(e^{1/(24m)}\), without which it fails at large l
+    (m = 1, l = 3: error 0.05404, printed 0.05339).
+
+    Arguments:
+        lengthscale: l, one or one per dimension.
+        extents: the side of the domain in each dimension.
+        degree: m.
+
+    Raises:
+        DriftpeakError: degree below 1, an extent or lengthscale that is not positive, as many
+            lengthscales as there are not dimensions.
+    """
+    sides = finite_array("extents", extents, 1)
+    scales = np.asarray(SE(lengthscale).lengthscale)
+    degree = at_least_integer("degree", degree, 1)
+    if len(sides) == 0 or not (sides > 0).all():
+        raise DriftpeakError(f"extents must be numbers above 0; got {sides.tolist()}")
+    if scales.ndim == 1 and len(scales) not in (1, len(sides)):
+        raise DriftpeakError(f"there are {len(scales)} lengthscales and {len(sides)} extents")
+    from scipy import special
+
+    remainder = special.gammaln(degree + 1) - special.gammaln(2 * degree + 1)
+    logarithms = remainder + 2 * degree * np.log(sides / scales)
+    return float(min(np.exp(np.minimum(logarithms, 1.0)).sum(), 2.0))
+
+
+@checked
+def random_fourier(kernel: Kernel, domain: Domain, *, count: int, seed: int = 0) -> Features:
+    """Random Fourier features (Rahimi and Recht 2007): `count` cosines and as many sines.
+
+    Arguments:
+        kernel: SE, Matern, rational quadratic, or a product of these: it must be stationary.
+        count: number of random frequencies; the error of an entry has standard deviation at most
+            k(x, x) / sqrt(count).
+        seed: of the frequencies.
+
+    Raises:
+        DriftpeakError: count below 1, or a kernel without a spectral density to draw from.
+    """
+    kernel.check(domain)
+    count = at_least_integer("count", count, 1)
+    generator = np.random.default_rng(at_least_integer("seed", seed, 0, LARGEST_SEED))
+    frequencies = kernel.frequencies(generator, count, domain.points.shape[1])
+    amplitude = np.full(count, np.sqrt(kernel.diagonal(domain)[0] / count))
+    return Features(
+        _cosines_and_sines(domain.points, frequencies, amplitude), None, "random Fourier"
+    )
+
+
+def _cosines_and_sines(points: Matrix, frequencies: Matrix, amplitude: Matrix) -> Matrix:
+    phase = points @ frequencies.T
+    return np.concatenate([amplitude * np.cos(phase), amplitude * np.sin(phase)], axis=1)

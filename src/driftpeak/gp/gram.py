@@ -1,0 +1,152 @@
+r"""Covariances of all pairs of n points: a matrix, a table of lags of a grid, or as asked for."""
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.types import AnyArray
+from driftpeak.gp.domains import Domain, Grid
+from driftpeak.gp.kernels import Kernel
+
+
+class Pairs(eqx.Module):
+    """Rows of the Gram matrix of a domain, inside compiled programs."""
+
+    @abstractmethod
+    def rows(self, arms: Any) -> Float[Array, "*arms n"]:
+        """The covariances of these points with all."""
+
+    @property
+    @abstractmethod
+    def matrix(self) -> Any:
+        """All of them, shape `(n, n)`."""
+
+    @property
+    @abstractmethod
+    def diagonal(self) -> Any:
+        """The variances of the points, shape `(n,)`."""
+
+
+class Gram(Pairs):
+    """The matrix.
+
+    Arguments:
+        listed: covariances, shape `(n, n)`.
+    """
+
+    listed: AnyArray
+
+    @property
+    def matrix(self) -> Any:
+        return self.listed
+
+    @property
+    def diagonal(self) -> Any:
+        return jnp.asarray(self.listed).diagonal()
+
+    def rows(self, arms: Any) -> Float[Array, "*arms n"]:
+        return jnp.asarray(self.listed)[arms]
+
+
+class Lags(Pairs):
+    r"""The Gram matrix of a grid under a stationary kernel, block Toeplitz with Toeplitz blocks.
+
+    \(k(x, y)\) depends on \(|x_a - y_a|\) alone, and a grid of \(m_1 \times \ldots \times m_d\)
+    points has only \(\prod_a (2 m_a - 1)\) differences: a row is a piece cut out of their table,
+    at no cost but reading it. The matrix of 100,000 points would take 75 GiB, the table of a square
+    3 MiB.
+
+    Arguments:
+        kernel: a stationary one.
+        grid: the points.
+
+    Raises:
+        DriftpeakError: a kernel that is not known to be stationary.
+    """
+
+    table: AnyArray  # (2 m_1 - 1, ..., 2 m_d - 1)
+
+    def __init__(self, kernel: Kernel, grid: Grid) -> None:
+        kernel.check(grid)
+        if not kernel.stationary:
+            raise DriftpeakError(
+                "a table of lags needs a kernel of differences alone, such as SE or Matern"
+            )
+        lags = Grid(*([0.0, high - low] for low, high in grid.ranges), size=grid.shape)
+        ahead = kernel.rows(lags, [0])[0].reshape(grid.shape)
+        self.table = np.pad(ahead, [(count - 1, 0) for count in grid.shape], mode="reflect")
+
+    @property
+    def matrix(self) -> Any:
+        raise _not_listed()
+
+    @property
+    def diagonal(self) -> Any:
+        return jnp.full(math.prod(self._shape), jnp.asarray(self.table).max())
+
+    def rows(self, arms: Any) -> Float[Array, "*arms n"]:
+        arms = jnp.asarray(arms)
+        found = jax.vmap(self._row)(arms.reshape(-1))
+        return found.reshape(*arms.shape, -1)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        """Of the grid."""
+        return tuple((count + 1) // 2 for count in self.table.shape)
+
+    def _row(self, arm: Any) -> Float[Array, " n"]:
+        shape = self._shape
+        at = jnp.unravel_index(arm, shape)
+        begin = [count - 1 - index for count, index in zip(shape, at, strict=True)]
+        return jax.lax.dynamic_slice(jnp.asarray(self.table), begin, shape).reshape(-1)
+
+
+class Computed(Pairs):
+    """Rows that are evaluated whenever they are asked for: nothing is held but coordinates.
+
+    Arguments:
+        kernel: one that compiled programs can evaluate (`pointwise`).
+        domain: the points.
+
+    Raises:
+        DriftpeakError: a table of covariances, or another kernel without a closed form.
+    """
+
+    kernel: Kernel
+    points: AnyArray  # (n, d)
+    variance: AnyArray  # (n,)
+
+    def __init__(self, kernel: Kernel, domain: Domain) -> None:
+        kernel.check(domain)
+        if not kernel.pointwise:
+            raise DriftpeakError(
+                "covariances as they are asked for need a kernel with a closed form, such as SE, "
+                "or Matern with nu = 0.5, 1.5 or 2.5"
+            )
+        self.kernel, self.points, self.variance = kernel, domain.points, kernel.diagonal(domain)
+
+    @property
+    def matrix(self) -> Any:
+        raise _not_listed()
+
+    @property
+    def diagonal(self) -> Any:
+        return jnp.asarray(self.variance)
+
+    def rows(self, arms: Any) -> Float[Array, "*arms n"]:
+        points, arms = jnp.asarray(self.points), jnp.asarray(arms)
+        return self.kernel(points[arms.reshape(-1)], points).reshape(*arms.shape, -1)
+
+
+def _not_listed() -> DriftpeakError:
+    return DriftpeakError(
+        "draws of a whole function on many points need feature space: give form='feature-space', "
+        "or features"
+    )

@@ -1,0 +1,238 @@
+r"""How steep the sample paths of a kernel are: \(\partial f / \partial x_j\) as a Gaussian process.
+
+Its covariance is \(-\partial^2 k / \partial h_j^2\) at the lag h of a stationary kernel. B16 (10),
+the condition of its regret bounds, asks for a and b with
+\(\Pr(\sup_x |\partial f / \partial x_j| > L) \le a e^{-(L/b)^2}\) for every L and j.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftpeak._core.errors import DriftpeakError, at_least_integer, finite_array
+from driftpeak._core.types import Matrix
+from driftpeak.gp.kernels import (
+    SE,
+    Kernel,
+    Linear,
+    Matern,
+    Periodic,
+    Product,
+    RationalQuadratic,
+    Scaled,
+    Stationary,
+    Sum,
+    bessel_correlation,
+)
+
+LEVELS = 40  # of ever smaller cells: the last has 1e-12 of the domain's side
+
+
+class Tail(NamedTuple):
+    r"""The constants of \(\Pr(\sup |\partial f/\partial x_j| > L) \le a e^{-(L/b)^2}\)."""
+
+    a: float
+    b: float
+
+
+def derivative_covariance(kernel: Kernel, lags: Any) -> Matrix:
+    r"""\(\mathrm{Cov}(\partial_j f(x + h), \partial_j f(x))\) of each lag h and direction j.
+
+    Arguments:
+        kernel: SE, Matern with nu above 1, rational quadratic, periodic, linear; their sums,
+            multiples, and products (without linear).
+        lags: shape `(m, d)`.
+
+    Raises:
+        DriftpeakError: a kernel whose sample paths have no derivative, or another kernel.
+    """
+    lags = finite_array("lags", lags, 2)
+    if isinstance(kernel, Scaled):
+        return float(kernel.variance) * derivative_covariance(kernel.kernel, lags)
+    if isinstance(kernel, Sum):
+        return derivative_covariance(kernel.left, lags) + derivative_covariance(kernel.right, lags)
+    if isinstance(kernel, Linear):
+        return np.broadcast_to(1 / np.asarray(kernel.lengthscale) ** 2, lags.shape)
+    return -_jet(kernel, lags).second
+
+
+def derivative_tail(kernel: Kernel, extents: Any) -> Tail:
+    r"""Constants a and b of B16 (10) on \(\prod_j [0, r_j]\): proven, not estimated.
+
+    With s the largest deviation of a derivative and m a bound of
+    \(E \sup_x |\partial_j f(x)|\), the inequality of Borell and TIS,
+    \(\Pr(\sup > m + u) \le e^{-u^2/(2s^2)}\), and \((L - m)^2 \ge \frac12 L^2 - m^2\) give
+    \(a = e^{m^2/(2s^2)}\), \(b = 2s\). m is a chain over cells that are halved in every dimension:
+    N centres have \(E \max \le s\sqrt{2 \log 2N}\), and each halving adds
+    \(q \sqrt{2 \log 2N}\), q the deviation of the difference between the centres of a cell and of
+    its half. The chain starts at 1, 2, 4, ... cells a side, whichever gives the least.
+
+    Arguments:
+        kernel: as for `derivative_covariance`.
+        extents: r_j, one per dimension.
+
+    Raises:
+        DriftpeakError: a kernel without derivatives, or too rough for the sum to end (a Matern
+            kernel with nu barely above 1); extents that are not positive.
+    """
+    sides = _sides(extents)
+    deviation = np.sqrt(derivative_covariance(kernel, np.zeros((1, len(sides))))[0])
+    largest = _expected_largest(kernel, sides, deviation)
+    ratio = np.divide(largest, deviation, out=np.zeros_like(largest), where=deviation > 0)
+    return Tail(float(np.exp(ratio**2 / 2).max()), float(2 * deviation.max()))
+
+
+def check_tail(tail: Tail, kernel: Kernel, dimension: int) -> None:
+    r"""Refuse constants of B16 (10) that `kernel` contradicts.
+
+    A single \(\partial_j f(x)\) is normal with deviation s: with \(b < \sqrt 2 s\) its tail alone
+    exceeds \(a e^{-(L/b)^2}\) at large L, whatever a; at L = 0 it is 1, so a must not be below 1.
+    What passes need not be true of the supremum: `derivative_tail` is.
+
+    Raises:
+        DriftpeakError: they are contradicted, or the kernel's paths have no derivative.
+    """
+    deviation = math.sqrt(derivative_covariance(kernel, np.zeros((1, dimension))).max())
+    if tail.b < math.sqrt(2) * deviation * (1 - 1e-9) or tail.a < 1:
+        raise DriftpeakError(
+            f"a = {tail.a:.4g}, b = {tail.b:.4g} contradict the kernel in B16 (10): a derivative "
+            f"has standard deviation {deviation:.4g}, so b must be at least sqrt(2) times that, "
+            f"{math.sqrt(2) * deviation:.4g}, and a at least 1; take widths.Bayesian.of(prior)"
+        )
+
+
+def largest_derivatives(
+    kernel: Kernel, extents: Any, *, count: int, size: int = 100, seed: int = 0
+) -> Matrix:
+    r"""Draws of \(\sup_x |\partial_j f(x)|\), shape `(count, d)`: the largest on a grid.
+
+    The supremum over the grid of `size` points a side is below that over the box, by
+    \(O(\mathrm{spacing}^2)\) for smooth kernels. The directions are drawn apart.
+
+    Raises:
+        DriftpeakError: as `derivative_tail`; count or size too small, more than 5,000 points.
+    """
+    sides = _sides(extents)
+    count, size = at_least_integer("count", count, 1), at_least_integer("size", size, 2)
+    if size ** len(sides) > 5000:
+        raise DriftpeakError(f"{size}^{len(sides)} points are too many; at most 5,000: lower size")
+    axes = np.meshgrid(*(np.linspace(0, side, size) for side in sides), indexing="ij")
+    points = np.stack([axis.ravel() for axis in axes], axis=1)
+    lags = (points[:, None] - points[None]).reshape(-1, len(sides))
+    covariance = derivative_covariance(kernel, lags).reshape(len(points), len(points), -1)
+    generator = np.random.default_rng(seed)
+    found = np.empty((count, len(sides)))
+    for j in range(len(sides)):
+        values, vectors = np.linalg.eigh(covariance[:, :, j])
+        factor = vectors * np.sqrt(np.maximum(values, 0.0))  # below 0 by rounding only
+        draws = generator.standard_normal((count, len(points))) @ factor.T
+        found[:, j] = np.abs(draws).max(axis=1)
+    return found
+
+
+def _expected_largest(kernel: Kernel, sides: Matrix, deviation: Matrix) -> Matrix:
+    """A bound of E sup |d_j f| for every j, shape (d,)."""
+    dimension = len(sides)
+    halvings = np.arange(1, LEVELS + 1)
+    lags = 0.5 * sides * 0.5 ** halvings[:, None]  # between the centres of a cell and of its half
+    steps = np.sqrt(
+        np.maximum(2 * (deviation**2 - derivative_covariance(kernel, lags)), 0.0)
+    )  # below 0 by rounding only
+    logarithms = math.log(2) * (1 + dimension * np.arange(LEVELS + 1))  # log 2N of every level
+    terms = steps * np.sqrt(2 * logarithms[1:, None])
+    if (terms[-1] > 1e-3 * deviation).any():
+        raise DriftpeakError(
+            f"the derivatives of {type(kernel).__name__} are too rough to bound: their increments "
+            "over 1e-12 of the domain are not negligible; take a smoother kernel"
+        )
+    rest = np.append(terms[::-1].cumsum(axis=0)[::-1], np.zeros((1, dimension)), axis=0)
+    return (deviation * np.sqrt(2 * logarithms[:, None]) + rest).min(axis=0)
+
+
+class _Jet(NamedTuple):
+    """A stationary kernel of the lag, (m,), and its first and second derivatives, (m, d)."""
+
+    value: Matrix
+    first: Matrix
+    second: Matrix
+
+
+def _jet(kernel: Kernel, lags: Matrix) -> _Jet:
+    if isinstance(kernel, Scaled):
+        variance = float(kernel.variance)
+        return _Jet(*(variance * part for part in _jet(kernel.kernel, lags)))
+    if isinstance(kernel, Sum):
+        left, right = _jet(kernel.left, lags), _jet(kernel.right, lags)
+        return _Jet(*(one + other for one, other in zip(left, right, strict=True)))
+    if isinstance(kernel, Product):
+        left, right = _jet(kernel.left, lags), _jet(kernel.right, lags)
+        one, other = left.value[:, None], right.value[:, None]
+        first = left.first * other + one * right.first
+        second = left.second * other + 2 * left.first * right.first + one * right.second
+        return _Jet(left.value * right.value, first, second)
+    if isinstance(kernel, Periodic):
+        rate = 2 * np.pi / np.asarray(kernel.period)
+        size = (rate / np.asarray(kernel.lengthscale)) ** 2
+        value = np.exp(-(size / rate**2 * (1 - np.cos(rate * lags))).sum(axis=1))
+        slope = -size / rate * np.sin(rate * lags)
+        bend = slope**2 - size * np.cos(rate * lags)
+        return _Jet(value, value[:, None] * slope, value[:, None] * bend)
+    if isinstance(kernel, SE | Matern | RationalQuadratic):
+        return _radial(kernel, lags)
+    raise DriftpeakError(
+        f"{type(kernel).__name__} has no derivative process that driftpeak knows: take SE, Matern "
+        "with nu above 1, RationalQuadratic, Periodic or Linear, or on finitely many points "
+        "widths.FiniteDomain"
+    )
+
+
+def _radial(kernel: Stationary, lags: Matrix) -> _Jet:
+    """psi(q), q = sum h_j^2/l_j^2: k' = 2 psi' h/l^2, k'' = 2 psi'/l^2 + 4 psi'' h^2/l^4."""
+    square = np.asarray(kernel.lengthscale) ** 2
+    q = (lags**2 / square).sum(axis=1)
+    if isinstance(kernel, SE):
+        value = np.exp(-q / 2)
+        slope, bend = -value / 2, value / 4
+    elif isinstance(kernel, RationalQuadratic):
+        mixture = float(kernel.mixture)
+        base = 1 + q / (2 * mixture)
+        value, slope = base**-mixture, -(base ** (-mixture - 1)) / 2
+        bend = (mixture + 1) / (4 * mixture) * base ** (-mixture - 2)
+    else:
+        assert isinstance(kernel, Matern)
+        value, slope, bend = _matern(kernel.nu, q)
+    scaled = lags / square
+    return _Jet(
+        value,
+        2 * slope[:, None] * scaled,
+        2 * slope[:, None] / square + 4 * bend[:, None] * scaled**2,
+    )
+
+
+def _matern(nu: float, q: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """psi, psi', psi'' of a Matern kernel: (z^nu K_nu)' = -z^nu K_(nu-1)."""
+    if nu <= 1:
+        raise DriftpeakError(
+            f"the sample paths of a Matern kernel with nu = {nu:g} have no derivative, so that B16 "
+            "(10) holds for no a and b: it needs nu above 1; on finitely many points take "
+            "widths.FiniteDomain"
+        )
+    z = np.sqrt(2 * nu * q)
+    factor = nu / (2 * (nu - 1))
+    slope = -factor * bessel_correlation(nu - 1, z)
+    if nu > 2:
+        bend = factor * nu / (2 * (nu - 2)) * bessel_correlation(nu - 2, z)
+    else:  # infinite at 0, where h^2 makes up for it
+        from scipy.special import gamma, kv
+
+        away = np.maximum(z, 1e-100)
+        bend = factor * nu * 2 ** (2 - nu) / gamma(nu - 1) * away ** (nu - 2) * kv(2 - nu, away)
+    return bessel_correlation(nu, z), slope, bend
+
+
+def _sides(extents: Any) -> Matrix:
+    sides = finite_array("extents", extents, 1)
+    if len(sides) == 0 or not (sides > 0).all():
+        raise DriftpeakError(f"extents must be numbers above 0; got {sides.tolist()}")
+    return sides

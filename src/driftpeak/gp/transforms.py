@@ -1,0 +1,52 @@
+"""Rewards as their logarithms or roots, and what a Gaussian belief in these says of the rewards."""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, get_args
+
+import jax.numpy as jnp
+import numpy as np
+
+from driftpeak._core.numerics.precision import double_precision
+
+Transformation = Literal["none", "root", "log"]
+TRANSFORMATIONS: tuple[Transformation, ...] = get_args(Transformation)
+
+
+class Change(NamedTuple):
+    r"""A growing function g of the reward y.
+
+    Attributes:
+        forward: g.
+        log_slope: \(\log g'\), for the density of the rewards.
+        mean, variance: of y, if g(y) is normal with this mean and variance.
+    """
+
+    forward: Callable[[Any], Any]
+    log_slope: Callable[[Any], Any]
+    mean: Callable[[Any, Any], Any]
+    variance: Callable[[Any, Any], Any]
+
+
+CHANGES: dict[Transformation, Change] = {
+    "none": Change(lambda y: y, np.zeros_like, lambda m, v: m, lambda m, v: v),
+    "root": Change(
+        jnp.sqrt,
+        lambda y: -0.5 * np.log(4 * y),
+        lambda m, v: m**2 + v,
+        lambda m, v: 2 * v**2 + 4 * m**2 * v,
+    ),
+    "log": Change(
+        jnp.log,
+        lambda y: -np.log(y),
+        lambda m, v: jnp.exp(m + v / 2),
+        lambda m, v: jnp.expm1(v) * jnp.exp(2 * m + v),
+    ),
+}
+
+
+@double_precision
+def transformed(
+    rewards: Any, transformation: Transformation
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The rewards under a transformation, on the host."""
+    return np.asarray(CHANGES[transformation].forward(rewards))

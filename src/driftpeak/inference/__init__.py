@@ -1,0 +1,1 @@
+"""Posteriors, interacting multiple models, hyperparameter fitting, information gain."""

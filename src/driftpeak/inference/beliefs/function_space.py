@@ -1,0 +1,230 @@
+r"""Beliefs in function space: cost grows with the observations in memory, not with a rank.
+
+The better choice where memory is short or the kernel rough (many features). `Triangular` serves
+the rules that only ever add to their memory, or empty it; `Dense` every rule.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from driftpeak._core.numerics.conditionals import on_demand
+from driftpeak._core.numerics.precision import require_double_precision
+from driftpeak._core.types import Scalar, Values
+from driftpeak.gp.forgetting import Forgetting
+from driftpeak.gp.gram import Pairs
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.beliefs.history import History
+from driftpeak.inference.beliefs.posterior import AFRESH, Belief, Posterior, fade
+
+JITTER = 1e-10  # of the largest prior variance, so that a singular covariance can be sampled
+
+
+class FunctionPrior(eqx.Module):
+    """The arrays of a prior that a function-space belief needs."""
+
+    gram: Pairs
+    variance: Any  # (n,)
+    mean: Any  # (n,)
+    noise_variance: Any
+
+    def __init__(self, prior: Prior) -> None:
+        self.gram = prior.pairs
+        self.variance = prior.variance
+        self.mean = prior.mean
+        self.noise_variance = np.float64(prior.noise_variance)
+
+
+class TriangularState(NamedTuple):
+    """Rows of \\(L^{-1} k(A, \\cdot)\\), one for each observation in the current epoch."""
+
+    rows: Float[Array, "c n"]
+    surprises: Float[Array, " c"]  # of unit variance
+    times: Float[Array, " c"]
+    mean: Values
+    variance: Values
+    information: Float[Array, ""]
+    observations: Int[Array, ""]
+    time: Float[Array, ""]
+
+
+class Triangular(Belief[TriangularState]):
+    r"""Keep, Restart and Drift: the posterior covariance is \(K - V^\top V\).
+
+    V has one row for each observation: with \(L L^\top = \tilde K_A + \lambda I\),
+    \(V = L^{-1} \tilde k(A, \cdot)\); under drift the rows fade by their correlation with the
+    present. A new row needs no triangular solve, since \(L^{-1} \tilde k(A, x)\) is the column of V
+    at x: O(c n) a step.
+    """
+
+    prior: FunctionPrior
+    forgetting: Forgetting
+    capacity: int = eqx.field(static=True)
+
+    def __init__(self, prior: Prior, forgetting: Forgetting, capacity: int) -> None:
+        self.prior = FunctionPrior(prior)
+        self.forgetting = forgetting
+        self.capacity = capacity
+
+    @property
+    def points(self) -> int:
+        return len(self.prior.variance)
+
+    def init(self) -> TriangularState:
+        require_double_precision()
+        return TriangularState(
+            rows=jnp.zeros((self.capacity, self.points)),
+            surprises=jnp.zeros(self.capacity),
+            times=jnp.zeros(self.capacity),
+            mean=jnp.zeros(self.points),
+            variance=jnp.asarray(self.prior.variance),
+            information=jnp.zeros(()),
+            observations=jnp.zeros((), int),
+            time=jnp.zeros(()),
+        )
+
+    def posterior(self, state: TriangularState, time: Scalar) -> Posterior:
+        c, kept = self._elapse(state, time)
+        return Posterior(
+            mean=self.prior.mean + c * state.mean,
+            variance=fade(c, state.variance, self.prior.variance),
+            information=jnp.where(kept, state.information, 0.0),
+            observations=jnp.where(kept, state.observations, 0),
+        )
+
+    def update(
+        self, state: TriangularState, arm: Scalar, reward: Scalar, time: Scalar
+    ) -> TriangularState:
+        c, kept = self._elapse(state, time)
+        mean, variance = state.mean * c, fade(c, state.variance, self.prior.variance)
+        count = jnp.where(kept, state.observations, 0)
+        noise, prior_mean = self.prior.noise_variance, jnp.asarray(self.prior.mean)
+        correlation = self._correlation(state, time)
+        column = correlation * state.rows[:, arm]
+        scale = jnp.asarray(self.prior.variance)[arm] - column @ column + noise
+        cross = self.prior.gram.rows(arm) - (correlation * column) @ state.rows
+        row = cross / jnp.sqrt(scale)
+        surprise = (reward - prior_mean[arm] - mean[arm]) / jnp.sqrt(scale)
+        rows, surprises = state.rows.at[count].set(row), state.surprises.at[count].set(surprise)
+        told = (rows, surprises, correlation.at[count].set(1.0), self.prior.variance)
+        values = (mean + row * surprise, variance - row**2)
+        # carried on, they drift away from the rows
+        due = (count + 1) % AFRESH == 0
+        mean, variance = on_demand(due, _values, values, told, together=True)
+        return TriangularState(
+            rows=rows,
+            surprises=surprises,
+            times=state.times.at[count].set(time),
+            mean=mean,
+            variance=variance,
+            information=jnp.where(kept, state.information, 0.0) + 0.5 * jnp.log(scale / noise),
+            observations=count + 1,
+            time=jnp.asarray(time, dtype=float),
+        )
+
+    def sample(self, state: TriangularState, time: Scalar, key: PRNGKeyArray) -> Values:
+        posterior = self.posterior(state, time)
+        rows = self._correlation(state, time)[:, None] * state.rows
+        return draw_values(posterior.mean, self.prior.gram.matrix - rows.T @ rows, self.prior, key)
+
+    def _elapse(self, state: TriangularState, time: Scalar) -> tuple[Scalar, Scalar]:
+        kept = self.forgetting.same_epoch(state.time, time)
+        faded = self.forgetting.correlation(jnp.maximum(time - state.time, 0.0))
+        return jnp.where(kept, faded, 0.0), kept
+
+    def _correlation(self, state: TriangularState, time: Scalar) -> Float[Array, " c"]:
+        """The correlation of each row's time with `time`; 0 for rows not in use."""
+        current = self.forgetting.same_epoch(state.time, time)
+        used = current & (jnp.arange(self.capacity) < state.observations)
+        elapsed = jnp.maximum(time - state.times, 0.0)
+        return jnp.where(used, self.forgetting.correlation(elapsed), 0.0)
+
+
+def _values(_: Any, told: tuple[Any, Any, Any, Any]) -> tuple[Values, Values]:
+    """The moments of the values, from the rows."""
+    rows, surprises, correlation, prior = told
+    rows = correlation[:, None] * rows
+    return surprises @ rows, prior - jnp.sum(rows**2, axis=0)
+
+
+class Dense(Belief[History]):
+    """Every rule, by the textbook formula: a c x c factorisation and c^2 n multiplications a step.
+
+    Late observations are welcome here: the order of `update` calls does not matter to the
+    posterior, except that the ring drops the observation told first.
+    """
+
+    prior: FunctionPrior
+    forgetting: Forgetting
+    capacity: int = eqx.field(static=True)
+
+    def __init__(self, prior: Prior, forgetting: Forgetting, capacity: int) -> None:
+        self.prior = FunctionPrior(prior)
+        self.forgetting = forgetting
+        self.capacity = capacity
+
+    @property
+    def points(self) -> int:
+        return len(self.prior.variance)
+
+    def init(self) -> History:
+        require_double_precision()
+        return History.empty(self.capacity)
+
+    def update(self, state: History, arm: Scalar, reward: Scalar, time: Scalar) -> History:
+        residual = reward - jnp.asarray(self.prior.mean)[arm]
+        return state.append(arm, residual, time, self.forgetting)
+
+    def posterior(self, state: History, time: Scalar) -> Posterior:
+        whitened, residuals, information = self._whiten(state, time)
+        return Posterior(
+            mean=self.prior.mean + residuals @ whitened,
+            variance=self.prior.variance - jnp.sum(whitened**2, axis=0),
+            information=information,
+            observations=self._counted(state, time),
+        )
+
+    def sample(self, state: History, time: Scalar, key: PRNGKeyArray) -> Values:
+        whitened, residuals, _ = self._whiten(state, time)
+        mean = self.prior.mean + residuals @ whitened
+        return draw_values(mean, self.prior.gram.matrix - whitened.T @ whitened, self.prior, key)
+
+    def _counted(self, state: History, time: Scalar) -> Int[Array, ""]:
+        # What a discount has made worthless still counts, though the ring may have dropped it:
+        # the number, and any width that depends on it, is then the same in every form.
+        if self.forgetting.reweighting == "scaling":
+            return state.told
+        return (state.weights(time, self.forgetting) > 0).sum()
+
+    def _whiten(
+        self, state: History, time: Scalar
+    ) -> tuple[Float[Array, "c n"], Float[Array, " c"], Float[Array, ""]]:
+        """Cross-covariances and residuals multiplied by the inverse Cholesky factor; information.
+
+        K + S is factored as S^(1/2) (I + S^(-1/2) K S^(-1/2)) S^(1/2): an observation of no worth
+        (infinite S), and an empty place, is then a row of zeros.
+        """
+        root = jnp.sqrt(state.weights(time, self.forgetting) / self.prior.noise_variance)
+        gap = jnp.abs(state.times[:, None] - state.times[None, :])
+        to_now = jnp.maximum(time - state.times, 0.0)
+        cross = self.prior.gram.rows(state.arms)
+        among = cross[:, state.arms] * self.forgetting.correlation(gap)
+        cross = cross * self.forgetting.correlation(to_now)[:, None]
+        lower = jnp.linalg.cholesky(jnp.eye(self.capacity) + root[:, None] * among * root[None, :])
+        joined = jnp.concatenate([cross, state.residuals[:, None]], axis=1) * root[:, None]
+        solved = jax.scipy.linalg.solve_triangular(lower, joined, lower=True)
+        return solved[:, :-1], solved[:, -1], jnp.log(lower.diagonal()).sum()
+
+
+def draw_values(
+    mean: Values, covariance: Float[Array, "n n"], prior: FunctionPrior, key: PRNGKeyArray
+) -> Values:
+    """One draw of the values from their joint posterior."""
+    # the covariance is a difference: its rounding errors are those of the prior's magnitude
+    jitter = JITTER * jnp.maximum(jnp.max(prior.variance), 1e-300)
+    lower = jnp.linalg.cholesky(covariance + jitter * jnp.eye(len(mean)))
+    return mean + lower @ jax.random.normal(key, mean.shape, dtype=float)

@@ -1,0 +1,58 @@
+"""The observations themselves, in a ring of fixed capacity: the newest overwrites the oldest."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from driftpeak._core.types import Scalar
+from driftpeak.gp.forgetting import Forgetting
+
+
+class History(NamedTuple):
+    """Up to `capacity` observations; `told` were ever made."""
+
+    arms: Int[Array, " c"]
+    residuals: Float[Array, " c"]  # reward minus prior mean
+    times: Float[Array, " c"]
+    stamps: Float[Array, " c"]  # what the forgetting rule weighs them by
+    newest: Float[Array, ""]  # the last stamp
+    told: Int[Array, ""]
+
+    @staticmethod
+    def empty(capacity: int) -> "History":
+        """No observations yet."""
+        zeros = jnp.zeros(capacity)
+        return History(
+            jnp.zeros(capacity, int), zeros, zeros, zeros, jnp.zeros(()), jnp.zeros((), int)
+        )
+
+    def append(
+        self, arm: Scalar, residual: Scalar, time: Scalar, forgetting: Forgetting
+    ) -> "History":
+        """One more observation."""
+        slot = self.told % len(self.arms)
+        stamp = forgetting.stamp(time, self.told)
+        return History(
+            arms=self.arms.at[slot].set(arm),
+            residuals=self.residuals.at[slot].set(residual),
+            times=self.times.at[slot].set(time),
+            stamps=self.stamps.at[slot].set(stamp),
+            newest=stamp,
+            told=self.told + 1,
+        )
+
+    @property
+    def held(self) -> Int[Array, ""]:
+        """How many observations are in the ring."""
+        return jnp.minimum(self.told, len(self.arms))
+
+    @property
+    def occupied(self) -> Bool[Array, " c"]:
+        """Which places of the ring hold an observation."""
+        return jnp.arange(len(self.arms)) < self.told
+
+    def weights(self, time: Scalar, forgetting: Forgetting) -> Float[Array, " c"]:
+        """The worth of each place at decision time `time`; 0 where it is empty."""
+        present = forgetting.present(self.newest, time)
+        return jnp.where(self.occupied, forgetting.weight(self.stamps, present), 0.0)

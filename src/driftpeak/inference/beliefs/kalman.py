@@ -1,0 +1,126 @@
+r"""Keep, Restart and Drift in feature space, where a step costs the same at any t.
+
+\(f = m_0 + \Phi \theta\) with r weights \(\theta \sim N(0, I)\), and a Kalman filter on the
+weights: rank-one updates, O(n r + r^2) a step.
+"""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from driftpeak._core.numerics.conditionals import on_demand
+from driftpeak._core.numerics.precision import require_double_precision
+from driftpeak._core.types import Scalar, Values
+from driftpeak.gp.features import Features
+from driftpeak.gp.forgetting import Forgetting
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.beliefs.posterior import AFRESH, Belief, FeaturePrior, Posterior, fade
+from driftpeak.inference.beliefs.weights import draw
+
+
+class KalmanState(NamedTuple):
+    """Moments of the r weights and, kept beside them, of the function's n values."""
+
+    weight_mean: Float[Array, " r"]
+    weight_covariance: Float[Array, "r r"]
+    mean: Values
+    variance: Values
+    information: Float[Array, ""]
+    observations: Int[Array, ""]
+    time: Float[Array, ""]
+
+
+class Kalman(Belief[KalmanState]):
+    r"""Keep, Restart and Drift as a Kalman filter on the weights.
+
+    Between observations, with correlation c (0 at a restart),
+    \(m \leftarrow c\,m\), \(P \leftarrow c^2 P + (1 - c^2) I\); an observation of features
+    \(\phi\) has gain \(g = P\phi\), \(s = \phi^\top g + \lambda\),
+    \(m \leftarrow m + g (y - \phi^\top m)/s\), \(P \leftarrow P - g g^\top / s\).
+    """
+
+    prior: FeaturePrior
+    forgetting: Forgetting
+
+    def __init__(self, prior: Prior, forgetting: Forgetting, features: Features) -> None:
+        self.prior = FeaturePrior(prior, features)
+        self.forgetting = forgetting
+
+    @property
+    def points(self) -> int:
+        return len(self.prior.variance)
+
+    def init(self) -> KalmanState:
+        require_double_precision()
+        rank = self.prior.features.shape[1]
+        return KalmanState(
+            weight_mean=jnp.zeros(rank),
+            weight_covariance=jnp.eye(rank),
+            mean=jnp.zeros(self.points),
+            variance=jnp.asarray(self.prior.variance),
+            information=jnp.zeros(()),
+            observations=jnp.zeros((), int),
+            time=jnp.zeros(()),
+        )
+
+    def posterior(self, state: KalmanState, time: Scalar) -> Posterior:
+        c, kept = self._elapse(state, time)
+        return Posterior(
+            mean=self.prior.mean + c * state.mean,
+            variance=fade(c, state.variance, self.prior.variance),
+            information=jnp.where(kept, state.information, 0.0),
+            observations=jnp.where(kept, state.observations, 0),
+        )
+
+    def update(self, state: KalmanState, arm: Scalar, reward: Scalar, time: Scalar) -> KalmanState:
+        c, kept = self._elapse(state, time)
+        features, noise = self.prior.features, self.prior.noise_variance
+        residual = reward - jnp.asarray(self.prior.mean)[arm]
+        variance = fade(c, state.variance, self.prior.variance)
+        covariance, new = state.weight_covariance, features.rows(arm)
+        gain = fade(c, covariance @ new, new)
+        scale = new @ gain + noise
+        weight_mean = c * state.weight_mean
+        surprise = (residual - new @ weight_mean) / scale
+        weight_mean, cross = weight_mean + gain * surprise, features.values(gain)
+        count = jnp.where(kept, state.observations, 0) + 1
+        # carried beside the weights, the values drift away from them
+        mean = c * state.mean + cross * surprise
+        told = (features, weight_mean)
+        mean = on_demand(count % AFRESH == 0, _values, mean, told, together=True)
+        return KalmanState(
+            weight_mean=weight_mean,
+            weight_covariance=fade(c, covariance, jnp.eye(len(gain)))
+            - jnp.outer(gain, gain) / scale,
+            mean=mean,
+            variance=variance - cross**2 / scale,
+            information=jnp.where(kept, state.information, 0.0) + 0.5 * jnp.log(scale / noise),
+            observations=count,
+            time=jnp.asarray(time, dtype=float),
+        )
+
+    def sample(self, state: KalmanState, time: Scalar, key: PRNGKeyArray) -> Values:
+        c, _ = self._elapse(state, time)
+        covariance = fade(c, state.weight_covariance, jnp.eye(len(state.weight_mean)))
+        weights = draw(state.weight_mean * c, covariance, key)
+        return self.prior.mean + self.prior.features.values(weights)
+
+    def refresh(self, state: KalmanState) -> KalmanState:
+        """Recompute the values from the weights."""
+        features = self.prior.features
+        explained = jnp.eye(len(state.weight_mean)) - state.weight_covariance
+        return state._replace(
+            mean=features.values(state.weight_mean),
+            variance=self.prior.variance - features.quadratic_forms(explained),
+        )
+
+    def _elapse(self, state: KalmanState, time: Scalar) -> tuple[Scalar, Scalar]:
+        kept = self.forgetting.same_epoch(state.time, time)
+        faded = self.forgetting.correlation(jnp.maximum(time - state.time, 0.0))
+        return jnp.where(kept, faded, 0.0), kept
+
+
+def _values(_: Values, told: tuple[Any, Any]) -> Values:
+    features, weights = told
+    return features.values(weights)

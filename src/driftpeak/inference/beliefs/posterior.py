@@ -1,0 +1,110 @@
+"""What every belief can do, and what it says when asked."""
+
+from abc import abstractmethod
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from driftpeak._core.types import Scalar
+from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.features import Features
+from driftpeak.gp.priors import Prior
+
+State = TypeVar("State")
+AFRESH = 32
+"""Steps after which the moments of the values are computed afresh, where they are carried on."""
+
+
+class Posterior(NamedTuple):
+    """The marginal posterior of the function at one time, over the n points of the domain.
+
+    Arguments:
+        mean, variance: of the noiseless function, shape `(n,)`, in units of the reward and their
+            square.
+        information: gained by the observations in memory, in nats: 1/2 log det(I + S^-1 K).
+        observations: how many are in memory.
+    """
+
+    mean: Float[Array, " n"]
+    variance: Float[Array, " n"]
+    information: Float[Array, ""]
+    observations: Int[Array, ""]
+
+    @property
+    def deviation(self) -> Float[Array, "*steps n"]:
+        """Posterior standard deviation.
+
+        Rounding may leave a variance a hair below zero; `simulate` refuses more than that.
+        """
+        return jnp.sqrt(jnp.maximum(self.variance, 0.0))
+
+
+class Belief(eqx.Module, Generic[State]):
+    """GP regression under a forgetting rule, one observation at a time.
+
+    A belief is configuration; `init` makes its state, and every method is pure. Times must not
+    decrease from one call to the next.
+    """
+
+    prior: eqx.AbstractVar[Any]
+    forgetting: eqx.AbstractVar[Any]
+
+    @property
+    @abstractmethod
+    def points(self) -> int:
+        """The number of points of the domain, n."""
+
+    @abstractmethod
+    def init(self) -> State:
+        """The state before any observation."""
+
+    @abstractmethod
+    def posterior(self, state: State, time: Scalar) -> Posterior:
+        """What is believed of the function at `time`."""
+
+    @abstractmethod
+    def update(self, state: State, arm: Scalar, reward: Scalar, time: Scalar) -> State:
+        """The state after observing `reward` at point number `arm` at `time`."""
+
+    def persistence(self, state: State, time: Scalar, ahead: Scalar) -> Float[Array, " n"]:
+        r"""Return the posterior covariance of every \(f_t(x)\) with \(f_{t+h}(x)\).
+
+        Under Markov rules it is the variance times the correlation over the time between.
+
+        Arguments:
+            time: t.
+            ahead: h, a time of at least 0.
+        """
+        variance = jnp.maximum(self.posterior(state, time).variance, 0.0)
+        return self.forgetting.correlation(ahead) * variance
+
+    @abstractmethod
+    def sample(self, state: State, time: Scalar, key: PRNGKeyArray) -> Float[Array, " n"]:
+        """One draw of the whole function at `time` from the joint posterior."""
+
+    def refresh(self, state: State) -> State:
+        """The same state with accumulated rounding errors removed; call it now and then."""
+        return state
+
+
+class FeaturePrior(eqx.Module):
+    """The arrays of a prior that a feature-space belief needs."""
+
+    features: Loadings  # of the n points on r weights
+    variance: Any  # (n,), exact: what the features miss stays in it
+    mean: Any  # (n,)
+    noise_variance: Any
+
+    def __init__(self, prior: Prior, features: Features) -> None:
+        self.features = features.loadings
+        self.variance = prior.variance
+        self.mean = prior.mean
+        self.noise_variance = np.float64(prior.noise_variance)
+
+
+def fade(c: Scalar, now: Any, prior: Any) -> Any:
+    """Second moments after a time of correlation c: what is lost returns to the prior."""
+    return c**2 * now + (1 - c**2) * prior

@@ -1,0 +1,242 @@
+r"""Window in feature space: observations are only ever added, never taken away.
+
+Taking an observation out of a posterior (a Kalman update with \(-\lambda\) for \(\lambda\)) divides
+by what is left of it, and loses all digits where the noise is small. Here the window is cut in two:
+
+- the *base*, the posterior given what stays in the window for the next b steps, computed afresh
+  every b steps;
+- the *edge*, the at most b other observations, conditioned on at every step by a Cholesky
+  factorisation of b x b, as textbooks do.
+
+Nothing is carried for longer than b steps, so no error accumulates, whatever the noise.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from driftpeak._core.numerics.conditionals import on_demand
+from driftpeak._core.numerics.precision import require_double_precision
+from driftpeak._core.types import Scalar, Values
+from driftpeak.gp.features import Features
+from driftpeak.gp.forgetting import Forgetting
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.beliefs.posterior import Belief, FeaturePrior, Posterior
+from driftpeak.inference.beliefs.weights import draw, weight_posterior
+
+LEAST_RING = 64
+LENGTHS = (8, 16, 32, 64)
+
+
+class Base(NamedTuple):
+    """The posterior given the middle of the window."""
+
+    weight_mean: Float[Array, " r"]
+    weight_covariance: Float[Array, "r r"]
+    mean: Values
+    variance: Values
+    information: Float[Array, ""]
+
+
+class Edge(NamedTuple):
+    """The other observations: those about to leave the window, and those that came since."""
+
+    rows: Float[Array, "b n"]  # covariances with all points under the base
+    arms: Int[Array, " b"]
+    residuals: Float[Array, " b"]  # reward less prior mean
+    used: Bool[Array, " b"]
+
+
+class SlidingState(NamedTuple):
+    """The window's observations, number k at place k mod its size; base, edge, and what follows."""
+
+    arms: Int[Array, " w"]
+    residuals: Float[Array, " w"]
+    base: Base
+    edge: Edge
+    mean: Values
+    variance: Values
+    information: Float[Array, ""]
+    observations: Int[Array, ""]
+
+
+class Sliding(Belief[SlidingState]):
+    r"""The window's posterior from base and edge, \(O(nr + b^2 n)\) a step.
+
+    With \(P\) the weights' covariance in the base, an observation of features \(\phi\) enters the
+    edge with the row \(\Phi P \phi\). A new base costs \(O(n r \min(w, r))\); it is needed only
+    where the window is longer than b.
+    """
+
+    prior: FeaturePrior
+    forgetting: Forgetting
+    ring: int = eqx.field(static=True)
+    span: int = eqx.field(static=True)
+
+    def __init__(
+        self, prior: Prior, forgetting: Forgetting, features: Features, capacity: int
+    ) -> None:
+        self.prior = FeaturePrior(prior, features)
+        self.forgetting = forgetting
+        self.ring = ring_size(capacity)
+        self.span = edge_length(len(prior), features.rank, self.ring)
+
+    @property
+    def points(self) -> int:
+        return len(self.prior.variance)
+
+    @property
+    def window(self) -> Scalar:
+        """How many observations count, the newest ones."""
+        length = self.forgetting.window
+        assert length is not None
+        return length
+
+    def init(self) -> SlidingState:
+        require_double_precision()
+        n, r = self.prior.features.shape
+        prior = Base(
+            jnp.zeros(r), jnp.eye(r), jnp.zeros(n), jnp.asarray(self.prior.variance), jnp.zeros(())
+        )
+        edge = Edge(
+            jnp.zeros((self.span, n)),
+            jnp.zeros(self.span, int),
+            jnp.zeros(self.span),
+            jnp.zeros(self.span, bool),
+        )
+        return SlidingState(
+            arms=jnp.zeros(self.ring, int),
+            residuals=jnp.zeros(self.ring),
+            base=prior,
+            edge=edge,
+            mean=jnp.zeros(n),
+            variance=prior.variance,
+            information=jnp.zeros(()),
+            observations=jnp.zeros((), int),
+        )
+
+    def posterior(self, state: SlidingState, time: Scalar) -> Posterior:
+        return Posterior(
+            mean=self.prior.mean + state.mean,
+            variance=state.variance,
+            information=state.information,
+            observations=jnp.minimum(state.observations, self.window),
+        )
+
+    def update(
+        self, state: SlidingState, arm: Scalar, reward: Scalar, time: Scalar
+    ) -> SlidingState:
+        features, window = self.prior.features, self.window
+        residual = reward - jnp.asarray(self.prior.mean)[arm]
+        place = state.observations % self.ring
+        arms = state.arms.at[place].set(arm)
+        residuals = state.residuals.at[place].set(residual)
+        count = state.observations + 1
+        # it takes the place of the one that leaves the window
+        slot = state.observations % jnp.minimum(window, self.span)
+        row = features.values(state.base.weight_covariance @ features.rows(arm))
+        edge = Edge(
+            state.edge.rows.at[slot].set(row),
+            state.edge.arms.at[slot].set(arm),
+            state.edge.residuals.at[slot].set(residual),
+            state.edge.used.at[slot].set(True),
+        )
+        due = (window > self.span) & (count % self.span == 0)
+        told = (self, arms, residuals, count)
+        base, edge = on_demand(due, _begin_anew, (state.base, edge), told, together=True)
+        inverse, surprises = self._solve(base, edge)
+        scaled = inverse @ edge.rows
+        return SlidingState(
+            arms=arms,
+            residuals=residuals,
+            base=base,
+            edge=edge,
+            mean=base.mean + surprises @ scaled,
+            variance=base.variance - jnp.sum(scaled**2, axis=0),
+            information=base.information
+            - jnp.log(inverse.diagonal() * jnp.sqrt(self.prior.noise_variance)).sum(),
+            observations=count,
+        )
+
+    def sample(self, state: SlidingState, time: Scalar, key: PRNGKeyArray) -> Values:
+        base, edge = state.base, state.edge
+        inverse, surprises = self._solve(base, edge)
+        used = self.prior.features.rows(edge.arms) * edge.used[:, None]
+        scaled = inverse @ (used @ base.weight_covariance)
+        weights = draw(
+            base.weight_mean + surprises @ scaled,
+            base.weight_covariance - scaled.T @ scaled,
+            key,
+        )
+        return self.prior.mean + self.prior.features.values(weights)
+
+    def _solve(self, base: Base, edge: Edge) -> tuple[Float[Array, "b b"], Float[Array, " b"]]:
+        """The inverse Cholesky factor of the edge's covariance, and its residuals times that."""
+        pairs = jnp.outer(edge.used, edge.used)
+        among = jnp.where(pairs, edge.rows[:, edge.arms], 0.0)
+        identity = jnp.eye(self.span)
+        lower = jnp.linalg.cholesky(among + self.prior.noise_variance * identity)
+        inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True)
+        expected = jnp.where(edge.used, base.mean[edge.arms], 0.0)
+        return inverse, inverse @ (edge.residuals - expected)
+
+
+def ring_size(capacity: int) -> int:
+    """Places for a window: powers of two, so that one compiled program serves many windows."""
+    return max(LEAST_RING, 1 << (capacity - 1).bit_length())
+
+
+def edge_cost(points: int, rank: Any, ring: int, length: int, each: Any = None) -> Any:
+    """Operations per step, about, with an edge of this length: it costs at every step, a new base
+    now and then. Orthogonal transformations run at a quarter of the speed of matrix products.
+
+    `each`: operations of a product with the features, of one point; by default the rank.
+    """
+    least = np.minimum(rank, ring)
+    anew = 2 * least * (points * (rank if each is None else each) + 2 * rank**2)
+    anew = anew + np.where(ring > rank, 8.0 * ring * rank**2, 0.0)
+    return 2 * length**2 * points + length**3 + anew / length
+
+
+def edge_length(points: int, rank: int, ring: int) -> int:
+    """b, the cheapest."""
+    return min(LENGTHS, key=lambda length: edge_cost(points, rank, ring, length))
+
+
+def step_cost(points: int, rank: Any, capacity: int, each: Any = None) -> Any:
+    """Operations per step, about; `rank` may be an array, `each` as for `edge_cost`."""
+    ring = ring_size(capacity)
+    edges = np.min([edge_cost(points, rank, ring, length, each) for length in LENGTHS], axis=0)
+    return 2 * points * (rank if each is None else each) + 2 * rank**2 + edges
+
+
+def _begin_anew(_: Any, told: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edge]:
+    """Base and edge for the next b steps."""
+    belief, arms, residuals, count = told
+    features, window = belief.prior.features, belief.window
+    age = (count - 1 - jnp.arange(belief.ring)) % belief.ring
+    middle = (age < window - belief.span) & (age < count)
+    root = jnp.sqrt(1 / belief.prior.noise_variance)
+    rows, scaled = root * features.rows(arms) * middle[:, None], root * residuals * middle
+    found = weight_posterior(rows, scaled)
+    base = Base(
+        found.mean,
+        found.covariance,
+        features.values(found.mean),
+        belief.prior.variance - features.squared_sums(found.known),
+        found.information,
+    )
+    leaving = count - window + jnp.arange(belief.span)  # their numbers
+    used = leaving >= 0
+    old = arms[leaving % belief.ring]
+    edge = Edge(
+        rows=features.values((features.rows(old) * used[:, None]) @ base.weight_covariance),
+        arms=old,
+        residuals=jnp.where(used, residuals[leaving % belief.ring], 0.0),
+        used=used,
+    )
+    return base, edge

@@ -1,0 +1,7 @@
+"""A bank of beliefs, each for another way the function may move, that learn from one another."""
+
+from driftpeak.inference.imm.interacting_multiple_model import Bank, BankState, Forecast
+from driftpeak.inference.imm.level import Level, LevelState
+from driftpeak.inference.imm.scale import Scale, ScaleState
+
+__all__ = ["Bank", "BankState", "Forecast", "Level", "LevelState", "Scale", "ScaleState"]

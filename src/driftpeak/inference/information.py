@@ -1,0 +1,243 @@
+r"""Information gain: how much n observations can say about the function, in nats.
+
+\(I(A) = \frac12 \log\det(I + \lambda^{-1} K_A)\) of a set of points (B16 (12)), and its largest
+value over sets of n, `gain_n` (B16 (13)), which enters the widths of the frequentist policies.
+Under Markov drift \(K_A\) becomes \(K_A \circ D\) with \(D_{ij} = (1-\epsilon)^{|i-j|/2}\)
+(B16 (14)-(15)); where old observations are worth less, their noise is \(\lambda / w\) (D22 (5)).
+"""
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import (
+    MOST_STEPS,
+    DriftpeakError,
+    at_least_integer,
+    finite_array,
+    positive,
+    unit_interval,
+)
+from driftpeak._core.numerics.threads import single_threaded_lapack
+from driftpeak._core.types import Vector
+from driftpeak.gp.forgetting import markov_correlation
+from driftpeak.gp.optimal_design import optimal_design
+from driftpeak.gp.priors import Prior
+from driftpeak.inference.beliefs import Posterior
+
+GREEDY_GUARANTEE = 1 - 1 / math.e
+"""Greedy selection reaches at least this share of the maximum (Nemhauser et al. 1978)."""
+ORDERED_GUARANTEE = 1 / 2
+"""The share where every observation has a time or a worth of its own (Fisher et al. 1978)."""
+BLOCK = 64  # observations that are folded into the explained covariance at once
+
+
+@checked
+def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any = None) -> float:
+    r"""The information that one observation at each of `arms` (point numbers) gives, in nats.
+
+    Arguments:
+        prior: covariance and noise variance.
+        arms: point numbers, in the order of time.
+        drift: epsilon, if they are observed at the times 1, 2, ... of a function under Markov
+            drift: the information is then about its value at each time (B16 (14)).
+        worth: one number in (0, 1] for each of `arms`: the noise variance is lambda / worth.
+
+    Raises:
+        DriftpeakError: not a list of point numbers, or one outside the domain; drift outside
+            [0, 1]; worths of another number or outside (0, 1].
+    """
+    drift = unit_interval("drift", drift)
+    chosen = check_arms(prior, arms)
+    worth = check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
+    steps = np.arange(len(chosen))
+    correlation = markov_correlation(drift, np.abs(steps[:, None] - steps[None, :]))
+    root = np.sqrt(worth / prior.noise_variance)
+    gram = prior.gram[np.ix_(chosen, chosen)] * correlation
+    return float(0.5 * np.linalg.slogdet(np.eye(len(chosen)) + root[:, None] * gram * root)[1])
+
+
+@checked
+def greedy_gain(
+    prior: Prior, count: int, *, drift: float = 0.0, worth: Any = None, upper: bool = False
+) -> Vector:
+    r"""The gain of 0, 1, ..., `count` points, each the one of largest posterior variance.
+
+    Information is submodular, so greedy selection reaches at least 1 - 1/e of the maximum, and with
+    `upper=True` (the greedy value divided by that share, as in IT25's experiments) the result is an
+    upper bound of the maximum, and without, a lower bound. With `drift` or `worth`, where the
+    observations are not interchangeable, the share is 1/2: greedy under a partition constraint.
+
+    Arguments:
+        prior: covariance and noise variance.
+        count: of points, at least 1.
+        drift: epsilon of a function under Markov drift, observed at the times 1, ..., count: a
+            bound of B16 (15).
+        worth: of the observation of each age 0, 1, ..., count - 1, in (0, 1] and not increasing:
+            the noise variance is lambda / worth. D22's double-weighted gain (5) has worth
+            \((w_{t-a}/w_t)^2\), which is \(\gamma^{2a}\) under a discount; the single-weighted
+            gain, that of a belief under the rule, \(\gamma^a\).
+        upper: divide by the guaranteed share.
+
+    Returns:
+        Shape `(count + 1,)`, in nats, starting at 0: the gain of the `i` first times, or of the `i`
+        newest observations.
+
+    Raises:
+        DriftpeakError: count below 1, drift outside [0, 1], worths that are not `count` numbers in
+            (0, 1] or increase with age; drift and worth both given.
+    """
+    count = at_least_integer("count", count, 1, MOST_STEPS)
+    drift = unit_interval("drift", drift)
+    alike = worth is None and drift == 0
+    worth = check_worth(np.ones(count) if worth is None else worth, count)
+    if drift > 0 and not (worth == 1).all():
+        raise DriftpeakError("give either drift or worth: each is a way of its own to forget")
+    if (np.diff(worth) > 0).any():
+        raise DriftpeakError("worth must not increase with age; give the newest observation first")
+    with single_threaded_lapack():
+        gains = np.append(0.0, _greedy(prior, prior.noise_variance / worth, 1 - drift))
+    return gains / (GREEDY_GUARANTEE if alike else ORDERED_GUARANTEE) if upper else gains
+
+
+def _greedy(prior: Prior, noise: Vector, kept: float) -> Vector:
+    """The gain after each observation of largest variance, `noise` being their variances.
+
+    Of the covariance that the observations explain, the share `kept` is left when the next is
+    made. Each adds a rank-one term; terms are folded into one matrix by the block, since one matrix
+    product is far cheaper than as many passes over that matrix.
+    """
+    features = prior.features_within(len(prior) // 8)
+    # the explained covariance lives among r features, or among the n points themselves
+    factor = None if features is None else np.asarray(features.matrix)
+    size = len(prior) if factor is None else factor.shape[1]
+    folded, recent = np.zeros((size, size)), np.zeros((BLOCK, size))
+    variance, explained = prior.variance, np.zeros(len(prior))
+    faded, held, gain = 1.0, 0, 0.0
+    gains = np.empty(len(noise))
+    for step, noise_variance in enumerate(noise):
+        explained *= kept
+        faded *= kept
+        recent[:held] *= np.sqrt(kept)
+        arm = int(np.argmax(variance - explained))
+        if factor is None:
+            new = prior.gram[arm] - faded * folded[arm] - recent[:held, arm] @ recent[:held]
+        else:
+            unit = factor[arm]
+            new = unit - faded * (folded @ unit) - (recent[:held] @ unit) @ recent[:held]
+        covariance = new if factor is None else factor @ new
+        scale = covariance[arm] + noise_variance
+        gain += 0.5 * np.log(scale / noise_variance)
+        gains[step] = gain
+        recent[held] = new / np.sqrt(scale)
+        explained += covariance**2 / scale
+        held += 1
+        if held == BLOCK:
+            folded = faded * folded + recent.T @ recent
+            faded, held = 1.0, 0
+    return gains
+
+
+def check_arms(prior: Prior, arms: Any) -> np.ndarray[Any, np.dtype[np.int_]]:
+    """Point numbers as an array.
+
+    Raises:
+        DriftpeakError: not a list of point numbers, or one outside the domain.
+    """
+    try:
+        chosen = np.asarray(arms)
+    except ValueError:  # rows of different lengths
+        chosen = np.asarray(arms, dtype=object)
+    whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or chosen.size == 0)
+    chosen = chosen.astype(int) if whole else chosen
+    if not whole or not ((chosen >= 0) & (chosen < len(prior))).all():
+        raise DriftpeakError(
+            f"arms must be a list of integers in 0..{len(prior) - 1}; got {chosen.tolist()}"
+        )
+    return chosen
+
+
+def check_worth(worth: Any, count: int) -> Vector:
+    """Worths as an array.
+
+    Raises:
+        DriftpeakError: not `count` numbers in (0, 1].
+    """
+    array = finite_array("worth", worth, 1)
+    if len(array) != count or not ((array > 0) & (array <= 1)).all():
+        raise DriftpeakError(f"worth must be {count} numbers in (0, 1], one per observation")
+    return array
+
+
+@checked
+def fractional_gain(prior: Prior, ratio: float, *, tolerance: float = 1e-6) -> float:
+    r"""H23's gain \(\max_P \log\det(I + \frac T\sigma \sum_x P(x) \phi(x)\phi(x)^\top)\), nats.
+
+    The largest over distributions P instead of sets, and without the 1/2: at least twice the
+    information gain of any T points seen through noise of variance sigma.
+
+    Arguments:
+        prior: its covariance; its noise variance is not used.
+        ratio: T / sigma, of observations to regulariser. Positive.
+        tolerance: the maximum exceeds the result by no more, in nats.
+
+    Raises:
+        DriftpeakError: ratio or tolerance not positive.
+    """
+    regulariser = 1 / positive("ratio", ratio)
+    design = optimal_design(prior.features, regulariser, tolerance=tolerance)
+    return float(design.objective) - prior.features.rank * math.log(regulariser)
+
+
+class Gain(eqx.Module):
+    """Which information gain a width uses."""
+
+    @abstractmethod
+    def __call__(self, posterior: Posterior) -> Float[Array, ""]:
+        """The gain, in nats, of the observations that the posterior rests on."""
+
+    def check(self, most: int) -> None:
+        """Raise DriftpeakError unless the gain is known for up to `most` observations."""
+
+
+class RealisedGain(Gain):
+    """The information that the observations made did give: what the belief itself reports."""
+
+    def __call__(self, posterior: Posterior) -> Float[Array, ""]:
+        return posterior.information
+
+
+class TabulatedGain(Gain):
+    """A gain for every number of observations, such as `greedy_gain(prior, steps, upper=True)`.
+
+    Arguments:
+        values: of 0, 1, 2, ... observations, in nats, shape `(most + 1,)`.
+
+    Raises:
+        DriftpeakError: values that are negative, decrease or are not finite; a run that needs more
+            of them than there are.
+    """
+
+    values: Any
+
+    @checked
+    def __init__(self, values: Any) -> None:
+        self.values = finite_array("values", values, 1)
+        if len(self.values) == 0 or self.values[0] < 0 or (np.diff(self.values) < 0).any():
+            raise DriftpeakError("values must start at 0 or above and not decrease: they are gains")
+
+    def __call__(self, posterior: Posterior) -> Float[Array, ""]:
+        return jnp.asarray(self.values)[posterior.observations]
+
+    def check(self, most: int) -> None:
+        if len(self.values) <= most:
+            raise DriftpeakError(
+                f"the gain is tabulated up to {len(self.values) - 1} observations and the run "
+                f"needs {most}: use greedy_gain(prior, {most})"
+            )

@@ -1,0 +1,121 @@
+"""The engine of a `DriftingGP` whose rewards are 0 and 1, or counts: its function is latent."""
+
+from typing import Any
+
+import numpy as np
+
+from driftpeak._core.errors import (
+    UnsupportedError,
+)
+from driftpeak._core.numerics.compiled import compiled
+from driftpeak._core.types import Vector
+from driftpeak.live.engines.drifting_gp import DriftingGP
+from driftpeak.live.engines.gp_engine import GPEngine
+from driftpeak.live.engines.gp_posterior import NEWEST
+from driftpeak.live.model import gp, laplace
+from driftpeak.live.model.likelihoods import KINDS, Rates, worth
+from driftpeak.live.model.observations import pad, places, size_for
+from driftpeak.live.model.scaling import Standard
+from driftpeak.live.space.encoding import Coding
+from driftpeak.live.space.parameters import ParameterValues
+
+APPENDED = 64  # so many times more rewards are held than have their own modes; then all are found
+
+
+class RateEngine(GPEngine):
+    """As its base class, with Laplace's approximation in place of Gaussian noise.
+
+    The mode of everything held is found anew when one in 64 of it is new; until then the new ones
+    are appended, each by its own mode. With fewer held, that is at every reward.
+    """
+
+    kind: type[Rates]
+
+    def __init__(self, policy: DriftingGP, coding: Coding, *, seed: int, sign: float) -> None:
+        self.kind, self.sign = KINDS[policy.likelihood], sign
+        super().__init__(policy, coding, seed=seed)
+
+    @property
+    def rates(self) -> Rates:  # type: ignore[override]
+        """What the latent function stands for."""
+        return self._rates(self.standard)
+
+    def _rates(self, standard: Standard) -> Rates:
+        return self.kind(standard.centre, self.sign)
+
+    def check(self, reward: float, noise: float | None, trials: int | None) -> None:
+        if noise is not None:
+            raise UnsupportedError(
+                f"with likelihood={self.policy.likelihood!r} the noise of a reward is that of its "
+                "kind: leave noise out, and for the mean of several measurements give trials"
+            )
+        self.kind.check(reward, trials or 1)
+
+    def told(
+        self,
+        parameters: ParameterValues,
+        reward: float,
+        time: float,
+        noise: float | None,
+        trials: int | None,
+    ) -> None:
+        super().told(parameters, reward, time, noise, trials)
+        if (len(self.memory) - self.base) * APPENDED > self.base:
+            self._refactor()
+
+    def _newest_standard(self) -> Standard:
+        held = self.memory
+        newest = held.rewards[-NEWEST:] * self.sign
+        return Standard(self.kind.level(newest, held.trials[-NEWEST:]), 1.0)
+
+    def _is_wild(self, standard: Standard) -> Any:
+        return np.zeros(len(self.memory), bool)  # what cannot be is refused at the door
+
+    def _seen(
+        self, which: Any, weights: Vector, standard: Standard, size: int | None = None
+    ) -> tuple[gp.Places, Vector]:
+        held = self.memory
+        size = size or size_for(len(which), held.capacity, NEWEST)
+        rewards = held.rewards[which]
+        counted = weights[which] * worth(rewards, held.trials[which])
+        times = held.times[which] - self.origin
+        return places(held.rows[which], times, size, counted), pad(rewards, size)
+
+    def _all_at_once(self, among: gp.Places, rewards: Vector) -> gp.Known:
+        return _learn(self.model, among, rewards, self.rates)
+
+    def _came_between(self, place: int) -> None:
+        self._refactor()  # each mode depends on those before it
+
+    def _appended(self, known: gp.Known, start: int) -> gp.Known:
+        held = self.memory
+        counted, times = worth(held.rewards, held.trials), held.times - self.origin
+        for number in range(start, len(held)):
+            one = held.rows[number], times[number], counted[number], held.rewards[number]
+            known = _append(self.model, known, number, *one, self.rates)
+        return known
+
+    def expected(
+        self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
+    ) -> tuple[float, float] | None:
+        if len(self.memory) < self.initial:
+            return None
+        found = self._posterior(self.coding.row_in(parameters)[None], time)
+        mean, deviation = self.rates.spread(*found, trials or 1)
+        return float(mean[0]), float(deviation[0])
+
+    def _back(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
+        mean, variance = self.rates.moments(means, deviations)
+        return mean, np.sqrt(variance)
+
+    def _value(self, standardised: Vector) -> Vector:
+        return np.asarray(self.rates.rate(standardised))
+
+    def report(self, time: float) -> dict[str, Any]:
+        found = super().report(time)
+        found.pop("noise", None)  # that of its kind
+        return found
+
+
+_learn = compiled(laplace.learn)
+_append = compiled(laplace.append)

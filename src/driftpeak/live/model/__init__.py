@@ -1,0 +1,1 @@
+"""The drifting Gaussian process: posterior, likelihoods, hyperparameters, outliers."""

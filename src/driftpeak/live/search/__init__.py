@@ -1,0 +1,1 @@
+"""Maximisation of the acquisition function."""

@@ -1,0 +1,1 @@
+"""The search space: parameters, constraints, encoding, movement limits."""

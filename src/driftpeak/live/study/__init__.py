@@ -1,0 +1,1 @@
+"""A study: its events, its state, its storage."""

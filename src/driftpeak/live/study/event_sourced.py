@@ -1,0 +1,201 @@
+"""An optimiser's state: a function of its arguments and of the events so far, in order."""
+
+import io
+import json
+import zipfile
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+
+from driftpeak._core.errors import (
+    DriftpeakError,
+    StorageCorruptError,
+    StudyMismatchError,
+    shown,
+)
+from driftpeak._core.numerics.threads import single_threaded_lapack
+from driftpeak.live.engines.engine import Engine
+from driftpeak.live.space.constraints import Rules
+from driftpeak.live.space.encoding import Coding
+from driftpeak.live.space.records import Arrays
+from driftpeak.live.study import events as happened
+from driftpeak.live.study.events import Event
+from driftpeak.live.study.study_state import Ledger
+
+
+class EventSourced(ABC):
+    """Books and an engine that events alone change: what of an `Optimizer` is kept and restored."""
+
+    coding: Coding
+    rules: Rules
+    _engine: Engine
+    _sign: float  # of what the engine maximises
+
+    @abstractmethod
+    def describe(self) -> dict[str, object]:
+        """The arguments, as data that JSON can hold."""
+
+    def begin(self) -> None:
+        """Be as new: no event has happened."""
+        with computing():
+            self._engine.reset()
+        self._ledger = Ledger()
+        self._lessons = 0  # learned since
+
+    def mark(self) -> Any:
+        """What is needed to come `back` to this state, quickly."""
+        return self._ledger.copy(), self._engine.mark(), self._lessons
+
+    def back(self, mark: Any) -> None:
+        """Undo all events since a mark."""
+        self._ledger, engine, self._lessons = mark
+        self._engine.back(engine)
+
+    def apply(self, event: Event) -> None:
+        """Apply an event that happened here or elsewhere, in this very study.
+
+        Raises:
+            DriftpeakError: the event does not fit the study. Nothing has changed then.
+        """
+        if not isinstance(event, Event):
+            raise DriftpeakError(f"this is no event of an optimiser: {shown(event)}")
+        before = self.mark()
+        with computing(), self._undone_on_error(before):
+            self._apply(event)
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Apply all events of a study, in order.
+
+        Raises:
+            DriftpeakError: an event does not fit the study. Nothing has changed then. What
+                `events` itself raises leaves the events before it applied.
+        """
+        before = self.mark()
+        with computing():
+            for event in events:
+                with self._undone_on_error(before):
+                    self._apply(event)
+            self._engine.settle()
+
+    @contextmanager
+    def _undone_on_error(self, before: Any) -> Iterator[None]:
+        """Return to the state of a mark if anything is raised."""
+        try:
+            yield
+        except BaseException:
+            self.back(before)
+            raise
+
+    def _is_used(self, time: float) -> bool:
+        """Return whether the policy learns from a reward of this time."""
+        return time >= self._ledger.forgotten and not self._engine.is_too_late(time)
+
+    def snapshot(self) -> bytes:
+        """The whole state, for `restore`; instead of replaying what happened so far."""
+        with computing():
+            arrays, rest = self._engine.save()
+        shell = {"of": self._code(), "ledger": self._ledger.save(), "engine": rest}
+        target = io.BytesIO()
+        written = np.frombuffer(json.dumps(shell).encode(), np.uint8)
+        np.savez(target, allow_pickle=False, shell=written, **arrays)
+        return target.getvalue()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Take over the state of an optimiser that was made with equal arguments.
+
+        Raises:
+            StorageCorruptError: the bytes are no snapshot, or a damaged one. Nothing has changed.
+            StudyMismatchError: the snapshot is of other arguments. Nothing has changed.
+        """
+        if not isinstance(snapshot, bytes | bytearray | memoryview):
+            raise DriftpeakError(f"a snapshot is made of bytes; got {shown(snapshot)}")
+        arrays, shell = _read_snapshot(bytes(snapshot))
+        if shell.get("of") != self._code():
+            raise StudyMismatchError(
+                "the snapshot is of an optimiser with another space, direction, policy, seed or "
+                "horizon: make this one with equal arguments"
+            )
+        with computing():
+            before = self.mark()
+            try:
+                ledger = Ledger.load(shell["ledger"])
+                made: list[Any] = [*ledger.pending.values(), *ledger.history]
+                for one in made:
+                    self.coding.clean_context(one.context)
+                    self.rules.known_limits(one.chances)
+                settings = [one.parameters for one in made]
+                if ledger.told_last is not None:
+                    settings.append(ledger.told_last.parameters)
+                for setting in settings:
+                    self.coding.clean(setting)
+                self._engine.load(arrays, shell["engine"])
+            except Exception as error:  # of any kind: whoever damaged it chose the values
+                self.back(before)
+                raise StorageCorruptError(f"the snapshot is damaged: {shown(error)}") from None
+        self._ledger = ledger
+
+    def _code(self) -> int:
+        """Equal for equal arguments."""
+        return zlib.crc32(json.dumps(self.describe(), sort_keys=True).encode())
+
+    def _apply(self, event: Event) -> None:
+        if isinstance(event, happened.Asked | happened.Told):
+            self.coding.clean(event.parameters)  # refuses what is outside the space
+            self.coding.clean_context(event.context)
+            self.rules.known_limits(
+                event.chances if isinstance(event, happened.Asked) else event.constraints
+            )
+        too_late = isinstance(event, happened.Told) and self._engine.is_too_late(event.time)
+        self._ledger.enter(event, too_late=too_late)
+        match event:
+            case happened.Asked():
+                self._engine.asked(event.time)
+            case happened.Told():
+                self._engine.check(event.reward, event.noise, event.trials)
+                if not self._ledger.history[-1].used:
+                    return
+                reward = self._sign * event.reward
+                setting = event.parameters | event.context
+                self._engine.told(setting, reward, event.time, event.noise, event.trials)
+                if event.constraints:
+                    chances = self._ledger.history[-1].chances
+                    self._engine.measured(setting, event.constraints, event.time, chances)
+            case happened.Learned():
+                self._engine.learned(event.values)
+                self._lessons += 1
+            case happened.Answered():
+                signed = [None if one is None else self._sign * one for one in event.answers]
+                self._engine.answered(event.queries, signed, event.time)
+            case happened.Forgot():
+                self._engine.forgot(event.before)
+            case happened.Reset():
+                self._engine.reset()
+                self._ledger = self._ledger.anew()
+
+
+@contextmanager
+def computing() -> Iterator[None]:
+    """In double precision, and in one thread: many small matrices."""
+    with jax.enable_x64(True), single_threaded_lapack():
+        yield
+
+
+def _read_snapshot(snapshot: bytes) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays, and what JSON held."""
+    try:
+        with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        shell = json.loads(arrays.pop("shell").tobytes())
+        if isinstance(shell, dict):
+            return arrays, shell
+    # whatever a damaged archive leads to
+    except (OSError, ValueError, LookupError, AttributeError, TypeError, EOFError) as error:
+        raise StorageCorruptError(f"this is no snapshot of an optimiser: {shown(error)}") from None
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
+        raise StorageCorruptError(f"the snapshot is damaged: {shown(error)}") from None
+    raise StorageCorruptError("this is no snapshot of an optimiser")

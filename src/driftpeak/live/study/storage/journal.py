@@ -1,0 +1,478 @@
+"""A study in a file to which lines are added.
+
+Every line is a JSON object. The first is the study's description, the second its head, the others
+are events. All but the head end with a checksum of themselves and of all lines before, without the
+head. The head, of fixed length, is written over after every change: the study's id, how many events
+have been confirmed, the checksum of the last, and its own. So a file that was cut is noticed, even
+between two lines.
+
+The lock is one on the file itself. Beside it lies FILE.snapshot, which may be deleted, and, if a
+last line was ever cut off, FILE.cut-BYTE, what was cut.
+"""
+
+import errno
+import json
+import os
+import re
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from driftpeak._core.errors import (
+    DriftpeakError,
+    StorageCorruptError,
+    StorageError,
+    warn,
+)
+from driftpeak._core.files import open_regular, read_regular
+from driftpeak.live.study.storage.locks import lock, unlock
+from driftpeak.live.study.storage.store import News, Position, Store, in_line
+
+BEGIN = b'{"study":{"format":'
+TAIL = len(b',"check":"01234567"}')
+ENDING = re.compile(rb',"check":"[0-9a-f]{8}"}$')
+HEAD = len(b'{"id":"","events":"","last":""') + 16 + 12 + 8 + TAIL + 1
+BLOCK = 2**20
+
+
+class Head(NamedTuple):
+    """The second line: whose file this is, how many events it holds, the checksum of the last."""
+
+    id: str
+    events: int
+    last: int
+
+    def line(self) -> bytes:
+        body = b'{"id":"%s","events":"%012d","last":"%08x"' % (
+            self.id.encode(),
+            self.events,
+            self.last,
+        )
+        return body + _tail(zlib.crc32(body)) + b"\n"
+
+    @staticmethod
+    def of(line: bytes) -> "Head | None":
+        """What `line` wrote; None if it is damaged."""
+        if _tail(zlib.crc32(line[: -TAIL - 1])) + b"\n" != line[-TAIL - 1 :]:
+            return None
+        try:
+            found = json.loads(line)
+            return Head(found["id"], int(found["events"]), int(found["last"], 16))
+        except (ValueError, LookupError, TypeError):
+            return None
+
+
+class Journal(Store):
+    """A study in an append-only file. A position is (events, bytes, checksum)."""
+
+    def __init__(self, path: Path, name: str | None, timeout: float) -> None:
+        self.path, self.name, self.timeout = path, name, timeout
+        self.where = f"journal {in_line(str(path))}"
+        self._held: BinaryIO | None = None  # the file, while it is locked
+        self._id: str | None = None  # of the study, once it was described
+        self._start: Position = ()
+        self._told = False  # of an unfinished line
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        with self._opened(write=True) as file:
+            self._held = file
+            try:
+                yield
+            finally:
+                self._held = None
+
+    def describe(self) -> dict[str, Any] | None:
+        try:
+            with self._opened() as file:
+                line = _first_line(file)
+                file.seek(len(line))
+                head = file.read(HEAD)
+        except _GoneError:
+            if self._id is not None:
+                raise
+            return None
+        if not line:
+            return None  # an empty file can become a journal
+        found = _read_line(line, 0)
+        if found is None and line.startswith(BEGIN):
+            raise self._corrupt(0, 0, "the checksum of its description is wrong")
+        if found is None or not _is_description(found[0].get("study")):
+            raise StorageError(
+                f"{in_line(str(self.path))} is no journal of driftpeak, and was not touched: give "
+                "another file"
+            )
+        description: dict[str, Any] = found[0]["study"]
+        stored = description.get("name")
+        if self.name not in (None, stored):
+            raise DriftpeakError(
+                f"{self.where} holds study {stored!r}, not {self.name!r}; a journal holds one "
+                "study: give another file, or an sqlite:/// storage"
+            )
+        if self._id not in (None, description.get("id")):
+            raise self._another()
+        self.name, self._id = stored, description.get("id")
+        self._start = 0, len(line) + HEAD, found[1]
+        self._begin = len(line)
+        if len(head) < HEAD:
+            raise self._corrupt(0, len(line), "its head is missing")
+        if Head.of(head) is None:
+            warn(
+                f"the head of {self.where} is damaged: whether events are missing at the end "
+                "cannot be told; the next change repairs it"
+            )
+        return description
+
+    def create(self, description: dict[str, Any]) -> bool:
+        first, check = _write_line({"study": description}, 0)
+        head = Head(description["id"], 0, check).line()
+        made = self._make()
+        try:
+            with self._opened(write=True) as file:
+                if file.seek(0, os.SEEK_END):
+                    return False
+                try:
+                    self._put(file, 0, first + head, 0)
+                    self._sync_folder()
+                except StorageError:
+                    file.truncate(0)
+                    if made:  # nothing is left behind
+                        self.path.unlink(missing_ok=True)
+                    raise
+        except _NoLocksError:
+            if made:  # without locks, no other process has written into it
+                self.path.unlink(missing_ok=True)
+            raise
+        self.name, self._id = description["name"], description["id"]
+        self._start, self._begin = (0, len(first) + HEAD, check), len(first)
+        return True
+
+    def _make(self) -> bool:
+        """Make an empty file, if there is none."""
+        try:
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        except FileExistsError:
+            return False
+        except (OSError, ValueError) as error:
+            raise self._failed("cannot be made", error) from None
+        return True
+
+    def start(self) -> Position:
+        return self._start
+
+    def read(self, position: Position) -> News:
+        with self._opened() as file:
+            block, head = self._after(file, position)
+        lines, rest = _split(block)
+        if rest and not self._told:
+            self._told = True
+            warn(
+                f"{self.where} ends in an unfinished line of {len(rest)} bytes, written when a "
+                "program was stopped; nothing that was confirmed is in it. The next change cuts it "
+                "off and keeps it beside the file"
+            )
+        return News(len(lines), self._checked(lines, position, head))
+
+    def _after(self, file: BinaryIO, position: Position) -> tuple[bytes, Head | None]:
+        """All that lies behind a position, which must be one, and the head."""
+        count, offset, check = position
+        file.seek(self._begin)
+        head = Head.of(file.read(HEAD))
+        if head is not None and head.id != self._id:
+            raise self._another()
+        size = file.seek(0, os.SEEK_END)
+        # the last newline may be damaged, or never have been written: then it is mended
+        if size < offset - 1:
+            raise self._shorter(count, "fewer")
+        if count:
+            file.seek(offset - TAIL - 1)
+            if file.read(TAIL) != _tail(check):
+                raise self._changed(count, offset)
+        file.seek(offset)
+        return file.read(), head
+
+    def _checked(
+        self, lines: list[bytes], position: Position, head: Head | None
+    ) -> Iterator[tuple[Position, dict[str, Any]]]:
+        count, offset, check = position
+        for line in lines:
+            found = _read_line(line, _through(check))
+            if found is None:
+                raise self._corrupt(count + 1, offset, "its checksum is wrong")
+            event, check = found
+            count, offset = count + 1, offset + len(line)
+            yield (count, offset, check), event
+        if head is not None and head.events > count:
+            raise self._shorter(head.events, count)
+        if head is not None and head.events == count and head.last != check:
+            raise self._corrupt(count, offset, "it is not the one that was confirmed")
+
+    def append(self, position: Position, events: list[dict[str, Any]]) -> Position | None:
+        count, offset, check = position
+        lines = []
+        for event in events:
+            line, check = _write_line(event, _through(check))
+            lines.append(line)
+        block = b"".join(lines)
+        with self._opened(write=True) as file:
+            after, head = self._after(file, position)
+            complete, rest = _split(after)
+            if complete:
+                return None
+            if head is not None and head.events > count:
+                raise self._shorter(head.events, count)
+            if rest:
+                self._cut(file, offset, rest)
+            self._put(file, offset, block, offset)
+            self._note(file, Head(str(self._id), count + len(events), check))
+        return count + len(events), offset + len(block), check
+
+    def _cut(self, file: BinaryIO, offset: int, rest: bytes) -> None:
+        """Cut off a last line that was never finished, and so never confirmed to anybody."""
+        kept = self._beside(f".cut-{offset}")
+        try:
+            kept.write_bytes(rest)
+            file.truncate(offset)
+        except OSError as error:
+            raise self._failed("cannot be repaired, and nothing has changed", error) from None
+        warn(
+            f"{self.where} ended in an unfinished line: its {len(rest)} bytes from byte {offset} "
+            f"were cut off, and are kept in {in_line(str(kept))}; nothing that was confirmed is "
+            "lost"
+        )
+
+    def _put(self, file: BinaryIO, offset: int, block: bytes, end: int) -> None:
+        """Write at `offset`, behind a newline, all or nothing: the file then ends at `end`."""
+        try:
+            try:
+                start = max(offset - 1, 0)
+                file.seek(start)
+                _write_all(file, b"\n" * (offset - start) + block)
+                _sync(file)
+            except BaseException:
+                file.truncate(end)
+                raise
+        except OSError as error:
+            raise self._failed("cannot be written, and nothing has changed", error) from None
+
+    def _note(self, file: BinaryIO, head: Head) -> None:
+        """Write the head, which may lag behind: it reaches the disk with the next change."""
+        try:
+            file.seek(self._begin)
+            _write_all(file, head.line())
+        except OSError as error:
+            warn(
+                f"the head of {self.where} could not be written: {error.strerror}; the next change "
+                "will"
+            )
+
+    def holds(self, position: Position) -> bool:
+        if len(position) != 3:
+            return False
+        count, offset, check = position
+        if count == 0:
+            return position == self._start
+        with self._opened() as file:
+            if file.seek(0, os.SEEK_END) < offset or offset < self._start[1] + TAIL:
+                return False
+            file.seek(offset - TAIL - 1)
+            if file.read(TAIL) != _tail(check):
+                return False
+            # every byte before it, but for the head
+            file.seek(0)
+            found = zlib.crc32(file.read(self._begin))
+            file.seek(self._begin + HEAD)
+            left = offset - TAIL - 1 - file.tell()
+            while left > 0:
+                some = file.read(min(left, BLOCK))
+                found, left = zlib.crc32(some, found), left - len(some)
+            return found == check
+
+    def snapshot(self) -> bytes | None:
+        try:
+            return read_regular(self._beside(".snapshot"))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._failed("has a snapshot that cannot be read", error) from None
+
+    def keep(self, snapshot: bytes) -> None:
+        fresh = self._beside(f".snapshot.{os.getpid()}-{id(self)}")
+        try:
+            with fresh.open("wb") as file:
+                file.write(snapshot)
+                _sync(file)
+            fresh.replace(self._beside(".snapshot"))
+        except OSError as error:
+            fresh.unlink(missing_ok=True)
+            raise self._failed("cannot be written", error) from None
+
+    def _beside(self, ending: str) -> Path:
+        """A file beside the journal itself, if the path is a link to it."""
+        path = self.path.resolve()
+        return path.with_name(path.name + ending)
+
+    @contextmanager
+    def _opened(self, *, write: bool = False) -> Iterator[BinaryIO]:
+        """The file, locked: shared with others for reading, alone for writing."""
+        if self._held is not None:
+            yield self._held
+            return
+        deadline = time.monotonic() + self.timeout
+        while True:
+            file = self._open(write)
+            try:
+                lock(file, shared=not write, deadline=deadline)
+            except TimeoutError:
+                file.close()
+                raise self._locked() from None
+            except OSError as error:
+                if write:
+                    file.close()
+                    why = self._failed("cannot be locked", error)
+                    remedy = "keep it on a disk of this machine, or use PostgreSQL"
+                    raise _NoLocksError(f"{why}; {remedy}") from None
+            if self._is_there(file):
+                break
+            file.close()  # it was replaced while we waited
+        try:
+            yield file
+        finally:
+            unlock(file)
+            file.close()
+
+    def after_fork(self) -> None:
+        self._held = None
+
+    def _open(self, write: bool) -> BinaryIO:
+        try:
+            return open_regular(self.path, write=write)
+        except FileNotFoundError:
+            raise _GoneError(f"{self.where} has gone: there is no such file any more") from None
+        except (OSError, ValueError) as error:
+            raise self._failed("cannot be written" if write else "cannot be read", error) from None
+
+    def _is_there(self, file: BinaryIO) -> bool:
+        """Whether the path still leads to this file."""
+        try:
+            return os.path.samestat(os.fstat(file.fileno()), os.stat(self.path))
+        except FileNotFoundError:
+            return False
+
+    def _sync_folder(self) -> None:
+        """A new file is safe only when its folder is; Windows cannot, and need not."""
+        if os.name != "posix":
+            return
+        try:
+            number = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
+        except OSError as error:
+            raise self._failed("cannot be made: its folder cannot be synced", error) from None
+
+    def _changed(self, count: int, offset: int) -> DriftpeakError:
+        return StorageCorruptError(
+            f"{self.where} is not what it was: event {count}, before byte {offset}, is another "
+            "than was confirmed. Nothing was changed; restore the file from a copy, or use "
+            "Optimizer.load to go on with what is there now"
+        )
+
+    def _corrupt(self, count: int, offset: int, why: str) -> DriftpeakError:
+        return StorageCorruptError(
+            f"{self.where} is corrupt at event {count}, byte {offset}: {why}. Nothing was changed; "
+            "restore the file from a copy"
+        )
+
+    def _failed(self, what: str, error: OSError | ValueError) -> DriftpeakError:
+        reason = in_line(getattr(error, "strerror", None) or str(error))
+        if getattr(error, "errno", None) == errno.ENOENT:
+            reason = (
+                f"there is no folder {in_line(str(self.path.parent.absolute()))} (an absolute path "
+                "follows journal:// and two slashes, journal:////var/lib/study, as for sqlite)"
+            )
+        return StorageError(f"{self.where} {what}: {reason}")
+
+
+class _GoneError(StorageError):
+    """There is no file."""
+
+
+class _NoLocksError(StorageError):
+    """The file system has no locks, so nothing may be written."""
+
+
+def _tail(check: int) -> bytes:
+    return b',"check":"%08x"}' % check
+
+
+def _through(check: int) -> int:
+    """The checksum of all bytes up to the end of a line whose checksum is `check`."""
+    return zlib.crc32(_tail(check) + b"\n", check)
+
+
+def _write_line(content: dict[str, Any], before: int) -> tuple[bytes, int]:
+    """One line, and the checksum up to and with it."""
+    body = json.dumps(content, separators=(",", ":")).encode()[:-1]
+    check = zlib.crc32(body, before)
+    return body + _tail(check) + b"\n", check
+
+
+def _read_line(line: bytes, before: int) -> tuple[dict[str, Any], int] | None:
+    """What `_write_line` wrote; None if it is anything else."""
+    if not line.endswith(b"\n"):
+        return None
+    body = line[: -TAIL - 1]
+    check = zlib.crc32(body, before)
+    if line[-TAIL - 1 : -1] != _tail(check):
+        return None
+    try:
+        content = json.loads(body + b"}")
+    except (ValueError, RecursionError):
+        return None
+    return (content, check) if isinstance(content, dict) else None
+
+
+def _is_description(found: Any) -> bool:
+    return isinstance(found, dict) and bool(re.fullmatch("[0-9a-f]{16}", str(found.get("id"))))
+
+
+def _split(block: bytes) -> tuple[list[bytes], bytes]:
+    """Whole lines, and what was left unfinished behind them.
+
+    A line whose newline alone is missing or damaged is whole: its own checksum shows it.
+    """
+    *lines, rest = block.split(b"\n")
+    lines = [line + b"\n" for line in lines]
+    for whole in (rest, rest[:-1]):
+        if ENDING.search(whole):
+            return [*lines, whole + b"\n"], b""
+    return lines, rest
+
+
+def _first_line(file: BinaryIO) -> bytes:
+    """The first line of one of our files; of others at most a part of it."""
+    file.seek(0)
+    found = file.read(BLOCK)
+    while b"\n" not in found and found.startswith(BEGIN):
+        some = file.read(BLOCK)
+        if not some:
+            break
+        found += some
+    line, newline, _ = found.partition(b"\n")
+    return line + newline
+
+
+def _write_all(file: BinaryIO, block: bytes) -> None:
+    written = 0
+    while written < len(block):
+        written += file.write(block[written:])
+
+
+def _sync(file: BinaryIO | Any) -> None:
+    file.flush()
+    os.fsync(file.fileno())

@@ -1,0 +1,1 @@
+"""Views of a study: diagnostics, data frames, plots."""

@@ -1,0 +1,1 @@
+"""Recorded data: reading tables, fitting a history, replaying policies."""

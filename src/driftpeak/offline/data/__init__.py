@@ -1,0 +1,31 @@
+"""Reward tables read from files, and the data sets of the papers."""
+
+from driftpeak.offline.data.catalogue import DATA_SETS, DataSet
+from driftpeak.offline.data.grids import cell_positions, read_grid
+from driftpeak.offline.data.intel import read_intel_lab
+from driftpeak.offline.data.monthly import read_monthly
+from driftpeak.offline.data.store import data_folder, data_path, fetch_data, load_data, require_data
+from driftpeak.offline.data.tables import Dates, Decimal, Missing, Outliers, RewardTable, read_table
+from driftpeak.offline.data.traffic import read_speeds, split_days
+
+__all__ = [
+    "DATA_SETS",
+    "DataSet",
+    "Dates",
+    "Decimal",
+    "Missing",
+    "Outliers",
+    "RewardTable",
+    "cell_positions",
+    "data_folder",
+    "data_path",
+    "fetch_data",
+    "load_data",
+    "read_grid",
+    "read_intel_lab",
+    "read_monthly",
+    "read_speeds",
+    "read_table",
+    "require_data",
+    "split_days",
+]

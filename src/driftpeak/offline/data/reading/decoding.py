@@ -1,0 +1,186 @@
+"""The content of a file: at most 1 GiB, unpacked, and decoded into text."""
+
+import codecs
+import gzip
+import io
+import os
+import re
+import zlib
+from pathlib import Path
+
+from driftpeak._core.errors import DataError, DriftpeakError, nearest
+from driftpeak._core.files import read_regular
+
+MOST_BYTES = 2**30  # of a table, unpacked
+_GZIP = b"\x1f\x8b"
+PARQUET = b"PAR1"
+_MARKS = (  # longest first: the mark of UTF-32 begins as that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# What people take for a CSV file, by its first bytes, and what to do.
+_OTHERS = (
+    (b"PK\x03\x04", "a zip archive or an Excel workbook", "unpack it, or save the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "save the sheet as CSV"),
+    (
+        b"\x89HDF",
+        "an HDF5 or netCDF file",
+        "write the table as CSV, or see driftpeak.offline.data.read_grid",
+    ),
+    (
+        b"CDF\x01",
+        "a netCDF file",
+        "write the table as CSV, or see driftpeak.offline.data.read_grid",
+    ),
+    (b"\xfd7zXZ", "compressed with xz", "unpack it, or compress it with gzip"),
+    (b"BZh", "compressed with bzip2", "unpack it, or compress it with gzip"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "unpack it, or compress it with gzip"),
+    (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
+    (b"%PDF", "a PDF document", "save the table as CSV"),
+)
+_CONTROL = re.compile(
+    rb"[\x00-\x08\x0e-\x1f\x7f]"
+)  # none of them stands in a text of one byte each
+_COMMON_ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1250", "cp1251", "shift_jis", "gbk")
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a file, of at most 1 GiB; gzip is recognised by content and unpacked.
+
+    Raises:
+        DataError: there is no such file, it cannot be read, is too large or is no file, or its
+            compression is broken.
+        DriftpeakError: the path is invalid.
+    """
+    try:
+        if path.exists() and path.stat().st_size > MOST_BYTES:
+            raise _too_large(path)
+        content = read_regular(path)
+    except DriftpeakError:
+        raise  # a ValueError too
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file; check the path") from None
+    except OSError as error:
+        if os.path.isdir(path):  # unlike Path.is_dir, False where the name is too long
+            raise DataError(f"{path}: is a directory; give the path of a CSV file in it") from None
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except ValueError:  # NUL
+        raise DriftpeakError(f"{str(path)!a}: is no path") from None
+    # Browsers often unpack a download but keep its name, so the name is no guide.
+    if content.startswith(_GZIP):
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(content)) as unpacked:
+                content = unpacked.read(MOST_BYTES + 1)
+        except (EOFError, OSError, zlib.error) as error:
+            raise DataError(
+                f"{path}: the gzip data is broken ({error}); the file may be cut short, "
+                "so fetch or compress it again"
+            ) from None
+    if len(content) > MOST_BYTES:
+        raise _too_large(path)
+    return content
+
+
+def decoded(path: Path, content: bytes, encoding: str | None = None) -> tuple[str, list[str]]:
+    """The text of a file, and notes on how it was decoded.
+
+    Without `encoding`: what a byte order mark says; else UTF-16 if every other byte is zero, else
+    UTF-8, else Windows-1252, which holds all letters of Latin-1.
+
+    Raises:
+        DataError: the content is no text, or not in this encoding.
+        DriftpeakError: no such encoding.
+    """
+    if encoding is not None:
+        return _decoded_as(path, content, encoding), []
+    for magic, kind, remedy in _OTHERS:
+        if content.startswith(magic):
+            raise DataError(f"{path}: is {kind}, not a text file; {remedy}")
+    for mark, name in _MARKS:
+        if content.startswith(mark):
+            return _decoded_as(path, content, name), []
+    if (wide := _utf16_without_mark(content)) is not None:
+        return _decoded_as(path, content, wide), [f"no byte order mark: read as {wide.upper()}"]
+    if b"\x00" in content:
+        line = content.count(b"\n", 0, content.index(b"\x00")) + 1
+        raise DataError(
+            f"{path}: line {line}: byte 0x00 is not text; a CSV file, plain or compressed with "
+            "gzip, is needed, so save the table as CSV in UTF-8"
+        )
+    try:
+        return content.decode("utf-8"), []
+    except UnicodeDecodeError as error:
+        start = error.start
+    line = content.count(b"\n", 0, start) + 1
+    try:
+        if _CONTROL.search(content):
+            raise ValueError
+        text = content.decode("cp1252")
+    except ValueError:
+        raise DataError(
+            f"{path}: line {line}: byte 0x{content[start]:02x} is not UTF-8 text, and the file is "
+            "not Windows-1252 (Latin-1) either; save the table in UTF-8, or name its encoding "
+            "with encoding="
+        ) from None
+    return text, [
+        f"not UTF-8: read as Windows-1252 (Latin-1), as {text[start]!r} in line {line}; "
+        "encoding= names another"
+    ]
+
+
+def text_of(path: Path) -> str:
+    """The text of a file of at most 1 GiB.
+
+    Raises:
+        DataError: as `content_of` and `decoded`.
+    """
+    return decoded(path, content_of(path))[0]
+
+
+def _decoded_as(path: Path, content: bytes, encoding: str) -> str:
+    try:
+        known = codecs.lookup(encoding).name
+        text = content.decode("utf-8-sig" if known == "utf-8" else known)
+    except UnicodeError as error:
+        found, what = "", ""
+        if isinstance(error, UnicodeDecodeError) and error.start < len(content):
+            found = f" (byte 0x{content[error.start]:02x} at position {error.start:,})"
+            what = f": {error.reason}"
+        raise DataError(
+            f"{path}: is not {encoding.upper()} text{found}{what}; save the table in UTF-8, or "
+            "name its encoding with encoding="
+        ) from None
+    except (LookupError, ValueError):
+        raise DriftpeakError(
+            f"no text encoding is called {encoding!r}; such as "
+            f"{', '.join(_COMMON_ENCODINGS)}.{nearest(encoding, _COMMON_ENCODINGS)}"
+        ) from None
+    if "\x00" in text:
+        raise DataError(
+            f"{path}: line {text.count(chr(10), 0, text.index(chr(0))) + 1}: a character of value "
+            f"0, so this is not {encoding.upper()} text; name its encoding with encoding="
+        )
+    return text
+
+
+def _utf16_without_mark(content: bytes) -> str | None:
+    """Which UTF-16 a content without a mark is in, judged by where its zero bytes are."""
+    start = content[:2000]
+    if len(content) % 2 or len(start) < 4:
+        return None
+    first, second = start[::2].count(0), start[1::2].count(0)
+    if first == 0 and 2.5 * second > len(start) / 2:
+        return "utf-16-le"
+    if second == 0 and 2.5 * first > len(start) / 2:
+        return "utf-16-be"
+    return None
+
+
+def _too_large(path: Path) -> DataError:
+    return DataError(
+        f"{path}: holds more than {MOST_BYTES >> 20:,} MiB, the most that is read; leave out times "
+        "or arms"
+    )

@@ -1,0 +1,120 @@
+"""Long tables, one line per time and arm, made wide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from driftpeak._core.errors import DataError, DriftpeakError
+from driftpeak.offline.data.reading.csv_dialects import Sheet
+from driftpeak.offline.data.reading.headers import column_of
+from driftpeak.offline.data.reading.messages import quoted
+from driftpeak.offline.data.reading.numbers import is_blank, is_number
+
+Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Long:
+    """Which columns of a long table hold the times, the names of the arms, and the rewards."""
+
+    index: str
+    columns: str
+    values: str
+
+
+def long_columns(index: str | None, columns: str | None, values: str | None) -> Long | None:
+    """The three columns of a long table; None if none is named.
+
+    Raises:
+        DriftpeakError: one or two of them are named, or two are the same.
+    """
+    given = {"index": index, "columns": columns, "values": values}
+    if index is None and columns is None and values is None:
+        return None
+    if index is None or columns is None or values is None:
+        absent = " and ".join(name for name, value in given.items() if value is None)
+        raise DriftpeakError(
+            f"a long table needs index, columns and values (the columns of the times, of the "
+            f"arms' names and of the rewards); {absent} is not given"
+        )
+    if len({index, columns, values}) < 3:
+        raise DriftpeakError(
+            f"index, columns and values must name three columns; got {index!r}, {columns!r} "
+            f"and {values!r}"
+        )
+    return Long(index, columns, values)
+
+
+def places_of(sheet: Sheet, long: Long) -> tuple[int, int, int]:
+    """The numbers of the three columns.
+
+    Raises:
+        DriftpeakError: a column is not there.
+    """
+    return (
+        column_of(sheet, long.index, "times"),
+        column_of(sheet, long.columns, "arms' names"),
+        column_of(sheet, long.values, "rewards"),
+    )
+
+
+def widened(
+    sheet: Sheet,
+    times: Sequence[str],
+    instants: np.ndarray | None,
+    arms: Sequence[str],
+    rewards: Values,
+) -> tuple[Values, tuple[str, ...], tuple[str, ...], np.ndarray | None]:
+    """Rewards (rows, arms) with NaN where there is none, arms, times, and these as instants.
+
+    Times that are dates or numbers are sorted, and others stay in the order in which they first
+    come; so do the arms.
+
+    Args:
+        times, instants, arms, rewards: of each line.
+
+    Raises:
+        DataError: a time or a name is blank, a time and arm occur twice, there are fewer than two
+            arms or times.
+    """
+    import pandas as pd
+
+    for what, cells in (("time", times), ("arm's name", arms)):
+        blank = next((row for row, cell in enumerate(cells) if is_blank(cell)), None)
+        if blank is not None:
+            raise DataError(
+                f"{sheet.path}: {sheet.places[blank]}: the {what} is blank; a long table needs one "
+                "in every line, so fill it in or remove the line"
+            )
+    frame = pd.DataFrame({"time": list(times), "arm": list(arms), "reward": rewards}, dtype=object)
+    if (twice := frame.duplicated(["time", "arm"])).any():
+        row = int(twice.to_numpy().argmax())
+        before = int(
+            ((frame["time"] == times[row]) & (frame["arm"] == arms[row])).to_numpy().argmax()
+        )
+        raise DataError(
+            f"{sheet.path}: {sheet.places[row]}: arm {quoted(arms[row])} has a reward at "
+            f"{quoted(times[row])} already, in {sheet.places[before]}, the first of {twice.sum()} "
+            "such lines; keep one of them"
+        )
+    names = tuple(dict.fromkeys(arms))
+    order = list(dict.fromkeys(times))
+    if instants is not None:
+        when = dict(zip(times, instants, strict=True))
+        order.sort(key=lambda time: when[time])
+    elif all(map(is_number, order)):
+        order.sort(key=float)
+    wide = frame.pivot(index="time", columns="arm", values="reward").reindex(
+        index=order, columns=names
+    )
+    if len(names) < 2 or len(order) < 2:
+        raise DataError(
+            f"{sheet.path}: the long table holds {len(names)} arms at {len(order)} times; at least "
+            "two of each are needed"
+        )
+    ordered = None if instants is None else np.array([when[time] for time in order])
+    return wide.to_numpy(dtype=np.float64), names, tuple(order), ordered

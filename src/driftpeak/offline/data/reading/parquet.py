@@ -1,0 +1,53 @@
+"""Tables in Parquet files, where pyarrow is installed."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from driftpeak._core.errors import DataError, DriftpeakError
+from driftpeak.offline.data.reading.csv_dialects import Sheet
+
+
+def read_parquet(path: Path, content: bytes) -> Sheet:
+    """The cells of a Parquet table as text; an index that pandas wrote is the first column.
+
+    Raises:
+        DataError: the content is broken, or there are fewer than two rows or columns.
+        DriftpeakError: pyarrow is not installed.
+    """
+    import pandas as pd
+
+    try:
+        frame = pd.read_parquet(io.BytesIO(content))
+    except ImportError:
+        raise DriftpeakError(
+            f"{path}: is a Parquet file, which needs pyarrow: install driftpeak[parquet], or save "
+            "the table as CSV"
+        ) from None
+    except Exception as error:  # pyarrow raises many kinds
+        first = str(error).partition("\n")[0]
+        raise DataError(
+            f"{path}: the Parquet data is broken ({first}); fetch or write the file again"
+        ) from None
+    if frame.index.name is not None or isinstance(frame.index, pd.DatetimeIndex):
+        frame = frame.reset_index(names=frame.index.name or "time")
+    rows, columns = frame.shape
+    if columns < 2 or rows < 2:
+        raise DataError(
+            f"{path}: holds {rows} rows and {columns} columns; a table needs at least two of each"
+        )
+    cells = [[_text(cell) for cell in frame.iloc[:, column]] for column in range(columns)]
+    names = [str(name).strip() for name in frame.columns]
+    places = [f"row {row}" for row in range(1, rows + 1)]
+    return Sheet(path, names, "the header", places, list(map(list, zip(*cells, strict=True))), [])
+
+
+def _text(cell: Any) -> str:
+    """A cell as a CSV file would have it."""
+    import pandas as pd
+
+    if cell is None or cell is pd.NA or cell is pd.NaT:
+        return ""
+    return cell.isoformat(" ") if hasattr(cell, "isoformat") else str(cell)

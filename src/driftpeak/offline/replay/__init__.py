@@ -1,0 +1,21 @@
+"""Which policy would have followed the peak of recorded data best, and what to follow now?"""
+
+from driftpeak.offline.replay.arms import arms_over_time
+from driftpeak.offline.replay.play import replay
+from driftpeak.offline.replay.plots import follow_figure
+from driftpeak.offline.replay.prior import Mean, prior_from_history
+from driftpeak.offline.replay.recommendation import Advice, Expected, advise, chosen_policy
+from driftpeak.offline.replay.stored import policy_for_live
+
+__all__ = [
+    "Advice",
+    "Expected",
+    "Mean",
+    "advise",
+    "arms_over_time",
+    "chosen_policy",
+    "follow_figure",
+    "policy_for_live",
+    "prior_from_history",
+    "replay",
+]

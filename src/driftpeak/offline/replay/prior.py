@@ -1,0 +1,60 @@
+"""The prior that recorded rewards suggest."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DriftpeakError, finite_array, positive
+from driftpeak.gp import kernels
+from driftpeak.gp.domains import Arms
+from driftpeak.gp.priors import Prior
+
+Mean = Literal["per-arm", "common", "zero"]
+MEANS = ("per-arm", "common", "zero")
+NOISE_SHARE = 0.05
+
+
+@checked
+def prior_from_history(
+    history: Any,
+    names: Sequence[str],
+    *,
+    noise_variance: float | None = None,
+    mean: Mean = "per-arm",
+) -> Prior:
+    """The prior that recorded rewards suggest: their empirical covariance and mean.
+
+    Arguments:
+        history: rewards, shape `(steps, arms)`, at least two steps.
+        names: of the arms.
+        noise_variance: default 5 % of the arms' average variance, B16's choice for its sensors.
+        mean: "per-arm" averages, one "common" average, or "zero".
+
+    Raises:
+        DriftpeakError: fewer than two steps, an unknown mean, a noise variance that is not
+            positive, or none given while the history never varies.
+    """
+    rewards = finite_array("history", history, 2)
+    if len(rewards) < 2:
+        raise DriftpeakError(f"a covariance needs at least 2 training rows; got {len(rewards)}")
+    covariance = np.atleast_2d(np.cov(rewards, rowvar=False))
+    if noise_variance is None:
+        noise_variance = NOISE_SHARE * float(covariance.diagonal().mean())
+        if noise_variance == 0:
+            raise DriftpeakError(
+                "the training rows never vary, so no noise variance can be guessed: "
+                "give noise_variance"
+            )
+    means = {
+        "per-arm": rewards.mean(axis=0),
+        "common": np.full(rewards.shape[1], rewards.mean()),
+        "zero": np.zeros(rewards.shape[1]),
+    }
+    if mean not in means:
+        raise DriftpeakError(f"mean must be one of {', '.join(MEANS)}; got {mean!r}")
+    arms = Arms(rewards.shape[1], names)
+    return Prior(
+        arms, kernels.Table(covariance), positive("noise_variance", noise_variance), means[mean]
+    )

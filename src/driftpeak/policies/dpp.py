@@ -1,0 +1,283 @@
+r"""Determinantal point processes of fixed size (k-DPP): diverse subsets, drawn at random.
+
+\(\Pr(Z) \propto \det K_Z\) over the subsets Z of k points (M25 definition 3.1; Kulesza and Taskar
+2011): the better the points of a subset represent one another, the rarer it is. A point that stands
+for m points of the same place counts m times: \(\Pr(Z) \propto \det K_Z \prod_{z \in Z} m_z\).
+
+`draw` and `sample` run a Markov chain of swaps from the greedy subset (Anari, Oveis Gharan, Rezaei
+2016, as in Burt, Rasmussen, van der Wilk 2020): take one point of Z out, at random; bring another,
+or the same, in. The point to bring in is drawn in proportion to its variance given those that
+stayed, which is the ratio of the determinants, instead of being proposed at random and accepted
+with probability min(1, ratio): both leave the k-DPP invariant, but this chain comes within a total
+variation of e of it in
+
+\(k\,\log\bigl(\log(1/\Pr(Z_0)) / 2e^2\bigr)\)
+
+swaps (Cryan, Guo, Mousa 2021, Theorem 1), where random proposals need some n times as many
+(Anari et al.). Both ends of a swap cost O(k n). `sample_exactly` is the reference: an eigenvalue
+decomposition.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from driftpeak._core.errors import (
+    LARGEST_SEED,
+    DriftpeakError,
+    at_least_integer,
+    finite_array,
+    unit_interval,
+)
+from driftpeak._core.numerics.precision import double_precision
+
+Subsets = np.ndarray[Any, np.dtype[np.int64]]
+JITTER = 1e-10  # of the largest variance: makes a set with two equal points unlikely, not singular
+
+
+def mixing_steps(points: int, size: int, *, distance: float = 0.05) -> int:
+    r"""Swaps after which the chain is within `distance` (total variation) of the k-DPP.
+
+    The bound of Cryan, Guo and Mousa for the greedy start \(Z_0\), whose determinant is at least
+    the largest divided by \((k!)^2\) (Civril and Magdon-Ismail 2009), so that
+    \(1 / \Pr(Z_0) \le \binom{n}{k} (k!)^2\). For 7 of 400 points: 65.
+
+    Raises:
+        DriftpeakError: size not in 1..points, distance outside (0, 1).
+    """
+    points = at_least_integer("points", points, 1)
+    size = _checked_size(size, points)
+    distance = unit_interval("distance", distance, low_open=True, high_open=True)
+    subsets = math.lgamma(points + 1) - math.lgamma(points - size + 1) - math.lgamma(size + 1)
+    surprise = subsets + 2 * math.lgamma(size + 1)
+    return math.ceil(size * math.log(max(surprise / (2 * distance**2), 1.0)))
+
+
+class Swaps(NamedTuple):
+    r"""A subset of the n points, in k places, and what is left of the others given it.
+
+    With the coordinates of all points in an orthonormal basis of what the subset spans,
+    \(V = M^{-\top} K_{Z\cdot}\), M holds those of the subset itself. In an empty place the
+    covariances are zero, and a unit vector of the basis stands in the point's stead.
+    """
+
+    items: Int[Array, " k"]
+    taken: Bool[Array, " n"]
+    covariances: Float[Array, "k n"]  # K_Z
+    inverse: Float[Array, "k k"]  # of M
+    left: Float[Array, " n"]  # variance given the subset
+
+
+def draw(
+    key: PRNGKeyArray,
+    row: Callable[[Any], Float[Array, " n"]],
+    variance: Float[Array, " n"],
+    multiplicity: Bool[Array, " n"] | Int[Array, " n"],
+    size: Int[Array, ""],
+    *,
+    capacity: int,
+    steps: int,
+) -> tuple[Int[Array, " capacity"], Bool[Array, " capacity"]]:
+    """A random subset of the points, for use inside compiled programs.
+
+    Arguments:
+        key: the source of randomness.
+        row: the covariances of a point, by its number, with all.
+        variance: their variances, shape `(n,)`.
+        multiplicity: shape `(n,)`; how often each point counts, 0 if it may not be drawn.
+        size: k, at most `capacity`; all points that may be drawn are taken where they are fewer.
+        capacity: places for the subset, a constant.
+        steps: swaps after the greedy start, a constant; see `mixing_steps`.
+
+    Returns:
+        Point numbers, and which of them count, both of shape `(capacity,)`.
+    """
+    size = jnp.minimum(size, (multiplicity > 0).sum())
+    largest = variance.max()
+    jitter = JITTER * jnp.where(largest > 0, largest, 1.0)
+    uniform = jax.random.uniform(key, (capacity + steps, 2), dtype=float)
+    place = jnp.floor(uniform[:, 0] * size).astype(int)
+
+    numbers, slots = jnp.arange(len(variance)), jnp.arange(capacity)
+
+    def swap(number: Any, state: Swaps) -> Swaps:
+        greedy = number < size  # first every place is filled with what the others explain least
+        slot = jnp.where(greedy, number, place[number])
+        normal = state.inverse[slot] / jnp.linalg.norm(state.inverse[slot])
+        along = (state.inverse @ normal) @ state.covariances  # what only this place's point spans
+        left = state.left + along**2
+        stayed = state.taken & (numbers != state.items[slot])
+        weights = jnp.where(stayed, 0.0, multiplicity * jnp.maximum(left, 0.0))
+        largest = jnp.where(weights >= weights.max(), 1.0, 0.0)
+        point = _pick(jnp.where(greedy, largest, weights), 1 - uniform[number, 1])
+        root = jnp.sqrt(jnp.maximum(left[point], jitter))
+        covariance = row(point) + jnp.where(numbers == point, jitter, 0.0)
+        own = state.covariances[:, point] @ state.inverse
+        residual = covariance - (state.inverse @ own) @ state.covariances
+        new = (residual + along[point] * along) / root
+        pivot = state.inverse @ (own + normal * (root - along[point]))
+        reached = state.inverse[slot] / pivot[slot]
+        eliminated = state.inverse - jnp.outer(pivot, reached)
+        here = (slots == slot)[:, None]
+        return Swaps(
+            items=jnp.where(slots == slot, point, state.items),
+            taken=stayed | (numbers == point),
+            covariances=jnp.where(here, covariance[None, :], state.covariances),
+            inverse=jnp.where(here, reached[None, :], eliminated),
+            left=left - new**2,
+        )
+
+    points = len(variance)
+    start = Swaps(
+        # an empty place holds the number n, out of range, so that emptying it frees no point
+        items=jnp.full(capacity, points),
+        taken=jnp.zeros(points, bool),
+        covariances=jnp.zeros((capacity, points)),
+        inverse=jnp.eye(capacity),
+        left=variance + jitter,
+    )
+    end = jax.lax.fori_loop(0, capacity + steps, swap, start)
+    return jnp.minimum(end.items, points - 1), jnp.arange(capacity) < size
+
+
+def _pick(weights: Float[Array, " n"], uniform: Float[Array, ""]) -> Int[Array, ""]:
+    """A number drawn in proportion to the weights, from a uniform draw in (0, 1].
+
+    In two steps, first a block and then a number in it: a running sum over all would cost more
+    than the rest of a swap.
+    """
+    width = math.ceil(math.sqrt(len(weights)))
+    blocks = jnp.pad(weights, (0, width**2 - len(weights))).reshape(width, width)
+    below = jnp.tril(jnp.ones((width, width)))
+    totals = blocks.sum(axis=1)
+    sums = below @ totals
+    target = uniform * sums[-1]
+    block = _first(totals, sums, target)
+    before = jnp.where(block > 0, sums[block - 1], 0.0)
+    return block * width + _first(blocks[block], below @ blocks[block], target - before)
+
+
+def _first(
+    weights: Float[Array, " m"], sums: Float[Array, " m"], target: Float[Array, ""]
+) -> Int[Array, ""]:
+    """Where the running sums reach the target; never at a weight of 0, whatever the rounding."""
+    reached = jnp.minimum(target, jnp.where(weights > 0, sums, 0.0).max())
+    return jnp.argmax((weights > 0) & (sums >= reached))
+
+
+@double_precision
+def sample(
+    gram: Any, size: int, *, samples: int = 1, steps: int | None = None, seed: int = 0
+) -> Subsets:
+    """Subsets of `size` points drawn by the Markov chain, independently.
+
+    Arguments:
+        gram: covariance of the n points, shape `(n, n)`. It may be singular: where no subset of
+            this size has a positive determinant, the points that the others explain are drawn
+            among one another evenly.
+        size: k.
+        samples: how many subsets.
+        steps: swaps after the greedy start; by default `mixing_steps(n, size)`.
+        seed: of the randomness.
+
+    Returns:
+        Point numbers in no particular order, shape `(samples, size)`.
+
+    Raises:
+        DriftpeakError: a gram matrix that is not square, or not finite; numbers out of range.
+    """
+    matrix = _checked_gram(gram)
+    size = _checked_size(size, len(matrix))
+    samples = at_least_integer("samples", samples, 1)
+    steps = (
+        mixing_steps(len(matrix), size) if steps is None else at_least_integer("steps", steps, 0)
+    )
+    keys = jax.random.split(
+        jax.random.key(at_least_integer("seed", seed, 0, LARGEST_SEED)), samples
+    )
+    return np.asarray(_draws(keys, jnp.asarray(matrix), size, steps))
+
+
+@partial(jax.jit, static_argnames=("size", "steps"))
+def _draws(keys: Any, gram: Any, size: int, steps: int) -> Any:
+    def one(key: Any) -> Any:
+        allowed = jnp.ones(len(gram), bool)
+        some = (key, gram.__getitem__, gram.diagonal(), allowed, jnp.asarray(size))
+        return draw(*some, capacity=size, steps=steps)[0]
+
+    return jax.vmap(one)(keys)
+
+
+def sample_exactly(gram: Any, size: int, *, samples: int = 1, seed: int = 0) -> Subsets:
+    """Subsets drawn exactly, by eigenvalues (Kulesza and Taskar 2011, Algorithm 1): O(n^3).
+
+    Arguments and result are those of `sample`.
+
+    Raises:
+        DriftpeakError: as `sample`, and for a covariance of rank below `size`: no subset of this
+            size has a positive determinant.
+    """
+    matrix = _checked_gram(gram)
+    size = _checked_size(size, len(matrix))
+    generator = np.random.default_rng(at_least_integer("seed", seed, 0, LARGEST_SEED))
+    values, vectors = np.linalg.eigh(matrix)
+    values = np.where(values > len(values) * np.finfo(float).eps * values.max(), values, 0.0)
+    if (values > 0).sum() < size:
+        raise DriftpeakError(
+            f"the covariance has rank {(values > 0).sum()}: no {size} points have a positive "
+            "determinant; draw fewer"
+        )
+    scaled = values / values.max()  # the process is the same, and the polynomials stay in range
+    polynomials = _elementary_symmetric(scaled, size)
+    count = at_least_integer("samples", samples, 1)
+    return np.array(
+        [_one_exactly(scaled, vectors, polynomials, size, generator) for _ in range(count)]
+    )
+
+
+def _elementary_symmetric(values: Any, size: int) -> Any:
+    """Entry (l, m): the l-th elementary symmetric polynomial of the first m values."""
+    table = np.zeros((size + 1, len(values) + 1))
+    table[0] = 1.0
+    for order in range(1, size + 1):
+        for m, value in enumerate(values, start=1):
+            table[order, m] = table[order, m - 1] + value * table[order - 1, m - 1]
+    return table
+
+
+def _one_exactly(values: Any, vectors: Any, table: Any, size: int, generator: Any) -> list[int]:
+    chosen, left = [], size
+    for m in range(len(values), 0, -1):
+        if left and generator.uniform() < values[m - 1] * table[left - 1, m - 1] / table[left, m]:
+            chosen.append(m - 1)
+            left -= 1
+    basis, items = vectors[:, chosen], []
+    for _ in range(size):
+        weights = np.sum(basis**2, axis=1)
+        item = int(generator.choice(len(weights), p=weights / weights.sum()))
+        items.append(item)
+        # the part of the span that vanishes at the item, orthonormal again
+        pivot = int(np.argmax(np.abs(basis[item])))
+        basis = basis - np.outer(basis[:, pivot] / basis[item, pivot], basis[item])
+        basis = np.linalg.qr(np.delete(basis, pivot, axis=1))[0]
+    return items
+
+
+def _checked_gram(gram: Any) -> Any:
+    matrix = finite_array("gram", gram, 2)
+    if matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise DriftpeakError(f"gram must be square; got shape {matrix.shape}")
+    return matrix
+
+
+def _checked_size(size: int, points: int) -> int:
+    size = at_least_integer("size", size, 1)
+    if size > points:
+        raise DriftpeakError(f"size must lie in 1..{points}, the number of points; got {size}")
+    return size

@@ -1,0 +1,219 @@
+"""One chunk of a run is played: the same, wherever and beside whatever it is played."""
+
+import time as clock
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.numerics.precision import check_digits
+from driftpeak._core.progress import Progress
+from driftpeak._core.times import Times, median_step
+from driftpeak.environments import Environment
+from driftpeak.policies import Player, Policy
+from driftpeak.policies.player import REFRESH, Reading
+from driftpeak.simulation.chunking import Chunk, Plan, one_key
+from driftpeak.simulation.programs import (
+    LITTLE,
+    Block,
+    Chance,
+    Played,
+    advance,
+    compiled,
+    expect,
+    foretell,
+    playing,
+    random_keys,
+    refresh,
+    start,
+)
+from driftpeak.simulation.record import Record
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What is recorded beside actions, rewards and regrets; see `simulate`."""
+
+    predictions: bool = False
+    readings: bool = False
+    forecast: bool = False
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """All that a chunk's results depend on, apart from the chunk; it can be sent to others."""
+
+    policies: Mapping[str, Policy]
+    environment: Environment[Any]
+    times: Times
+    seed: int
+    wishes: Wishes
+
+
+class Stage:
+    """A simulation made ready to be played in this process: the world and its players."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self.simulation = simulation
+        self.world = to_device(simulation.environment.prepare(simulation.times))
+        self._players: dict[str, Player[Any]] = {}
+
+    def player(self, name: str) -> Player[Any]:
+        """Of the policy of this name, made when it is first needed."""
+        if name not in self._players:
+            policy = self.simulation.policies[name]
+            self._players[name] = to_device(policy.prepare(self.simulation.times))
+        return self._players[name]
+
+    @property
+    def points(self) -> int:
+        """Of the world."""
+        # asked of the compiled programs, whose shapes JAX remembers from one run to the next
+        state = start.eval_shape(self.world, one_key())
+        return advance.eval_shape(self.world, state, jnp.zeros(1))[1].shape[-1]
+
+    def check_points(self) -> None:
+        """Raise DriftpeakError if a policy is for another number of points than the world's."""
+        for name in self.simulation.policies:
+            if self.player(name).points != self.points:
+                raise DriftpeakError(
+                    f"policy {name!r} chooses among {self.player(name).points} points, "
+                    f"the environment has {self.points}"
+                )
+
+    @property
+    def readings(self) -> tuple[Mapping[str, Reading], ...]:
+        """What each policy shows of what it thinks, where that is wanted."""
+        if not self.simulation.wishes.readings:
+            return ()
+        return tuple(self.player(name).readings for name in self.simulation.policies)
+
+    def play(
+        self,
+        plan: Plan,
+        chunk: Chunk,
+        names: tuple[str, ...],
+        readings: tuple[Mapping[str, Reading], ...],
+        bar: Progress,
+    ) -> xr.Dataset:
+        """Play the policies of these names on a chunk of trials, each in turn on a block of steps.
+
+        What a policy does depends neither on the other policies nor on the other chunks.
+
+        Arguments:
+            readings: of all policies of the simulation.
+
+        Returns:
+            As `simulate`, and `contradictions` (per policy): rewards outside its bound.
+        """
+        simulation, points = self.simulation, self.points
+        times, wishes = simulation.times, simulation.wishes
+        players = {name: self.player(name) for name in names}
+        record = Record(
+            list(names),
+            [player.foresight for player in players.values()],
+            chunk.trials,
+            len(times),
+            first_trial=chunk.first_trial,
+            points=points if wishes.predictions else None,
+            readings=readings or None,
+            forecast=points if wishes.forecast else None,
+        )
+        _play(self.world, players, times, simulation.seed, plan, chunk, record, bar, wishes)
+        runs = record.dataset(times, simulation.seed)
+        contradictions = [
+            int(np.sum(simulation.policies[name].out_of_bounds(*seen)))
+            for name, *seen in zip(
+                names, record.steps["action"], record.steps["reward"], strict=True
+            )
+        ]
+        return runs.assign(contradictions=("policy", contradictions))
+
+
+def to_device(module: Any) -> Any:
+    """With all arrays where JAX computes."""
+    return jax.tree.map(jnp.asarray, module)
+
+
+def _play(
+    world: Environment[Any],
+    players: Mapping[str, Player[Any]],
+    times: Times,
+    seed: int,
+    plan: Plan,
+    chunk: Chunk,
+    record: Record,
+    bar: Progress,
+    wishes: Wishes,
+) -> None:
+    # numbers past the last trial or step pad the last chunk and block; their results are dropped
+    trials = chunk.first_trial + np.arange(plan.chunk)
+    numbers = np.arange(plan.blocks * plan.steps).reshape(plan.blocks, plan.steps)
+    padded = times[np.minimum(numbers, len(times) - 1)]
+    keys = random_keys(seed, trials)
+    chance = Chance(keys.noise, keys.expert, world.noise)
+    wanted: Callable[..., Played] = playing(
+        predictions=wishes.predictions, readings=wishes.readings
+    )
+    # states are donated to what updates them, so each gets a copy of the keys of its own
+    states = {
+        name: start(player, random_keys(seed, trials).policy) for name, player in players.items()
+    }
+
+    foreseeing = [name for name, player in players.items() if player.foresight == "all"]
+    if foreseeing:
+        world_state = start(world, random_keys(seed, trials).world)
+        for block in range(plan.blocks):
+            here = numbers[block] < len(times)
+            world_state, values, _ = advance(world, world_state, jnp.asarray(padded[block]))
+            for name in foreseeing:
+                states[name] = foretell(players[name], states[name], values, jnp.asarray(here))
+
+    world_state = start(world, random_keys(seed, trials).world)
+    for block in range(plan.blocks):
+        if record.forecasts is not None:
+            # what is expected at the end must not have learned from padding
+            numbers_here = numbers[block][numbers[block] < len(times)]
+        else:
+            numbers_here = numbers[block]
+        clock_times = jnp.asarray(padded[block][: len(numbers_here)])
+        world_state, values, best = advance(world, world_state, clock_times)
+        _check_finite(best, numbers_here, len(times))
+        steps = Block(values, best, clock_times, jnp.asarray(numbers_here))
+        for index, (name, player) in enumerate(players.items()):
+            arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
+            bar.now(f"compiling {name}")  # if it is new; at once if not
+            little = values.shape[1] * values.shape[2] * len(times) < LITTLE
+            program, compile_seconds = compiled(wanted, arguments, little=little)
+            bar.now(name)
+            started = clock.perf_counter()
+            played = jax.block_until_ready(program(*arguments))
+            last = min(int(numbers_here[-1]) + 1, len(times))
+            check_digits(f"policy {name!r} after step {last:,}", played.least_variance)
+            states[name] = played.state
+            refresh_due = (block + 1) * plan.steps // REFRESH > block * plan.steps // REFRESH
+            if refresh_due and block + 1 < plan.blocks:
+                states[name] = jax.block_until_ready(refresh(states[name], player))
+            seconds = clock.perf_counter() - started
+            record.write(index, trials, numbers_here, played, seconds, compile_seconds)
+            bar.done()
+    if record.forecasts is not None:
+        after = times[-1] + median_step(times)
+        for index, (name, player) in enumerate(players.items()):
+            record.foresee(index, trials, expect(states[name], player, after))
+
+
+def _check_finite(best: Any, numbers: np.ndarray, steps: int) -> None:
+    """Stop before a reward that is NaN or infinite reaches a belief."""
+    finite = np.isfinite(np.asarray(best)).all(axis=1)[: max(0, steps - numbers[0])]
+    if not finite.all():
+        step = int(numbers[0] + np.argmin(finite)) + 1
+        raise DriftpeakError(
+            f"the environment's function is NaN or infinite somewhere at step {step}; "
+            "every value must be a finite number"
+        )
