@@ -59,8 +59,9 @@ def optimize(
             optimiser. If one of them returns `True`, the loop ends.
         policy: as of an `Optimizer`; by default `DriftingGP()`.
         seed: of everything random; by default 0.
-        storage: where the study is kept, and goes on: see
-        `driftpeak.live.study.storage.open_store`. name: of the study in the storage.
+        storage: where the study is kept and resumed: see
+            `driftpeak.live.study.storage.open_store`.
+        name: of the study in the storage.
         progress: show a progress bar; by default if the error output is a terminal.
 
     Returns:

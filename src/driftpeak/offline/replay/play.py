@@ -60,8 +60,8 @@ def replay(
 
     Arguments:
         table: rewards, one row per step and one column per arm
-        (`driftpeak.offline.data.read_table`). policies: as for
-        `driftpeak.offline.policy_specs.policies.make_policies`.
+            (`driftpeak.offline.data.read_table`).
+        policies: as for `driftpeak.offline.policy_specs.policies.make_policies`.
             `auto` begins with what `driftpeak.learn` finds in the training rows.
         train: share of the rows, from the first, that the prior comes from (rounded down).
         noise_variance, mean: see `prior_from_history`.
