@@ -21,10 +21,10 @@ standard units of their priors, the density \(p(u \mid y) \propto p(y \mid u)\,e
 is approximated by adaptive importance sampling (Cornuet et al. 2012). Newton's method, with
 derivatives by finite differences, leads from the most probable hyperparameters of the decisions
 towards a mode; a multivariate t distribution with that mode and the curvature there is the first
-proposal. Each later proposal has the mean and the covariance of the weighted points so far. 96
+proposal. Each later proposal has the mean and the covariance of the weighted points so far. 64
 points are taken from each proposal. A point has the weight \(p/q\), q being the mixture of the
 proposals. From the second on, a proposal is the last one if the effective number of points,
-\((\sum w)^2 / \sum w^2\), is at least 96; the twelfth is in any case. 64 points are kept by
+\((\sum w)^2 / \sum w^2\), is at least 64; the twelfth is in any case. 64 points are kept by
 systematic resampling in the order of the function's variance, on which widths depend most.
 
 The points of the proposals are transformed from a low-discrepancy sequence, the multiples of the
@@ -50,9 +50,9 @@ MEDIAN, SPREAD = 2.0, 2.0  # of the logarithm of the function's variance
 LEVEL = 10.0  # standard deviation of the level's prior, in those of the function
 CHUNK = 8  # points to one program
 NEWTON, CLOSE = 3, 0.2  # steps towards the mode, unless one is shorter
-DRAWN, KEPT = 96, 64
+DRAWN = KEPT = 64
 FIRST = 1  # place of the first point in the sequence
-ENOUGH, MOST = 96.0, 12  # effective number of points, or proposals, after which none follow
+ENOUGH, MOST = 64.0, 12  # effective number of points, or proposals, after which none follow
 FREEDOM, WIDER = 5.0, 1.2  # of the t distributions; by which the scale of the first is widened
 TINY = 1e-12  # distance that uniform numbers keep from 0 and 1
 STEP = 0.3  # of finite differences, in standard deviations of the prior
@@ -200,7 +200,7 @@ class Proposal(NamedTuple):
     root: AnyArray  # (k, k): times its transpose the scale matrix
 
     def points(self, first: int) -> Vector:
-        """Return 96 points, from the place `first` of the sequence on, shape `(96, k)`."""
+        """Return 64 points, from the place `first` of the sequence on, shape `(64, k)`."""
         from scipy.special import chdtri, ndtri
 
         size = len(self.mean)
