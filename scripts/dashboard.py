@@ -1,4 +1,4 @@
-"""Take the pictures of docs/how-to/dashboard.md, with Chromium: `python docs/dashboard.py`.
+"""Take the pictures of docs/how-to/dashboard.md, with Chromium: `python scripts/dashboard.py`.
 
 A made-up heater whose best temperature and feed drift, for 100 hours; then the page of
 `driftpeak serve` as a browser shows it. It needs the extras `serve` and `browser`.
@@ -19,7 +19,7 @@ from playwright.sync_api import sync_playwright
 
 import driftpeak as dp
 
-IMAGES = Path(__file__).parent / "images"
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SIZES = {"dashboard": (1280, 900), "dashboard-phone": (360, 740)}
 BEGIN = datetime(2026, 3, 2, 6, 0)
 
