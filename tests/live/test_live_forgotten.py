@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from driftpeak.live.storage import open_store, rewards
-from driftpeak.service.books import Books
 
 import driftpeak as dp
+from driftpeak.live.study.storage import open_store, rewards
 from driftpeak.service.rewards import rewards_to_data
+from driftpeak.service.study_index import Books
 
 LINE = dp.Grid([0, 1], size=12)
 PRIOR = dp.Prior(LINE, dp.SE(0.2), 0.01)
