@@ -186,7 +186,7 @@ def test_a_study_whose_name_is_no_text_is_refused(whole, tmp_path):
     shutil.copy(whole / "sqlite", path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE driftpeak_studies SET name = x'77FF'")
-    with pytest.raises(dp.errors.StorageError, match=r"studies.db is damaged: the name of a study"):
+    with pytest.raises(dp.StorageError, match=r"studies.db is damaged: the name of a study"):
         open_store(f"sqlite:///{path}").names()
 
 

@@ -76,7 +76,7 @@ def test_any_field_may_be_damaged(name):
         before = optimizer._ledger.save()
         try:
             optimizer.restore(packed(changed(shell, path, value), arrays))
-        except dp.errors.StorageCorruptError:
+        except dp.StorageCorruptError:
             refused += 1
             assert optimizer._ledger.save() == before
         try:  # whatever was taken over can be used
@@ -94,7 +94,7 @@ def test_infinite_counts_are_refused(field):
     shell, arrays = shell_of(snapshot)
     optimizer = MAKERS["gaussian process"]()
     for value in (float("inf"), float("nan"), 1.5, -1):
-        with pytest.raises(dp.errors.StorageCorruptError, match="the snapshot is damaged"):
+        with pytest.raises(dp.StorageCorruptError, match="the snapshot is damaged"):
             optimizer.restore(packed(changed(shell, ("engine", field), value), arrays))
     assert optimizer.history() == []
     optimizer.restore(snapshot)
@@ -103,7 +103,7 @@ def test_infinite_counts_are_refused(field):
 
 def test_what_is_no_snapshot_and_that_of_another_study_are_told_apart():
     optimizer = MAKERS["policy"]()
-    with pytest.raises(dp.errors.StorageCorruptError, match="no snapshot"):
+    with pytest.raises(dp.StorageCorruptError, match="no snapshot"):
         optimizer.restore(b"something")
-    with pytest.raises(dp.errors.StudyMismatchError, match="another space"):
+    with pytest.raises(dp.StudyMismatchError, match="another space"):
         optimizer.restore(used("gaussian process").snapshot())

@@ -257,7 +257,7 @@ def test_remarks_name_no_option_of_the_command_line(run):
 def test_measured_facts_are_those_of_the_page():
     """`python scripts/measured.py` renews them."""
     root = Path(__file__).parents[2]
-    spec = importlib.util.spec_from_file_location("measured_page", root / "docs" / "measured.py")
+    spec = importlib.util.spec_from_file_location("measured_page", root / "scripts" / "measured.py")
     page = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(page)
     assert page.FILE.read_text() == page.table((root / "docs" / "tournament-cases.md").read_text())
