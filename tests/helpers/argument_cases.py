@@ -9,21 +9,12 @@ from typing import Any
 import numpy as np
 
 import driftpeak as dp
-from driftpeak import (
-    data,
-    environments,
-    features,
-    forgetting,
-    history,
-    kernels,
-    motions,
-    plots,
-    replay,
-    testing,
-    widths,
-)
+from driftpeak import environments, features, forgetting, kernels, plots, widths
+from driftpeak.gp import dynamics as motions
+from driftpeak.offline import data, history, replay
 from driftpeak.offline.data import tables
 from driftpeak.offline.replay import prior_from_history
+from driftpeak.policies import testing
 from driftpeak.simulation.comparison import in_a_row, verdict
 from driftpeak.simulation.executors import cluster_workers, local_workers
 from driftpeak.theory import (
