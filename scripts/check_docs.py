@@ -24,7 +24,7 @@ from urllib.parse import unquote, urlsplit
 from sphinx.util.inventory import InventoryFile
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ("src", "benchmarks", "examples", "tests")
+SOURCES = ("src", "benchmarks", "examples", "scripts", "tests")
 OTHERS = Path(__file__).parent / "names-of-others.txt"
 PACKAGES = (
     "driftpeak",
@@ -171,7 +171,7 @@ def vocabulary() -> frozenset[str]:
     """Every name that our code gives to something, Python's own, and those of others."""
     known = {*dir(builtins), *keyword.kwlist, *OTHERS.read_text().split()}
     for path in (one for folder in SOURCES for one in (ROOT / folder).rglob("*.py")):
-        known.add(path.stem)
+        known |= {path.stem, path.parent.name}
         texts = "tests" not in path.parts  # there are wrong names there, on purpose
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
