@@ -95,8 +95,8 @@ def test_intervals_of_many_points_are_those_of_a_dense_integration(largest_error
 def test_the_sampling_error_of_intervals(largest_errors, monkeypatch):
     """The median of the largest error over 16 starts is below 0.08 of the width.
 
-    Over 96 starts it is 0.054. The median of 16 of these errors exceeds 0.08 in less than one of
-    a hundred sets.
+    Over 96 starts it is 0.054. The median of 16 of these errors exceeds 0.08 in about one of a
+    hundred sets.
     """
     assert np.median(largest_errors(range(1, 80_001, 5000), monkeypatch)) < 0.08
 
