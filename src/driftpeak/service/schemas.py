@@ -18,7 +18,7 @@ Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY)]
 MOMENT = 'A number, a date as "2026-03-01T08:00", or "now"'
 MOST_AT_ONCE = 100
 MOST_POINTS = 10_000
-LARGEST_LEVEL = 1 - 2.0**-52  # the quantile of a larger one is infinite in double precision
+LARGEST_LEVEL = 1 - 2.0**-53  # the largest number below 1; its quantiles are finite
 
 
 class Body(BaseModel):
