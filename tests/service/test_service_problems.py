@@ -157,10 +157,10 @@ def test_levels_next_to_one(served, likelihood):
     assert served.post("/api/studies", new)[0] == 201
     path = f"/api/studies/{likelihood}"
     assert served.post(f"{path}/tell", {"setting": {"arm": "0"}, "reward": 1.0})[0] == 200
-    for level in (1 - 2**-53, 1.0, 0.0, -0.5, 1e999):
+    for level in (1.0, 0.0, -0.5, 1e999):
         status, _, content = served.post(f"{path}/belief", {"level": level})
         assert (status, content["code"]) == (422, "invalid"), level
-    for level in (1 - 2**-52, 1e-300):
+    for level in (1 - 2**-53, 1e-300):
         status, _, content = served.post(f"{path}/belief", {"level": level})
         assert status == 200, content
         assert all(low <= high for low, high in zip(content["low"], content["high"], strict=True))
