@@ -82,7 +82,9 @@ def test_mistakes(run, created, tmp_path):
     refused(run("live", "create", store, "pump", *space), "--maximize or --minimize")
     refused(run("live", "create", store, "kiln", *space, "--minimize"), "another maximize")
     refused(run("live", "create", store, "p", "--space", "{", "--maximize"), "--space is no JSON")
-    refused(run("live", "create", store, "p", "--space", "{}", "--maximize"), "a space is written")
+    refused(
+        run("live", "create", store, "p", "--space", "{}", "--maximize"), "a space must be written"
+    )
     refused(run("live", "create", store, "p", "--space", "no", "--maximize"), "cannot read the sp")
     refused(run("live", "ask", store, "klin"), "no study 'klin'.*Did you mean 'kiln'")
     refused(run("live", "ask", tmp_path / "none"), "no study in journal.*live create")

@@ -373,10 +373,13 @@ def test_it_is_stored_and_goes_on(storage):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (None, r"tell what was measured too: constraints=\{'temperature': ...\}, None where"),
-        (71.2, "tell what was measured too"),
-        ({}, "constraint 'temperature' is missing: give what was measured, or None"),
-        ({"temprature": 71}, "no measured constraint 'temprature'.*Did you mean 'temperature'"),
+        (
+            None,
+            r"must map the measured quantities .*; got None.*constraints=\{'temperature': ...\}",
+        ),
+        (71.2, "constraints must map the measured quantities to values or None"),
+        ({}, "constraint 'temperature' is missing. Give its measured value, or None"),
+        ({"temprature": 71}, "be among temperature; got 'temprature'.*Did you mean 'temperature'"),
         ({"temperature": math.nan}, "constraint 'temperature' must be a finite number"),
         ({"temperature": "71"}, "constraint 'temperature' must be a finite number"),
     ],
@@ -389,7 +392,9 @@ def test_what_is_refused_of_a_measurement(given, words):
         optimizer.tell(one, 1.0, constraints=given)
     assert optimizer.snapshot() == before
     plain = dp.Optimizer(BOX, maximize=True)
-    with pytest.raises(dp.DriftpeakError, match="this study measures no constraints"):
+    with pytest.raises(
+        dp.DriftpeakError, match="constraints must be left out, as this study measures none"
+    ):
         plain.tell(plain.ask(), 1.0, constraints=np.array([]))
 
 
@@ -400,7 +405,7 @@ CONDITIONAL = dp.Box(k=dp.Boolean(), x=dp.Float(0, 1, when={"k": True}), y=dp.Fl
     ("space", "options", "words"),
     [
         (BOX, {"constraints": [1]}, "constraints must be a mapping with text keys"),
-        (BOX, {"constraints": {"": SUM["power"]}}, "name must be a text"),
+        (BOX, {"constraints": {"": SUM["power"]}}, "name must be non-empty text"),
         (
             BOX,
             {"constraints": {"a": 3}},
@@ -409,33 +414,33 @@ CONDITIONAL = dp.Box(k=dp.Boolean(), x=dp.Float(0, 1, when={"k": True}), y=dp.Fl
         (
             BOX,
             {"constraints": {"a": dp.WeightedSum({"sped": 1}, at_most=1)}},
-            "here speed, feed; got 'sped'. Did you mean 'speed'",
+            "\\(speed, feed\\); got 'sped'. Did you mean 'speed'",
         ),
         (
             CONDITIONAL,
             {"constraints": {"a": dp.WeightedSum({"x": 1}, at_most=1)}},
-            "always count, here y; got 'x'",
+            "always active \\(y\\); got 'x'",
         ),
         (
             dp.Arms(3),
             {"constraints": {"a": dp.WeightedSum({"arm": 1}, at_most=1)}},
-            "here none: give a function instead",
+            "none: give a function instead",
         ),
         (
             BOX,
             {"constraints": {"a": dp.WeightedSum({"speed": 1, "feed": 1}, at_least=2.1)}},
-            "no setting of the space was found that keeps the constraints 'a': widen them",
+            "constraints 'a' must have a common solution; none was found in the space. Relax",
         ),
-        (BOX, {"constraints": {"a": lambda setting: False}}, "no setting of the space was found"),
+        (BOX, {"constraints": {"a": lambda setting: False}}, "must have a common solution"),
         (BOX, {"constraints": {"a": lambda setting: None}}, "must return True or False; got None"),
-        (BOX, {"constraints": SUM, "start": {"speed": 1, "feed": 1}}, "start breaks constraint"),
+        (BOX, {"constraints": SUM, "start": {"speed": 1, "feed": 1}}, "start must meet constraint"),
         (BOX, {"safe_start": SAFE}, "safe_start is for settings .* at least one: give it with"),
         (BOX, {"safe_start": [], "constraints": LIMIT}, "at least one"),
         (BOX, {"safe_start": SAFE, "constraints": SUM}, "known to keep the measured limits"),
         (
             BOX,
             {"safe_start": [{"speed": 1, "feed": 1}], "constraints": LIMIT | SUM},
-            "safe_start breaks constraint 'power'",
+            "safe_start must meet constraint 'power'",
         ),
     ],
 )
@@ -446,12 +451,12 @@ def test_what_is_refused_at_the_door(space, options, words):
 
 def test_what_makes_no_constraint():
     for make, words in (
-        (lambda: dp.Limit(), "needs an end: give at_most, at_least or both"),
+        (lambda: dp.Limit(), "must have at_most, at_least or both; got neither"),
         (lambda: dp.Limit(at_least=2, at_most=1), "at_least must be below at_most"),
         (lambda: dp.Limit(at_most=math.inf), "at_most must be a finite number"),
         (lambda: dp.Limit(at_most=1, probability=1), r"probability must lie in \[0, 1\)"),
         (lambda: dp.Limit(at_most=1, probability=0.5), "must lie above 0.5"),
-        (lambda: dp.WeightedSum({}, at_most=1), "weights map parameters to numbers"),
+        (lambda: dp.WeightedSum({}, at_most=1), "weights must map parameters to numbers"),
         (lambda: dp.WeightedSum({1: 1}, at_most=1), "weights must be a mapping with text keys"),
         (lambda: dp.WeightedSum({"x": "1"}, at_most=1), "weight of 'x' must be a finite number"),
     ):
@@ -470,9 +475,13 @@ def test_what_cannot_be(tmp_path):
         dp.Optimizer(BOX, maximize=True, constraints=odd, storage=tmp_path / "study")
     assert not (tmp_path / "study").exists()
     plain = dp.Optimizer(BOX, maximize=True)
-    with pytest.raises(dp.DriftpeakError, match="this study measures no constraints"):
+    with pytest.raises(
+        dp.DriftpeakError, match="constraints must be left out, as this study measures none"
+    ):
         plain.tell(SAFE[0], 1.0, constraints={"temperature": 3})
-    with pytest.raises(dp.DriftpeakError, match="no measured constraint 'heat' in this study"):
+    with pytest.raises(
+        dp.DriftpeakError, match=r"measured constraints of this study \(.*got 'heat'"
+    ):
         plain.apply(events.Asked(1, 1.0, "steps", SAFE[0], {}, {"heat": 0.5}))
 
 
@@ -498,12 +507,17 @@ def test_the_command_line(run, tmp_path):
     rules = '{"heat": {"at_most": 3, "probability": 0.8}, "x": {"sum": {"x": 1}, "at_most": 0.5}}'
     create = ("live", "create", store, "press", "--space", box, "--maximize")
     safe = ("--constraints", rules, "--safe-start", '[{"x": 0.1}]')
-    refused(run(*create, "--constraints", '{"a": 3}'), "constraint 'a' is written as")
+    refused(run(*create, "--constraints", '{"a": 3}'), "constraint 'a' must be written as")
     refused(run(*create, "--constraints", '{"a": {"at_mots": 3}}'), "Did you mean 'at_most'")
-    refused(run(*create, "--constraints", '{"a": {"sum": {}, "at_most": 1}}'), "'a': weights map")
+    refused(
+        run(*create, "--constraints", '{"a": {"sum": {}, "at_most": 1}}'), "'a': weights must map"
+    )
     live("create", "press", *create[4:], *safe)
     assert live("ask")["parameters"] == {"x": 0.1}
-    refused(run("live", "tell", store, "--id", 1, "--reward", 1), "tell what was measured too")
+    refused(
+        run("live", "tell", store, "--id", 1, "--reward", 1),
+        "constraints must map the measured quantities to values or None",
+    )
     live("tell", "--id", 1, "--reward", 1, "--constraints", '{"heat": 1.5}')
     one = live("ask")
     assert one["feasible"] is True

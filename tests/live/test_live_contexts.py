@@ -134,15 +134,21 @@ def test_a_context_is_kept_with_its_suggestion():
 @pytest.mark.parametrize(
     ("context", "words"),
     [
-        (None, "a context is needed: give context={'day': ..., 'load': ...}"),
-        ({}, "a context is needed"),
+        (
+            None,
+            "context must be given, as this study has one. Write context={'day': ..., 'load': ...}",
+        ),
+        ({}, "context must be given"),
         ({"day": "monday"}, "context: parameter 'load' is missing$"),
-        ({"day": "x", "load": 1}, r"'day' must be one of .*; got 'x'\. A value that"),
-        ({**CONTEXT, "lode": 1}, "context: there is no parameter 'lode'.*'load'"),
-        ({**CONTEXT, "load": 5}, r"'load' must lie in \[0, 4\]; got 5. A value that .* in it"),
+        ({"day": "x", "load": 1}, r"'day' must be one of .*; got 'x'\. The context's range"),
+        ({**CONTEXT, "lode": 1}, "context: parameters must be among .*; got 'lode'.*'load'"),
+        (
+            {**CONTEXT, "load": 5},
+            r"'load' must lie in \[0, 4\]; got 5. The context's range must cover",
+        ),
         ({**CONTEXT, "day": "mondy"}, "'day' must be one of 'monday', .*Did you mean 'monday'"),
-        (5, "a context maps day, load to values; got 5"),
-        (np.array([]), "a context maps day, load to values"),
+        (5, "context must map day, load to values; got 5"),
+        (np.array([]), "context must map day, load to values"),
     ],
 )
 def test_what_is_refused(context, words):
@@ -167,9 +173,12 @@ def test_what_is_refused(context, words):
 def test_what_is_refused_at_the_door():
     box = dp.Box(x=dp.Float(0, 1))
     plain = dp.Optimizer(box, maximize=True)
-    with pytest.raises(dp.DriftpeakError, match=r"this study has no context; .*space\.context"):
+    with pytest.raises(
+        dp.DriftpeakError,
+        match=r"context must be left out, as this study has none; .*space\.context",
+    ):
         plain.ask(context=CONTEXT)
-    with pytest.raises(dp.DriftpeakError, match="this study has no context"):
+    with pytest.raises(dp.DriftpeakError, match="as this study has none"):
         plain.ask(context=np.array([]))  # that equals an empty mapping or not, it cannot say
     for make, words in (
         (lambda: box.context(), "a context needs a parameter"),
@@ -179,10 +188,13 @@ def test_what_is_refused_at_the_door():
             lambda: dp.Optimizer(box.context(a=3), maximize=True),
             r"context: parameters\[.a.\] must be a Float, .*; got 3",
         ),
-        (lambda: dp.Optimizer(box.context(x=dp.Boolean()), maximize=True), "'x' is a parameter"),
+        (
+            lambda: dp.Optimizer(box.context(x=dp.Boolean()), maximize=True),
+            "must be distinct; got 'x' in both",
+        ),
         (
             lambda: dp.Optimizer(box.context(a=dp.Float(0, 1, max_step=0.1)), maximize=True),
-            "'a' is not moved",
+            "'a' must have no movement limits",
         ),
     ):
         with pytest.raises(dp.DriftpeakError, match=words):
@@ -277,9 +289,11 @@ def test_the_command_line(run, tmp_path):
     }
     assert [one["context"] for one in live("export")] == [CONTEXT, CONTEXT]
     assert live("show")["space"]["context"].keys() == {"day", "load"}
-    refused(run("live", "ask", store), "a context is needed: give context=")
+    refused(
+        run("live", "ask", store), "context must be given, as this study has one. Write context="
+    )
     refused(run("live", "ask", store, "--context", "day"), "NAME=VALUE")
-    refused(run("live", "tell", store, *setting), "a context is needed")
+    refused(run("live", "tell", store, *setting), "context must be given")
 
 
 def test_limits_of_moving_are_of_the_settings_alone():

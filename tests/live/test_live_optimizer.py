@@ -392,9 +392,15 @@ def test_bad_input_is_refused_and_changes_nothing():
         (lambda: optimizer.tell(0, 1.0), "no suggestion 0"),
         (lambda: optimizer.tell(elsewhere, 1.0), "4 is not of this optimiser"),
         (lambda: optimizer.tell({"x": 2, "n": 1, "kind": "a"}, 1.0), r"'x' must lie in \[0, 1\]"),
-        (lambda: optimizer.tell({"x": 0, "m": 1, "kind": "a"}, 1.0), "no parameter 'm'"),
-        (lambda: optimizer.tell(None, 1.0), "give a suggestion, its id, or a mapping"),
-        (lambda: optimizer.tell(True, 1.0), "give a suggestion, its id, or a mapping"),
+        (lambda: optimizer.tell({"x": 0, "m": 1, "kind": "a"}, 1.0), "got 'm'"),
+        (
+            lambda: optimizer.tell(None, 1.0),
+            "parameters must be a suggestion, its id, or a mapping",
+        ),
+        (
+            lambda: optimizer.tell(True, 1.0),
+            "parameters must be a suggestion, its id, or a mapping",
+        ),
         (lambda: optimizer.tell(suggestion, 1.0, dt.datetime(2026, 1, 1)), "comparable"),
         (lambda: optimizer.tell(suggestion, 1.0, float("nan")), "a time must be"),
         (lambda: optimizer.ask(time=3.0), "comparable"),

@@ -53,20 +53,20 @@ def test_spaces_as_data(space):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (3, "a space is written as"),
-        ({"bax": {}}, "a space is written as"),
-        ({"box": []}, "a box maps names to parameters"),
+        (3, "a space must be written as"),
+        ({"bax": {}}, "a space must be written as"),
+        ({"box": []}, "a box must map names to parameters"),
         ({"box": {}}, "at least one parameter"),
-        ({"box": {"x": {"type": "float", "low": 0}}}, "parameter 'x' needs \"high\""),
-        ({"box": {"x": {"type": "flot"}}}, "parameter 'x' needs a \"type\""),
+        ({"box": {"x": {"type": "float", "low": 0}}}, "parameter 'x' must have the key \"high\""),
+        ({"box": {"x": {"type": "flot"}}}, "parameter 'x' must have a \"type\""),
         ({"box": {"x": {"type": "float", "low": 2, "high": 1}}}, "'x': low must be below high"),
         ({"box": {"x": {"type": "float", "low": 0, "hgh": 1}}}, "Did you mean 'high'"),
         ({"box": {"x": {"type": "float", "low": 1, "high": 2, "log": 1}}}, "log must be true"),
         ({"box": {"x": {"type": "categorical", "choices": "ab"}}}, "choices must be a list"),
         ({"arms": 1}, "number of arms"),
         ({"arms": 3, "names": ["a"]}, "as many names"),
-        ({"grid": [[0, 1]]}, 'a grid needs "size"'),
-        ({"grid": 3, "size": 4}, "a grid is a list"),
+        ({"grid": [[0, 1]]}, 'a grid must have the key "size"'),
+        ({"grid": 3, "size": 4}, "a grid must be a list"),
     ],
 )
 def test_spaces_that_are_none(data, said):

@@ -165,10 +165,10 @@ def test_what_does_not_count_is_no_part_of_a_setting():
     gas = {**setting, "fuel": "gas"}
     with pytest.raises(dp.DriftpeakError, match="'flow' is missing"):
         coding.clean(gas)
-    words = "'flow' only counts when 'fuel' is 'gas' or None: leave it out"
+    words = "'flow' is active only if 'fuel' is 'gas' or None; leave it out"
     with pytest.raises(dp.DriftpeakError, match=words):
         coding.clean({**setting, "flow": 0.1})
-    with pytest.raises(dp.DriftpeakError, match="'mesh' only counts when 'filter' is True"):
+    with pytest.raises(dp.DriftpeakError, match="'mesh' is active only if 'filter' is True"):
         coding.clean({**setting, "mesh": 3})
     meshed = {**setting, "filter": True, "mesh": 3}
     assert coding.parameters(coding.row(meshed)) == meshed
@@ -199,29 +199,29 @@ def test_it_finds_the_branch_that_is_better():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: dp.Float(0, 1, step=0.3), "steps of 0.3 lead to 0.9 and 1.2, not to 1"),
-        (lambda: dp.Float(0, 1, step=2), "step must lie above 0 and within the range; got 2"),
+        (lambda: dp.Float(0, 1, step=0.3), "got 1. .* values are 0.9 and 1.2"),
+        (lambda: dp.Float(0, 1, step=2), "step must be above 0 and at most high - low; got 2"),
         (lambda: dp.Float(0, 1, step=1e-17), r"at most 2\*\*53 steps"),
-        (lambda: dp.Float(1, 2, log=True, step=0.5), "there is no step"),
-        (lambda: dp.Integer(0, 9, log=True), "low must be at least 1; got 0"),
+        (lambda: dp.Float(1, 2, log=True, step=0.5), "step must be None with log=True; got 0.5"),
+        (lambda: dp.Integer(0, 9, log=True), "low must be at least 1 with log=True; got 0"),
         (lambda: dp.Integer(0, 9, step=1.5), "step must be an integer"),
-        (lambda: dp.Integer(0, 9, step=2), "lead to 8 and 10, not to 9"),
+        (lambda: dp.Integer(0, 9, step=2), "got 9. .* values are 8 and 10"),
         (lambda: dp.Integer(0, 9, log=1), "log must be True or False"),
         (lambda: dp.Categorical("a", "b", ordered="yes"), "ordered must be True or False"),
         (lambda: dp.Categorical("a", [1]), "strings, numbers, booleans or None"),
-        (lambda: dp.Float(0, 1, when={}), "when maps names to values"),
-        (lambda: dp.Float(0, 1, when={"a": []}), "a value, or a list of them"),
+        (lambda: dp.Float(0, 1, when={}), "when must map names to values"),
+        (lambda: dp.Float(0, 1, when={"a": []}), "a value or a list of values"),
         (
             lambda: dp.Box(x=dp.Float(0, 1, when={"k": 1})),
-            "'x' depends on 'k', which must be one given before",
+            "of parameter 'x' must name parameters before it \\(there are none\\); got 'k'",
         ),
         (
             lambda: dp.Box(x=dp.Float(0, 1), y=dp.Float(0, 1, when={"x": 0.5})),
-            "'y' cannot depend on 'x', which takes too many values",
+            "of parameter 'y' must name parameters with at most 1,000,000 values; got 'x'",
         ),
         (
             lambda: dp.Box(k=dp.Boolean(), y=dp.Float(0, 1, when={"k": 1})),
-            "'y' is never met: parameter 'k' must be one of False, True; got 1",
+            "'y' can never hold: parameter 'k' must be one of False, True; got 1",
         ),
     ],
 )

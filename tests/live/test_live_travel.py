@@ -211,7 +211,7 @@ def test_the_first_suggestion():
     other.tell({"x": 0.2}, 1.0, 5)
     assert abs(other.ask(6)["x"] - 0.2) <= 0.001
     unknown = dp.Optimizer(box, maximize=True)
-    with pytest.raises(dp.DriftpeakError, match="not known: begin the study with start="):
+    with pytest.raises(dp.DriftpeakError, match="must be known, as moves are limited"):
         unknown.ask()
     assert unknown.pending() == []
     with pytest.raises(dp.DriftpeakError, match="'y'"):
@@ -244,7 +244,7 @@ def test_grids_and_arms_can_be_limited_too():
         ({"max_travel": True}, "max_travel must lie in"),
         ({"max_travel": 0.1}, "'stages' must be at least 0.125, the gap"),
         ({"max_travel": {"speeds": 0.1}}, "Did you mean 'speed'"),
-        ({"max_travel": {"kind": 0.1}}, "moved by degrees: speed, stages; got 'kind'"),
+        ({"max_travel": {"kind": 0.1}}, "ordered parameters \\(speed, stages\\); got 'kind'"),
         ({"moving_cost": -1}, "moving_cost must be a finite number of at least 0"),
         ({"moving_cost": {"kind": "x"}}, "moving_cost of 'kind' must be"),
         ({"start": {"speed": 1}}, "'stages' is missing"),
@@ -261,11 +261,11 @@ def test_limits_that_are_none_are_refused(options, words):
     [
         (lambda: dp.Float(0, 1, max_step=0), "max_step must be above 0; got 0"),
         (lambda: dp.Float(0, 1, max_rate="fast"), "max_rate must be a finite number"),
-        (lambda: dp.Float(1, 9, log=True, max_step=0.5), "a factor above 1; got 0.5"),
-        (lambda: dp.Float(0, 1, step=0.1, max_step=0.05), "must be at least 0.1, or nothing"),
-        (lambda: dp.Integer(1, 9, max_step=0.5), "must be at least 1, or nothing"),
-        (lambda: dp.Integer(1, 9, log=True, max_step=1.5), "must be at least 2, or nothing"),
-        (lambda: Travel(make_coding(dp.Arms(3)), 0.1, None), "here is none"),
+        (lambda: dp.Float(1, 9, log=True, max_step=0.5), "a factor above 1 with log=True; got 0.5"),
+        (lambda: dp.Float(0, 1, step=0.1, max_step=0.05), "must be at least 0.1, the distance"),
+        (lambda: dp.Integer(1, 9, max_step=0.5), "must be at least 1, the distance"),
+        (lambda: dp.Integer(1, 9, log=True, max_step=1.5), "must be at least 2, the distance"),
+        (lambda: Travel(make_coding(dp.Arms(3)), 0.1, None), "has no ordered parameter"),
     ],
 )
 def test_limits_of_a_parameter_are_checked(make, words):

@@ -307,7 +307,7 @@ def test_files_that_are_no_policies_are_refused(tmp_path, runs):
         ({"horizon": 0}, "horizon must be an integer of at least 1"),
         ({"policy": {"prior": {}}}, "policy.json: "),
         ({"policy": 3}, "its policy is 3"),
-        ({"space": 3}, "a space is written as"),
+        ({"space": 3}, "a space must be written as"),
     ):
         path.write_text(json.dumps(good | change))
         with pytest.raises(dp.DriftpeakError, match=message):

@@ -144,7 +144,7 @@ def test_a_study_of_arms_with_a_context_and_dates(client):
     assert best.context == {"load": 0.25}
     assert [told.time.day for told in study.history()] == [1, 2]
     assert study.describe()["latest"] == "2026-03-02T08:00:00+00:00"
-    with pytest.raises(dp.DriftpeakError, match="a context is needed"):
+    with pytest.raises(dp.DriftpeakError, match="context must be given"):
         study.ask(when)
 
 

@@ -295,7 +295,7 @@ def test_names_that_are_none(served, folder, name):
         ({"policy": {"os.system": {"command": "true"}}}, "which this version does not know"),
         ({"policy": {"se": {"lengthscale": 1.0}}}, "policy is a tag with arguments"),
         ({"policy": {"yours": "os.system"}}, "not driftpeak's own"),
-        ({"space": {}}, "a space is written as"),
+        ({"space": {}}, "a space must be written as"),
         ({"space": {"box": {"x": {"type": "float", "low": 2, "high": 1}}}}, "low must be below"),
     ],
 )

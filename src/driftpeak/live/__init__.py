@@ -1,4 +1,4 @@
-"""Live use: an optimiser with ask and tell, in front of a system that moves."""
+"""Live use: an ask-and-tell optimiser for a real system that drifts."""
 
 from driftpeak.live.engines.drifting_gp import DriftingGP
 from driftpeak.live.loop import optimize

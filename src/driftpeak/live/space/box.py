@@ -1,4 +1,4 @@
-"""What can be set on a real system: named parameters in a box.
+"""Search spaces of named parameters.
 
 dp.Box(rate=dp.Float(1e-4, 1, log=True), layers=dp.Integer(1, 9), kind=dp.Categorical("a", "b"))
 """
@@ -21,23 +21,24 @@ from driftpeak.live.space.parameters import (
     same,
 )
 
-MOST_LEVELS = 10**6  # of a parameter on whose values others depend
+MOST_LEVELS = 10**6  # of a parameter that a condition names
 
 
 @frozen(init=False)
 class Box(HasContext):
-    """Named parameters: `Float`, `Integer`, `Categorical` or `Boolean`, at most 10 in practice.
+    """A search space of named parameters; at most 10 of them are practical.
 
-    A parameter with a condition (`when`) counts, and is part of a setting, only where the ones that
-    it depends on count and have one of the values named; they are given before it.
+    Each parameter is a `Float`, `Integer`, `Categorical` or `Boolean`. A parameter with a
+    condition (`when`) is active, and part of a setting, only if the parameters in its condition
+    are active and have one of the listed values. These parameters must come before it.
 
     Arguments:
-        parameters: a mapping, for names that are no Python identifiers; and
+        parameters: a mapping, for names that are not Python identifiers; and
         **named: parameters by name.
 
     Raises:
-        DriftpeakError: no parameter, a name given twice, something that is no parameter, or a
-            condition on a parameter that is not there before, or on a value that it cannot have.
+        DriftpeakError: there is no parameter, a name occurs twice, a value is not a parameter, or
+            a condition names a parameter that does not come before or a value outside its range.
 
     Example:
         >>> import driftpeak as dp
@@ -57,10 +58,14 @@ class Box(HasContext):
     ) -> None:
         given = dict(parameters or {})
         for name in given.keys() & named.keys():
-            raise DriftpeakError(f"parameter {name!r} is given twice")
+            raise DriftpeakError(
+                f"parameter names must be distinct; got {name!r} twice, in the mapping and by name"
+            )
         given.update(named)
         if not given:
-            raise DriftpeakError("a box needs at least one parameter, as in Box(x=Float(0, 1))")
+            raise DriftpeakError(
+                "Box must have at least one parameter; got none. Write Box(x=Float(0, 1))"
+            )
         before: dict[str, Parameter] = {}
         for name, parameter in given.items():
             check_text("a parameter's name", name)
@@ -78,56 +83,58 @@ class Box(HasContext):
         return f"Box({inside})"
 
     def clean(self, parameters: object) -> ParameterValues:
-        """A setting as it would be suggested: an int given for a float is a float.
+        """Return a setting with the types of suggestions: an int given for a float becomes a float.
 
         Raises:
-            DriftpeakError: naming the parameter that is misspelt, missing or outside its range, or
-                does not count there.
+            DriftpeakError: a parameter is misspelt, missing, outside its range or inactive.
         """
         given = known_names(parameters, tuple(self.parameters))
-        found: ParameterValues = {}
+        setting: ParameterValues = {}
         for name, parameter in self.parameters.items():
-            unmet = _unmet(parameter, found)
+            unmet = _unmet(parameter, setting)
             if unmet is None and name not in given:
                 raise DriftpeakError(f"parameter {name!r} is missing")
             if unmet is None:
-                found[name] = parameter.clean(name, given[name])
+                setting[name] = parameter.clean(name, given[name])
             elif name in given:
-                raise DriftpeakError(f"parameter {name!r} only counts when {unmet}: leave it out")
-        return found
+                raise DriftpeakError(f"parameter {name!r} is active only if {unmet}; leave it out")
+        return setting
 
     def moved(self, setting: ParameterValues, name: str, value: Value) -> ParameterValues:
-        """A setting with one value changed; what counts only then stands in the middle."""
-        found: ParameterValues = {}
+        """Return a setting with one value changed; newly active parameters get middle values."""
+        changed: ParameterValues = {}
         for other, parameter in self.parameters.items():
-            if _unmet(parameter, found) is None:
+            if _unmet(parameter, changed) is None:
                 middle = setting[other] if other in setting else parameter.decode(0.5)
-                found[other] = value if other == name else middle
-        return found
+                changed[other] = value if other == name else middle
+        return changed
 
 
 def _check_condition(name: str, parameter: Parameter, before: Mapping[str, Parameter]) -> None:
     for other, values in parameter.when:
         if other not in before:
             raise DriftpeakError(
-                f"parameter {name!r} depends on {shown(other)}, which must be one given before it: "
-                f"{', '.join(before) or 'there is none'}." + nearest(other, before)
+                f"the condition of parameter {name!r} must name parameters before it "
+                f"({', '.join(before) or 'there are none'}); got {shown(other)}."
+                + nearest(other, before)
             )
         parent = before[other]
         if not 0 < parent.levels <= MOST_LEVELS:
             raise DriftpeakError(
-                f"parameter {name!r} cannot depend on {other!r}, which takes too many values: a "
-                "Categorical, Boolean or Integer will do"
+                f"the condition of parameter {name!r} must name parameters with at most "
+                f"{MOST_LEVELS:,} values; got {other!r}. Use a Categorical, Boolean or Integer"
             )
         for value in values:
             try:
                 parent.clean(other, value)
             except DriftpeakError as error:
-                raise DriftpeakError(f"parameter {name!r} is never met: {error}") from None
+                raise DriftpeakError(
+                    f"the condition of parameter {name!r} can never hold: {error}"
+                ) from None
 
 
 def _unmet(parameter: Parameter, found: ParameterValues) -> str | None:
-    """In words, the condition that the parameters before do not meet; None if they do."""
+    """Describe the first condition that earlier parameters do not meet; return None if all hold."""
     for other, values in parameter.when:
         if other not in found or not any(same(found[other], value) for value in values):
             return f"{other!r} is {' or '.join(map(repr, values))}"
@@ -135,30 +142,30 @@ def _unmet(parameter: Parameter, found: ParameterValues) -> str | None:
 
 
 def known_names(parameters: object, names: tuple[str, ...]) -> Mapping[str, object]:
-    """`parameters`, if it is a mapping with no other names than these.
+    """Return `parameters` if it is a mapping without other names than `names`.
 
     Raises:
-        DriftpeakError: naming what is misspelt.
+        DriftpeakError: `parameters` is not a mapping, or a name is misspelt.
     """
     if not isinstance(parameters, Mapping):
         raise DriftpeakError(
-            f"give a suggestion, its id, or a mapping of {', '.join(names)}; got "
-            f"{shown(parameters)}"
+            f"parameters must be a suggestion, its id, or a mapping of {', '.join(names)} to "
+            f"values; got {shown(parameters)}"
         )
     for name in parameters:
         if name not in names:
             raise DriftpeakError(
-                f"there is no parameter {shown(name)}; the space has {', '.join(names)}."
+                f"parameters must be among {', '.join(names)}; got {shown(name)}."
                 + nearest(shown(name), names)
             )
     return parameters
 
 
 def check_names(parameters: object, names: tuple[str, ...]) -> Mapping[str, object]:
-    """`parameters`, if it is a mapping with exactly these names.
+    """Return `parameters` if it is a mapping with exactly these names.
 
     Raises:
-        DriftpeakError: naming what is missing or misspelt.
+        DriftpeakError: a name is missing or misspelt.
     """
     given = known_names(parameters, names)
     for name in names:

@@ -1,6 +1,6 @@
-"""What a setting must keep: sums of parameters that are known, and quantities that are measured.
+"""Constraints: known sums and functions of the parameters, and limits of measured quantities.
 
-As data, as a user would write them by hand::
+The JSON form is written as by hand::
 
     {"budget": {"sum": {"pump": 1, "fan": 2}, "at_most": 3},
      "temperature": {"at_most": 75, "probability": 0.9}}
@@ -33,15 +33,16 @@ PROBABILITY = 0.95
 
 @attrs.frozen(init=False)
 class Limit:
-    """Where a measured quantity must stay: a constraint that is learned.
+    """A constraint on a measured quantity. A model of the quantity is learned online.
 
     Arguments:
-        at_most, at_least: one end or both, in the quantity's unit.
-        probability: with which a suggestion keeps it, as far as is believed when it is asked for.
+        at_most, at_least: one or both bounds, in the unit of the quantity.
+        probability: posterior probability of meeting the limit that a suggestion needs when it
+            is made.
 
     Raises:
-        DriftpeakError: no end, ends that are not finite or the wrong way round, a probability
-            outside 0.5 to 1, both excluded.
+        DriftpeakError: there is no bound, a bound is not finite, `at_least` is not below
+            `at_most`, or the probability is outside (0.5, 1).
 
     Example:
         >>> import driftpeak as dp
@@ -71,30 +72,32 @@ class Limit:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Both ends; infinite where there is none."""
+        """Lower and upper bound; infinite where there is none."""
         low = -math.inf if self.at_least is None else self.at_least
         return low, math.inf if self.at_most is None else self.at_most
 
     def believes(self, chance: float | None) -> bool:
-        """Whether a suggestion that keeps it with some chance was believed to."""
+        """Return whether a posterior probability of meeting the limit is high enough."""
         return chance is not None and chance >= self.probability - ROUNDING
 
     def keeps(self, value: float) -> bool:
-        """Whether a measured value is within."""
+        """Return whether a measured value meets the limit."""
         low, high = self.span
         return low <= value <= high
 
 
 @attrs.frozen(init=False)
 class WeightedSum:
-    """A sum of parameters, each times its weight, that must not leave a range: known beforehand.
+    """A known linear constraint: a weighted sum of parameters must stay in a range.
 
     Arguments:
-        weights: by parameter, `Float` or `Integer` without a condition, or a grid's coordinate.
-        at_most, at_least: one end or both.
+        weights: weight by name of a `Float` or `Integer` without a condition, or of a grid's
+            coordinate.
+        at_most, at_least: one or both bounds of the sum.
 
     Raises:
-        DriftpeakError: no weights, or not finite; no end, or the wrong way round.
+        DriftpeakError: there are no weights or no bounds, a number is not finite, or `at_least`
+            is not below `at_most`.
 
     Example:
         >>> import driftpeak as dp
@@ -116,13 +119,14 @@ class WeightedSum:
     ) -> None:
         if not weights:
             raise DriftpeakError(
-                f'weights map parameters to numbers, as in {{"x": 1, "y": 2}}; got {shown(weights)}'
+                'weights must map parameters to numbers, as in {"x": 1, "y": 2}; got '
+                f"{shown(weights)}"
             )
-        each = {name: finite(f"weight of {name!r}", one) for name, one in weights.items()}
+        each = {name: finite(f"weight of {name!r}", number) for name, number in weights.items()}
         self.__attrs_init__(each, *_ends(at_most, at_least))
 
     def holds(self, setting: Mapping[str, Any]) -> bool:
-        """Whether a setting keeps it."""
+        """Return whether a setting meets the constraint."""
         total = sum(weight * setting[name] for name, weight in self.weights.items())
         return not self._leaves(total)
 
@@ -132,13 +136,15 @@ class WeightedSum:
 
 
 Constraint = Limit | WeightedSum | Callable[[ParameterValues], bool]
-"""A function is given a setting, and says whether it may be suggested."""
+"""A constraint. A function gets a setting and returns whether the setting is allowed."""
 Constraints = Mapping[str, Constraint]
 
 
 def _ends(at_most: object, at_least: object) -> tuple[float | None, float | None]:
     if at_most is None and at_least is None:
-        raise DriftpeakError("a constraint needs an end: give at_most, at_least or both")
+        raise DriftpeakError(
+            "a constraint must have at_most, at_least or both; got neither. Give at least one"
+        )
     most = None if at_most is None else finite("at_most", at_most)
     least = None if at_least is None else finite("at_least", at_least)
     if most is not None and least is not None and least >= most:
@@ -147,58 +153,69 @@ def _ends(at_most: object, at_least: object) -> tuple[float | None, float | None
 
 
 class Rules:
-    """The constraints of a study, of a space.
+    """All constraints of a study.
 
     Arguments:
-        coding: of the space.
+        coding: coding of the study's space.
         given: constraints by name.
 
     Raises:
-        DriftpeakError: names that are no text, something that is no constraint, a sum over what is
-            no number of the space.
+        DriftpeakError: a name is not text, a value is not a constraint, or a sum contains a
+            parameter that is not numeric.
 
     Attributes:
-        known: sums and functions.
-        limits: of measured quantities.
+        known: weighted sums and functions by name.
+        limits: limits of measured quantities by name.
     """
 
     def __init__(self, coding: Coding, given: Constraints | None) -> None:
         self.coding = coding
         self.known: dict[str, Any] = {}
         self.limits: dict[str, Limit] = {}
-        for name, one in (given or {}).items():
+        for name, constraint in (given or {}).items():
             if not name:
-                raise DriftpeakError(f"a constraint's name must be a text; got {shown(name)}")
+                raise DriftpeakError(
+                    f"a constraint's name must be non-empty text; got {shown(name)}"
+                )
             check_text("a constraint's name", name)
-            if isinstance(one, Limit):
-                self.limits[name] = one
-            elif isinstance(one, WeightedSum) or callable(one):
-                self.known[name] = one
+            if isinstance(constraint, Limit):
+                self.limits[name] = constraint
+            elif isinstance(constraint, WeightedSum) or callable(constraint):
+                self.known[name] = constraint
             else:
                 raise DriftpeakError(
-                    f"constraint {shown(name)} must be a Limit of what is measured, a WeightedSum "
-                    f"of parameters, or a function of a setting; got {shown(one)}"
+                    f"constraint {shown(name)} must be a Limit of a measured quantity, a "
+                    "WeightedSum of parameters, or a function of a setting; got "
+                    f"{shown(constraint)}"
                 )
         self._sums = [
-            (one, _weights(coding, name, one))
-            for name, one in self.known.items()
-            if isinstance(one, WeightedSum)
+            (constraint, _weights(coding, name, constraint))
+            for name, constraint in self.known.items()
+            if isinstance(constraint, WeightedSum)
         ]
 
     @property
     def matter(self) -> bool:
-        """Whether there are any."""
+        """Whether there is at least one constraint."""
         return bool(self.known or self.limits)
 
     @property
     def functions(self) -> list[str]:
-        """Names of the constraints that cannot be stored."""
-        return [name for name, one in self.known.items() if not isinstance(one, WeightedSum)]
+        """Names of the constraints that are functions and cannot be stored."""
+        return [
+            name
+            for name, constraint in self.known.items()
+            if not isinstance(constraint, WeightedSum)
+        ]
 
     def broken(self, setting: ParameterValues) -> str | None:
-        """The name of a known constraint that a setting breaks; None if it keeps all."""
-        for name, one in self.known.items():
-            kept = one.holds(setting) if isinstance(one, WeightedSum) else one(dict(setting))
+        """Return the name of the first known constraint that a setting violates, or None."""
+        for name, constraint in self.known.items():
+            kept = (
+                constraint.holds(setting)
+                if isinstance(constraint, WeightedSum)
+                else constraint(dict(setting))
+            )
             if not isinstance(kept, bool | np.bool_):
                 raise DriftpeakError(
                     f"constraint {shown(name)} must return True or False; got {shown(kept)}"
@@ -208,119 +225,132 @@ class Rules:
         return None
 
     def check(self, what: str, setting: ParameterValues) -> None:
-        """Refuse a setting to begin with that breaks a known constraint.
+        """Check that a setting meets the known constraints.
+
+        Arguments:
+            what: the setting's name in the message.
 
         Raises:
-            DriftpeakError: naming both.
+            DriftpeakError: the setting violates a known constraint.
         """
         name = self.broken(setting)
         if name is not None:
-            raise DriftpeakError(f"{what} breaks constraint {shown(name)}: got {shown(setting)}")
+            raise DriftpeakError(f"{what} must meet constraint {shown(name)}; got {shown(setting)}")
 
     def sums_hold(self, rows: Vector) -> Any:
-        """Which rows keep the sums, up to rounding, shape `(m,)`."""
+        """Return whether each row meets the sums, up to rounding, shape `(m,)`."""
         kept = np.ones(len(rows), bool)
-        for one, weights in self._sums:
+        for constraint, weights in self._sums:
             values = np.stack([_values(self.coding, j, rows) for j in range(rows.shape[1])], 1)
-            kept &= ~one._leaves(values @ weights)
+            kept &= ~constraint._leaves(values @ weights)
         return kept
 
     def hold(self, rows: Vector, reach: Reach | None) -> Any:
-        """Which rows stand for settings that keep all known constraints, shape `(m,)`."""
+        """Return whether the setting of each row meets all known constraints, shape `(m,)`."""
         if not self.known:
             return np.ones(len(rows), bool)
         settings = [setting_of(self.coding, row, reach) for row in rows]
-        return np.array([self.broken(one) is None for one in settings], bool)
+        return np.array([self.broken(setting) is None for setting in settings], bool)
 
     def measured(self, given: object) -> dict[str, float]:
-        """What was measured, by name; without what was said to be missing.
+        """Return the measured quantities by name, without those given as None.
 
         Raises:
-            DriftpeakError: a quantity that is missing or unknown, or not a finite number.
+            DriftpeakError: a quantity is missing, unknown or not a finite number.
+            UnsupportedError: the study measures no constraints.
         """
         names = tuple(self.limits)
         if not names:
             if is_nothing(given):
                 return {}
             raise UnsupportedError(
-                "this study measures no constraints; a new one does, with "
-                f'Optimizer(constraints={{"temperature": Limit(at_most=75)}}); got {shown(given)}'
+                "constraints must be left out, as this study measures none; got "
+                f"{shown(given)}. Create a study with "
+                'Optimizer(constraints={"temperature": Limit(at_most=75)})'
             )
         if not isinstance(given, Mapping):
             example = ", ".join(f"{name!r}: ..." for name in names)
             raise DriftpeakError(
-                f"tell what was measured too: constraints={{{example}}}, None where nothing was; "
-                f"got {shown(given)}"
+                f"constraints must map the measured quantities to values or None; got "
+                f"{shown(given)}. Write constraints={{{example}}}"
             )
         for name in given:
             if name not in names:
                 raise DriftpeakError(
-                    f"there is no measured constraint {shown(name)}; there is {', '.join(names)}."
+                    f"measured constraints must be among {', '.join(names)}; got {shown(name)}."
                     + nearest(shown(name), names)
                 )
         for name in names:
             if name not in given:
                 raise DriftpeakError(
-                    f"constraint {name!r} is missing: give what was measured, or None"
+                    f"constraint {name!r} is missing. Give its measured value, or None"
                 )
         return {
-            name: finite(f"constraint {name!r}", one)
-            for name, one in given.items()
-            if one is not None
+            name: finite(f"constraint {name!r}", value)
+            for name, value in given.items()
+            if value is not None
         }
 
     def known_limits(self, found: Mapping[str, float]) -> None:
-        """Refuse what is said of limits that this study has not.
+        """Check that all names are limits of this study.
 
         Raises:
-            DriftpeakError: naming the limit.
+            DriftpeakError: a name is not a limit of this study.
         """
         for name in found:
             if name not in self.limits:
-                raise DriftpeakError(f"there is no measured constraint {shown(name)} in this study")
+                names = ", ".join(self.limits) or "there are none"
+                raise DriftpeakError(
+                    f"limits must be measured constraints of this study ({names}); got "
+                    f"{shown(name)}"
+                )
 
     def to_data(self) -> dict[str, Any] | None:
-        """As data that JSON can hold; None without constraints. Of a function, its name only."""
-        found: dict[str, Any] = {}
-        for name, one in (self.known | self.limits).items():
-            if isinstance(one, WeightedSum):
-                found[name] = {"sum": dict(one.weights)} | _ends_to_data(one)
-            elif isinstance(one, Limit):
-                found[name] = _ends_to_data(one) | {"probability": one.probability}
+        """Return JSON-compatible data, or None without constraints. Functions keep only a name."""
+        data: dict[str, Any] = {}
+        for name, constraint in (self.known | self.limits).items():
+            if isinstance(constraint, WeightedSum):
+                data[name] = {"sum": dict(constraint.weights)} | _ends_to_data(constraint)
+            elif isinstance(constraint, Limit):
+                data[name] = _ends_to_data(constraint) | {"probability": constraint.probability}
             else:
-                found[name] = {"function": name}
-        return found or None
+                data[name] = {"function": name}
+        return data or None
 
 
 def constraints_from_data(data: object) -> dict[str, Constraint]:
-    """The constraints that a dictionary describes.
+    """Return the constraints that a dictionary describes.
 
     Raises:
-        DriftpeakError: naming what is missing, misspelt or impossible.
+        DriftpeakError: an entry is missing, misspelt or invalid.
     """
     if not isinstance(data, Mapping):
         raise DriftpeakError(
-            'constraints are written as {"temperature": {"at_most": 75}} or {"budget": {"sum": '
-            f'{{"x": 1}}, "at_most": 3}}}}; got {shown(data)}'
+            'constraints must be written as {"temperature": {"at_most": 75}} or {"budget": '
+            f'{{"sum": {{"x": 1}}, "at_most": 3}}}}; got {shown(data)}'
         )
-    found: dict[str, Constraint] = {}
-    for name, one in data.items():
+    constraints: dict[str, Constraint] = {}
+    for name, entry in data.items():
         whose = f"constraint {shown(name)}"
-        if not isinstance(one, Mapping):
-            raise DriftpeakError(f'{whose} is written as {{"at_most": 75}}; got {shown(one)}')
-        known = ("sum", "at_most", "at_least") if "sum" in one else _LIMIT
-        for key in one:
+        if not isinstance(entry, Mapping):
+            raise DriftpeakError(
+                f'{whose} must be written as {{"at_most": 75}}; got {shown(entry)}'
+            )
+        known = ("sum", "at_most", "at_least") if "sum" in entry else _LIMIT
+        for key in entry:
             if key not in known:
                 raise DriftpeakError(
-                    f"{whose} has no {shown(key)}; it has {', '.join(known)}."
+                    f"{whose} must have keys among {', '.join(known)}; got {shown(key)}."
                     + nearest(shown(key), known)
                 )
-        options = {key: value for key, value in one.items() if key != "sum"}
+        options = {key: value for key, value in entry.items() if key != "sum"}
         try:
-            found[name] = WeightedSum(one["sum"], **options) if "sum" in one else Limit(**options)
+            constraints[name] = (
+                WeightedSum(entry["sum"], **options) if "sum" in entry else Limit(**options)
+            )
         except DriftpeakError as error:
             raise DriftpeakError(f"{whose}: {error}") from None
-    return found
+    return constraints
 
 
 _LIMIT = ("at_most", "at_least", "probability")
@@ -332,7 +362,7 @@ def _ends_to_data(one: Limit | WeightedSum) -> dict[str, float]:
 
 
 def _weights(coding: Coding, name: str, one: WeightedSum) -> Vector:
-    """One for each column."""
+    """Return a weight for each column."""
     fit: tuple[str, ...] = ()
     if isinstance(coding, BoxCoding):
         each = coding.box.parameters.items()
@@ -343,22 +373,22 @@ def _weights(coding: Coding, name: str, one: WeightedSum) -> Vector:
         if parameter not in fit:
             words = ", ".join(fit) or "none: give a function instead"
             raise DriftpeakError(
-                f"constraint {shown(name)} sums parameters that are numbers and always count, "
-                f"here {words}; got {shown(parameter)}." + nearest(parameter, fit)
+                f"constraint {shown(name)} must sum numeric parameters that are always active "
+                f"({words}); got {shown(parameter)}." + nearest(parameter, fit)
             )
     return np.array([one.weights.get(parameter, 0.0) for parameter in coding.names])
 
 
 def _values(coding: Coding, column: int, rows: Vector) -> Vector:
-    """The numbers of a column; of one that is none, 0."""
+    """Return the parameter values of a column, or zeros if it is not numeric."""
     place = rows[:, column]
     if isinstance(coding, FiniteCoding):
         points = coding.domain.points[:, column]
         return points.min() + place * (points.max() - points.min())
     assert isinstance(coding, BoxCoding)
-    one = coding.box.parameters[coding.names[column]]
-    if not isinstance(one, Numeric):
+    parameter = coding.box.parameters[coding.names[column]]
+    if not isinstance(parameter, Numeric):
         return np.zeros(len(rows))
-    if one.log:
-        return one.low * (one.high / one.low) ** place
-    return one.low + place * (one.high - one.low)
+    if parameter.log:
+        return parameter.low * (parameter.high / parameter.low) ** place
+    return parameter.low + place * (parameter.high - parameter.low)

@@ -1,8 +1,8 @@
-r"""Which rows of the unit cube stand for a setting that can be suggested, and the nearest to any.
+r"""Discrete and conditional columns of the unit cube, and rounding to the nearest valid row.
 
-A column is a continuum, takes levels at equal distances, or whole numbers in the logarithm; and it
-may count only where another column has one of some values. Where it does not count it stands in the
-middle, so that such settings differ in nothing that is not there.
+A column is continuous, has equally spaced levels, or holds integers on a log scale. A column may
+be active only where another column has one of several values. An inactive column is set to the
+middle, so that inactive parameters never distinguish two settings.
 """
 
 from typing import Any, NamedTuple
@@ -15,21 +15,21 @@ from driftpeak._core.types import AnyArray
 from driftpeak.live.space.parameters import Integer, Numeric, Parameter
 
 MIDDLE = 0.5
-NEAR = 1e-9  # of rounding
+NEAR = 1e-9  # tolerance for rounding errors
 
 
 class Lattice(NamedTuple):
-    """The rows there are; d columns, of which k count only sometimes."""
+    """The valid rows of a unit cube with d columns and k conditions."""
 
-    levels: AnyArray  # (d,): 0 where there is a continuum
-    whole: AnyArray  # (d,): the least of whole numbers in the logarithm, 0 elsewhere
-    ratio: AnyArray  # (d,): the greatest of them by the least, 1 elsewhere
-    child: AnyArray  # (k,): columns that count ...
-    parent: AnyArray  # (k,): ... if these ...
-    allowed: AnyArray  # (k, v): ... have one of these places; filled up with NaN
+    levels: AnyArray  # (d,): number of levels, 0 for continuous columns
+    whole: AnyArray  # (d,): the lowest value of log-scaled integers, 0 elsewhere
+    ratio: AnyArray  # (d,): the highest value of log-scaled integers over the lowest, 1 elsewhere
+    child: AnyArray  # (k,): columns that are active ...
+    parent: AnyArray  # (k,): ... if these columns ...
+    allowed: AnyArray  # (k, v): ... have one of these values; padded with NaN
 
     def snap(self, rows: AnyArray) -> Any:
-        """The nearest rows there are, shape `(m, d)`; of NumPy if `rows` are, else of JAX."""
+        """Return the nearest valid rows, shape `(m, d)`, as a NumPy or JAX array like `rows`."""
         np_ = jnp if isinstance(rows, jax.Array) else np
         levels, whole = self.levels[None, :], self.whole[None, :]
         steps = np_.maximum(levels - 1, 1)
@@ -41,7 +41,7 @@ class Lattice(NamedTuple):
         return np_.where(self.counting(rows), rows, MIDDLE)
 
     def counting(self, rows: AnyArray) -> Any:
-        """Which columns count, shape `(m, d)`."""
+        """Return whether each column is active, shape `(m, d)`."""
         np_ = jnp if isinstance(rows, jax.Array) else np
         counts = np_.ones(rows.shape, bool)
         columns = np_.arange(len(self.levels))
@@ -55,7 +55,7 @@ class Lattice(NamedTuple):
 
 
 def lattice_of(parameters: dict[str, Parameter]) -> Lattice:
-    """The rows of a box."""
+    """Return the lattice of a box's parameters."""
     each, names = list(parameters.values()), list(parameters)
     conditions = [
         (number, names.index(other), [parameters[other].encode(other, one) for one in values])
@@ -77,7 +77,7 @@ def lattice_of(parameters: dict[str, Parameter]) -> Lattice:
 
 
 def free_lattice(dimension: int) -> Lattice:
-    """All rows there are."""
+    """Return a lattice in which every row is valid."""
     nothing = np.zeros(0, int)
     zeros = np.zeros(dimension)
     return Lattice(zeros, zeros, zeros + 1.0, nothing, nothing, np.zeros((0, 0)))

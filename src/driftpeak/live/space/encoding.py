@@ -1,4 +1,4 @@
-"""Between the user's parameters and the unit cube in which beliefs compute: one column each."""
+"""Encoding of settings as rows of the unit cube, with one column for each parameter."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -24,20 +24,20 @@ Space = Box | Arms | Grid | Contextual
 
 
 def is_nothing(given: object) -> bool:
-    """Whether nothing is given: None, or an empty mapping."""
+    """Return whether an argument is None or an empty mapping."""
     return given is None or (isinstance(given, Mapping) and not given)
 
 
 class Coding(ABC):
-    """One row in \\([0, 1]^d\\) for every setting of the parameters.
+    """A mapping between settings and rows in \\([0, 1]^d\\). Base class.
 
     Attributes:
-        names: of the parameters.
-        columns: of the d columns, for diagnostics.
-        lattice: which rows stand for settings that can be suggested.
-        categorical: which columns have no order.
-        pool: all rows there are, shape `(n, d)`; None for a box.
-        context: the coding of what the world says and nobody chooses; None if it says nothing.
+        names: names of the parameters.
+        columns: names of the d columns, for diagnostics.
+        lattice: the valid rows.
+        categorical: whether each column is unordered.
+        pool: all rows of a finite space, shape `(n, d)`; None for a box.
+        context: the coding of the context; None if the space has no context.
     """
 
     names: tuple[str, ...]
@@ -49,86 +49,91 @@ class Coding(ABC):
 
     @property
     def dimension(self) -> int:
-        """d, the number of columns."""
+        """Number d of columns."""
         return len(self.lattice.levels)
 
     @property
     def all_columns(self) -> tuple[str, ...]:
-        """Of the d columns and those of the context."""
+        """Names of the parameter columns, then of the context columns."""
         return self.columns + (() if self.context is None else self.context.columns)
 
     @property
     def all_categorical(self) -> np.ndarray:
-        """Which of all columns have no order."""
+        """Whether each parameter or context column is unordered."""
         own = self.categorical
         return own if self.context is None else np.append(own, self.context.categorical)
 
     def clean_context(self, given: object) -> ParameterValues:
-        """A context as the belief takes it; empty if the world says nothing.
+        """Return a valid context with the types of its parameters; empty without a context.
 
         Raises:
-            DriftpeakError: none where one is needed, one where there is none, or naming what of it
-                is misspelt, missing or outside its range.
+            DriftpeakError: the context is needed and not given, or one of its values is misspelt,
+                missing or outside its range.
+            UnsupportedError: a context is given, and the study has none.
         """
         if self.context is None:
             if is_nothing(given):
                 return {}
             raise UnsupportedError(
-                f"this study has no context; got {shown(given)}. A new one has, with "
-                "space.context(...)"
+                f"context must be left out, as this study has none; got {shown(given)}. Create a "
+                "study with space.context(...)"
             )
         names = self.context.names
         if is_nothing(given):
             example = ", ".join(f"{name!r}: ..." for name in names)
-            raise DriftpeakError(f"a context is needed: give context={{{example}}}")
+            raise DriftpeakError(
+                f"context must be given, as this study has one. Write context={{{example}}}"
+            )
         if not isinstance(given, Mapping):
-            raise DriftpeakError(f"a context maps {', '.join(names)} to values; got {shown(given)}")
+            raise DriftpeakError(
+                f"context must map {', '.join(names)} to values; got {shown(given)}"
+            )
         try:
             return self.context.clean(given)
         except DriftpeakError as error:
-            said = str(error).removesuffix(".")
-            of_a_value = set(given) == set(names) and not said.endswith("?")
-            hint = ". A value that the world can take must be in it" if of_a_value else ""
-            raise DriftpeakError(f"context: {said}{hint}") from None
+            message = str(error).removesuffix(".")
+            of_a_value = set(given) == set(names) and not message.endswith("?")
+            hint = ". The context's range must cover all values that occur" if of_a_value else ""
+            raise DriftpeakError(f"context: {message}{hint}") from None
 
     def context_row(self, context: ParameterValues) -> Vector:
-        """The row of a context, shape `(k,)`; empty if the world says nothing."""
+        """Return the row of a context, shape `(k,)`; empty without a context."""
         return np.zeros(0) if self.context is None else self.context.row(context)
 
     def row_in(self, setting: ParameterValues) -> Vector:
-        """The row of a setting with what the world said beside it, shape `(d + k,)`."""
+        """Return the row of a setting followed by the row of its context, shape `(d + k,)`."""
         if self.context is None:
             return self.row(setting)
-        said = {name: value for name, value in setting.items() if name in self.context.names}
-        chosen = {name: value for name, value in setting.items() if name not in said}
-        return np.append(self.row(chosen), self.context.row(said))
+        context = {name: value for name, value in setting.items() if name in self.context.names}
+        chosen = {name: value for name, value in setting.items() if name not in context}
+        return np.append(self.row(chosen), self.context.row(context))
 
     @abstractmethod
     def row(self, parameters: object) -> Vector:
-        """The row of a setting, shape `(d,)`.
+        """Return the row of a setting, shape `(d,)`.
 
         Raises:
-            DriftpeakError: naming the parameter that is misspelt or outside the space.
+            DriftpeakError: a parameter is misspelt or outside the space.
         """
 
     @abstractmethod
     def clean(self, parameters: object) -> ParameterValues:
-        """A setting as it would be suggested: an int given for a float is a float.
+        """Return a setting with the types of suggestions: an int given for a float becomes a float.
 
         Raises:
-            DriftpeakError: as `row`.
+            DriftpeakError: a parameter is misspelt or outside the space.
         """
 
     @abstractmethod
     def parameters(self, row: Vector) -> ParameterValues:
-        """The setting that belongs to a row, or the nearest."""
+        """Return the setting of the valid row nearest to `row`."""
 
     def snap(self, rows: Vector) -> Vector:
-        """The nearest rows that can be suggested."""
+        """Return the nearest valid rows."""
         return self.lattice.snap(np.atleast_2d(rows)).reshape(rows.shape)
 
     def spread(self, uniform: Vector) -> Vector:
-        """Rows in which every value of a whole or categorical column is equally frequent."""
+        """Map uniform rows to valid rows, with equally frequent levels in discrete columns."""
         levels = self.lattice.levels
         number = np.minimum(np.floor(uniform * levels), np.maximum(levels - 1, 0))
         spread = np.where(levels > 0, number / np.maximum(levels - 1, 1), uniform)
@@ -136,7 +141,7 @@ class Coding(ABC):
 
 
 class BoxCoding(Coding):
-    """One column for each parameter of a box."""
+    """The coding of a box, with one column for each parameter."""
 
     def __init__(self, box: Box) -> None:
         self.box = box
@@ -146,9 +151,9 @@ class BoxCoding(Coding):
 
     def row(self, parameters: object) -> Vector:
         given, row = self.box.clean(parameters), np.full(len(self.names), MIDDLE)
-        for column, (name, one) in enumerate(self.box.parameters.items()):
+        for column, (name, parameter) in enumerate(self.box.parameters.items()):
             if name in given:
-                row[column] = one.encode(name, given[name])
+                row[column] = parameter.encode(name, given[name])
         return row
 
     def clean(self, parameters: object) -> ParameterValues:
@@ -158,11 +163,11 @@ class BoxCoding(Coding):
         each = self.box.parameters.items()
         counts = self.lattice.counting(self.snap(row[None]))[0]
         every = zip(each, row, counts, strict=True)
-        return {name: one.decode(float(u)) for (name, one), u, here in every if here}
+        return {name: parameter.decode(float(u)) for (name, parameter), u, here in every if here}
 
 
 class FiniteCoding(Coding):
-    """Arms or the points of a grid: every setting has a number too."""
+    """The coding of arms or grid points, which are numbered from 0."""
 
     pool: Vector
 
@@ -176,7 +181,7 @@ class FiniteCoding(Coding):
         coordinates = tuple(f"x{j + 1}" for j in range(dimension))
         self.names = ("arm",) if self.named else coordinates
         self.columns = coordinates if domain.has_coordinates else ("arm",)
-        self.lattice = free_lattice(dimension)  # the pool says what there is
+        self.lattice = free_lattice(dimension)  # the pool lists the valid rows
         self.categorical = np.full(dimension, not domain.has_coordinates)
         self.numbers = {name: number for number, name in enumerate(domain.names)}
 
@@ -193,16 +198,16 @@ class FiniteCoding(Coding):
         return self.at(int(np.argmin(((self.pool - row) ** 2).sum(axis=1))))
 
     def at(self, number: int) -> ParameterValues:
-        """The setting with this number."""
+        """Return the setting with this number."""
         if self.named:
             return {"arm": self.domain.names[number]}
         return dict(zip(self.names, map(float, self.domain.points[number]), strict=True))
 
     def number(self, parameters: object) -> int:
-        """The number of a setting: an arm by its name or number, a grid point by its coordinates.
+        """Return the number of an arm (by name or number) or of a grid point (by coordinates).
 
         Raises:
-            DriftpeakError: there is no such arm or point.
+            DriftpeakError: the space has no such arm or point.
         """
         given = check_names(parameters, self.names)
         return self._arm(given["arm"]) if self.named else self._point(given)
@@ -216,7 +221,7 @@ class FiniteCoding(Coding):
             return int(arm)
         if not isinstance(arm, str) or arm not in self.numbers:
             raise DriftpeakError(
-                f"there is no arm {shown(arm)}; arms are {_some(self.domain.names)}."
+                f"arm must be one of {_some(self.domain.names)}; got {shown(arm)}."
                 + nearest(shown(arm), self.domain.names)
             )
         return self.numbers[arm]
@@ -230,16 +235,17 @@ class FiniteCoding(Coding):
         number = int(np.argmin(np.where(np.isnan(distance), np.inf, distance)))
         if not distance[number] <= ROUNDING:
             raise DriftpeakError(
-                f"the grid has no point {shown(dict(given))}; the nearest is {self.at(number)}"
+                f"parameters must be a point of the grid; got {shown(dict(given))}. The nearest "
+                f"point is {self.at(number)}"
             )
         return number
 
 
 def make_coding(space: Space) -> Coding:
-    """The coding of a space.
+    """Return the coding of a space.
 
     Raises:
-        DriftpeakError: something that is no space.
+        DriftpeakError: `space` is not a space.
     """
     if isinstance(space, Contextual):
         coding = make_coding(space.space)  # type: ignore[arg-type]
@@ -260,11 +266,13 @@ def _context(space: Contextual, names: tuple[str, ...]) -> BoxCoding:
     for name, parameter in box.parameters.items():
         if name in names:
             raise DriftpeakError(
-                f"{shown(name)} is a parameter and cannot be in the context too: rename one"
+                "names of parameters and context must be distinct; got "
+                f"{shown(name)} in both. Rename one of them"
             )
         if parameter.limited:
             raise DriftpeakError(
-                f"context: {shown(name)} is not moved by anybody: leave out max_step and max_rate"
+                f"context {shown(name)} must have no movement limits. Leave out max_step and "
+                "max_rate"
             )
     return BoxCoding(box)
 

@@ -1,8 +1,8 @@
-r"""Settings that keep the known constraints: whether there are any, and the way back to them.
+r"""Feasible settings under the known constraints: search for one, and projection towards it.
 
-A row \(x\) that breaks a constraint is drawn towards a row \(a\) that keeps all, the *anchor*, as
-far as is needed: the last of the points \(a + s\,(x - a)\) found by halving intervals of s. Where
-the allowed rows are convex, candidates so pile up at their edge, where constrained peaks lie.
+The *anchor* \(a\) is a row that meets all known constraints. An infeasible row \(x\) is replaced by
+the feasible point \(a + s\,(x - a)\) with the largest s that bisection finds. If the feasible
+region is convex, projected candidates lie at its boundary, where constrained peaks are.
 """
 
 from typing import Any
@@ -21,17 +21,17 @@ from driftpeak.live.space.parameters import Numeric
 from driftpeak.live.space.records import Reach
 
 HALVINGS = 12
-TRIED = 4_096  # settings, before a study is refused
+TRIED = 4_096  # random settings before InfeasibleError
 
 
 def anchor_of(rules: Rules, start: Vector | None) -> Vector:
-    """A row that keeps all known constraints.
+    """Return a row that meets all known constraints.
 
     Arguments:
-        start: the row of a setting that does, if one was given.
+        start: the row of a feasible start setting, if there is one; it is returned.
 
     Raises:
-        DriftpeakError: there is none, or none was found.
+        InfeasibleError: no such row exists, or none was found.
     """
     coding = rules.coding
     if start is not None:
@@ -50,13 +50,13 @@ def anchor_of(rules: Rules, start: Vector | None) -> Vector:
                 return row
     names = ", ".join(map(shown, rules.known))
     raise InfeasibleError(
-        f"no setting of the space was found that keeps the constraints {names}: widen them, or "
-        "the space, or give start={...}, a setting that does"
+        f"constraints {names} must have a common solution; none was found in the space. Relax "
+        "the constraints, widen the space, or give a feasible start={...}"
     )
 
 
 def _middle(rules: Rules, coding: BoxCoding) -> Vector | None:
-    """A row as far inside all sums as can be; None if there is none (linear programming)."""
+    """Return the row with the largest margin to all sums (linear programming), or None."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to import
 
     sums = [one for one in rules.known.values() if isinstance(one, WeightedSum)]
@@ -66,7 +66,7 @@ def _middle(rules: Rules, coding: BoxCoding) -> Vector | None:
     numbers = [one if isinstance(one, Numeric) else None for _, one in each]
     low = np.array([0.0 if one is None else one.low for one in numbers])
     high = np.array([0.0 if one is None else one.high for one in numbers])
-    # counted in steps from the least value; last, the share of each sum's range that is to spare
+    # variables: steps from the lowest value, and last the margin as a share of each sum's range
     steps = [0.0 if one is None else float(one.step or one.unit) for one in numbers]
     step = np.array(steps)
     unit = np.where(step > 0, step, 1.0)
@@ -80,15 +80,15 @@ def _middle(rules: Rules, coding: BoxCoding) -> Vector | None:
                 rows.append(np.append(sign * weights * unit, wide))
                 least.append(-np.inf)
                 most.append(sign * (end - offset))
-    found = milp(
+    solution = milp(
         np.append(np.zeros(len(each)), -1.0),
         constraints=LinearConstraint(np.array(rows), least, most),
         integrality=np.append(step > 0, False),
         bounds=Bounds(np.zeros(len(each) + 1), np.append((high - low) / unit, 1.0)),
     )
-    if found.x is None:
+    if solution.x is None:
         return None
-    values = low + found.x[:-1] * unit
+    values = low + solution.x[:-1] * unit
     row = np.zeros(len(each))
     for column, (number, value) in enumerate(zip(numbers, values, strict=True)):
         if number is not None:
@@ -99,9 +99,10 @@ def _middle(rules: Rules, coding: BoxCoding) -> Vector | None:
 
 
 def drawn(rules: Rules, rows: Vector, anchor: Vector, reach: Reach | None) -> tuple[Vector, Any]:
-    """Rows drawn towards the anchor until they keep the sums, and which keep all constraints.
+    """Project rows towards the anchor until they meet the sums.
 
-    Sums are kept up to rounding.
+    Returns:
+        The rows, and whether each meets all known constraints. Sums hold up to rounding.
     """
     coding = rules.coding
     outside = ~rules.sums_hold(rows)
@@ -119,7 +120,7 @@ def drawn(rules: Rules, rows: Vector, anchor: Vector, reach: Reach | None) -> tu
 
 
 def _possible(coding: Coding, rows: Vector, reach: Reach | None) -> Vector:
-    """The nearest rows that can be suggested and gone to."""
+    """Return the nearest valid rows within reach."""
     if reach is None:
         return coding.snap(rows)
     rows = np.clip(coding.snap(rows), reach.lower, reach.upper)

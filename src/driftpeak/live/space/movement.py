@@ -1,16 +1,17 @@
-r"""How far a system may be moved from where it is, and what that costs.
+r"""Movement limits and movement costs.
 
-A suggestion lies within reach of where the system stands: parameter by parameter by `max_step` and
-`max_rate`, and by `max_travel`, a share of every range (as Xopt's `max_travel_distances`: Roussel
-et al. 2023, "Xopt: a simplified framework for optimization of accelerator problems using advanced
-algorithms"). What it costs to go there is taken off its upper confidence bound:
+A suggestion must lie within reach of the current setting. Each parameter is limited by its
+`max_step` and `max_rate`, and by `max_travel`, a share of its range. `max_travel` corresponds to
+Xopt's `max_travel_distances` (Roussel et al. 2023, "Xopt: a simplified framework for optimization
+of accelerator problems using advanced algorithms"). The movement cost is subtracted from the upper
+confidence bound:
 
 \[ \mathrm{ucb}_t(x) - \sum_j c_j\,|x_j - h_j| \]
 
-with h where the system stands, on the unit cube, and \(c_j\) the cost of going across the whole
-range of parameter j, in units of the reward. The penalty has a kink at h, so that staying is the
-best suggestion wherever nothing in reach is worth the way (costs of switching and movement: Folch
-et al. 2022, "SnAKe: Bayesian Optimization with Pathwise Exploration").
+Here h is the current setting in the unit cube, and \(c_j\) is the cost of a move across the whole
+range of parameter j, in units of the reward. The penalty has a kink at h. The current setting is
+therefore suggested again if no gain within reach exceeds its cost (costs of switching and movement:
+Folch et al. 2022, "SnAKe: Bayesian Optimization with Pathwise Exploration").
 """
 
 import math
@@ -27,29 +28,29 @@ from driftpeak.live.space.parameters import ROUNDING, Numeric, ParameterValues
 from driftpeak.live.space.records import Reach
 
 Shares = float | Mapping[str, float]
-"""One number for all parameters, or some by name."""
+"""One number for all parameters, or numbers for some of them by name."""
 
 
 class Place(NamedTuple):
-    """Where a system stands, or is on its way to, and since when; minus infinity if not known."""
+    """The current setting of the system, and since when; minus infinity if the time is unknown."""
 
     parameters: ParameterValues
     since: float
 
 
 class Travel:
-    """The limits on motion of a study, and its costs.
+    """The movement limits and movement costs of a study.
 
     Arguments:
-        coding: of the space.
-        max_travel: the farthest that a suggestion lies from where the system is, as a share of the
-            range of a parameter (in the logarithm where it has one).
-        moving_cost: of moving a parameter across its whole range, or of changing one that has no
-            order, in units of the reward.
+        coding: coding of the study's space.
+        max_travel: largest distance between a suggestion and the current setting, as a share of
+            a parameter's range (on the log scale for log-scaled parameters).
+        moving_cost: cost of moving a parameter across its whole range, or of changing an
+            unordered parameter, in units of the reward.
 
     Raises:
-        DriftpeakError: shares outside (0, 1], costs below 0, no such parameter, a share with which
-            a parameter could never move.
+        DriftpeakError: a share is outside (0, 1], a cost is below 0, a name is not a parameter, or
+            a share is too small for a parameter to move at all.
     """
 
     def __init__(
@@ -69,23 +70,22 @@ class Travel:
             if share_ < gap * (1 - ROUNDING):
                 raise DriftpeakError(
                     f"max_travel of {name!r} must be at least {gap:.3g}, the gap between its "
-                    f"values, or it could never move; got {share_:g}. Give max_travel by name, or "
-                    "a max_step"
+                    f"values; got {share_:g}. Give max_travel by name, or use max_step"
                 )
         each = coding.box.parameters.values() if isinstance(coding, BoxCoding) else ()
         self.limited = bool(np.isfinite(self.shares).any()) or any(one.limited for one in each)
         self.matters = self.limited or bool(self.costs.any())
 
     def reach(self, place: Place | None, time: float) -> Reach | None:
-        """What can be gone to at `time`, and at what cost; None: everything, at none.
+        """Return the settings within reach at `time` and their costs; None if all are free.
 
         Raises:
-            DriftpeakError: moves are limited, and where the system stands is not known.
+            DriftpeakError: moves are limited, and the current setting is unknown.
         """
         if place is None and self.limited:
             raise DriftpeakError(
-                "moves are limited, and where the system stands is not known: begin the "
-                "study with start={...}, or tell what a setting brought"
+                "the current setting must be known, as moves are limited. Create the study with "
+                "start={...}, or call tell() with an observation first"
             )
         if place is None or not self.matters:
             return None
@@ -114,7 +114,16 @@ def _columns(
     check: Callable[[str, object], float],
     missing: float,
 ) -> Vector:
-    """A number for each column, from one for all that fit or from some by name."""
+    """Return a number for each column, from one number for all or numbers by name.
+
+    Arguments:
+        what: name of the argument in messages.
+        given: a number, or numbers by column name.
+        columns: names of all columns.
+        fit: names of the columns that may have a number.
+        check: returns a valid number or raises.
+        missing: number of the other columns.
+    """
     if given is None:
         return np.full(len(columns), missing)
     if not isinstance(given, Mapping):
@@ -122,12 +131,11 @@ def _columns(
         return np.array([number if name in fit else missing for name in columns])
     for name in given:
         if name not in fit:
-            words = ", ".join(fit) or "there is none"
+            words = ", ".join(fit) or "there are none"
             raise DriftpeakError(
-                f"{what} is for a parameter that can be moved by degrees: {words}; got "
-                f"{shown(name)}."
+                f"{what} must name ordered parameters ({words}); got {shown(name)}"
                 if name in columns
-                else f"{what} names {shown(name)}; the space has {', '.join(columns)}."
+                else f"{what} must name parameters among {', '.join(columns)}; got {shown(name)}."
                 + nearest(shown(name), columns)
             )
     return np.array(
@@ -136,7 +144,7 @@ def _columns(
 
 
 def _plain(given: Any) -> Any:
-    """Fit for JSON, once it was checked."""
+    """Return a checked number or mapping as JSON-compatible data."""
     return dict(given) if isinstance(given, Mapping) else given
 
 
@@ -149,13 +157,15 @@ def _cost(name: str, value: object) -> float:
 
 
 def _no_order(name: str, value: object) -> float:
-    raise DriftpeakError(f"{name} needs parameters with an order, and here is none")
+    raise DriftpeakError(
+        f"{name} must be left out, as the space has no ordered parameter; got {shown(value)}"
+    )
 
 
 def _gaps(coding: Coding) -> list[float]:
     if isinstance(coding, BoxCoding):
-        each = coding.box.parameters.values()
-        return [0.0 if one.categorical else one.widest_gap for one in each]
+        parameters = coding.box.parameters.values()
+        return [0.0 if one.categorical else one.widest_gap for one in parameters]
     assert isinstance(coding, FiniteCoding)
     if isinstance(coding.domain, Grid):
         return [1 / (size - 1) for size in coding.domain.shape]

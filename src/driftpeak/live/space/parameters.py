@@ -1,4 +1,4 @@
-"""One parameter of a real system: its values, how they lie in [0, 1], how far it may be moved.
+"""Parameters of a space: accepted values, encoding in [0, 1] and movement limits.
 
 dp.Float(1e-4, 1, log=True), dp.Integer(1, 9, max_step=2), dp.Categorical("a", None), dp.Boolean()
 """
@@ -15,28 +15,28 @@ import attrs
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, finite, nearest, shown, whole
 
-ROUNDING = 1e-9  # of a range: a value this far outside is taken for its end
-LARGEST = 1e150  # of the ends of a range: no difference, ratio or square of them overflows
-MOST = 2**53  # whole numbers beyond are no floats
+ROUNDING = 1e-9  # share of a range by which a value may lie outside; it is then clipped
+LARGEST = 1e150  # bound of a range: differences, ratios and squares do not overflow
+MOST = 2**53  # larger integers are not exact floats
 Value = str | int | float | bool | None
 ParameterValues = dict[str, Value]
-"""A setting: the value of every parameter that counts there, by name."""
+"""A setting: the values of all active parameters by name."""
 Condition = tuple[tuple[str, tuple[Any, ...]], ...]
-"""Names of other parameters, and the values of each with which a parameter counts."""
+"""A condition: names of other parameters, and the values of each that make a parameter active."""
 
 
 class Parameter(ABC):
-    """What can be set. Base class.
+    """A parameter that the optimiser sets. Base class.
 
     Attributes:
-        when: values of other parameters with which this one counts; empty: always.
+        when: condition on other parameters for this one to be active; empty if always active.
     """
 
     when: Condition
 
     @property
     def categorical(self) -> bool:
-        """Whether its values have no order."""
+        """Whether the values are unordered."""
         return False
 
     def __repr__(self) -> str:
@@ -47,48 +47,52 @@ class Parameter(ABC):
     @property
     @abstractmethod
     def levels(self) -> int:
-        """How many values can be suggested; 0 for a continuum, and where they lie unevenly."""
+        """Number of equally spaced values; 0 if continuous or unequally spaced."""
 
     @abstractmethod
     def clean(self, name: str, value: object) -> Value:
-        """`value` as it would be suggested: an int given for a float is a float.
+        """Return `value` with the type of suggestions: an int given for a float becomes a float.
+
+        Arguments:
+            name: the parameter's name, for messages.
+            value: the value.
 
         Raises:
-            DriftpeakError: naming the parameter and its range.
+            DriftpeakError: the value has the wrong type or lies outside the range.
         """
 
     @abstractmethod
     def encode(self, name: str, value: object) -> float:
-        """Where `value` lies in [0, 1]."""
+        """Return the position of `value` in [0, 1]."""
 
     @abstractmethod
     def decode(self, place: float) -> Value:
-        """The value that can be suggested nearest to `place` in [0, 1]."""
+        """Return the valid value nearest to `place` in [0, 1]."""
 
     @property
     def limited(self) -> bool:
-        """Whether how far or how fast it moves is limited."""
+        """Whether the parameter has movement limits."""
         return False
 
     @abstractmethod
     def reach(self, value: Any, elapsed: float, share: float) -> tuple[Any, Any]:
-        """The least and the greatest value that can be suggested after another.
+        """Return the lowest and highest value within reach.
 
         Arguments:
-            value: where it is.
-            elapsed: time since it was moved there.
-            share: of its range, the farthest it may go.
+            value: the current value.
+            elapsed: time since the parameter was set to it.
+            share: largest move as a share of the range.
         """
 
     @property
     @abstractmethod
     def widest_gap(self) -> float:
-        """Between neighbours, as a share of the range; 0 for a continuum."""
+        """Largest distance between neighbouring values as a share of the range; 0 if continuous."""
 
 
 @attrs.frozen(init=False, repr=False)
 class Numeric(Parameter):
-    """A number. Base class of `Float` and `Integer`."""
+    """A numeric parameter. Base class of `Float` and `Integer`."""
 
     low: Any
     high: Any
@@ -98,7 +102,7 @@ class Numeric(Parameter):
     max_rate: float | None
     when: Condition
 
-    unit: ClassVar[int] = 0  # between neighbours, without a step; 0 for a continuum
+    unit: ClassVar[int] = 0  # distance between neighbours without a step; 0 if continuous
 
     def encode(self, name: str, value: object) -> float:
         number: Any = self.clean(name, value)
@@ -119,14 +123,14 @@ class Numeric(Parameter):
     def widest_gap(self) -> float:
         if self.levels:
             return 1 / (self.levels - 1)
-        return self.encode("", self.low + self.unit)  # the first, in the logarithm
+        return self.encode("", self.low + self.unit)  # the first gap is the largest on a log scale
 
     def reach(self, value: Any, elapsed: float, share: float) -> tuple[Any, Any]:
         low, high = self._span(value, elapsed, share)
         apart = self.step or self.unit
         if not apart:
             return low, high
-        # what misses a level by rounding reaches it
+        # a bound that misses a level by a rounding error includes it
         first = math.ceil((low - self.low) / apart - ROUNDING)
         last = math.floor((high - self.low) / apart + ROUNDING)
         while first <= last and not self._may_step(value, first):
@@ -136,7 +140,7 @@ class Numeric(Parameter):
         return (self._level(first), self._level(last)) if first <= last else (value, value)
 
     def _span(self, value: float, elapsed: float, share: float) -> tuple[float, float]:
-        """The numbers in reach; no difference, or ratio, is beyond the limit by rounding."""
+        """Return the range within reach, without rounding errors beyond the limits."""
         if self.log:
             ratio = math.log(self.high / self.low)
             rate = math.inf if self.max_rate is None else math.log(self.max_rate) * elapsed
@@ -158,21 +162,21 @@ class Numeric(Parameter):
         return low, high
 
     def _may_step(self, value: float, number: int) -> bool:
-        """Return whether a level is within `max_step` of a value, by the decimals written."""
+        """Return whether a level is within `max_step` of a value in exact decimal arithmetic."""
         if self.max_step is None:
             return True
         here, there = _exact(value), _exact(self._level(number))
         limit, apart = _exact(self.max_step), _exact(self.step or self.unit)
         if self.log:
             return max(here / there, there / here) <= limit
-        # from level to level by their numbers: the last one may miss its place by rounding
+        # between levels, compare their numbers: the last level may be off by a rounding error
         own = round((value - self.low) / float(apart))
         if value == self._level(own):
             return abs(number - own) <= max(limit // apart, 1)
         return abs(there - here) <= limit
 
     def _level(self, number: int) -> Any:
-        """The value after so many steps, as it is written by hand: 0.3, not 0.1 + 0.1 + 0.1."""
+        """Return the decimal value after `number` steps: 0.3 rather than 0.1 + 0.1 + 0.1."""
         if (self.step or self.unit) * number >= self.high - self.low:
             return self.high
         value = Decimal(repr(self.low)) + number * Decimal(repr(self.step or self.unit))
@@ -185,19 +189,20 @@ class Float(Numeric):
 
     Arguments:
         low, high: the range.
-        log: whether ratios matter rather than differences, as for rates and penalties.
-        step: only low, low + step, ... are suggested; whatever lies in the range can be told.
-        max_step: the farthest that a suggestion lies from where the system is before it; with log
-            the largest factor.
-        max_rate: the same per unit of time since then (a second where times are dates).
-        when: values of other parameters with which this one counts, as {"coolant": "oil"} or
-            {"stages": [2, 3]}; with others it is no part of a setting.
+        log: whether the scale is logarithmic, as suits learning rates and penalties.
+        step: only low, low + step, ... are suggested; `tell` accepts all values in the range.
+        max_step: largest distance between a suggestion and the current value; with log the
+            largest factor.
+        max_rate: largest change (with log: factor) per unit of time since the last move; the unit
+            is a second if times are dates.
+        when: values of other parameters that make this one active, as {"coolant": "oil"} or
+            {"stages": [2, 3]}. With other values this parameter is not part of a setting.
 
     Raises:
-        DriftpeakError: low >= high, numbers that are not finite or beyond 1e150, a range narrower
-            than 1e-150, or log with low below 1e-150; a range that is no whole number of steps, or
-            of more than 2**53; step with log; a max_step below the step; limits that are not above
-            0, with log 1.
+        DriftpeakError: low >= high, a number is not finite or beyond 1e150, the range is narrower
+            than 1e-150, or low is below 1e-150 with log; the range is not a whole number of steps
+            or has more than 2**53; step and log are combined; max_step is below the step; a
+            movement limit is not above 0 (with log: 1).
     """
 
     @checked
@@ -218,7 +223,7 @@ class Float(Numeric):
         if max(-low, high) > LARGEST or narrowest < 1 / LARGEST:
             raise DriftpeakError(
                 "a range must lie in [-1e150, 1e150] and be at least 1e-150 wide, with log=True in "
-                f"[1e-150, 1e150]; got {low:g} to {high:g}. Choose a larger or smaller unit"
+                f"[1e-150, 1e150]; got {low:g} to {high:g}. Use a larger or smaller unit"
             )
         step = None if step is None else finite("step", step)
         _check_step(low, high, log, step)
@@ -235,7 +240,7 @@ class Float(Numeric):
         return min(max(number, self.low), self.high)
 
     def _contains(self, number: float) -> bool:
-        """Whether a number is within the range, up to rounding."""
+        """Return whether a number is within the range, up to rounding."""
         if not self.log:
             margin = ROUNDING * (self.high - self.low)
             return self.low - margin <= number <= self.high + margin
@@ -256,18 +261,21 @@ class Float(Numeric):
 
 @attrs.frozen(init=False, repr=False)
 class Integer(Numeric):
-    """A whole parameter from `low` to `high`, both included; neighbours are alike.
+    """An integer parameter from `low` to `high`, both included.
+
+    Neighbouring values are expected to have similar objectives.
 
     Arguments:
         low, high: the range.
-        log: whether ratios matter rather than differences, as for sizes and counts.
-        step: only low, low + step, ... are suggested; whatever lies in the range can be told.
+        log: whether the scale is logarithmic, as suits sizes and counts.
+        step: only low, low + step, ... are suggested; `tell` accepts all values in the range.
         max_step, max_rate, when: as for `Float`.
 
     Raises:
-        DriftpeakError: low >= high, ends that are not integers, or beyond 2**53, or farther apart;
-            log with low below 1; a range that is no whole number of steps; step with log; a
-            max_step with which it could never move; limits that are not above 0, with log 1.
+        DriftpeakError: low >= high, a bound is not an integer or beyond 2**53, the range has more
+            than 2**53 integers; low is below 1 with log; the range is not a whole number of steps;
+            step and log are combined; max_step is too small for any move; a movement limit is not
+            above 0 (with log: 1).
     """
 
     unit: ClassVar[int] = 1
@@ -287,20 +295,18 @@ class Integer(Numeric):
         for name, value in {"low": low, "high": high}.items():
             if not whole(value) or abs(int(value)) > MOST:
                 raise DriftpeakError(
-                    f"{name} must be an integer from -2**53 to 2**53; got {shown(value)}. Count in "
-                    "a larger unit, or take a Float"
+                    f"{name} must be an integer from -2**53 to 2**53; got {shown(value)}. Use a "
+                    "larger unit or a Float"
                 )
         low, high = int(low), int(high)
         _check_ends(low, high, log, 1)
         if high - low + 1 > MOST:
             raise DriftpeakError(
-                f"a range has at most 2**53 whole numbers; got {low} to {high}. Count in "
-                "a larger unit, or take a Float"
+                f"a range must have at most 2**53 integers; got {low} to {high}. Use a larger unit "
+                "or a Float"
             )
         if step is not None and not (whole(step) and 0 < step <= high - low):
-            raise DriftpeakError(
-                f"step must be an integer above 0 and within the range; got {shown(step)}"
-            )
+            raise DriftpeakError(f"step must be an integer from 1 to high - low; got {shown(step)}")
         _check_step(low, high, log, step)
         least = (low + 1) / low if log else step or 1
         limits = (_limit("max_step", max_step, log, least), _limit("max_rate", max_rate, log))
@@ -324,16 +330,17 @@ class Integer(Numeric):
 
 @attrs.frozen(init=False, repr=False)
 class Categorical(Parameter):
-    """One of several values: strings, finite numbers, booleans or None.
+    """A parameter with several values: strings, finite numbers, booleans or None.
 
     Arguments:
         choices: the values.
-        ordered: whether neighbours are alike, as "low", "medium" and "high" are.
+        ordered: whether the values have an order in which neighbours are similar, as "low",
+            "medium" and "high".
         when: as for `Float`.
 
     Raises:
-        DriftpeakError: fewer than two choices, choices of another type, numbers that are not
-            finite, text that is no Unicode, or the same choice twice.
+        DriftpeakError: there are fewer than two choices, a choice has another type, a number is
+            not finite, a text is not valid Unicode, or a choice occurs twice.
     """
 
     choices: tuple[Value, ...]
@@ -346,7 +353,7 @@ class Categorical(Parameter):
     ) -> None:
         if len(choices) < 2:
             raise DriftpeakError(
-                f"a categorical parameter needs at least 2 choices; got {len(choices)}"
+                f"a categorical parameter must have at least 2 choices; got {len(choices)}"
             )
         for choice in choices:
             if not isinstance(choice, Value):
@@ -356,7 +363,7 @@ class Categorical(Parameter):
             if isinstance(choice, str):
                 check_text("a choice", choice)
             elif choice is not None:
-                finite("a choice", choice + 0)  # a truth value as a number
+                finite("a choice", choice + 0)  # converts a boolean to a number
         if len({_key(choice) for choice in choices}) < len(choices):
             raise DriftpeakError(f"choices must be distinct; got {shown(choices)}")
         if not isinstance(ordered, bool):
@@ -402,7 +409,7 @@ class Categorical(Parameter):
 
 @attrs.frozen(init=False, repr=False)
 class Boolean(Categorical):
-    """True or False.
+    """A parameter that is True or False.
 
     Arguments:
         when: as for `Float`.
@@ -414,15 +421,19 @@ class Boolean(Categorical):
 
 
 def _exact(number: float) -> Fraction:
-    """Return the decimal number that Python shows."""
+    """Return the decimal number that Python prints as a fraction."""
     return Fraction(Decimal(repr(number)))
 
 
 def check_text(what: str, text: str) -> None:
-    """Refuse what no file and no database can hold: NUL, and surrogates that are no character.
+    """Check that text has no NUL and no lone surrogates, which files and databases cannot hold.
+
+    Arguments:
+        what: name of the text in the message.
+        text: the text.
 
     Raises:
-        DriftpeakError: naming `what` it is.
+        DriftpeakError: the text holds such a character.
     """
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise DriftpeakError(
@@ -437,64 +448,69 @@ def _check_ends(low: float, high: float, log: object, least: float) -> None:
         raise DriftpeakError(f"low must be below high; got {low:g} and {high:g}")
     if log and low < least:
         words = "at least 1" if least == 1 else "above 0"
-        raise DriftpeakError(f"with log=True low must be {words}; got {low:g}")
+        raise DriftpeakError(f"low must be {words} with log=True; got {low:g}")
 
 
 def _check_step(low: float, high: float, log: bool, step: float | None) -> None:
-    """Refuse steps that do not lead from one end of a range to the other."""
+    """Check that the range is a whole number of steps."""
     if step is None:
         return
     if log:
-        raise DriftpeakError("with log=True there is no step: choose one of them")
+        raise DriftpeakError(
+            f"step must be None with log=True; got {shown(step)}. Leave out step or log"
+        )
     if step <= 0 or step > (high - low) * (1 + ROUNDING):
-        raise DriftpeakError(f"step must lie above 0 and within the range; got {shown(step)}")
+        raise DriftpeakError(f"step must be above 0 and at most high - low; got {shown(step)}")
     count = (high - low) / step
     if count >= MOST:
-        raise DriftpeakError(f"a range has at most 2**53 steps; got {count:.3g}: leave step out")
+        raise DriftpeakError(
+            f"a range must have at most 2**53 steps; got {count:.3g}. Leave step out"
+        )
     if abs(count - round(count)) > ROUNDING * count:
         below = low + math.floor(count) * step
         raise DriftpeakError(
-            f"the range must be a whole number of steps: from {low:g} steps of {step:g} lead to "
-            f"{below:g} and {below + step:g}, not to {high:g}"
+            f"high must be low plus a whole number of steps; got {high:g}. With low {low:g} and "
+            f"step {step:g} the nearest values are {below:g} and {below + step:g}"
         )
 
 
 def _limit(name: str, given: object, log: bool, least: float = 0.0) -> float | None:
-    """How far, or how fast, a parameter may move."""
+    """Return a valid movement limit, a distance or a rate."""
     if given is None:
         return None
     number = finite(name, given)
     if number <= (1.0 if log else 0.0):
-        what = "with log=True a factor above 1" if log else "above 0"
+        what = "a factor above 1 with log=True" if log else "above 0"
         raise DriftpeakError(f"{name} must be {what}; got {shown(given)}")
     if number < least * (1 - ROUNDING):
         raise DriftpeakError(
-            f"{name} must be at least {least:g}, or nothing else is in reach; got {shown(given)}"
+            f"{name} must be at least {least:g}, the distance between neighbouring values; got "
+            f"{shown(given)}"
         )
     return number
 
 
 def _condition(when: Mapping[str, Any] | None) -> Condition:
-    """With which values of which others; whether there are such is the box's to know."""
+    """Return a condition as names and values. The box checks that they exist."""
     if when is None:
         return ()
     if not when:
         raise DriftpeakError(
-            f'when maps names to values, as in {{"coolant": "oil"}}; got {shown(when)}'
+            f'when must map names to values, as in {{"coolant": "oil"}}; got {shown(when)}'
         )
-    found = []
+    conditions = []
     for name, values in when.items():
         each = tuple(values) if isinstance(values, list | tuple) else (values,)
         if not each or not all(isinstance(v, Value) for v in each):
             raise DriftpeakError(
-                f"when maps names to a value, or a list of them; got {shown({name: values})}"
+                f"when must map names to a value or a list of values; got {shown({name: values})}"
             )
-        found.append((name, each))
-    return tuple(found)
+        conditions.append((name, each))
+    return tuple(conditions)
 
 
 def same(one: Value, other: Value) -> bool:
-    """Whether two values are the same choice: True == 1, but is another."""
+    """Return whether two values are the same choice. True and 1 are different choices."""
     return _key(one) == _key(other)
 
 

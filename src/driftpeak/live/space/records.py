@@ -1,4 +1,4 @@
-"""Records that the parts of the optimiser exchange: pending suggestions, reach, estimated peaks."""
+"""Records of pending suggestions, settings within reach and estimated peaks."""
 
 from typing import Any, NamedTuple
 
@@ -11,16 +11,18 @@ from driftpeak.live.space.parameters import ParameterValues
 PENDING = 1_000
 Arrays = dict[str, np.ndarray]
 NOTHING_SAID: ParameterValues = {}  # never changed in place
-NO_CHANCES: dict[str, float] = {}  # neither
+NO_CHANCES: dict[str, float] = {}  # never changed in place
 
 
 class Outstanding(NamedTuple):
-    """A suggestion that is out and not yet told.
+    """A pending suggestion.
 
     Attributes:
-        hold: whether it is to stay where the system was.
-        context: what the world said.
-        chances: with which probability it keeps each limit, as was believed.
+        parameters: the suggested setting.
+        time: when it was suggested.
+        hold: whether it repeats the current setting.
+        context: the context it was made in.
+        chances: posterior probability of meeting each limit, when it was made.
     """
 
     parameters: ParameterValues
@@ -31,18 +33,18 @@ class Outstanding(NamedTuple):
 
     @property
     def setting(self) -> ParameterValues:
-        """The parameters, and what the world said."""
+        """Parameters and context together."""
         return self.parameters | self.context
 
 
 class Reach(NamedTuple):
-    """Where a system stands, what it can be moved to from there, and what that costs.
+    """The current setting, the settings within reach of it, and the movement costs.
 
     Attributes:
-        setting, here: where it stands, and its row.
-        lower, upper: rows between which it can go, shape `(d,)`.
-        cost: of going from 0 to 1 in each column, in units of the reward, shape `(d,)`.
-        ends: the least and the greatest value of parameters whose values are numbers.
+        setting, here: the current setting and its row.
+        lower, upper: lowest and highest row within reach, shape `(d,)`.
+        cost: cost of a move from 0 to 1 in each column, in units of the reward, shape `(d,)`.
+        ends: lowest and highest value within reach of numeric parameters.
     """
 
     setting: ParameterValues
@@ -53,23 +55,23 @@ class Reach(NamedTuple):
     ends: dict[str, tuple[Any, Any]]
 
     def parameters(self, coding: Coding, row: Vector) -> ParameterValues:
-        """The setting of a row within reach; no rounding leads beyond it."""
+        """Return the setting of a row, clipped to the values within reach."""
         if np.array_equal(row, self.here):
             return dict(self.setting)
-        found: dict[str, Any] = coding.parameters(row)
+        setting: dict[str, Any] = coding.parameters(row)
         for name, (low, high) in self.ends.items():
-            if name in found:
-                found[name] = min(max(found[name], low), high)
-        return found
+            if name in setting:
+                setting[name] = min(max(setting[name], low), high)
+        return setting
 
 
 def setting_of(coding: Coding, row: Vector, reach: Reach | None) -> ParameterValues:
-    """The setting of a row, within reach."""
+    """Return the setting of a row, clipped to the reach if there is one."""
     return coding.parameters(row) if reach is None else reach.parameters(coding, row)
 
 
 class Peak(NamedTuple):
-    """Where the function is expected to be largest, its mean there and its deviation."""
+    """The maximiser of the posterior mean, with posterior mean and standard deviation there."""
 
     parameters: ParameterValues
     mean: float

@@ -1,6 +1,6 @@
-"""A space as data that JSON can hold, and back again, exactly.
+"""Exact conversion of spaces to JSON-compatible data and back.
 
-It is written as a user would write it by hand::
+The data are written as by hand::
 
     {"box": {"rate": {"type": "float", "low": 1e-4, "high": 1, "log": true},
              "layers": {"type": "integer", "low": 1, "high": 9},
@@ -10,7 +10,7 @@ It is written as a user would write it by hand::
     {"arms": 5}    {"arms": [[0, 0], [1, 2]], "names": ["near", "far"]}
     {"grid": [[0, 1], [0, 5]], "size": [50, 20]}
 
-each with what the world says and nobody chooses, if anything::
+Each form may have a context, whose values are observed and not chosen::
 
     {"arms": 5, "context": {"load": {"type": "float", "low": 0, "high": 1}}}
 """
@@ -31,7 +31,7 @@ from driftpeak.live.space.parameters import Boolean, Categorical, Float, Integer
 TYPES = {"float": Float, "integer": Integer, "categorical": Categorical, "boolean": Boolean}
 NUMERIC = ("log", "step", "max_step", "max_rate", "when")
 OTHERS = {"float": NUMERIC, "integer": NUMERIC, "categorical": ("ordered", "when")}
-"""What may be given besides what must be."""
+"""Optional keys by type."""
 EXAMPLE = (
     '{"box": {"x": {"type": "float", "low": 0, "high": 1}}}, {"arms": 5} or '
     '{"grid": [[0, 1]], "size": 50}'
@@ -39,14 +39,14 @@ EXAMPLE = (
 
 
 def space_to_data(space: Space) -> dict[str, object]:
-    """The space as a dictionary fit for JSON."""
+    """Return a space as a JSON-compatible dictionary."""
     if isinstance(space, Contextual):
         each = space.parameters.items()
-        context = {name: _parameter_to_data(one) for name, one in each}
+        context = {name: _parameter_to_data(parameter) for name, parameter in each}
         return space_to_data(space.space) | {"context": context}  # type: ignore[arg-type]
     if isinstance(space, Box):
         each = space.parameters.items()
-        return {"box": {name: _parameter_to_data(one) for name, one in each}}
+        return {"box": {name: _parameter_to_data(parameter) for name, parameter in each}}
     if isinstance(space, Grid):
         return {"grid": [list(pair) for pair in space.ranges], "size": list(space.shape)}
     arms = space.points.tolist() if space.has_coordinates else len(space)
@@ -54,13 +54,13 @@ def space_to_data(space: Space) -> dict[str, object]:
 
 
 def space_from_data(data: object) -> Space:
-    """The space that a dictionary describes.
+    """Return the space that a dictionary describes.
 
     Raises:
-        DriftpeakError: naming what is missing, misspelt or impossible.
+        DriftpeakError: an entry is missing, misspelt or invalid.
     """
     if not isinstance(data, Mapping):
-        raise DriftpeakError(f"a space is written as {EXAMPLE}; got {data!r}")
+        raise DriftpeakError(f"a space must be written as {EXAMPLE}; got {data!r}")
     if "context" in data:
         rest = {name: value for name, value in data.items() if name != "context"}
         return space_from_data(rest).context(_parameters("a context", data["context"]))  # type: ignore[union-attr]
@@ -73,15 +73,15 @@ def space_from_data(data: object) -> Space:
     if "grid" in data:
         fields = _fields("a grid", data, ("grid", "size"))
         if not isinstance(fields["grid"], list):
-            raise DriftpeakError(f"a grid is a list of [low, high]; got {fields['grid']!r}")
+            raise DriftpeakError(f"a grid must be a list of [low, high]; got {fields['grid']!r}")
         return Grid(*fields["grid"], size=fields["size"])
-    raise DriftpeakError(f"a space is written as {EXAMPLE}; got {json.dumps(data)[:80]}")
+    raise DriftpeakError(f"a space must be written as {EXAMPLE}; got {json.dumps(data)[:80]}")
 
 
 def _parameters(whose: str, data: object) -> dict[str, Parameter]:
     if not isinstance(data, Mapping):
-        raise DriftpeakError(f"{whose} maps names to parameters; got {data!r}")
-    return {name: _parameter(name, one) for name, one in data.items()}
+        raise DriftpeakError(f"{whose} must map names to parameters; got {data!r}")
+    return {name: _parameter(name, entry) for name, entry in data.items()}
 
 
 def _parameter_to_data(parameter: Parameter) -> dict[str, object]:
@@ -90,22 +90,22 @@ def _parameter_to_data(parameter: Parameter) -> dict[str, object]:
     when = {name: list(values) for name, values in given.pop("when")}
     if kind == "boolean":
         given = {}
-    # what is new has a default, which is not written
+    # options added in later versions are not written if they have their default
     if kind != "float":
         given = {name: value for name, value in given.items() if value is not False}
-    found = {
+    data = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in given.items()
         if value is not None
     }
-    return {"type": kind} | found | ({"when": when} if when else {})
+    return {"type": kind} | data | ({"when": when} if when else {})
 
 
 def _parameter(name: str, data: Any) -> Parameter:
     whose = f"parameter {name!r}"
     kind = data.get("type") if isinstance(data, Mapping) else None
     if not isinstance(kind, str) or kind not in TYPES:
-        raise DriftpeakError(f'{whose} needs a "type": {", ".join(TYPES)}; got {data!r}')
+        raise DriftpeakError(f'{whose} must have a "type" among {", ".join(TYPES)}; got {data!r}')
     try:
         if kind == "boolean":
             fields = _fields(whose, data, ("type",), ("when",))
@@ -133,9 +133,10 @@ def _fields(
     for name in data:
         if name not in known:
             raise DriftpeakError(
-                f"{whose} has no {name!r}; it has {', '.join(known)}." + nearest(name, known)
+                f"{whose} must have keys among {', '.join(known)}; got {name!r}."
+                + nearest(name, known)
             )
     for name in needed:
         if name not in data:
-            raise DriftpeakError(f'{whose} needs "{name}"')
+            raise DriftpeakError(f'{whose} must have the key "{name}"')
     return data
