@@ -224,7 +224,7 @@ def test_what_cannot_be_forgotten_by_is_refused():
         (0.9, "forgetting must be one of auto, markov, momentum"),
         (Drift(0.1), "forgetting must be 'auto'"),
         (Weights([1.0, 2.0]), "forgetting must be 'auto'"),
-        (Window(300), "a window of 300 needs a capacity of at least twice as many; got 512"),
+        (Window(300), "capacity must be at least twice the window, here 600; got 512"),
     ]:
         with pytest.raises(dp.DriftpeakError, match=words):
             dp.DriftingGP(forgetting=bad)

@@ -151,5 +151,7 @@ def test_bad_periods():
     ]:
         with pytest.raises(dp.DriftpeakError, match=words):
             dp.DriftingGP(periods=bad)
-    with pytest.raises(dp.DriftpeakError, match='periods need forgetting="auto"'):
+    with pytest.raises(
+        dp.DriftpeakError, match='periods must be left out unless forgetting="auto"'
+    ):
         dp.DriftingGP(periods=(24.0,), forgetting="markov")

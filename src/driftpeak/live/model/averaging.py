@@ -1,10 +1,10 @@
 r"""Posterior of the function averaged over hyperparameters, for intervals.
 
 Decisions use the most probable hyperparameters of `driftpeak.live.model.hyperparameters`. Intervals
-conditional on them are too narrow, for one reason above all: the prior of the function's variance
-is stated in units of the rewards' spread, and the rewards of an optimiser spread less than the
-function, because most are observed near the peak. Intervals therefore use these priors, and average
-over their posterior:
+conditional on them are too narrow, mainly for one reason. The prior of the function's variance is
+stated in units of the rewards' variance. The rewards of an optimiser vary less than the function,
+because most are observed near the peak. Intervals therefore use these priors, and average over
+their posterior:
 
 | hyperparameter | prior (median; standard deviation of the natural logarithm) |
 | --- | --- |
@@ -13,19 +13,24 @@ over their posterior:
 | level | normal around 0, standard deviation 10 times that of the function |
 | all others | as in `driftpeak.live.model.hyperparameters`, without the ranges |
 
-The median of the variance is above 1, since the optimiser's rewards spread less than the function.
+The median of the variance is above 1, since the optimiser's rewards vary less than the function.
 Its standard deviation is large enough for rewards at random points.
 
-The level is integrated analytically: it adds a constant to the covariance. The others have, in
-standard units of their priors, the density \(p(u \mid y) \propto p(y \mid u)\,e^{-|u|^2/2}\), which
-is approximated by adaptive importance sampling (Cornuet et al. 2012). Newton's method, with
-derivatives by finite differences, leads from the most probable hyperparameters of the decisions
-towards a mode; a multivariate t distribution with that mode and the curvature there is the first
-proposal. Each later proposal has the mean and the covariance of the weighted points so far. 64
-points are taken from each proposal. A point has the weight \(p/q\), q being the mixture of the
-proposals. From the second on, a proposal is the last one if the effective number of points,
-\((\sum w)^2 / \sum w^2\), is at least 64; the twelfth is in any case. 64 points are kept by
-systematic resampling in the order of the function's variance, on which widths depend most.
+The level is integrated analytically: it adds a constant to the covariance. The other
+hyperparameters u, in standard units of their priors, have the density
+\(p(u \mid y) \propto p(y \mid u)\,e^{-|u|^2/2}\). It is approximated by adaptive importance
+sampling (Cornuet et al. 2012):
+
+1. Newton's method, with derivatives by finite differences, starts from the hyperparameters of the
+   decisions and approaches a mode.
+2. The first proposal is a multivariate t distribution with this mode and the curvature there. Each
+   later proposal has the mean and the covariance of the weighted points so far.
+3. 64 points are drawn from each proposal. A point has the weight \(p/q\), where q is the mixture of
+   the proposals.
+4. Sampling ends after two or more proposals, if the effective number of points,
+   \((\sum w)^2 / \sum w^2\), is at least 64, and in any case after twelve.
+5. 64 points are kept by systematic resampling in the order of the function's variance, on which
+   interval widths depend most.
 
 The points of the proposals are transformed from a low-discrepancy sequence, the multiples of the
 square roots of primes modulo 1 (Richtmyer 1951). Independent random points represent the tails less
@@ -46,21 +51,21 @@ from driftpeak._core.types import AnyArray, Scalar, Vector
 from driftpeak.live.model.gp import Model, Places, covariance_across, covariance_between
 from driftpeak.live.model.hyperparameters import NOISE, SHARE, TIMESCALE, VARIANCE, Problem, ranges
 
-MEDIAN, SPREAD = 2.0, 2.0  # of the logarithm of the function's variance
+MEDIAN, SPREAD = 2.0, 2.0  # prior mean and deviation of the logarithm of the variance
 LEVEL = 10.0  # standard deviation of the level's prior, in those of the function
-CHUNK = 8  # points to one program
-NEWTON, CLOSE = 3, 0.2  # steps towards the mode, unless one is shorter
+CHUNK = 8  # points per call of the compiled program
+NEWTON, CLOSE = 3, 0.2  # maximum of Newton steps; a shorter step ends the search
 DRAWN = KEPT = 64
 FIRST = 1  # place of the first point in the sequence
-ENOUGH, MOST = 64.0, 12  # effective number of points, or proposals, after which none follow
-FREEDOM, WIDER = 5.0, 1.2  # of the t distributions; by which the scale of the first is widened
-TINY = 1e-12  # distance that uniform numbers keep from 0 and 1
-STEP = 0.3  # of finite differences, in standard deviations of the prior
-LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.0, 1.5, 2.0, 0.02])  # tried of every step
-LONGEST = 2.0  # of a step, in standard deviations of the prior
-FLATTEST = 0.5  # the least curvature; that of the prior is 1
-EVEN = 3  # points for each dimension: the effective number from which a covariance is computed
-TEMPERED, COLDEST = 0.8, 0.05  # factor of the logarithms of weights until then, and their least
+ENOUGH, MOST = 64.0, 12  # sampling ends at this effective number of points, or of proposals
+FREEDOM, WIDER = 5.0, 1.2  # degrees of freedom; factor of the scales of the proposals
+TINY = 1e-12  # least distance of uniform numbers from 0 and 1
+STEP = 0.3  # step of finite differences, in standard deviations of the prior
+LENGTHS = np.array([1.0, 0.5, 0.25, 0.1, 0.0, 1.5, 2.0, 0.02])  # step lengths of the line search
+LONGEST = 2.0  # longest step, in standard deviations of the prior
+FLATTEST = 0.5  # least curvature; the curvature of the prior is 1
+EVEN = 3  # least effective number of points per dimension for a covariance
+TEMPERED, COLDEST = 0.8, 0.05  # tempering factor of log weights until then, and its least power
 NARROWEST = 0.02  # variance added to every coordinate
 HALVINGS = 60  # of an interval in which a quantile lies
 
@@ -73,17 +78,17 @@ class Prior(NamedTuple):
 
     @staticmethod
     def of(categorical: AnyArray) -> "Prior":
-        """Return the prior for columns of which some have no order.
+        """Return the prior for ordered and unordered columns.
 
         The coordinates are the logarithms of the d lengthscales, of the function's variance, of the
         noise's variance in variances of the function and of the timescale in paces, and the
         log-odds of the share.
         """
         scales = ranges(np.asarray(categorical))[:-3]
-        medians = [float(one.median) for one in (*scales, NOISE, TIMESCALE)]
+        medians = [float(scale.median) for scale in (*scales, NOISE, TIMESCALE)]
         *lengthscales, noise, timescale = np.log(medians)
         relative = np.hypot(NOISE.deviation, VARIANCE.deviation)
-        deviations = [one.deviation for one in scales]
+        deviations = [scale.deviation for scale in scales]
         return Prior(
             np.array([*lengthscales, MEDIAN, noise, timescale, 0.0]),
             np.array([*deviations, SPREAD, relative, TIMESCALE.deviation, SHARE]),
@@ -91,14 +96,14 @@ class Prior(NamedTuple):
 
     def vector(self, point: Array) -> Array:
         """Return the vector of `hyperparameters.unpack` for a point; its level is 0."""
-        found = jnp.asarray(self.centre + self.spread * point)
-        return jnp.append(found.at[-3].add(found[-4]), 0.0)
+        vector = jnp.asarray(self.centre + self.spread * point)
+        return jnp.append(vector.at[-3].add(vector[-4]), 0.0)
 
     def point(self, vector: Vector) -> Vector:
         """Return the point of such a vector."""
-        found = vector[:-1].copy()
-        found[-3] -= found[-4]
-        return (found - self.centre) / self.spread
+        point = vector[:-1].copy()
+        point[-3] -= point[-4]
+        return (point - self.centre) / self.spread
 
 
 class Average:
@@ -118,7 +123,7 @@ class Average:
             new = proposals[-1].points(FIRST + len(points))
             points = np.concatenate([points, new])
             costs = np.append(costs, self._costs(problem, new))
-            density = np.logaddexp.reduce([one.log_density(points) for one in proposals])
+            density = np.logaddexp.reduce([proposal.log_density(points) for proposal in proposals])
             logarithms = -costs - density
             weights = np.exp(logarithms - logarithms.max())
             effective = weights.sum() ** 2 / (weights**2).sum()
@@ -145,24 +150,24 @@ class Average:
             Both of shape `(m, r)`.
         """
         size = next((size for size in sizes if size >= len(rows)), sizes[-1])
-        found = [np.zeros((2, KEPT, 0))]
+        parts = [np.zeros((2, KEPT, 0))]
         for start in range(0, len(rows), size):
             some = rows[start : start + size]
             padded = np.pad(some, ((0, size - len(some)), (0, 0)))
             both = _moments(self.points, self.prior, problem, padded, time)
-            found.append(np.array(both)[:, :, : len(some)])
-        means, deviations = np.concatenate(found, axis=2)
+            parts.append(np.array(both)[:, :, : len(some)])
+        means, deviations = np.concatenate(parts, axis=2)
         return means, deviations
 
     def _costs(self, problem: Problem, points: Vector) -> Vector:
         """Return the costs of any number of points; infinite where they are not finite."""
-        found = np.zeros(0)
+        all_costs = np.zeros(0)
         for start in range(0, len(points), CHUNK):
             some = points[start : start + CHUNK]
             padded = np.pad(some, ((0, CHUNK - len(some)), (0, 0)), mode="edge")
             costs = _costs(padded, self.prior, problem)
-            found = np.append(found, np.asarray(costs)[: len(some)])
-        return np.where(np.isfinite(found), found, np.inf)
+            all_costs = np.append(all_costs, np.asarray(costs)[: len(some)])
+        return np.where(np.isfinite(all_costs), all_costs, np.inf)
 
     def _first(self, problem: Problem, here: Vector) -> "Proposal":
         """Return the proposal around a mode, found by Newton's method."""

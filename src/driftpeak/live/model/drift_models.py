@@ -1,4 +1,4 @@
-"""How observations age: by a motion of the function that is learned, or by a stated rule."""
+"""Drift models: learned motions of the function, and stated forgetting rules."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -22,94 +22,104 @@ MOTIONS = {
     "none": Kind(STILL),
 }
 PRIOR = {"markov": 0.9, "momentum": 0.05, "two speeds": 0.03, "none": 1.0}
-"""Probability of each motion before anything is known, up to a factor."""
+"""Prior probability of each motion, up to a factor."""
 PERIOD = "period "
 OF_A_PERIOD = 0.01
-"""Probability of each period."""
+"""Prior probability of each period, up to a factor."""
 DAY = 86_400.0
 CALENDAR = (DAY, 7 * DAY)
-"""Periods that dates suggest, in seconds."""
+"""Periods that are tested by default if times are dates, in seconds."""
 TWICE, SIXTH, SOME = 2.0, 6.0, 24
-"""Cycles that must have been seen, observations in each, and in all, to look for a second part."""
+"""Least cycles, observations per cycle, and observations in all, to test a second component."""
 RULES = (Keep, Restart, Window, Discount, Injection)
 
 
 def check_forgetting(forgetting: Any, capacity: int) -> Any:
-    """`forgetting`, if a `DriftingGP` can go by it.
+    """Return `forgetting` if `DriftingGP` supports it.
 
     Raises:
-        DriftpeakError: no such word, no such rule, or a window for which the memory is too small.
+        DriftpeakError: the name or rule is not supported, or the capacity is too small for the
+            window.
     """
     if isinstance(forgetting, str) and forgetting in get_args(LearnedMotion):
         return forgetting
     if not isinstance(forgetting, RULES):
         hint = nearest(forgetting, get_args(LearnedMotion)) if isinstance(forgetting, str) else ""
         raise DriftpeakError(
-            "forgetting must be 'auto', 'markov' or 'momentum', whose speeds are learned, or a "
+            "forgetting must be 'auto', 'markov' or 'momentum', which learn the drift rate, or a "
             "Keep, Restart, Window, Discount or Injection of driftpeak.gp.forgetting; got "
             f"{shown(forgetting)}.{hint}"
         )
     if forgetting.window is not None and forgetting.window > capacity // 2:
         raise DriftpeakError(
-            f"a window of {forgetting.window} needs a capacity of at least twice as many; got "
-            f"{capacity}"
+            "capacity must be at least twice the window, here "
+            f"{2 * forgetting.window}; got {capacity}"
         )
     return forgetting
 
 
 def check_periods(periods: Any, forgetting: Any) -> tuple[float, ...]:
-    """`periods` as numbers, if `forgetting` leaves the choice.
+    """Return `periods` as numbers.
 
     Raises:
-        DriftpeakError: not a sequence of positive numbers, or no choice.
+        DriftpeakError: `periods` is not a sequence of positive numbers, or `forgetting` is not
+            "auto".
     """
     if not isinstance(periods, Sequence) or isinstance(periods, str):
         raise DriftpeakError(
             f"periods must be a sequence of positive numbers; got {shown(periods)}"
         )
-    found = tuple(positive("a period", one) for one in periods)
-    if found and forgetting != "auto":
+    numbers = tuple(positive("a period", period) for period in periods)
+    if numbers and forgetting != "auto":
         raise DriftpeakError(
-            f'periods need forgetting="auto", which chooses by evidence; got {shown(forgetting)}'
+            'periods must be left out unless forgetting="auto", which tests them; got '
+            f"forgetting={shown(forgetting)}"
         )
-    return found
+    return numbers
 
 
 def motions(forgetting: LearnedMotion | Forgetting) -> tuple[str, ...]:
-    """Names of the motions to choose among at first."""
+    """Return the names of the motions that are compared from the first observation on."""
     if isinstance(forgetting, Forgetting):
         return ("none",)
     return ("markov", "momentum") if forgetting == "auto" else (forgetting,)
 
 
 def further_motions(times: Vector, pace: float, periods: Sequence[float]) -> tuple[str, ...]:
-    """Names of motions of two parts, of which observations at these times can tell.
+    """Return the names of motions with two components that these times can identify.
 
     Arguments:
+        times: times of the observations, increasing.
         pace: usual time between two observations.
-        periods: that the function may repeat.
+        periods: candidate periods.
     """
     if len(times) < SOME:
         return ()
-    seen = [one for one in periods if times[-1] - times[0] >= TWICE * one and one >= SIXTH * pace]
-    return ("two speeds", *(f"{PERIOD}{one!r}" for one in seen))
+    seen = [
+        period
+        for period in periods
+        if times[-1] - times[0] >= TWICE * period and period >= SIXTH * pace
+    ]
+    return ("two speeds", *(f"{PERIOD}{period!r}" for period in seen))
 
 
 def kind_named(name: Any) -> Kind:
-    """The kind of motion of a name.
+    """Return the kind of motion of this name.
 
     Raises:
-        DriftpeakError: there is none of that name.
+        DriftpeakError: no motion has this name.
     """
     if isinstance(name, str) and name in MOTIONS:
         return MOTIONS[name]
     if isinstance(name, str) and name.startswith(PERIOD):
         return Kind(MARKOV, ROUND, positive("a period", _number(name.removeprefix(PERIOD))))
-    raise DriftpeakError(f"there is no motion {shown(name)}")
+    raise DriftpeakError(
+        f"a motion must be {', '.join(MOTIONS)} or '{PERIOD}' and a number; got {shown(name)}"
+    )
 
 
 def prior_of(name: str) -> float:
-    """The probability of a motion before anything is known, up to a factor."""
+    """Return the prior probability of a motion, up to a factor."""
     return PRIOR.get(name, OF_A_PERIOD)
 
 
@@ -121,22 +131,26 @@ def _number(text: str) -> Any:
 
 
 def worths(rule: Forgetting, times: Vector, now: float, size: int) -> Vector:
-    """What a rule makes of observations at increasing `times`, seen from `now`, shape `(n,)`.
+    """Return the weight of each observation under a forgetting rule, shape `(n,)`.
 
-    Those after `now` are worth nothing: what a rule says of the past is what it said then.
+    Observations after `now` have weight 0, so that weights for past times do not depend on later
+    observations.
 
     Arguments:
-        size: n or more; a program is compiled for each.
+        rule: the forgetting rule.
+        times: times of the observations, increasing.
+        now: the time for which the weights are computed.
+        size: array length to compute with, at least n; a program is compiled for each.
     """
     seen = int(np.searchsorted(times, now, side="right"))
-    found = np.zeros(len(times))
+    weights = np.zeros(len(times))
     if seen:
         origin = 0.0 if isinstance(rule, Restart) else times[seen - 1]  # blocks are absolute
         padded = np.pad(times - origin, (0, size - len(times)))
         weight = _weight(rule, padded, times[seen - 1] - origin, now - origin)
         begin = 0 if rule.window is None else max(seen - int(rule.window), 0)
-        found[begin:seen] = np.asarray(weight)[begin:seen]
-    return found
+        weights[begin:seen] = np.asarray(weight)[begin:seen]
+    return weights
 
 
 @compiled

@@ -1,9 +1,9 @@
-"""Suggestions that are out and not yet told, as a Gaussian process imagines them.
+"""Fantasies for pending suggestions.
 
-All of them count, in the order in which they went out. They are added in blocks; a block depends on
-the observations and on the blocks before it alone. So the blocks that were added for the last
-suggestion are there for the next one, and what was kept equals what is computed anew to the last
-digit, in whatever process.
+All pending suggestions are fantasised at their posterior mean, oldest first. They are added in
+blocks. A block depends only on the observations and on earlier blocks. The blocks of one suggestion
+can therefore be reused for the next, with results that are bit-identical to a new computation in
+any process.
 """
 
 import numpy as np
@@ -15,18 +15,18 @@ from driftpeak.live.model.observations import places
 from driftpeak.live.space.encoding import Coding
 from driftpeak.live.space.records import PENDING, Outstanding
 
-BLOCK = 32  # suggestions that are added at once
-SIZES = (BLOCK, 128, 512, 1024)  # numbers of places for which programs are compiled
+BLOCK = 32  # suggestions per block
+SIZES = (BLOCK, 128, 512, 1024)  # array lengths for which programs are compiled
 assert SIZES[-1] >= PENDING
 
 
 class Ahead:
-    """The suggestions that are out, for as long as nothing is told."""
+    """A cache of fantasies of pending suggestions, valid until the next observation."""
 
     def __init__(self, coding: Coding) -> None:
         self.coding = coding
-        self._known: gp.Known | None = None  # what the kept blocks go on from
-        self._added: list[Outstanding] = []  # in these blocks
+        self._known: gp.Known | None = None  # the posterior that the cached blocks extend
+        self._added: list[Outstanding] = []  # suggestions in the cached blocks
         self._imagined: gp.Imagined | None = None
 
     def imagined(
@@ -37,12 +37,14 @@ class Ahead:
         origin: float,
         rates: Rates | None = None,
     ) -> gp.Imagined | None:
-        """What is out, imagined after what is known; None if nothing is out.
+        """Return fantasies of the pending suggestions, or None if there are none.
 
         Arguments:
-            pending: oldest first.
-            origin: the time from which `known` counts.
-            rates: for what the function stands, if it is latent.
+            model: the process.
+            known: posterior given the observations.
+            pending: pending suggestions, oldest first.
+            origin: origin of the times in `known`.
+            rates: the likelihood, if the function is latent.
         """
         if not pending:
             return None
@@ -55,7 +57,7 @@ class Ahead:
             block = pending[start : start + BLOCK]
             self._imagined = self._with(model, block, origin, rates)
             self._added = [*self._added, *block]
-        # the last block may still grow
+        # an incomplete block is not cached, because it may still grow
         if whole == len(pending):
             return self._imagined
         return self._with(model, pending[whole:], origin, rates)
@@ -67,7 +69,7 @@ class Ahead:
             kept
             and self._known is known
             and len(self._added) <= len(whole)
-            and all(one is other for one, other in same)
+            and all(added is other for added, other in same)
         )
 
     def _with(
@@ -75,8 +77,8 @@ class Ahead:
     ) -> gp.Imagined:
         assert self._known is not None
         assert self._imagined is not None  # `imagined` has made it
-        rows = np.array([self.coding.row_in(one.setting) for one in block])
-        times = np.array([one.time for one in block]) - origin
+        rows = np.array([self.coding.row_in(suggestion.setting) for suggestion in block])
+        times = np.array([suggestion.time for suggestion in block]) - origin
         added = places(rows, times, BLOCK)
         return _imagine(model, self._known, self._imagined, len(self._added), added, rates)
 

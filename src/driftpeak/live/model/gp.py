@@ -1,22 +1,22 @@
-r"""A Gaussian process over the unit cube that moves in continuous time.
+r"""A Gaussian process over the unit cube that drifts in continuous time.
 
-Its covariance is \(k(x, x')\,c(|t-t'|)\). k is Matern 5/2 with a lengthscale for each column; two
-values of a categorical column are as far apart as the ends of another. c is one of three:
+Its covariance is \(k(x, x')\,c(|t-t'|)\). The spatial covariance k is Matern 5/2 with a lengthscale
+for each column. Two values of a categorical column have distance 1, like the ends of an ordered
+column. The temporal correlation c is one of three:
 
-- Markov drift (B16 section 2) at any real times, \((1-\epsilon)^{v/2} = e^{-v/\tau}\), with the
+- Markov drift (B16 section 2) at real times, \((1-\epsilon)^{v/2} = e^{-v/\tau}\), with the
   timescale \(\tau\) and \(\epsilon = 1 - e^{-2/\tau}\) per unit of time;
-- momentum, Matern 3/2 in time, \((1+av)\,e^{-av}\), as `driftpeak.gp.dynamics.SmoothMotion`: what
-  moved up goes on moving up for a while. The rate a is such that the correlation falls to 1/2 at
-  the same time \(\tau\log 2\) as that of Markov drift;
-- standing still, 1: old observations lose nothing but what a forgetting rule takes from them.
+- momentum, Matern 3/2 in time, \((1+av)\,e^{-av}\), as in `driftpeak.gp.dynamics.SmoothMotion`.
+  Changes persist for a while. With the rate a, the correlation falls to 1/2 at the same time
+  \(\tau\log 2\) as the correlation of Markov drift;
+- no drift, 1. Old observations lose weight only by a forgetting rule.
 
-Beside the first there may be a second part with a share w of the variance,
-\((1-w)\,c(v) + w\,c'(v)\): one that moves a hundred times as slowly, or one that comes round after
-a period P, \(e^{-2\sin^2(\pi v/P)}\,e^{-v/10P}\) (MacKay 1998; the phase and the size of a rhythm
-wander, too).
+A second component may have a share w of the variance, \((1-w)\,c(v) + w\,c'(v)\). It drifts a
+hundred times as slowly, or it is periodic with period P, \(e^{-2\sin^2(\pi v/P)}\,e^{-v/10P}\)
+(MacKay 1998). The second factor lets the phase and the amplitude of the cycle drift.
 
-All arrays have a fixed number of places. Each place has a worth, by which the variance of its noise
-is divided: 1, less where a rule forgets, 0 where there is no observation.
+All arrays have a fixed number of places. Each place has a weight (`worth`), which divides the
+variance of its noise: 1, less under a forgetting rule, and 0 for unused places.
 """
 
 from itertools import pairwise
@@ -37,16 +37,16 @@ from driftpeak.live.model.mirrored import Mirrored
 Rows = Float[Array, "m d"]
 SHAPE = Matern(2.5)
 STRIPS = 4
-FEW = 16  # columns, for which a strip costs more to cut than it saves
-LEAST_SQUARE = 1e-30  # whose root has a derivative, in single precision too
-FAINTEST = 1e-12  # the least precision of a reward whose noise is that of its kind
+FEW = 16  # columns up to which products in strips are slower
+LEAST_SQUARE = 1e-30  # least squared distance: its root is differentiable in single precision
+FAINTEST = 1e-12  # least precision of a reward under a likelihood
 STILL, MARKOV, MOMENTUM = range(3)
 ALONE, SLOWER, ROUND = range(3)
 SLOWER_BY, CYCLES = 100.0, 10.0
 RATE = float(HALF / np.log(2))
-"""Of momentum, times the timescale."""
+"""Rate a of momentum times the timescale."""
 HALF_LIFE = {MARKOV: np.log(2) / 2, MOMENTUM: 0.44519116201044684}
-"""Where the squared correlation is 1/2, in timescales."""
+"""Age at which the squared correlation is 1/2, in timescales."""
 
 
 def _falling(ages: Array) -> Array:
@@ -58,25 +58,25 @@ def _gliding(ages: Array) -> Array:
 
 
 MOVING = jnp.ones_like, _falling, _gliding
-"""How correlation falls with the age in timescales: standing still, Markov drift, momentum."""
+"""Correlations as functions of age in timescales: no drift, Markov drift, momentum."""
 
 
 class Model(NamedTuple):
-    """The numbers of the process, in units of standardised rewards."""
+    """The hyperparameters of the process, in units of standardised rewards."""
 
-    level: Scalar  # the mean where and when nothing is known
+    level: Scalar  # the prior mean
     lengthscale: AnyArray  # (d,)
     variance: Scalar
     noise_variance: Scalar
     timescale: Scalar
     categorical: AnyArray  # (d,) booleans
     motion: Scalar = MARKOV  # STILL, MARKOV or MOMENTUM; an array of it inside JAX
-    beside: Scalar = ALONE  # or SLOWER, or ROUND: the second part
-    share: Scalar = 0.0  # of the second part in the variance
-    period: Scalar = 1.0  # after which it comes round
+    beside: Scalar = ALONE  # the second component: none, SLOWER or ROUND (periodic)
+    share: Scalar = 0.0  # share of the second component in the variance
+    period: Scalar = 1.0  # period of a periodic second component
 
     def covariance(self, x: AnyArray, y: AnyArray) -> Array:
-        """Between two sets of rows at one time, shape `(m, n)`."""
+        """Compute the covariance between two sets of rows at one time, shape `(m, n)`."""
         squared = jnp.zeros((len(x), len(y)), x.dtype)
         for column in range(x.shape[1]):
             gap = x[:, None, column] - y[None, :, column]
@@ -86,49 +86,49 @@ class Model(NamedTuple):
         return SHAPE.of_squared_distance(squared) * self.variance
 
     def correlation(self, elapsed: Scalar) -> Array:
-        """Of the function with itself after some time."""
+        """Compute the correlation of function values that are `elapsed` apart in time."""
         ages = jnp.abs(elapsed) / self.timescale
         moving = jax.lax.switch(self.motion, MOVING, ages)
 
         def slower() -> Array:
             return jnp.exp(-ages / SLOWER_BY)
 
-        def comes_round() -> Array:
+        def periodic() -> Array:
             half_turns = jnp.pi * elapsed / self.period
             cycles = jnp.abs(elapsed) / self.period
             return jnp.exp(-2 * jnp.sin(half_turns) ** 2 - cycles / CYCLES)
 
         def with_second() -> Array:
-            second = jax.lax.cond(self.beside == ROUND, comes_round, slower)
+            second = jax.lax.cond(self.beside == ROUND, periodic, slower)
             return (1 - self.share) * moving + self.share * second
 
-        # not `jnp.where`: among all pairs of observations each part takes longer than all else
+        # not `jnp.where`: for all pairs of observations each component dominates the cost
         whole: Array = jax.lax.cond(self.beside == ALONE, lambda: moving, with_second)
         return whole
 
 
 @returned
 class Places(NamedTuple):
-    """Observations, or suggestions that are out."""
+    """Observations or pending suggestions in arrays of c places."""
 
     rows: AnyArray  # (c, d)
     times: AnyArray  # (c,)
     worth: AnyArray  # (c,)
-    noise: AnyArray  # (c,): its variance in standard units where it is known, 0 elsewhere
+    noise: AnyArray  # (c,): noise variance in standard units, 0 if unknown
 
     def variances(self, model: Model) -> Array:
-        """Of the noise, known or learned, shape `(c,)`."""
+        """Return the known or learned variance of the noise in each place, shape `(c,)`."""
         return jnp.where(self.noise > 0, self.noise, model.noise_variance)
 
     @property
     def used(self) -> Array:
-        """Which places count for anything, shape `(c,)`."""
+        """Whether each place has a positive weight, shape `(c,)`."""
         return jnp.asarray(self.worth) > 0
 
 
 @returned
 class Known(NamedTuple):
-    """What the observations say, ready to be asked."""
+    """The posterior given the observations, as factors for predictions."""
 
     places: Places
     whiten: Array  # (c, c): inverse Cholesky factor of the observations' covariance
@@ -138,19 +138,19 @@ class Known(NamedTuple):
 
 @returned
 class Imagined(NamedTuple):
-    """Suggestions that are out, taken as if each had brought what is expected of it.
+    """Pending suggestions, fantasised at their posterior mean.
 
-    That leaves the mean as it is and narrows the deviation (Desautels et al. 2014; "kriging
-    believer").
+    Fantasies leave the posterior mean unchanged and reduce the standard deviation (Desautels et al.
+    2014; "kriging believer").
     """
 
     places: Places
-    cross: AnyArray  # (c, p): their covariance with the observations, whitened
+    cross: AnyArray  # (c, p): whitened covariance with the observations
     whiten: AnyArray  # (p, p)
 
 
 def learn(model: Model, places: Places, rewards: AnyArray) -> Known:
-    """Factor the covariance of the observations; `rewards` have shape `(c,)`."""
+    """Condition the process on observations; `rewards` have shape `(c,)`."""
     root, lower, information = factor(model, places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     whiten = inverse * root[None, :]
@@ -160,15 +160,15 @@ def learn(model: Model, places: Places, rewards: AnyArray) -> Known:
 def append(
     model: Model, known: Known, start: Scalar, block: Places, count: Scalar, rewards: AnyArray
 ) -> Known:
-    """The first `count` observations of a block, in the places from `start` on.
+    """Add the first `count` observations of a block in the places from `start` on.
 
-    Nothing remains of what was there. Each is a new row of the factor, O(c^2), computed as if it
-    came alone. `rewards` are those of all places.
+    These places are overwritten. Each observation is a new row of the factor, computed in O(c^2)
+    as if it were added alone. `rewards` are the rewards in all places.
     """
     kept = jnp.arange(known.whiten.shape[0]) < start
     held = known.places._replace(worth=jnp.where(kept, known.places.worth, 0.0))
     block = jax.tree.map(jnp.asarray, block)
-    own = block.variances(model) / block.worth  # infinite for what is worth nothing
+    own = block.variances(model) / block.worth  # infinite if the weight is 0
 
     def add(step: Array, state: tuple[Places, Array]) -> tuple[Places, Array]:
         held, whiten = state
@@ -193,26 +193,29 @@ def append(
 
 
 def _solved(whiten: Array, residuals: AnyArray) -> Array:
-    """The inverse covariance times the residuals."""
-    return (whiten @ residuals) @ whiten  # XLA would write out a transpose, twelve times the work
+    """Return the inverse covariance times the residuals."""
+    return (whiten @ residuals) @ whiten  # XLA would materialise a transpose: 12 times slower
 
 
 def whitened(model: Model, places: Places) -> tuple[Array, Array]:
-    """1 / noise deviation of every place, and I + K / noise."""
+    """Return 1 / noise deviation of each place, and I + K / noise."""
     root = jnp.sqrt(places.worth) / jnp.sqrt(places.variances(model))
     among = covariance_between(model, places, places)
     return root, jnp.eye(len(root)) + root[:, None] * among * root[None, :]
 
 
 def factor(model: Model, places: Places) -> tuple[Array, Array, Array]:
-    """1 / noise deviation of every place, the factor of I + K / noise, half its log-determinant."""
+    """Return 1 / noise deviation of each place, the factor of C and half its log-determinant.
+
+    C is I + K / noise.
+    """
     root, whole = whitened(model, places)
     lower = jnp.linalg.cholesky(whole)
     return root, lower, jnp.log(lower.diagonal()).sum()
 
 
 def nothing_imagined(known: Known, size: int) -> Imagined:
-    """No suggestion in any of `size` places."""
+    """Return `size` places without a pending suggestion."""
     count, dimension = known.places.rows.shape
     nothing = np.zeros(size)
     free = Places(np.zeros((size, dimension)), nothing, nothing, nothing)
@@ -227,19 +230,20 @@ def imagine(
     block: Places,
     rates: Rates | None = None,
 ) -> Imagined:
-    r"""Add a block of b suggestions that are out, in the free places from `start` on.
+    r"""Add a block of b pending suggestions in the free places from `start` on.
 
-    New rows of the inverse factor W of what the observations leave of the suggestions' covariance:
-    with V = W K(imagined, block) and L the factor of what is left of the block's own,
-    \(L^{-1}(-V^\top W, 1)\). Takes O(b (c + p)^2).
+    Let W be the inverse factor of the suggestions' posterior covariance given the observations,
+    V = W K(imagined, block), and L the factor of the block's posterior covariance given the
+    observations and earlier suggestions. The new rows of W are \(L^{-1}(-V^\top W, 1)\). The cost
+    is O(b (c + p)^2).
     """
     cross = covariance_between(model, known.places, block)
     noise = model.noise_variance
-    if rates is not None:  # that of the likelihood there, see `driftpeak.live.model.laplace`
+    if rates is not None:  # of the likelihood at the mean, see `driftpeak.live.model.laplace`
         noise = 1 / jnp.maximum(rates.curvature(known.solved @ cross + model.level), FAINTEST)
     root = jnp.sqrt(block.worth) / jnp.sqrt(noise)
     cross = known.whiten @ cross
-    # not the transpose of the larger one, which XLA would write out
+    # the transpose of the larger matrix would be materialised by XLA
     left = covariance_between(model, imagined.places, block) - (cross.T @ imagined.cross).T
     white = imagined.whiten @ left
     among = covariance_between(model, block, block) - cross.T @ cross - white.T @ white
@@ -259,7 +263,7 @@ def imagine(
 
 
 def mean(model: Model, known: Known, rows: AnyArray, time: Scalar) -> Array:
-    """The mean at some rows, shape `(m,)`."""
+    """Compute the posterior mean at rows, shape `(m,)`."""
     return known.solved @ covariance_across(model, known.places, rows, time) + model.level
 
 
@@ -271,19 +275,19 @@ def influence(
     time: Scalar,
     ahead: AnyArray,
 ) -> Array:
-    r"""Return how far an observation at `time` would move later forecasts of its row, shape `(m,)`.
+    r"""Compute how much an observation at `time` would change later forecasts, shape `(m,)`.
 
-    The mean over the times h in `ahead` of
-    \(|\mathrm{Cov}(f_{t+h}(x), f_t(x))| / \sqrt{\mathrm{Var}(f_t(x)) + \lambda}\) given all that is
-    known: what will be forgotten by then is not worth exploring. driftpeak's own, as in
-    `driftpeak.Auto`.
+    The influence is the mean over the times h in `ahead` of
+    \(|\mathrm{Cov}(f_{t+h}(x), f_t(x))| / \sqrt{\mathrm{Var}(f_t(x)) + \lambda}\) given all
+    observations and fantasies. It is small for information that will be outdated by then. The
+    acquisition function is driftpeak's own, as in `driftpeak.Auto`.
 
-    The covariance is \(\sigma^2 c(h) - k_{t+h}^\top G^{-1} k_t\) with G of all observations:
-    \(G^{-1} k_t\), one column for each row, serves all horizons.
+    The covariance is \(\sigma^2 c(h) - k_{t+h}^\top G^{-1} k_t\), where G is the covariance of all
+    observations. \(G^{-1} k_t\) has one column for each row and is used for all h.
     """
 
     def later(places: Places, solved: Array) -> Array:
-        """The covariances with the values of later, times the solution: shape `(h, m)`."""
+        """Return covariances with later values, times the solution, shape `(h, m)`."""
         elapsed = jnp.asarray(time) + ahead[:, None] - places.times[None, :]
         return model.correlation(elapsed) @ (model.covariance(places.rows, rows) * solved)
 
@@ -305,24 +309,28 @@ def influence(
 def posterior(
     model: Model, known: Known, imagined: Imagined | None, rows: AnyArray, time: Scalar
 ) -> tuple[Array, Array]:
-    """Mean and deviation at some rows, both of shape `(m,)`."""
+    """Compute the posterior mean and standard deviation at rows, both of shape `(m,)`."""
     across = covariance_across(model, known.places, rows, time)
     white = _lower_times(known.whiten, across)
     variance = model.variance - jnp.sum(white**2, axis=0)
     if imagined is not None:
         further = covariance_across(model, imagined.places, rows, time) - imagined.cross.T @ white
         variance = variance - jnp.sum(_lower_times(imagined.whiten, further) ** 2, axis=0)
-    # the least variance is that of rounding: a deviation of 0 has no derivative
+    # a positive lower bound at rounding level, because the root of 0 has no derivative
     least = 1e-12 * model.variance
     return known.solved @ across + model.level, jnp.sqrt(jnp.maximum(variance, least))
 
 
 def worth(model: Model, known: Known, time: Scalar) -> Array:
-    """How much each observation alone, given all others, narrows the variance where it was made.
+    """Compute how much each observation reduces the variance at its own row, given all others.
 
-    Of the function at `time`: old observations and repeated ones are worth little. Shape `(c,)`;
-    infinite for places not in use. With \\(\\tilde K\\) the observations' covariance and \\(c_i\\)
-    that with the function at the i-th row, \\((\\tilde K^{-1} c_i)_i^2 / (\\tilde K^{-1})_{ii}\\).
+    The variance is the one of the function at `time`. The reduction is small for old and for
+    repeated observations. Let \\(\\tilde K\\) be the covariance of the observations, and
+    \\(c_i\\) their covariance with the function at row i. The reduction is
+    \\((\\tilde K^{-1} c_i)_i^2 / (\\tilde K^{-1})_{ii}\\).
+
+    Returns:
+        Reductions of shape `(c,)`, infinite in unused places.
     """
     across = covariance_across(model, known.places, known.places.rows, time)
     inverse = lower_squared(known.whiten)
@@ -331,7 +339,7 @@ def worth(model: Model, known: Known, time: Scalar) -> Array:
 
 
 def _lower_times(lower: AnyArray | Mirrored, columns: Array) -> Array:
-    """A product with a lower triangle, in strips without most of the zeros: 5/8 of the work."""
+    """Multiply by a lower triangle in strips that skip most zeros, at 5/8 of the cost."""
     if isinstance(lower, Mirrored):
         if columns.shape[1] <= FEW:
             return lower @ columns
@@ -340,12 +348,12 @@ def _lower_times(lower: AnyArray | Mirrored, columns: Array) -> Array:
 
 
 def _transpose_times(matrix: AnyArray | Mirrored, columns: Array) -> Array:
-    """A product with the transpose, which XLA would write out on a CPU."""
+    """Multiply by a transpose without materialising it on a CPU."""
     return matrix.T @ columns if isinstance(matrix, Mirrored) else (columns.T @ matrix).T
 
 
 def lower_squared(lower: Array) -> Array:
-    """A lower triangle's transpose times itself, in strips: half of the work."""
+    """Return a lower triangle's transpose times itself, in strips at half of the cost."""
     total = jnp.zeros_like(lower)
     for strip in _strips(lower):
         end = strip.shape[1]
@@ -354,18 +362,18 @@ def lower_squared(lower: Array) -> Array:
 
 
 def _strips(lower: AnyArray) -> list[Array]:
-    """Of a lower triangle: some rows each, as far as they reach."""
+    """Cut a lower triangle into blocks of rows without the columns that are zero."""
     ends = [len(lower) * part // STRIPS for part in range(STRIPS + 1)]
     return [jnp.asarray(lower)[a:b, :b] for a, b in pairwise(ends)]
 
 
 def covariance_across(model: Model, places: Places, rows: AnyArray, time: Scalar) -> Array:
-    """The covariance of the function at some places and at some rows at one time."""
+    """Compute the covariance between the function at places and at rows at one time."""
     faded = model.correlation(time - places.times)
     return model.covariance(places.rows, rows) * faded[:, None]
 
 
 def covariance_between(model: Model, some: Places, others: Places) -> Array:
-    """The covariance of the function at some places and at others."""
+    """Compute the covariance between the function at some places and at others."""
     elapsed = some.times[:, None] - others.times[None, :]
     return model.covariance(some.rows, others.rows) * model.correlation(elapsed)

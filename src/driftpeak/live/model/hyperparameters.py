@@ -1,44 +1,44 @@
-r"""Learning while running: the most probable lengthscales, amplitude, noise and way of moving.
+r"""Online learning of hyperparameters: lengthscales, variance, noise and kind of motion.
 
-The maximum of the log marginal likelihood plus the log density of these priors, normal in the
-logarithm (median; deviation of the natural logarithm), for standardised rewards on the unit cube:
+The estimate maximises the log marginal likelihood plus the log density of these priors, for
+standardised rewards on the unit cube. The priors are log-normal (median; deviation of the natural
+logarithm):
 
-| number | median | deviation | range |
+| hyperparameter | median | deviation | range |
 | --- | --- | --- | --- |
 | lengthscale of each of d columns | \(0.12 \sqrt{d}\) | 0.7 | 0.02 to 20 |
-| where values have no order | \(0.3 \sqrt{d}\) | 0.7 | 0.02 to 20 |
+| lengthscale of an unordered column | \(0.3 \sqrt{d}\) | 0.7 | 0.02 to 20 |
 | variance of the function | 1 | 0.5 | 0.05 to 20 |
 | variance of the noise | 0.01 | 1.5 | 0.0001 to 2 |
 | timescale, in paces | 100 | 1.5 | 10 to 100,000 |
 
-and the level, the mean where and when nothing is known, normal around 0 with deviation 1. It is
-learned because most samples are taken near the peak: their median is not what to expect elsewhere.
+The level is the prior mean of the function. Its prior is normal around 0 with deviation 1. It is
+learned, because most samples are near the peak, and their median is too high elsewhere.
 
-The lengthscales begin short: a process that is taken for too smooth is sure of what it has never
-seen, and stays where it is, which no reward there can tell it. Values without an order, as days of
-the week or machines, are all as far apart as the ends of a range, and could then not tell of one
-another.
+The prior lengthscales are short. A process with a too long lengthscale has narrow intervals at
+unobserved settings. It then does not explore, and observes no reward that would correct it. The
+values of an unordered column, such as days of the week or machines, all have distance 1. With
+short lengthscales, an observation of one value would say nothing about the others.
 
-The share of a second part, slower or coming round, has a normal prior in its log-odds, of median
-1/2 and deviation 1.5.
+The share of a second component (slower or periodic) has a normal prior on its log-odds, with
+median 1/2 and deviation 1.5.
 
-Where rewards are 0 and 1, or counts, all of this is said of the latent function, log-odds or
-logarithm of the rate, counted from that of all rewards together; its variance has the deviation 1
-(no scale of the rewards is divided out), there is no noise to learn, and the marginal likelihood is
-Laplace's approximation (`driftpeak.live.model.laplace`).
+For binary rewards and counts, these priors hold for the latent function. It is the log-odds or the
+logarithm of the rate, relative to its value for all rewards together. The rewards are not
+standardised, so the prior of the variance has median 2 and deviation 0.7. There is no noise to
+learn. The marginal likelihood is Laplace's approximation (`driftpeak.live.model.laplace`).
 
-The kind of motion is a priori Markov drift with probability 0.9, momentum with 0.05, two speeds
-with 0.03, each period with 0.01: with equal odds momentum was believed too readily in simulations.
-Given the rewards, the odds are multiplied by the ratio of the posterior densities at the most
-probable numbers of each kind, which have the same priors; for the share, one number more, the
-density is divided by the root of the number of rewards (Schwarz 1978). Two parts are considered
-from 24 rewards on, a period once it has been seen twice, with six paces or more in each. Of more
-than 64 rewards, a kind that is 5 nats or more below the most probable one learns in every fourth
-lesson only.
+Markov drift has prior probability 0.9, momentum 0.05, two speeds 0.03 and each period 0.01. With
+equal probabilities, momentum was selected too often in simulations. The prior odds are multiplied
+by the ratio of the posterior densities at the most probable hyperparameters of each kind, which
+have the same priors. A share is one more hyperparameter; its density is divided by the root of the
+number of rewards (Schwarz 1978). Two components are tested from 24 rewards on. A period is tested
+after two cycles, if a cycle lasts at least six paces. From 64 rewards on, a kind that is at least
+5 nats below the most probable one is updated only every fourth time.
 
-A *pace* is the usual time from one observation to the next. The timescale cannot fall below ten of
-them: observations ten paces old always keep a correlation of 0.37 (with momentum 0.30) with the
-present, so that the memory cannot collapse to the newest two points, which noise can make look
+A *pace* is the usual time from one observation to the next. The timescale is at least ten paces.
+Observations ten paces old therefore keep a correlation of at least 0.37 (momentum: 0.30) with the
+present. Otherwise the model could use only the two newest observations, which noise can make look
 best.
 """
 
@@ -69,15 +69,15 @@ from driftpeak.live.model.laplace import evidence
 from driftpeak.live.model.likelihoods import Rates
 
 EVALUATIONS = 12
-ENOUGH = 0.001  # nats: a step that gains less is the last
-SIZES = (64, 192)  # numbers of places to learn from, beside those of a memory: the work is cubic
-STARTS = (12.0, 40.0, 150.0, 600.0)  # timescales, in paces, to start from
+ENOUGH = 0.001  # nats: the search ends after a smaller gain
+SIZES = (64, 192)  # further array lengths for learning, whose cost is cubic
+STARTS = (12.0, 40.0, 150.0, 600.0)  # timescales, in paces, from which the search may start
 NEIGHBOURS = 10  # observations over which a pace is measured
 
 
 @dataclass(frozen=True)
 class Range:
-    """A prior, normal in the logarithm, and bounds."""
+    """A log-normal prior with bounds."""
 
     median: Scalar
     deviation: float
@@ -90,13 +90,13 @@ VARIANCE = Range(1.0, 0.5, 0.05, 20.0)
 RATES_VARIANCE = Range(2.0, 0.7, 0.05, 20.0)
 NOISE = Range(0.01, 1.5, 1e-4, 2.0)
 TIMESCALE = Range(100.0, 1.5, 10.0, 1e5)
-LEVEL = 10.0  # the largest, in standard units
-SHARE = 1.5  # deviation of its log-odds
-EVENEST = 4.0  # the farthest log-odds from 0
+LEVEL = 10.0  # bound of the level's absolute value, in standard units
+SHARE = 1.5  # prior deviation of the share's log-odds
+EVENEST = 4.0  # bound of the log-odds' absolute value
 
 
 class Kind(NamedTuple):
-    """A way of moving, but for its numbers; as of `driftpeak.live.model.gp.Model`."""
+    """A kind of motion without hyperparameters; fields as in `driftpeak.live.model.gp.Model`."""
 
     motion: Scalar = MARKOV
     beside: Scalar = ALONE
@@ -104,15 +104,16 @@ class Kind(NamedTuple):
 
 
 def kind_of(model: Model) -> Kind:
-    """That of a model."""
+    """Return the kind of motion of a model."""
     return Kind(model.motion, model.beside, model.period)
 
 
 def ranges(categorical: AnyArray, variance: Range = VARIANCE) -> list[Range]:
-    """The priors of the d lengthscales, variance, noise variance and timescale.
+    """Return the priors of the d lengthscales, variance, noise variance and timescale.
 
     Arguments:
-        categorical: which columns have no order, shape `(d,)`.
+        categorical: whether each column is unordered, shape `(d,)`.
+        variance: prior of the variance.
     """
     root = len(categorical) ** 0.5
     library = jnp if isinstance(categorical, jax.Array) else np
@@ -121,10 +122,10 @@ def ranges(categorical: AnyArray, variance: Range = VARIANCE) -> list[Range]:
 
 
 def pace_of(times: Vector) -> float:
-    """The usual time from one observation to the next, in the unit of `times`, increasing.
+    """Return the usual time between two observations, in the unit of the increasing `times`.
 
-    The median, over the observations, of the time to the tenth next, divided by ten: neither
-    several observations at one time nor a long silence make much of a difference.
+    It is the median over all observations of the time to the tenth next one, divided by ten.
+    Simultaneous observations and single long gaps have little effect.
     """
     neighbours = min(NEIGHBOURS, len(times) - 1)
     if neighbours < 1:
@@ -134,13 +135,13 @@ def pace_of(times: Vector) -> float:
 
 
 def default_model(categorical: np.ndarray, pace: float, kind: Kind) -> Model:
-    """The medians of the priors."""
-    medians = np.array([one.median for one in ranges(categorical)])
+    """Return the model with the prior medians."""
+    medians = np.array([prior.median for prior in ranges(categorical)])
     return unpack(np.append(np.log(medians), [0.0, 0.0]), categorical, pace, kind)
 
 
 def unpack(vector: AnyArray, categorical: AnyArray, pace: Scalar, kind: Kind) -> Model:
-    """The model of a vector: logarithms, log-odds of the share, and last the level."""
+    """Return the model of a vector: logarithms, log-odds of the share, and last the level."""
     library = jnp if isinstance(vector, jax.Array) else np
     *lengthscales, variance, noise, timescale = library.exp(vector[:-2])
     share = library.where(kind.beside == ALONE, 0.0, 1 / (1 + library.exp(-vector[-2])))
@@ -159,7 +160,7 @@ def unpack(vector: AnyArray, categorical: AnyArray, pace: Scalar, kind: Kind) ->
 
 
 def pack(model: Model, pace: float) -> Vector:
-    """The vector of a model."""
+    """Return the vector of a model."""
     rest = [model.variance, model.noise_variance, model.timescale / pace]
     logarithms = np.log(np.concatenate([np.asarray(model.lengthscale, float), rest]))
     odds = 0.0 if model.beside == ALONE else np.log(model.share) - np.log1p(-model.share)
@@ -167,22 +168,22 @@ def pack(model: Model, pace: float) -> Vector:
 
 
 class Problem(NamedTuple):
-    """What hyperparameters are to explain, and what of the model they leave as it is."""
+    """The observations to fit, and the parts of the model that are not fitted."""
 
     places: Places
     rewards: AnyArray  # (c,)
     categorical: AnyArray  # (d,)
     pace: Scalar
     kind: Kind
-    rates: Rates | None = None  # where rewards are 0 and 1, or counts
+    rates: Rates | None = None  # likelihood of binary rewards and counts
 
     def model(self, vector: AnyArray) -> Model:
-        """The model of a vector."""
+        """Return the model of a vector."""
         return unpack(vector, self.categorical, self.pace, self.kind)
 
 
 def cost(vector: AnyArray, problem: Problem) -> Array:
-    """Minus the log posterior density, up to a constant."""
+    """Compute minus the log posterior density, up to a constant."""
     model = problem.model(vector)
     if problem.rates is not None:
         seen = problem.places, problem.rewards, problem.rates
@@ -194,13 +195,13 @@ def cost(vector: AnyArray, problem: Problem) -> Array:
 
 
 def cost_and_slope(vector: AnyArray, problem: Problem) -> tuple[Array, Array]:
-    r"""The cost and its gradient.
+    r"""Compute the cost and its gradient.
 
-    With \(C = I + K/\lambda\), residuals r and \(\beta = C^{-1} r\), that of
-    \(\frac12 r^\top C^{-1} r + \frac12 \log|C|\) is that of
+    Let \(C = I + K/\lambda\), r the residuals and \(\beta = C^{-1} r\). The gradient of
+    \(\frac12 r^\top C^{-1} r + \frac12 \log|C|\) equals the gradient of
     \(\frac12 \mathrm{tr}((C^{-1} - \beta\beta^\top)\, C) + \beta^\top r\) with the first factors
-    held fixed: less work than differentiating the factorisation. For 0/1 rewards and counts that of
-    Laplace's evidence, likewise (`driftpeak.live.model.laplace.evidence`).
+    held fixed. This is cheaper than differentiating the factorisation. The gradient for binary
+    rewards and counts is computed in the same way (`driftpeak.live.model.laplace.evidence`).
     """
     if problem.rates is not None:
         value, inverse, slopes = _rates_value(vector, problem)
@@ -209,14 +210,14 @@ def cost_and_slope(vector: AnyArray, problem: Problem) -> tuple[Array, Array]:
     return value, _slope(vector, problem, fixed, weights)
 
 
-# Two programs: one for both takes half as long again.
+# Two compiled programs, because a single one takes 1.5 times as long.
 @compiled
 def _value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Array]:
     model = problem.model(vector)
     root, lower, half_logarithm = factor(model, problem.places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     white = inverse @ (root * (problem.rewards - model.level))
-    weights = white @ inverse  # no transpose, which XLA would write out
+    weights = white @ inverse  # XLA would materialise a transpose
     fixed = lower_squared(inverse) - weights[:, None] * weights[None, :]
     value = 0.5 * white @ white + half_logarithm + _simple_part(vector, model, problem.places)
     return value, fixed, weights
@@ -233,16 +234,16 @@ def _slope(vector: AnyArray, problem: Problem, fixed: AnyArray, weights: AnyArra
 
 
 def _simple_part(vector: AnyArray, model: Model, places: Places) -> Array:
-    """Of the cost: the scale of the noise, and the priors."""
+    """Return the terms of the cost for the scale of the noise and the priors."""
     noise = 0.5 * jnp.sum(jnp.where(places.used, jnp.log(places.variances(model)), 0.0))
     return noise + _prior(vector, model.categorical, VARIANCE)
 
 
 def _prior(vector: AnyArray, categorical: AnyArray, variance: Range) -> Array:
-    """Minus the logarithm of the density of the priors, that of the variance being given."""
+    """Return minus the log density of the priors; `variance` is the prior of the variance."""
     priors = ranges(categorical, variance)
-    centre = jnp.append(jnp.log(jnp.array([one.median for one in priors])), jnp.zeros(2))
-    width = jnp.append(jnp.array([one.deviation for one in priors]), jnp.array([SHARE, 1.0]))
+    centre = jnp.append(jnp.log(jnp.array([prior.median for prior in priors])), jnp.zeros(2))
+    width = jnp.append(jnp.array([prior.deviation for prior in priors]), jnp.array([SHARE, 1.0]))
     return 0.5 * jnp.sum(((vector - centre) / width) ** 2)
 
 
@@ -269,24 +270,27 @@ _cost = compiled(cost)
 def most_probable(
     start: Model, places: Places, rewards: Vector, pace: float, rates: Rates | None = None
 ) -> tuple[Model, float]:
-    """The most probable model near `start`, or near one of other timescales that is better.
+    """Find the most probable model of one kind of motion, with a local search.
 
-    Of the same kind of motion; with its log posterior density, up to a constant that is the same
-    for all kinds, less what a share costs. At most 12 evaluations of the likelihood and its
-    gradient, and none after a step that gains less than 0.001 nats: the next call goes on from
-    here.
+    The search starts from `start`, or from `start` with another timescale if that is more probable.
+    It takes at most 12 evaluations of the likelihood and its gradient, and ends after a step that
+    gains less than 0.001 nats. The next call resumes from the result.
+
+    Returns:
+        The model, and its log posterior density minus the penalty of a share, up to a constant
+        that is equal for all kinds.
     """
-    from scipy.optimize import minimize  # here: an ask learns nothing, and need not wait for it
+    from scipy.optimize import minimize  # imported late, because ask does not need it
 
     problem = Problem(places, rewards, start.categorical, pace, kind_of(start), rates)
-    bounds = [(np.log(one.low), np.log(one.high)) for one in ranges(start.categorical)]
+    bounds = [(np.log(prior.low), np.log(prior.high)) for prior in ranges(start.categorical)]
     bounds += [(-EVENEST, EVENEST), (-LEVEL, LEVEL)]
     low, high = np.array(bounds).T
     here = np.clip(pack(start, pace), low, high)
     starts = [here, *(_with_timescale(here, timescale) for timescale in STARTS)]
-    costs = [float(_cost(jnp.asarray(one), problem)) for one in starts]
+    costs = [float(_cost(jnp.asarray(vector), problem)) for vector in starts]
     best = int(np.argmin(costs))
-    found = minimize(
+    result = minimize(
         partial(_evaluate, problem),
         starts[best],
         jac=True,
@@ -295,22 +299,22 @@ def most_probable(
         options={
             "maxfun": EVALUATIONS,
             "maxiter": EVALUATIONS,
-            "ftol": ENOUGH / max(abs(costs[best]), 1.0),  # of the cost's own size
+            "ftol": ENOUGH / max(abs(costs[best]), 1.0),  # relative to the cost
         },
     )
-    return problem.model(np.asarray(found.x)), _log_density(float(found.fun), problem)
+    return problem.model(np.asarray(result.x)), _log_density(float(result.fun), problem)
 
 
 def as_probable(
     model: Model, places: Places, rewards: Vector, pace: float, rates: Rates | None = None
 ) -> float:
-    """The log posterior density of a model as it is, as `most_probable` tells it of its own."""
+    """Compute the log posterior density of a model, comparable with `most_probable`'s."""
     problem = Problem(places, rewards, model.categorical, pace, kind_of(model), rates)
     return _log_density(float(_cost(jnp.asarray(pack(model, pace)), problem)), problem)
 
 
 def _log_density(cost: float, problem: Problem) -> float:
-    """Up to a constant, less what the number more of a second part costs."""
+    """Return the log density up to a constant, minus the penalty of a second component."""
     used = max(int(np.count_nonzero(problem.places.used)), 1)
     numbers = 0.0 if problem.kind.beside == ALONE else 1.0
     return -cost - numbers * 0.5 * float(np.log(used))
@@ -328,37 +332,39 @@ def _evaluate(problem: Problem, vector: Vector) -> tuple[float, Vector]:
 
 
 def check_lesson(values: dict[str, Any], motions: Sequence[str], dimension: int) -> None:
-    """Refuse what no lesson can have been.
+    """Check the stored result of learning hyperparameters.
 
     Arguments:
-        motions: that it must know.
+        values: the stored result.
+        motions: names of the motions that it must contain.
+        dimension: number of columns.
 
     Raises:
-        DriftpeakError: a number that is missing, of another kind, or cannot be one of a process.
+        DriftpeakError: a number is missing, has another type or is out of range.
     """
     try:
         scales = [values["scale"], values["pace"]]
         levels = [values["centre"]]
         if not set(motions) <= set(values["motions"]):
-            raise DriftpeakError(f"a lesson knows {', '.join(motions)}")
-        for found in values["motions"].values():
-            scales += [found["variance"], found["noise_variance"], found["timescale"]]
-            scales += found["lengthscale"]
-            levels.append(found["level"])
-            if len(found["lengthscale"]) != dimension:
-                raise DriftpeakError(f"{dimension} columns have as many lengthscales")
-            float(found["log_density"])
-            share = stored_number("a share", found.get("share", 0.0))
+            raise DriftpeakError(f"motions must include {', '.join(motions)}")
+        for motion in values["motions"].values():
+            scales += [motion["variance"], motion["noise_variance"], motion["timescale"]]
+            scales += motion["lengthscale"]
+            levels.append(motion["level"])
+            if len(motion["lengthscale"]) != dimension:
+                raise DriftpeakError(f"lengthscale must have {dimension} numbers")
+            float(motion["log_density"])
+            share = stored_number("share", motion.get("share", 0.0))
             if not 0 <= share < 1:
-                raise DriftpeakError("a share is below 1")
-            at_least_integer("lessons ago", found.get("lessons_ago", 0), 0)
-        for one in scales + levels:
-            stored_number("a number learned", one)
+                raise DriftpeakError(f"share must lie in [0, 1); got {share:g}")
+            at_least_integer("lessons_ago", motion.get("lessons_ago", 0), 0)
+        for number in scales + levels:
+            stored_number("a hyperparameter", number)
         if min(scales) <= 0:
-            raise DriftpeakError("scales are above 0")
+            raise DriftpeakError(f"scales must be above 0; got {min(scales):g}")
         at_least_integer("since", values.get("since", 0), 0)
         for time, reward in values.get("doubted", []):
-            stored_number("the time of a doubted reward", time)
-            stored_number("a doubted reward", reward)
+            stored_number("the time of an outlier", time)
+            stored_number("an outlier", reward)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise DriftpeakError(f"this is nothing that could be learned: {shown(error)}") from None
+        raise DriftpeakError(f"stored hyperparameters must be valid: {shown(error)}") from None

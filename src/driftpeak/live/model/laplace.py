@@ -1,11 +1,11 @@
-r"""What 0/1 rewards and counts say of a Gaussian process: Laplace's approximation.
+r"""Laplace's approximation of a Gaussian process posterior for binary rewards and counts.
 
-The posterior of the latent function is taken as the normal distribution with its mode and its
-curvature there (Rasmussen and Williams 2006, section 3.4). That is the posterior of Gaussian
-observations with the noise variances \(1/W_i\), W being minus the second derivative of the log
-likelihood at the mode: all else in `driftpeak.live.model.gp` stays as it is. The mode of a
-log-concave likelihood is unique; Newton's steps go to it from where the rewards alone would put it,
-and are halved where they would lead down.
+The posterior of the latent function is approximated by the normal distribution with the same mode
+and the same curvature at the mode (Rasmussen and Williams 2006, section 3.4). This equals the
+posterior under Gaussian observations with noise variances \(1/W_i\), where W is minus the second
+derivative of the log likelihood at the mode. The rest of `driftpeak.live.model.gp` therefore
+applies unchanged. The mode of a log-concave likelihood is unique. Newton's method finds it from
+the estimate of each reward alone, and halves steps that do not increase the density.
 """
 
 from typing import NamedTuple
@@ -26,23 +26,23 @@ from driftpeak.live.model.gp import (
 )
 from driftpeak.live.model.likelihoods import Rates
 
-STEPS = 60  # of Newton, at most; five to ten are usual
-CLOSE = 1e-6  # the last step: its error is of the order of its square
+STEPS = 60  # maximum of Newton steps; five to ten are usual
+CLOSE = 1e-6  # length of the last step; the remaining error is of the order of its square
 HALVINGS = 30
 
 
 class Mode(NamedTuple):
-    """The most probable latent values, and what is needed beside them."""
+    """The mode of the latent values, and quantities at the mode."""
 
     latent: Array  # (c,)
-    solved: Array  # (c,): inverse covariance times latent values less their mean
-    value: Array  # the log joint density of rewards and latent values, but for determinants
+    solved: Array  # (c,): inverse covariance times latent values minus their mean
+    value: Array  # the log joint density of rewards and latent values, without determinants
 
 
 def mode(
     covariance: AnyArray, level: Scalar, worth: AnyArray, rewards: AnyArray, rates: Rates
 ) -> Mode:
-    """The mode by Newton's method (Rasmussen and Williams 2006, algorithm 3.1)."""
+    """Compute the mode by Newton's method (Rasmussen and Williams 2006, algorithm 3.1)."""
     fractions = jnp.append(0.5 ** jnp.arange(HALVINGS), 0.0)
 
     def value(latent: Array, solved: Array) -> Array:
@@ -67,29 +67,29 @@ def mode(
             slope = now.solved + fraction * (solved - now.solved)
             return Mode(along, slope, value(along, slope))
 
-        found = jax.vmap(part)(fractions)
-        best = jnp.argmax(jnp.where(jnp.isfinite(found.value), found.value, -jnp.inf))
-        chosen = jax.tree.map(lambda one: one[best], found)
+        modes = jax.vmap(part)(fractions)
+        best = jnp.argmax(jnp.where(jnp.isfinite(modes.value), modes.value, -jnp.inf))
+        chosen = jax.tree.map(lambda values: values[best], modes)
         return chosen, number + 1, jnp.abs(chosen.latent - now.latent).max()
 
-    def goes_on(state: tuple[Mode, Array, Array]) -> Array:
+    def unfinished(state: tuple[Mode, Array, Array]) -> Array:
         return (state[1] < STEPS) & (state[2] > CLOSE)
 
     rewards = jnp.asarray(rewards)
     flat, nothing = jnp.full_like(rewards, level), jnp.zeros_like(rewards)
     first = full_step(jnp.where(worth > 0, rates.guess(rewards, worth), flat))
-    better = value(*first) >= value(flat, nothing)  # not where it is no number
+    better = value(*first) >= value(flat, nothing)  # False if NaN
     latent, solved = (jnp.where(better, a, b) for a, b in zip(first, (flat, nothing), strict=True))
     start = Mode(latent, solved, value(latent, solved))
-    return jax.lax.while_loop(goes_on, step, (start, jnp.asarray(0), jnp.asarray(jnp.inf)))[0]
+    return jax.lax.while_loop(unfinished, step, (start, jnp.asarray(0), jnp.asarray(jnp.inf)))[0]
 
 
 def learn(model: Model, places: Places, rewards: AnyArray, rates: Rates) -> Known:
-    """What the rewards say, as `gp.learn` does of Gaussian ones; those have shape `(c,)`."""
+    """Condition the process on rewards of shape `(c,)`, like `gp.learn` for Gaussian rewards."""
     covariance = covariance_between(model, places, places)
-    found = mode(covariance, model.level, places.worth, rewards, rates)
-    _, whiten, information = _factor(covariance, places, found, rates)
-    return Known(_sites(places, found, rates), whiten, found.solved, information)
+    at_mode = mode(covariance, model.level, places.worth, rewards, rates)
+    _, whiten, information = _factor(covariance, places, at_mode, rates)
+    return Known(_sites(places, at_mode, rates), whiten, at_mode.solved, information)
 
 
 def append(
@@ -102,17 +102,18 @@ def append(
     reward: Scalar,
     rates: Rates,
 ) -> Known:
-    """One more reward, in the free place `number`, by its own mode: those before keep theirs.
+    """Add a reward in the free place `number`, and keep the modes of the earlier rewards.
 
-    That mode is the one of its likelihood times what was known of its latent value.
+    The new reward's mode maximises its likelihood times the density of its latent value given the
+    earlier rewards.
     """
     cross = covariance_across(model, known.places, row[None], time)[:, 0]
     white = known.whiten @ cross
     variance = jnp.maximum(model.variance - white @ white, FAINTEST * model.variance)
     mean = cross @ known.solved + model.level
-    one = jnp.asarray(worth)[None]
-    found = mode(variance[None, None], mean, one, jnp.asarray(reward)[None], rates)
-    precision = jnp.maximum(worth * rates.curvature(found.latent)[0], FAINTEST)
+    weight = jnp.asarray(worth)[None]
+    at_mode = mode(variance[None, None], mean, weight, jnp.asarray(reward)[None], rates)
+    precision = jnp.maximum(worth * rates.curvature(at_mode.latent)[0], FAINTEST)
     new = (-white @ known.whiten).at[number].add(1.0)
     held = known.places
     places = Places(
@@ -124,7 +125,7 @@ def append(
     return Known(
         places,
         known.whiten.at[number].set(new / jnp.sqrt(variance + 1 / precision)),
-        known.solved + new * found.solved[0],
+        known.solved + new * at_mode.solved[0],
         known.information + 0.5 * jnp.log1p(variance * precision),
     )
 
@@ -132,32 +133,36 @@ def append(
 def evidence(
     model: Model, places: Places, rewards: AnyArray, rates: Rates
 ) -> tuple[Array, Array, Array]:
-    r"""Minus the log evidence (equation 3.32), and its derivative with respect to the model.
+    r"""Compute minus the log evidence (equation 3.32), and terms of its gradient in the model.
 
-    With K the covariance, m the level, \(\beta = K^{-1}(f - m)\) and R the inverse of
-    \(K + W^{-1}\), the derivative is that of \(\frac12 \sum_{ij} M_{ij} K_{ij} - m \sum_i w_i\) for
+    Let K be the covariance, m the level, \(\beta = K^{-1}(f - m)\) and R the inverse of
+    \(K + W^{-1}\). The gradient equals the gradient of
+    \(\frac12 \sum_{ij} M_{ij} K_{ij} - m \sum_i w_i\) with
     \(M = R - \beta\beta^\top - u\beta^\top - \beta u^\top\) and \(w = \beta + u\) held fixed. The
-    mode moves, too: \(u = (I + WK)^{-1} s\), s being the derivative of the log evidence with
-    respect to the latent values (section 5.5.1).
+    term \(u = (I + WK)^{-1} s\) accounts for the shift of the mode; s is the derivative of the log
+    evidence with respect to the latent values (section 5.5.1).
 
     Returns:
         The value, M and w.
     """
     covariance = covariance_between(model, places, places)
-    found = mode(covariance, model.level, places.worth, rewards, rates)
-    _, whiten, information = _factor(covariance, places, found, rates)
+    at_mode = mode(covariance, model.level, places.worth, rewards, rates)
+    _, whiten, information = _factor(covariance, places, at_mode, rates)
     inverse = lower_squared(whiten)
     variance = covariance.diagonal() - jnp.sum((whiten @ covariance) ** 2, axis=0)
-    slope = -0.5 * variance * places.worth * rates.bend(found.latent)
+    slope = -0.5 * variance * places.worth * rates.bend(at_mode.latent)
     moved = slope - inverse @ (covariance @ slope)
-    outer = jnp.outer(found.solved, 0.5 * found.solved + moved)
-    return information - found.value, inverse - outer - outer.T, found.solved + moved
+    outer = jnp.outer(at_mode.solved, 0.5 * at_mode.solved + moved)
+    return information - at_mode.value, inverse - outer - outer.T, at_mode.solved + moved
 
 
 def _factor(
     covariance: Array, places: Places, found: Mode, rates: Rates
 ) -> tuple[Array, Array, Array]:
-    """Factor of I + W^(1/2) K W^(1/2), the inverse factor of K + 1/W, half the log-determinant."""
+    """Return the factor of I + W^(1/2) K W^(1/2), the inverse factor of K + 1/W and half log det.
+
+    The determinant is the one of I + W^(1/2) K W^(1/2).
+    """
     root = jnp.sqrt(places.worth * rates.curvature(found.latent))
     lower = jnp.linalg.cholesky(_whole(covariance, root))
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
@@ -169,5 +174,5 @@ def _whole(covariance: AnyArray, root: Array) -> Array:
 
 
 def _sites(places: Places, found: Mode, rates: Rates) -> Places:
-    """The places, with the variances of the Gaussian noise that the likelihood amounts to."""
+    """Return the places with the noise variances of the equivalent Gaussian observations."""
     return places._replace(noise=1 / jnp.maximum(rates.curvature(found.latent), FAINTEST))

@@ -1,17 +1,17 @@
-r"""Rewards that are 0 or 1, and counts: what they say of the rate behind a latent function.
+r"""Likelihoods of binary rewards and counts, given a latent function.
 
-The logarithm of the density of such a reward y, the mean of n measurements, is \(n\,(y f - A(f))\)
-plus what does not depend on f: the canonical exponential families (McCullagh and Nelder 1989,
-section 2.2). The rate, which is what y is on average, is the increasing function \(A'(f)\), and
-\(A''(f)\) is the variance of one measurement.
+Let the reward y be the mean of n measurements. Its log density is \(n\,(y f - A(f))\) plus a term
+that does not depend on f, as in the canonical exponential families (McCullagh and Nelder 1989,
+section 2.2). The rate, the expectation of y, is the increasing function \(A'(f)\), and \(A''(f)\)
+is the variance of one measurement.
 
 | rewards | \(A(f)\) | rate |
 | --- | --- | --- |
 | 0 or 1, Bernoulli | \(\log(1 + e^f)\) | \(1/(1 + e^{-f})\), a probability; f is its log-odds |
 | counts, Poisson | \(e^f\) | \(e^f\), a mean count; f is its logarithm |
 
-An engine maximises: where small rewards are good, it sees negated ones, of a negated function g.
-So f is the sign times g, plus a centre from which g is counted.
+Engines always maximise. To minimise, they use negated rewards of a negated function g. The latent
+function is therefore f = sign * g + centre.
 """
 
 from abc import abstractmethod
@@ -27,50 +27,50 @@ from driftpeak._core.errors import DriftpeakError, nearest, shown
 from driftpeak._core.types import AnyArray, Scalar, Vector
 
 Likelihood = Literal["gaussian", "bernoulli", "poisson"]
-LARGEST = 1e15  # of counts, and of trials
-SURE = 1e8  # events: a count of more says no more of the rate than so many would
-HIGHEST = 700.0  # whose exponential is a number
+LARGEST = 1e15  # bound of counts and of trials
+SURE = 1e8  # events: larger counts have the weight of so many
+HIGHEST = 700.0  # the exponential of it does not overflow
 NODES = 64  # of the quadrature of a probability
 
 
 class Rates(eqx.Module):
-    """What rewards of one kind say of a latent function g, as an engine sees them.
+    """A likelihood of signed rewards given a latent function g. Base class.
 
     Arguments:
-        centre: of f = sign * g + centre.
-        sign: 1 where large rewards are good, -1 where small ones are.
+        centre: the centre in f = sign * g + centre.
+        sign: 1 to maximise rewards, -1 to minimise them.
     """
 
     centre: Scalar = 0.0
     sign: float = eqx.field(static=True, default=1.0)
 
     def log_density(self, rewards: AnyArray, latent: AnyArray) -> Array:
-        """Of signed rewards of one trial each, up to what does not depend on g."""
+        """Return the log density of signed rewards of one trial, up to a term without g."""
         return jnp.asarray(rewards * latent - self._cumulant(self._natural(latent)))
 
     def rate(self, latent: AnyArray) -> AnyArray:
-        """The mean of a signed reward."""
+        """Return the expectation of a signed reward."""
         return self.sign * self._mean(self._natural(latent))
 
     def curvature(self, latent: AnyArray) -> AnyArray:
-        """The derivative of the rate, and the variance of a reward of one trial."""
+        """Return the derivative of the rate, which is the variance of a reward of one trial."""
         return self._variance(self._natural(latent))
 
     def bend(self, latent: AnyArray) -> AnyArray:
-        """The derivative of the curvature."""
+        """Return the derivative of the curvature."""
         return self.sign * self._third(self._natural(latent))
 
     def guess(self, rewards: AnyArray, trials: AnyArray) -> AnyArray:
-        """The g of which each signed reward speaks by itself, never infinite."""
+        """Return a finite estimate of g from each signed reward alone."""
         return self.sign * (self._link(self.sign * rewards, trials) - self.centre)
 
     def moments(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
-        """Mean and variance of the signed rate, g being normal."""
+        """Return mean and variance of the signed rate for normally distributed g."""
         mean, variance = self._moments(np.asarray(self.sign * means + self.centre), deviations)
         return self.sign * mean, variance
 
     def spread(self, means: Vector, deviations: Vector, trials: int) -> tuple[Vector, Vector]:
-        """Mean and deviation of a signed reward, the mean of some trials, g being normal."""
+        """Return mean and deviation of a signed reward of `trials` trials for normal g."""
         mean, variance = self.moments(means, deviations)
         own = self._own_variance(self.sign * mean, variance) / trials
         return mean, np.sqrt(variance + own)
@@ -80,23 +80,23 @@ class Rates(eqx.Module):
 
     @classmethod
     def level(cls, rewards: Vector, trials: Vector) -> float:
-        """The f of (unsigned) rewards taken together."""
+        """Return the f that fits all (unsigned) rewards together."""
         total = trials.sum()
         return float(cls._link((rewards * (trials / total)).sum(), total))
 
     @staticmethod
     @abstractmethod
     def check(reward: float, trials: int) -> None:
-        """Refuse what is no mean of so many such rewards.
+        """Check that a reward can be the mean of `trials` measurements.
 
         Raises:
-            DriftpeakError: with what is one, and what to do.
+            DriftpeakError: it cannot.
         """
 
     @staticmethod
     @abstractmethod
     def law(mean: Any, deviation: Any, trials: Any) -> Any:
-        """SciPy's distribution of the sum of trials, whose mean has this mean and deviation."""
+        """Return SciPy's distribution of the sum of trials whose mean has these moments."""
 
     @staticmethod
     @abstractmethod
@@ -117,33 +117,30 @@ class Rates(eqx.Module):
     @staticmethod
     @abstractmethod
     def _link(mean: Any, trials: Any) -> Any:
-        """The f of a mean of trials, with half an event (and half a failure) added to them."""
+        """Return the f of a mean of trials after adding half an event (and half a failure)."""
 
     @staticmethod
     @abstractmethod
     def _moments(means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
-        """Mean and variance of the rate, f being normal."""
+        """Return mean and variance of the rate for normally distributed f."""
 
     @staticmethod
     @abstractmethod
     def _own_variance(mean: Vector, variance: Vector) -> Vector:
-        """The expected variance of a reward of one trial, from the moments of its rate."""
+        """Return the expected variance of a reward of one trial from the moments of its rate."""
 
 
 class Bernoulli(Rates):
-    """Rewards of 0 and 1: failure and success."""
+    """The Bernoulli likelihood, for rewards 0 (failure) and 1 (success)."""
 
     @staticmethod
     def check(reward: float, trials: int) -> None:
         successes = reward * trials
         if not 0 <= reward <= 1 or abs(successes - round(successes)) > 1e-6:
-            kind = "0 or 1" if trials == 1 else f"a share of {trials} trials, from 0 to 1"
-            remedy = (
-                "for the share of several trials say how many, trials=n; for other rewards take "
-                "likelihood='gaussian'"
-            )
+            kind = "0 or 1" if trials == 1 else f"a share of {trials} trials, from 0 to 1,"
             raise DriftpeakError(
-                f"with likelihood='bernoulli' reward must be {kind}; got {shown(reward)}: {remedy}"
+                f"reward must be {kind} with likelihood='bernoulli'; got {shown(reward)}. Give "
+                "trials=n for the share of n trials, or use likelihood='gaussian'"
             )
 
     @staticmethod
@@ -151,7 +148,7 @@ class Bernoulli(Rates):
         from scipy.stats import betabinom
 
         mean = np.clip(mean, 1e-12, 1 - 1e-12)
-        # of one trial the deviation follows from the mean, however alike several are
+        # one trial has no correlation to choose: its deviation follows from the mean
         alike = (deviation**2 * trials / (mean * (1 - mean)) - 1) / np.maximum(trials - 1, 1)
         alike = np.where(trials > 1, np.clip(alike, 1e-6, 1 - 1e-6), 0.5)
         return betabinom(trials, mean * (1 / alike - 1), (1 - mean) * (1 / alike - 1))
@@ -191,18 +188,17 @@ class Bernoulli(Rates):
 
 
 class Poisson(Rates):
-    """Rewards that count events: 0, 1, 2, ..."""
+    """The Poisson likelihood, for rewards that count events: 0, 1, 2, ..."""
 
     @staticmethod
     def check(reward: float, trials: int) -> None:
         count = reward * trials
         if not 0 <= count <= LARGEST or abs(count - round(count)) > 1e-6 * max(1.0, count):
-            kind = "a count, 0, 1, 2, ..., up to 1e15"
-            kind = kind if trials == 1 else f"the mean of {trials} counts, their sum up to 1e15"
+            kind = "a count, 0, 1, 2, ..., up to 1e15,"
+            kind = kind if trials == 1 else f"the mean of {trials} counts, their sum up to 1e15,"
             raise DriftpeakError(
-                f"with likelihood='poisson' reward must be {kind}; got {shown(reward)}: for the "
-                "mean of several counts say of how many, trials=n; for other rewards take "
-                "likelihood='gaussian'"
+                f"reward must be {kind} with likelihood='poisson'; got {shown(reward)}. Give "
+                "trials=n for the mean of n counts, or use likelihood='gaussian'"
             )
 
     @staticmethod
@@ -236,7 +232,7 @@ class Poisson(Rates):
 
 
 def _numpy_of(value: Any) -> Any:
-    """JAX's numpy inside of it; elsewhere the plain one, which compiles nothing."""
+    """Return JAX's numpy for JAX arrays, else NumPy, which needs no compilation."""
     return jnp if isinstance(value, jax.Array) else np
 
 
@@ -244,20 +240,20 @@ KINDS: dict[str, type[Rates]] = {"bernoulli": Bernoulli, "poisson": Poisson}
 
 
 def check_likelihood(likelihood: Any) -> Likelihood:
-    """`likelihood`, if it is one.
+    """Return `likelihood` if it is supported.
 
     Raises:
-        DriftpeakError: it is none.
+        DriftpeakError: the likelihood is not supported.
     """
     if isinstance(likelihood, str) and likelihood in get_args(Likelihood):
         return likelihood  # type: ignore[return-value]
     hint = nearest(likelihood, get_args(Likelihood)) if isinstance(likelihood, str) else ""
     raise DriftpeakError(
-        "likelihood must be 'gaussian' for rewards on a scale, 'bernoulli' for 0 and 1, or "
+        "likelihood must be 'gaussian' for real numbers, 'bernoulli' for 0 and 1, or "
         f"'poisson' for counts; got {shown(likelihood)}.{hint}"
     )
 
 
 def worth(rewards: Vector, trials: Vector) -> Vector:
-    """How much each reward counts: its trials, unless that says more than numbers can hold."""
+    """Return the weight of each reward: its trials, bounded for numerical stability."""
     return np.minimum(trials, SURE / np.maximum(np.abs(rewards), 1.0))

@@ -1,7 +1,7 @@
-"""A matrix beside its transpose, for many products with few columns, and their derivatives.
+"""A matrix stored with its transpose, for fast products with few columns and their derivatives.
 
-To multiply by the transpose of a matrix, XLA writes that out first on a CPU: with eight columns of
-512 rows, seven times the work of the product itself. So it is written out once.
+On a CPU, XLA materialises the transpose before each product with it. With eight columns of 512
+rows, this costs seven times the product itself. The transpose is therefore stored once.
 """
 
 from typing import NamedTuple
@@ -21,13 +21,13 @@ class Mirrored(NamedTuple):
 
     @staticmethod
     def of(matrix: AnyArray) -> "Mirrored":
-        """With its transpose, written out."""
+        """Store a matrix with its transpose."""
         matrix = jnp.asarray(matrix)
         return Mirrored(matrix, matrix.T)
 
     @property
     def T(self) -> "Mirrored":
-        """Its transpose, beside itself."""
+        """The transpose, stored with the matrix."""
         return Mirrored(self.transpose, self.matrix)
 
     def __matmul__(self, columns: Array) -> Array:

@@ -1,4 +1,4 @@
-"""A bounded number of observations in the order of their times, whatever the order of arrival."""
+"""A bounded number of observations, sorted by time."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.types import Vector
 from driftpeak.live.model.gp import Places
 
-SIZES = (32, 128, 256, 512, 1024, 2048)  # numbers of places for which programs are compiled
+SIZES = (32, 128, 256, 512, 1024, 2048)  # array lengths for which programs are compiled
 
 
 def places(
@@ -18,9 +18,13 @@ def places(
     worth: Vector | None = None,
     noise: Vector | None = None,
 ) -> Places:
-    """Rows and times in `size` places.
+    """Return rows and times padded to `size` places.
 
-    Each counts in full, if its worth is not given; its noise is to be learned, if it is not known.
+    Arguments:
+        rows, times: the observations.
+        size: number of places.
+        worth: weights; 1 if not given.
+        noise: noise variances, 0 where unknown; unknown everywhere if not given.
     """
     free = size - len(rows)
     return Places(
@@ -32,20 +36,24 @@ def places(
 
 
 def pad(values: Vector, size: int) -> Vector:
-    """Values in `size` places, 0 where there are none."""
+    """Return values padded with zeros to `size` places."""
     return np.pad(values, (0, size - len(values)))
 
 
 def size_for(count: int, *others: int) -> int:
-    """How many places to compute with, for `count` observations: of `SIZES` or of some others."""
+    """Return the smallest size in `SIZES` or `others` that holds `count` observations."""
     return min(size for size in (*SIZES, *others) if size >= count)
 
 
 class Memory:
-    """Rows, rewards and times of up to `capacity` observations, and which are not believed.
+    """Up to `capacity` observations, sorted by time.
 
-    And the standard deviations of their noise, in units of the rewards, 0 where it is not known;
-    and of how many measurements each is the mean.
+    Attributes:
+        capacity: largest number of observations.
+        rows, rewards, times: the observations.
+        doubted: whether each observation is rejected as an outlier.
+        noise: standard deviation of each observation's noise in units of the rewards; 0 if unknown.
+        trials: number of measurements that each observation averages.
     """
 
     def __init__(self, capacity: int, dimension: int) -> None:
@@ -62,39 +70,42 @@ class Memory:
 
     @property
     def size(self) -> int:
-        """How many places to compute with."""
+        """Array length to compute with."""
         return size_for(len(self), self.capacity)
 
     def load(
         self, rows: Any, rewards: Any, times: Any, doubted: Any, noise: Any, trials: Any
     ) -> None:
-        """Hold these instead.
+        """Replace all observations.
 
         Raises:
-            DriftpeakError: arrays that cannot be those of a memory.
+            DriftpeakError: a shape, type or value is invalid.
         """
         count = len(times)
         shapes = ((count, self.rows.shape[1]), *[(count,)] * 5)
-        found = (rows, rewards, times, doubted, noise, trials)
+        arrays = (rows, rewards, times, doubted, noise, trials)
         kinds = "fffbff"
         if (
             count > self.capacity
-            or any(one.shape != shape for one, shape in zip(found, shapes, strict=True))
-            or any(one.dtype.kind != kind for one, kind in zip(found, kinds, strict=True))
-            or not all(np.isfinite(one).all() for one in found)
+            or any(array.shape != shape for array, shape in zip(arrays, shapes, strict=True))
+            or any(array.dtype.kind != kind for array, kind in zip(arrays, kinds, strict=True))
+            or not all(np.isfinite(array).all() for array in arrays)
             or (np.abs(rows - 0.5) > 0.5 + 1e-9).any()
             or (np.diff(times) < 0).any()
             or (noise < 0).any()
             or (trials < 1).any()
         ):
-            raise DriftpeakError("these arrays are no observations")
+            raise DriftpeakError(
+                "the snapshot must hold valid arrays of observations; got invalid shapes, types or "
+                "values"
+            )
         self.rows, self.rewards, self.times = rows, rewards, times
         self.doubted, self.noise, self.trials = doubted, noise, trials
 
     def insert(
         self, row: Vector, reward: float, time: float, noise: float | None, trials: int | None
     ) -> int:
-        """One more observation, believed, after those of the same time; its place."""
+        """Insert an observation after all of the same time, and return its index."""
         place = int(np.searchsorted(self.times, time, side="right"))
         self.rows = _with(self.rows, place, row)
         self.rewards = _with(self.rewards, place, reward)
@@ -105,23 +116,23 @@ class Memory:
         return place
 
     def doubt(self, which: list[list[float]]) -> None:
-        """Believe all but the observations with these times and rewards.
+        """Reject the observations with these times and rewards, and accept all others.
 
-        Not by their places: other processes may have told something in between.
+        Indices are not used, because other processes may have inserted observations.
         """
         self.doubted = np.zeros(len(self), bool)
         for time, reward in which:
             self.doubted = self.doubted | ((self.times == time) & (self.rewards == reward))
 
     def keep(self, which: Any) -> None:
-        """Drop all but some observations."""
+        """Delete all observations except some."""
         self.rows, self.rewards = self.rows[which], self.rewards[which]
         self.times, self.doubted = self.times[which], self.doubted[which]
         self.noise, self.trials = self.noise[which], self.trials[which]
 
 
 def _with(values: Any, place: int, one: Any) -> Any:
-    """As `np.insert`, which takes five times as long for so little."""
-    found = np.empty((len(values) + 1, *values.shape[1:]), values.dtype)
-    found[:place], found[place], found[place + 1 :] = values[:place], one, values[place:]
-    return found
+    """Insert a value like `np.insert`, which takes five times as long for small arrays."""
+    longer = np.empty((len(values) + 1, *values.shape[1:]), values.dtype)
+    longer[:place], longer[place], longer[place + 1 :] = values[:place], one, values[place:]
+    return longer

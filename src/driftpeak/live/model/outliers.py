@@ -1,21 +1,22 @@
-r"""Which rewards are not believed: those that nothing near them supports.
+r"""Rejection of outliers: extreme rewards that no nearby observation supports.
 
-A reward may be absurd: a sensor that failed, a unit mixed up. Under the process of
-`driftpeak.live.model.gp` with observations' covariance \(\tilde K\), residuals r and
-\(\beta = \tilde K^{-1} r\), the i-th observation lies
+Outliers are caused by failed sensors or wrong units, for example. Under the process of
+`driftpeak.live.model.gp`, let \(\tilde K\) be the covariance of the observations, r their residuals
+and \(\beta = \tilde K^{-1} r\). The distance of observation i from its leave-one-out prediction, in
+standard deviations, is
 
 \[ z_i = |\beta_i| \,/\, \sqrt{(\tilde K^{-1})_{ii}} \]
 
-deviations from what all the others foretell of it (Sundararajan and Keerthi 2001). The observations
-farther off than five, and outside the range in which rewards are measured linearly, are left out
-one by one, the worst first: \(\tilde K^{-1}\) without the i-th is \(\tilde K^{-1} - q q^\top/q_i\)
-with q its i-th column. That is the mode of a contaminated likelihood, in which an observation is
-either the process's or anything at all, rather than of a Student likelihood: it is redescending,
-and where nothing is wild it is exactly the Gaussian one.
+(Sundararajan and Keerthi 2001). An observation is an outlier if its distance exceeds five and its
+reward is outside the linear range of the standardisation. Outliers are removed one by one, the
+worst first. Without observation i, \(\tilde K^{-1}\) becomes \(\tilde K^{-1} - q q^\top/q_i\);
+q is its i-th column. This finds a mode of a contaminated likelihood, in which an observation comes
+either from the process or from an arbitrary distribution. Unlike a Student likelihood it is
+redescending, and without outliers it equals the Gaussian likelihood.
 
-Two rules protect what is wild and true. What is told once is doubted, what is told twice is
-believed: two neighbours that agree support each other. And where two are doubted, nothing else is
-within five observations: more are a change, not an accident.
+Two rules protect extreme rewards that are real. A single outlier is rejected, but two neighbours
+that agree support each other and are kept. An observation is rejected only if fewer than two others
+within five places of it are rejected, because more extreme rewards indicate a change.
 """
 
 from typing import Any
@@ -26,26 +27,28 @@ import jax.numpy as jnp
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak.live.model.gp import Model, Places, factor, lower_squared
 
-FAR = 5.0  # deviations from what the others foretell
+FAR = 5.0  # standard deviations from the leave-one-out prediction
 TO_DEVIATION = 0.6745  # the median of |z|, for standard normal z
-ROW, ACCIDENTS = 5, 2  # among so many before and after, at most so many are doubted
+ROW, ACCIDENTS = 5, 2  # observations before and after; maximum of outliers among them
 
 
 @compiled
 def doubtful(model: Model, places: Places, rewards: Any, wild: Any) -> Any:
-    """Which observations, in the order of their times, are not to be believed, shape `(c,)`.
+    """Return whether each observation is an outlier, shape `(c,)`.
 
     Arguments:
-        rewards: in standard units, shape `(c,)`.
-        wild: which of them are so far off that they may be doubted, shape `(c,)`.
+        model: the process.
+        places: the observations, sorted by time.
+        rewards: rewards in standard units, shape `(c,)`.
+        wild: whether each reward is extreme enough to be rejected, shape `(c,)`.
     """
     used = places.used
-    # how far off the tame ones are, judged by themselves: above 1 while the model is still wrong
+    # usual distance of the other observations: above 1 while the hyperparameters do not fit yet
     tame = places._replace(worth=jnp.where(wild, 0.0, places.worth))
     usual = jnp.nanmedian(
         jnp.where(tame.used, _distances(*_inverse(model, tame, rewards)), jnp.nan)
     )
-    limit = FAR * jnp.fmax(usual / TO_DEVIATION, 1.0)  # fmax: there may be none
+    limit = FAR * jnp.fmax(usual / TO_DEVIATION, 1.0)  # fmax, because `usual` may be NaN
 
     def worst(state: Any) -> tuple[Any, Any]:
         precision, solved, out = state
@@ -68,7 +71,7 @@ def doubtful(model: Model, places: Places, rewards: Any, wild: Any) -> Any:
 
 
 def _inverse(model: Model, places: Places, rewards: Any) -> tuple[Any, Any]:
-    """Inverse covariance of the observations, and its product with the residuals."""
+    """Return the inverse covariance of the observations, and its product with the residuals."""
     root, lower, _ = factor(model, places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     whiten = inverse * root[None, :]
@@ -77,7 +80,7 @@ def _inverse(model: Model, places: Places, rewards: Any) -> tuple[Any, Any]:
 
 
 def _distances(precision: Any, solved: Any) -> Any:
-    """The z of every observation; 0 where there is none."""
+    """Return the distance z of each observation; 0 in unused places."""
     diagonal = precision.diagonal()
     known = diagonal > 0
     return jnp.where(known, jnp.abs(solved) / jnp.sqrt(jnp.where(known, diagonal, 1.0)), 0.0)

@@ -1,15 +1,15 @@
-"""Rewards in standard units: robust against a changed scale and against single wild values."""
+"""Robust standardisation of rewards, insensitive to their scale and to single outliers."""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-LINEAR = 3.0  # robust deviations within which the scale is linear; logarithmic beyond
-WIDELY = 30.0  # those for intervals
+LINEAR = 3.0  # robust deviations within which the map is linear; logarithmic beyond
+WIDELY = 30.0  # the same for intervals
 TAILS = (0.1, 0.9)
-TO_DEVIATION = 1 / 2.5631  # of the distance between these quantiles, under a normal distribution
-FEW = 4  # from so many rewards on, the scale does without the one that is farthest off
+TO_DEVIATION = 1 / 2.5631  # standard deviation over the distance of these quantiles, if normal
+FEW = 4  # least number of rewards from which the scale leaves out the farthest one
 LARGEST = float(np.finfo(float).max)
 
 
@@ -17,37 +17,37 @@ LARGEST = float(np.finfo(float).max)
 class Standard:
     """A monotone map from rewards to standard units and back.
 
-    Linear up to three robust deviations from the centre, or as many as stated, so that means and
-    deviations there are those of the rewards; beyond, it grows with the logarithm only, and what
-    comes back is a median and a first-order deviation. No finite reward overflows, and what comes
-    back is finite.
+    The map is linear within `linear` robust deviations of the centre (three by default). Means and
+    deviations are mapped back exactly there. Beyond, the map is logarithmic, and mapping back gives
+    a median and a first-order deviation. No finite reward overflows, and all results are finite.
     """
 
     centre: float = 0.0
     scale: float = 1.0
-    linear: float = LINEAR  # robust deviations within which it is linear
+    linear: float = LINEAR  # robust deviations within which the map is linear
 
     @property
     def widely_linear(self) -> "Standard":
         """The same map, linear within 30 robust deviations.
 
-        The low values of a function, of which an optimiser observes few, are farther than three of
-        them below the median.
+        An optimiser observes few low values of a function. These values are more than three robust
+        deviations below the median.
         """
         return replace(self, linear=WIDELY)
 
     @staticmethod
     def of(rewards: np.ndarray) -> "Standard":
-        """Median, and deviation from the middle 80 %, of some rewards.
+        """Standardise by the median and by a deviation from the middle 80 % of some rewards.
 
-        Closer quantiles would only see the many samples near the peak. The reward that is farthest
-        off is left out, so that one alone moves no quantile of however few. Where the quantiles
-        coincide, the median distance of those rewards that are not at the centre.
+        Closer quantiles would describe only the many samples near the peak. The farthest reward
+        is left out, so that a single reward cannot change the quantiles of a few rewards. If the
+        quantiles coincide, the scale is the median distance of the rewards that differ from the
+        median.
         """
         largest = float(np.abs(rewards).max(initial=0.0))
         if largest == 0:
             return Standard()
-        unit = float(np.ldexp(1.0, np.frexp(largest)[1] - 1))  # dividing by it rounds nothing
+        unit = float(np.ldexp(1.0, np.frexp(largest)[1] - 1))  # a power of 2: exact division
         rewards = rewards / unit
         centre = float(np.median(rewards))
         away = np.abs(rewards - centre)
@@ -60,20 +60,20 @@ class Standard:
         return Standard(centre, scale or max(abs(centre), 1.0))
 
     def distance(self, rewards: Any) -> Any:
-        """How many robust deviations rewards are above the centre."""
+        """Return the signed distance of rewards from the centre in robust deviations."""
         with np.errstate(over="ignore"):
-            # halves: the difference of two floats may be twice the largest
+            # halves, because the difference of two floats may overflow
             linear = (np.asarray(rewards) / 2 - self.centre / 2) / self.scale * 2
         return np.clip(linear, -LARGEST, LARGEST)
 
     def into(self, rewards: Any) -> Any:
-        """Rewards in standard units."""
+        """Return rewards in standard units."""
         linear = self.distance(rewards)
         beyond = np.maximum(np.abs(linear) - self.linear, 0.0)
         return np.where(beyond > 0, np.sign(linear) * (self.linear + np.log1p(beyond)), linear)
 
     def back(self, means: Any, deviations: Any) -> tuple[Any, Any]:
-        """Means and deviations in units of rewards."""
+        """Return means and deviations in units of the rewards."""
         beyond = np.maximum(np.abs(means) - self.linear, 0.0)
         with np.errstate(over="ignore"):
             linear = np.where(beyond > 0, np.sign(means) * (self.linear + np.expm1(beyond)), means)
