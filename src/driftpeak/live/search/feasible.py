@@ -1,14 +1,15 @@
-r"""Where an upper confidence bound is largest among settings that keep measured limits.
+r"""Maximisation of an upper confidence bound among settings that meet measured limits.
 
-A quantity \(q\) with limits \([l, u]\) and a Gaussian process of its own is kept with probability
+A measured quantity \(q\) with limits \([l, u]\) has its own Gaussian process. Let m and s be the
+mean and the standard deviation, noise included, of a measurement at a row. The measurement meets
+the limits with probability
 
 \[ \Phi((u - m) / s) - \Phi((l - m) / s) \]
 
-at a row where it is expected to be measured as m with deviation s, noise included. Rows at which
-every quantity is kept with the probability stated for it are feasible (chance constraints, as in
-Gelbart, Snoek and Adams 2014, "Bayesian Optimization with Unknown Constraints"); where none is, the
-row is taken whose limits are most probably kept all together. From feasible rows the bound is
-climbed, and of the way up the last feasible part is taken.
+A row is feasible if each quantity meets its limits with its stated probability (chance constraints,
+as in Gelbart, Snoek and Adams 2014, "Bayesian Optimization with Unknown Constraints"). If no row is
+feasible, the row with the highest product of these probabilities is chosen. Gradient ascent starts
+from feasible rows, and the best feasible point on its path is kept.
 """
 
 from typing import NamedTuple
@@ -41,67 +42,70 @@ from driftpeak.live.search.maximization import (
 from driftpeak.live.space.discretization import Lattice
 
 CLIMBERS = 8
-STAGES = 8  # parts of a way
-SLACK = 1e-9  # of a probability
+STAGES = 8  # points on a path
+SLACK = 1e-9  # tolerance of a probability
 
 
 class Watched(NamedTuple):
-    """A measured quantity, in its own standard units and times."""
+    """The posterior of a measured quantity, in its own standard units and times, and its limits."""
 
     model: Model
     known: Known
     time: Scalar
     low: Scalar
     high: Scalar
-    probability: Scalar  # with which it must be kept
+    probability: Scalar  # required probability of meeting the limits
 
     def in_ages(self) -> "Watched":
-        """Return the same with ages in place of times."""
+        """Return the same quantity with ages in place of times."""
         one = age_unit(self.model)
         known = self.known._replace(places=aged(self.known.places, self.time, one))
         return self._replace(model=in_ages(self.model, one), known=known, time=jnp.zeros(()))
 
     def expected(self, rows: AnyArray) -> "Expected":
-        """What is expected of the quantity at some rows."""
+        """Compute the prediction of the quantity at rows."""
         means, deviations = posterior(self.model, self.known, None, rows, self.time)
         whole = jnp.sqrt(deviations**2 + self.model.noise_variance)
         return Expected(deviations, (self.low - means) / whole, (self.high - means) / whole)
 
 
 class Expected(NamedTuple):
-    """What is expected of a quantity at some rows: all of shape `(m,)`."""
+    """The prediction of a quantity at rows; all arrays have shape `(m,)`."""
 
-    deviations: Array  # of the function
-    low: AnyArray  # the limits, in deviations of a measurement from its mean
+    deviations: Array  # standard deviations of the function
+    low: AnyArray  # the limits, in standard deviations of a measurement from its mean
     high: AnyArray
 
     def kept(self) -> Array:
-        """The probability that a measurement there is within the limits."""
+        """Return the probability that a measurement meets the limits."""
         return ndtr(self.high) - ndtr(self.low)
 
     def log_kept(self) -> Array:
-        """Its logarithm, for comparisons: with two ends that of the nearer."""
+        """Return an approximate log probability for comparisons, by the nearer of two limits."""
         return jnp.minimum(log_ndtr(self.high), log_ndtr(-self.low))
 
 
 class Situation(NamedTuple):
-    """What is believed of the reward and of all quantities."""
+    """The posteriors of the reward and of all measured quantities."""
 
     beliefs: Beliefs
     watched: tuple[Watched, ...]
     room: Room | None
-    curious: Scalar  # 1: learn where the limits lie; 0: go where the reward is
+    curious: Scalar  # 1: explore the limits; 0: maximise the reward
 
     def roughly(self) -> "Situation":
-        """In single precision, ages in place of times."""
-        watched = tuple(one.in_ages() for one in self.watched)
+        """Return the same situation in single precision, with ages in place of times."""
+        watched = tuple(quantity.in_ages() for quantity in self.watched)
         own = rough(self.beliefs), single(watched), single(self.room), single(self.curious)
         return Situation(*own)
 
     def worth(self, rows: AnyArray, allowed: AnyArray) -> Array:
-        """By which rows are chosen, shape `(m,)`; minus infinity for those that are not `allowed`.
+        """Compute the value by which rows are chosen, shape `(m,)`.
 
-        Where any is feasible, only those are, by their bounds; else the most probable.
+        Feasible rows have the value of their bound, and other rows minus infinity. If no row is
+        feasible, allowed rows have their log probability of meeting the limits. Rows that are not
+        `allowed` have minus infinity. If `curious`, feasible rows that may be the best have the
+        relative deviation of the most uncertain quantity.
         """
         bounds = bound(self.beliefs, rows, self.room)
         bounds = bounds - BARRED * taken(self.beliefs, rows, self.room)
@@ -110,10 +114,10 @@ class Situation(NamedTuple):
         if not self.watched:
             return jnp.where(allowed, bounds, -jnp.inf)
         whole = self.beliefs.whole(rows)
-        expected = [one.expected(whole) for one in self.watched]  # once: it is most of the work
+        expected = [quantity.expected(whole) for quantity in self.watched]  # the dominant cost
         feasible = jnp.asarray(allowed)
-        for one, there in zip(self.watched, expected, strict=True):
-            feasible = feasible & (there.kept() >= one.probability - SLACK)
+        for quantity, there in zip(self.watched, expected, strict=True):
+            feasible = feasible & (there.kept() >= quantity.probability - SLACK)
         likely = jnp.stack([there.log_kept() for there in expected]).sum(axis=0)
 
         def to_learn() -> Array:
@@ -126,22 +130,22 @@ class Situation(NamedTuple):
         return jnp.where(jnp.where(feasible.any(), feasible, allowed), worth, -jnp.inf)
 
     def _promising(self, rows: AnyArray, bounds: Array, feasible: Array) -> Array:
-        """Which feasible rows may be better than the one that is expected to be the best."""
+        """Return whether each row is feasible and its bound is at least the best feasible mean."""
         plain = self.beliefs._replace(explore=jnp.zeros_like(self.beliefs.explore))
         best = jnp.max(jnp.where(feasible, bound(plain, rows, self.room), -jnp.inf))
         return feasible & (bounds >= best)
 
     def _unsure(self, expected: list[Expected]) -> Array:
-        """How little is known of the quantity that is known least, as a share of its amplitude."""
+        """Return the largest deviation among the quantities, as a share of the amplitude."""
         each = zip(self.watched, expected, strict=True)
-        return jnp.stack([e.deviations / jnp.sqrt(one.model.variance) for one, e in each]).max(0)
+        return jnp.stack([e.deviations / jnp.sqrt(q.model.variance) for q, e in each]).max(0)
 
 
 @compiled
 def around(
     beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None
 ) -> tuple[Array, Array]:
-    """Candidates, shape `(m, d)`, and the length of a step in each column."""
+    """Return candidates, shape `(m, d)`, and the step length in each column."""
     return look_around(beliefs, trials, lattice, room)
 
 
@@ -149,7 +153,7 @@ def around(
 def finalists(
     situation: Situation, candidates: AnyArray, allowed: AnyArray, unit: AnyArray, lattice: Lattice
 ) -> Array:
-    """The best candidates, and the ways on which their bound is climbed, shape `(n, d)`."""
+    """Return the best candidates and points on the paths of their ascent, shape `(n, d)`."""
     quick = situation.roughly()
     worth = quick.worth(single(candidates), allowed)
     climbers = candidates[jax.lax.top_k(worth, CLIMBERS)[1]]
@@ -162,11 +166,11 @@ def finalists(
 
 @compiled
 def best_of(situation: Situation, rows: AnyArray, allowed: AnyArray) -> Array:
-    """The number of the best of some rows, in double precision."""
+    """Return the index of the best row, in double precision."""
     return jnp.argmax(situation.worth(rows, allowed))
 
 
 @compiled
 def chances(watched: Watched, rows: AnyArray) -> Array:
-    """The probability that a limit is kept, at each of some whole rows, shape `(m,)`."""
+    """Compute the probability of meeting the limits at rows with context, shape `(m,)`."""
     return watched.expected(rows).kept()

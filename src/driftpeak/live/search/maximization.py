@@ -1,10 +1,11 @@
-"""Where an upper confidence bound is largest over the unit cube: one compiled program.
+"""Maximisation of an upper confidence bound over the unit cube, in one compiled program.
 
-Candidates are a Sobol sequence, shifted at random, and the neighbourhoods of the observed rows
-whose mean is highest; the best are improved by gradient ascent, and every row is moved to the
-nearest that can be suggested before it is judged. Where moves are limited, candidates are spread
-over what is in reach, and staying is one of them. Nothing is suggested again that is out, unless
-there is nothing else. Looking around is done in single precision, the best are judged in double.
+Candidates are a randomly shifted Sobol sequence, and neighbours of the observed rows with the
+highest posterior means. The best candidates are improved by gradient ascent. Each row is rounded
+to the nearest valid row before it is compared. If moves are limited, candidates are spread over
+the rows within reach, and the current setting is one of them. A pending suggestion is not repeated
+unless there is no other row. Candidates are compared in single precision, and the best of them
+again in double precision.
 """
 
 from importlib.metadata import version
@@ -33,9 +34,9 @@ SOBOL = 256
 AROUND = 64
 INCUMBENTS = 4
 CLIMBERS = 8
-APART = 0.01  # lengthscales between two that are out, in some column, where there is room
-BARRED = 1e6  # more than any bound: chosen only where all are
-OLDEST = 1e30  # timescales: no product of two is infinite in single precision
+APART = 0.01  # least distance of pending suggestions in some column, in lengthscales
+BARRED = 1e6  # penalty above any bound: such rows are chosen only if there are no others
+OLDEST = 1e30  # bound of ages in timescales: products are finite in single precision
 FARTHEST = 50.0  # standard units beyond the linear range
 CLIMB = 10  # steps of gradient ascent
 FIRST, LAST = 0.1, 0.01  # lengths of the first and the last step, in lengthscales
@@ -46,59 +47,61 @@ Steps = tuple[Array, Array, Array]
 
 
 class Trials(NamedTuple):
-    """The random part of a search."""
+    """The random candidates of a search."""
 
     everywhere: AnyArray  # (SOBOL, d)
-    steps: AnyArray  # (AROUND, d): how far from an incumbent, in lengthscales
+    steps: AnyArray  # (AROUND, d): steps from the incumbents, in lengthscales
 
 
 class Beliefs(NamedTuple):
-    """What is believed at one time, and how widely to explore."""
+    """The posterior at one time, and the parameters of the acquisition function."""
 
     model: Model
     known: Known
     imagined: Imagined | None
     time: Scalar
     width: Width
-    explore: Scalar  # a factor on the width: 0 for the highest mean
-    context: AnyArray = NO_COLUMNS  # (k,): what the world says, the model's last columns
-    ahead: AnyArray | None = None  # times from now, for which a look should be of use; None: now
-    powers: AnyArray | None = None  # of the scope of a look, shape (d,); None: it does not count
+    explore: Scalar  # factor of the width: 0 maximises the mean
+    context: AnyArray = NO_COLUMNS  # (k,): values of the context, the model's last columns
+    ahead: AnyArray | None = (
+        None  # horizons of the influence, as times from now; None: no influence
+    )
+    powers: AnyArray | None = None  # (d,): exponents of the boundary factor; None: no factor
 
     def whole(self, rows: AnyArray) -> Array:
-        """Rows of settings with the context beside them, shape `(m, d + k)`."""
+        """Append the context to rows of settings, shape `(m, d + k)`."""
         context = jnp.broadcast_to(self.context, (len(rows), len(self.context)))
         return jnp.concatenate([rows, context], axis=1)
 
 
 class Room(NamedTuple):
-    """Where a system stands, between which rows it can go, and what that costs it."""
+    """The current row, the rows within reach of it, and the movement costs."""
 
-    here: AnyArray  # (d,)
-    lower: AnyArray  # (d,)
-    upper: AnyArray  # (d,)
-    cost: AnyArray  # (d,): from 0 to 1, in scales of the rewards
-    rates: Rates | None = None  # where rewards are 0 and 1, or counts
+    here: AnyArray  # (d,): the current row
+    lower: AnyArray  # (d,): lowest row within reach
+    upper: AnyArray  # (d,): highest row within reach
+    cost: AnyArray  # (d,): cost of a move from 0 to 1, in scales of the rewards
+    rates: Rates | None = None  # likelihood of binary rewards and counts
 
     def fares(self, model: Model, rows: AnyArray) -> Array:
-        """What going to some rows costs, shape `(m,)`."""
+        """Return the movement costs to rows, shape `(m,)`."""
         gap = jnp.abs(rows - self.here[None, :])
         categorical = jnp.asarray(model.categorical)[None, : rows.shape[1]]
         return jnp.where(categorical, gap > NEAR, gap) @ self.cost
 
     def holds(self, rows: AnyArray) -> Array:
-        """Which rows are in reach, shape `(m,)`."""
+        """Return whether each row is within reach, shape `(m,)`."""
         inside = (rows >= self.lower[None, :]) & (rows <= self.upper[None, :])
         return jnp.all(inside, axis=1)
 
 
 class Searcher:
-    """Makes candidates for a space, equal ones for an equal seed and number."""
+    """A generator of candidates, which are determined by the seed and the suggestion's number."""
 
     def __init__(self, coding: Coding, seed: int) -> None:
         self.coding, self.seed = coding, seed
         if coding.pool is not None:
-            return  # all candidates are known
+            return  # the pool holds all candidates
         name = f"sobol-{SOBOL}-{coding.dimension}-{seed}-scipy-{version('scipy')}"
         content = kept.read(name)
         if content is None:
@@ -107,9 +110,9 @@ class Searcher:
         self.sequence = np.frombuffer(content).reshape(SOBOL, coding.dimension)
 
     def first(self, number: int, reach: Reach | None) -> Vector:
-        """The row of suggestion `number` before there is anything to go by: spread evenly.
+        """Return the row of initial suggestion `number` in a space-filling design.
 
-        Or the nearest to it in reach.
+        With a reach, it is the nearest row within reach.
         """
         coding, pool = self.coding, self.coding.pool
         if pool is not None:
@@ -127,7 +130,7 @@ class Searcher:
         return np.where(coding.lattice.counting(row[None])[0], row, MIDDLE)
 
     def trials(self, number: int) -> Trials:
-        """The candidates of suggestion `number`."""
+        """Draw the random candidates of suggestion `number`."""
         generator = np.random.default_rng([self.seed, number])
         shape = (AROUND, self.coding.dimension)
         everywhere = (self.sequence + generator.uniform(size=shape[1])) % 1.0
@@ -137,21 +140,21 @@ class Searcher:
 
 
 def _sobol(dimension: int, seed: int) -> Vector:
-    """The first points of a scrambled Sobol sequence, shape `(SOBOL, dimension)`."""
-    from scipy.stats import qmc  # takes as long to import as all else together
+    """Compute the first points of a scrambled Sobol sequence, shape `(SOBOL, dimension)`."""
+    from scipy.stats import qmc  # slow to import
 
     return qmc.Sobol(dimension, rng=np.random.default_rng(seed)).random(SOBOL)
 
 
 @compiled
 def highest_of(beliefs: Beliefs, pool: AnyArray, room: Room | None) -> Array:
-    """The number of the row of `pool` with the highest bound, of those in reach."""
+    """Return the index of the row of `pool` within reach that has the highest bound."""
     bounds = bound(beliefs, pool, room)
     return jnp.argmax(bounds if room is None else jnp.where(room.holds(pool), bounds, -jnp.inf))
 
 
 def best_observed(beliefs: Beliefs) -> Array:
-    """The `INCUMBENTS` rows observed whose mean is highest now, shape `(n, d)`."""
+    """Return the `INCUMBENTS` observed rows with the highest current mean, shape `(n, d)`."""
     places = beliefs.known.places
     columns = places.rows.shape[1] - len(beliefs.context)
     observed = jnp.asarray(places.rows)[:, :columns]
@@ -162,14 +165,14 @@ def best_observed(beliefs: Beliefs) -> Array:
 
 @compiled
 def powers_now(beliefs: Beliefs) -> Array:
-    """Those of the scope, by where the best row observed is, shape `(d,)`."""
+    """Compute the exponents of the boundary factor from the best observed row, shape `(d,)`."""
     return powers_around(best_observed(beliefs)[0])
 
 
 def look_around(
     beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None
 ) -> tuple[Array, Array]:
-    """Rows to try, the most promising of those observed first; and the length of a step."""
+    """Return candidate rows, best observed rows first, and the step length in each column."""
     model, *_ = beliefs
     everywhere = trials.everywhere
     columns = everywhere.shape[1]
@@ -182,7 +185,7 @@ def look_around(
         everywhere = room.lower[None, :] + everywhere * wide[None, :]
         everywhere = possible(everywhere, lattice, room)
     around = jnp.repeat(best, AROUND // INCUMBENTS, axis=0)
-    # where a column has no order, a step is another value, that of a row from everywhere
+    # in unordered columns, a step takes the value of a Sobol row
     stepped = jnp.where(
         model.categorical[None, :columns],
         jnp.where(trials.steps != 0, everywhere[:AROUND], around),
@@ -194,7 +197,7 @@ def look_around(
 
 @compiled
 def highest(beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None) -> Array:
-    """The row with the highest bound found, shape `(d,)`."""
+    """Find the row with the highest bound, shape `(d,)`."""
     candidates, unit = look_around(beliefs, trials, lattice, room)
     quick, quick_room = mirrored(rough(beliefs)), single(room)
     bounds = bound(quick, single(candidates), quick_room)
@@ -206,15 +209,15 @@ def highest(beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | Non
 
 
 def taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
-    """1 for rows that all but equal one that is out, else 0: shape `(m,)`.
+    """Return 1 for rows that nearly equal a pending suggestion, else 0, shape `(m,)`.
 
-    One system that is moved step by step may well stay where it was sent.
+    With movement limits or costs it is always 0: the system may stay at a pending suggestion.
     """
     model, _, imagined, *_ = beliefs
     if imagined is None or room is not None:
         return jnp.zeros(len(rows))
     out = imagined.places
-    # so many fit in, with room to spare, however many are out
+    # small enough that all pending suggestions leave free space
     apart = jnp.minimum(APART, 0.25 * out.used.sum() ** (-1.0 / rows.shape[1]))
     rows = beliefs.whole(rows)
     unit = jnp.where(model.categorical, 1.0, jnp.minimum(model.lengthscale, 1.0))
@@ -226,7 +229,7 @@ def taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
 
 
 def rough(beliefs: Beliefs) -> Beliefs:
-    """The same in single precision, ages in place of times: enough to see where to look."""
+    """Return the same posterior in single precision, with ages in place of times."""
     model, known, imagined, time, *_ = beliefs
     one = age_unit(model)
     known = known._replace(places=aged(known.places, time, one))
@@ -238,26 +241,26 @@ def rough(beliefs: Beliefs) -> Beliefs:
 
 
 def age_unit(model: Model) -> Array:
-    """Return a power of 2 by which times become about timescales.
+    """Return a power of 2 that converts times approximately to timescales.
 
-    It changes no digit. In the user's unit times may be beyond what single precision holds.
+    The conversion is exact. Times in the user's unit may be outside the range of single precision.
     """
     return jnp.ldexp(1.0, -jnp.frexp(jnp.asarray(model.timescale, float))[1])
 
 
 def aged(places: Places, time: Scalar, one: Scalar) -> Places:
-    """Return the same with minus the ages at `time`, in units of `1 / one`, as times."""
+    """Return the same places with times replaced by minus their ages, in units of `1 / one`."""
     times = (jnp.asarray(places.times) - time) * one
     return places._replace(times=jnp.clip(times, -OLDEST, OLDEST))
 
 
 def in_ages(model: Model, one: Scalar) -> Model:
-    """Return the model of times in units of `1 / one`."""
+    """Return the model for times in units of `1 / one`."""
     return model._replace(timescale=model.timescale * one, period=model.period * one)
 
 
 def mirrored(beliefs: Beliefs) -> Beliefs:
-    """The same, ready for many looks at few rows, each with its derivative."""
+    """Return the same posterior with stored transposes, for repeated gradients at few rows."""
     _, known, imagined, *_ = beliefs
     whiten: Any = Mirrored.of(known.whiten)
     beliefs = beliefs._replace(known=known._replace(whiten=whiten))
@@ -269,7 +272,7 @@ def mirrored(beliefs: Beliefs) -> Beliefs:
 
 
 def single(tree: Any) -> Any:
-    """Real numbers in single precision."""
+    """Convert real numbers to single precision."""
 
     def rounded(leaf: Any) -> Any:
         leaf = jnp.asarray(leaf)
@@ -279,17 +282,17 @@ def single(tree: Any) -> Any:
 
 
 def possible(rows: AnyArray, lattice: Lattice, room: Room | None) -> Array:
-    """The nearest rows that can be suggested and gone to."""
+    """Return the nearest valid rows within reach."""
     if room is None:
         return lattice.snap(jnp.clip(rows, 0.0, 1.0))
     lower, upper = room.lower[None, :], room.upper[None, :]
-    # again afterwards: a system may stand between two levels, and have to stay there
+    # clip again: the current setting may lie between two levels with none within reach
     rows = jnp.clip(lattice.snap(jnp.clip(rows, lower, upper)), lower, upper)
     return jnp.where(lattice.counting(rows), rows, MIDDLE)
 
 
 def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
-    """The upper confidence bound, less the cost of the way, shape `(m,)`."""
+    """Compute the upper confidence bound minus the movement cost, shape `(m,)`."""
     model, known, imagined, time, width, explore, _, ahead, powers = beliefs
     whole = beliefs.whole(rows)
     means, deviations = posterior(model, known, imagined, whole, time)
@@ -305,14 +308,14 @@ def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
         return bounds
     if room.rates is not None:
         return jnp.asarray(room.rates.rate(bounds)) - room.fares(model, rows)
-    # beyond the linear range a standard unit is worth more and more rewards
+    # beyond the linear range, rewards grow exponentially with standard units
     beyond = jnp.clip(jnp.abs(bounds) - LINEAR, 0.0, FARTHEST)
     inside = jnp.clip(bounds, -LINEAR, LINEAR)
     return inside + jnp.sign(bounds) * jnp.expm1(beyond) - room.fares(model, rows)
 
 
 def climb(beliefs: Beliefs, rows: AnyArray, room: Room | None, unit: Array) -> Array:
-    """Adam (Kingma and Ba 2015) in units of lengthscales, with shrinking steps, in the cube."""
+    """Maximise the bound by Adam (Kingma and Ba 2015) with steps in units of lengthscales."""
     lower, upper = (0.0, 1.0) if room is None else (room.lower[None, :], room.upper[None, :])
 
     def total(rows: AnyArray) -> Array:
