@@ -154,7 +154,10 @@ def test_nothing_in_reach():
         optimizer.tell(one, one["x"])
     optimizer.tell({"x": 0.9}, 1.0, time=6)  # an operator did
     before = optimizer.snapshot()
-    with pytest.raises(dp.DriftpeakError, match=r"nothing within reach .* 'low': move it yourself"):
+    with pytest.raises(
+        dp.DriftpeakError,
+        match=r"within reach must meet the constraints 'low'; there is none. Move",
+    ):
         optimizer.ask()
     assert optimizer.snapshot() == before
 
@@ -467,9 +470,7 @@ def test_what_makes_no_constraint():
 def test_what_cannot_be(tmp_path):
     prior = dp.Prior(dp.Arms(3), dp.kernels.Table(np.eye(3)), 0.1)
     odd = {"odd": lambda setting: True}
-    with pytest.raises(
-        dp.DriftpeakError, match="BeliefPolicy supports no constraints: take a Drif"
-    ):
+    with pytest.raises(dp.DriftpeakError, match="BeliefPolicy supports no constraints"):
         dp.Optimizer(dp.Arms(3), maximize=True, policy=dp.GPUCB(prior), constraints=odd)
     with pytest.raises(dp.DriftpeakError, match="a study is data, and constraint 'odd' is a func"):
         dp.Optimizer(BOX, maximize=True, constraints=odd, storage=tmp_path / "study")

@@ -185,7 +185,7 @@ def test_threads_may_share_an_optimiser():
     [
         ({"function": 3}, "function must be a function; got 3"),
         ({"steps": -1}, "steps must be an integer of at least 0; got -1"),
-        ({"maximize": None}, "say either maximize=True or minimize=True; got neither"),
+        ({"maximize": None}, "exactly one of maximize and minimize must be given; got neither"),
         ({"minimize": True}, "got maximize and minimize"),
         ({"maximize": None, "minimize": 1}, "minimize must be True, False, or None; got 1"),
         ({"maximize": 1}, "maximize must be True, False, or None; got 1"),

@@ -137,7 +137,7 @@ def test_what_will_be_forgotten_is_not_explored():
 def test_bad_acquisitions():
     with pytest.raises(dp.DriftpeakError, match="acquisition must be one of ucb, influence"):
         dp.DriftingGP(acquisition="ei")
-    with pytest.raises(dp.DriftpeakError, match="is for rewards on a scale"):
+    with pytest.raises(dp.DriftpeakError, match='acquisition must be "ucb" unless'):
         dp.DriftingGP(acquisition="influence", likelihood="poisson")
 
 

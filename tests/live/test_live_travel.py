@@ -276,7 +276,7 @@ def test_limits_of_a_parameter_are_checked(make, words):
 def test_other_policies_know_no_limits():
     prior = dp.Prior(dp.Grid([0, 1], size=5), dp.SE(0.3), 0.01)
     policy = dp.TVGPUCB(prior, drift=0.1)
-    with pytest.raises(dp.DriftpeakError, match="take a DriftingGP"):
+    with pytest.raises(dp.DriftpeakError, match="Use a DriftingGP"):
         dp.Optimizer(prior.domain, maximize=True, policy=policy, max_travel=0.5)
     # but all know where they start, and what was done instead
     optimizer = dp.Optimizer(prior.domain, maximize=True, policy=policy, start={"x1": 1})

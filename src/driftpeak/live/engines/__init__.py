@@ -1,1 +1,1 @@
-"""Engines: what turns observations into suggestions."""
+"""Engines, which compute suggestions from observations."""

@@ -1,4 +1,4 @@
-"""The default of an optimiser: a Gaussian process that drifts and learns its own numbers."""
+"""The default policy: a drifting Gaussian process that learns its hyperparameters online."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,46 +18,45 @@ ACQUISITIONS = ("ucb", "influence")
 
 
 class DriftingGP:
-    """Upper confidence bounds of a Gaussian process that drifts, on any space.
+    """A policy that maximises an upper confidence bound of a drifting Gaussian process.
 
-    Lengthscales (one for each parameter), amplitude, noise, drift and its kind are learned while it
-    runs: see `driftpeak.live.model.hyperparameters`. What the world says, a context, has
-    lengthscales of its own, and counts among the d parameters. The first d + 2 suggestions are
-    spread evenly.
+    It supports all spaces. The lengthscale of each parameter, the amplitude, the noise, the drift
+    rate and the kind of drift are learned online: see `driftpeak.live.model.hyperparameters`. Each
+    value of a context has its own lengthscale and counts as one of the d parameters. The first
+    d + 2 suggestions are a space-filling design.
 
     Arguments:
-        forgetting: how old observations lose their worth. "markov": the function drifts as B16's,
-            in continuous time. "momentum": it goes on for a while as it has begun (Matern 3/2 in
-            time). "auto": the most probable of these, of two speeds at once, and of a rhythm
-            beside a drift (see `periods`), judged anew at every lesson. Or a rule that
-            you state, of `driftpeak.gp.forgetting`, under which the function stands still: `Window`
-            (ZS21), `Restart` (B16), `Discount` (D22), `Injection` (M25) or `Keep`. A rule's numbers
-            are in units of time (seconds for dates), a window's in observations.
-        periods: that the function may repeat, in units of time, for `forgetting="auto"`. Where
-            times are dates, a day and a week are considered besides.
-        capacity: the most observations in memory, at least 32. When it is full, the eighth that
-            tells least of the present falls out: what is old, or repeated; under a rule, what is
-            oldest.
-        width: the exploration width; its step is the number of observations in memory plus one,
-            since a system that moves must be explored for ever. Default
+        forgetting: the drift model or the forgetting rule. "markov": Markov drift as in B16, in
+            continuous time. "momentum": changes persist for a while (Matern 3/2 in time). "auto":
+            the most probable of these two, of a sum of two drift rates, and of a cycle with drift
+            (see `periods`); it is selected again whenever hyperparameters are learned. Or a
+            forgetting rule of `driftpeak.gp.forgetting` for a function without drift: `Window`
+            (ZS21), `Restart` (B16), `Discount` (D22), `Injection` (M25) or `Keep`. The parameters
+            of a rule are in units of time (seconds for dates), the window in observations.
+        periods: candidate periods of the function, in units of time, for `forgetting="auto"`. If
+            times are dates, a day and a week are also tested.
+        capacity: maximum of observations in memory, at least 32. If the memory is full, the eighth
+            of the observations with the least information about the present is deleted, such as
+            old or repeated ones. Under a forgetting rule, the oldest are deleted.
+        width: the exploration width. Its step is the number of observations in memory plus one,
+            because a drifting system needs continued exploration. Default
             `widths.ScaledLog(0.2 * d, 2)` for d parameters (Kandasamy et al. 2015).
-        acquisition: "ucb", to explore what is unsure; or "influence", to explore what will still be
-            true, in the mean over 24 to 96 usual times between two observations
-            (`driftpeak.live.model.gp.influence`).
-        scoped: whether what is unsure counts by how much of the space a look there tells of: less
-            at the faces of a box, where a deviation is largest (`driftpeak.live.search.boundary`).
-        learn: whether to learn; if not, the medians of the priors stay, but for the scale of the
-            rewards.
-        likelihood: what rewards are. "gaussian": numbers on a scale, with noise. "bernoulli": 0 and
-            1; what drifts are the log-odds of a 1. "poisson": counts; what drifts is the logarithm
-            of the mean count. See `driftpeak.live.model.likelihoods` and
-            `driftpeak.live.model.laplace`.
+        acquisition: "ucb" explores where the posterior is uncertain. "influence" explores where an
+            observation improves later forecasts, averaged over horizons of 24 to 96 usual times
+            between observations (`driftpeak.live.model.gp.influence`).
+        scoped: whether to down-weight the exploration bonus near the boundary of a box, where
+            the posterior deviation is largest (`driftpeak.live.search.boundary`).
+        learn: whether to learn hyperparameters. If not, they keep their prior medians, except for
+            the scale of the rewards.
+        likelihood: the kind of rewards. "gaussian": real numbers with noise. "bernoulli": 0 and 1;
+            the log-odds of a 1 drift. "poisson": counts; the logarithm of the mean count drifts.
+            See `driftpeak.live.model.likelihoods` and `driftpeak.live.model.laplace`.
 
     Raises:
-        DriftpeakError: capacity below 32, or below two windows; periods that are not positive, or
-            with another forgetting; no such forgetting, or a rule that goes by the numbers of
-            observations (`Weights`) or is learned here (`Drift`); no such acquisition or
-            likelihood, or influence with rewards that are no numbers on a scale.
+        DriftpeakError: capacity is below 32 or below two windows; a period is not positive;
+            periods are combined with another forgetting than "auto"; the forgetting, acquisition or
+            likelihood is not supported (such as the rules `Weights` and `Drift`); influence is
+            combined with a likelihood other than "gaussian".
 
     Example:
         >>> import driftpeak as dp
@@ -90,16 +89,16 @@ class DriftingGP:
             )
         if acquisition == "influence" and likelihood != "gaussian":
             raise DriftpeakError(
-                'acquisition="influence" is for rewards on a scale: leave it out with '
-                f"likelihood={shown(likelihood)}"
+                'acquisition must be "ucb" unless likelihood="gaussian"; got "influence" with '
+                f"likelihood={shown(likelihood)}. Leave acquisition out"
             )
         self.acquisition = acquisition
         self.scoped, self.learn = scoped, learn
         self.likelihood = check_likelihood(likelihood)
 
     def make_engine(self, setup: "EngineSetup") -> "Engine":
-        """Return the engine of a study, by its constraints and its kind of rewards."""
-        # engines are made for a DriftingGP, and import this module
+        """Return the engine of a study for its constraints and its kind of rewards."""
+        # imported late, because the engines import this module
         from driftpeak.live.engines import gp_engine, limited_engine, rate_engine
 
         sign: dict[str, Any] = {} if self.likelihood == "gaussian" else {"sign": setup.sign}

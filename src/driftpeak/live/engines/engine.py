@@ -1,7 +1,7 @@
-"""What stands behind an optimiser: something that learns from events and makes proposals.
+"""The interface of engines, which learn from events and compute suggestions.
 
-An engine always maximises: the optimiser turns the sign of rewards that are to be minimised. Its
-state changes by events alone (`asked`, `told`, ...); everything else looks and changes nothing.
+An engine always maximises; the optimiser negates rewards that are minimised. Only events (`asked`,
+`told`, ...) change the state of an engine. All other methods leave it unchanged.
 """
 
 from abc import ABC, abstractmethod
@@ -27,14 +27,14 @@ def deviations(tail: float) -> float:
 
 
 class Engine(ABC):
-    """Base class of engines.
+    """The computing part of an optimiser. Base class.
 
-    A setting that was made, or is looked at, holds what the world said with it: its context.
+    A setting in observations and predictions includes its context.
     """
 
-    kind: type[Rates] | None = None  # of rewards that are 0 and 1, or counts
-    rejects_outliers: bool = True  # rewards far from what it predicts have a bounded effect
-    looks_back: bool = True  # it predicts past times too
+    kind: type[Rates] | None = None  # likelihood of binary rewards and counts
+    rejects_outliers: bool = True  # rewards far from the prediction have a bounded effect
+    looks_back: bool = True  # it also predicts past times
 
     @abstractmethod
     def propose(
@@ -45,29 +45,32 @@ class Engine(ABC):
         reach: Reach | None,
         context: ParameterValues,
     ) -> ParameterValues:
-        """Where to sample at `time`, as suggestion `number`.
+        """Compute suggestion `number`, to be sampled at `time`.
 
         Arguments:
-            pending: what is out, oldest first.
-            reach: what can be gone to; None: everything, at no cost.
-            context: what the world says.
+            number: number of the suggestion, from 1.
+            time: when it will be sampled.
+            pending: pending suggestions, oldest first.
+            reach: settings within reach and movement costs; None without limits and costs.
+            context: values of the context.
         """
 
     @abstractmethod
     def asked(self, time: float) -> None:
-        """A suggestion went out."""
+        """Record that a suggestion was made."""
 
     def check(self, reward: float, noise: float | None, trials: int | None) -> None:
-        """Refuse a reward that cannot be computed with.
+        """Check that the engine supports a reward.
 
         Raises:
-            DriftpeakError: with the accepted range.
+            DriftpeakError: the reward is outside the accepted range.
+            UnsupportedError: trials or noise are not supported.
         """
         if trials is not None:
             raise UnsupportedError(
-                "trials are for rewards of 0 and 1 and for counts, with "
-                "DriftingGP(likelihood='bernoulli') or 'poisson'; how good the mean of several "
-                "other rewards is, a DriftingGP takes as noise="
+                "trials must be left out unless the policy is DriftingGP(likelihood='bernoulli') "
+                f"or 'poisson'; got {trials}. For the mean of several other rewards, give a "
+                "DriftingGP its noise="
             )
 
     @abstractmethod
@@ -79,7 +82,7 @@ class Engine(ABC):
         noise: float | None,
         trials: int | None,
     ) -> None:
-        """A reward came in; its noise's standard deviation, and its trials, if they were told."""
+        """Record a reward, with its noise's standard deviation and its trials if given."""
 
     def measured(  # noqa: B027
         self,
@@ -88,105 +91,108 @@ class Engine(ABC):
         time: float,
         chances: dict[str, float],
     ) -> None:
-        """What was measured of the quantities with limits, beside a reward.
+        """Record measurements of the quantities with limits.
 
         Arguments:
-            chances: with which the setting was believed to keep them, if it was suggested.
+            setting: the setting with its context.
+            values: measurements by name.
+            time: when they were made.
+            chances: posterior probabilities of meeting the limits, if the setting was suggested.
         """
 
     def chances(self, settings: list[ParameterValues], time: float) -> dict[str, Vector]:
-        """The probabilities, by limit, that some settings keep it; none where nothing is known."""
+        """Return the probabilities of settings to meet each limit with measurements, by name."""
         return {}
 
     @abstractmethod
     def expected(
         self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
     ) -> tuple[float, float] | None:
-        """Mean and deviation, noise included, of a reward at `time`; None if nothing is."""
+        """Predict a reward: mean and deviation, noise included; None without a prediction."""
 
     @abstractmethod
     def peak(self, time: float, context: ParameterValues) -> Peak:
-        """The estimated peak at `time` in a context.
+        """Estimate the peak at `time` in a context.
 
         Raises:
-            DriftpeakError: nothing is expected yet.
+            NoObservationsError: there are no observations.
         """
 
     @abstractmethod
     def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
-        """Mean and deviation of the function at some settings."""
+        """Return posterior mean and deviation of the function at settings."""
 
     def quantiles(
         self, settings: list[ParameterValues], time: float, tail: float
     ) -> tuple[Vector, Vector]:
-        """Return the quantiles `tail` and 1 - `tail` of the function at some settings."""
+        """Return the quantiles `tail` and 1 - `tail` of the function at settings."""
         mean, deviation = self.belief(settings, time)
         wide = deviations(tail) * deviation
         return mean - wide, mean + wide
 
     @abstractmethod
     def peaks(self, times: Vector, context: ParameterValues) -> tuple[Vector, list[Peak]]:
-        """The estimated peaks in a context at some past times, or at those still known."""
+        """Estimate the peaks in a context at those past times that are still known."""
 
     @abstractmethod
     def forgot(self, before: float | None) -> None:
-        """Forget what was observed before a time, or everything."""
+        """Delete the observations before a time, or all observations."""
 
     @abstractmethod
     def reset(self) -> None:
-        """Start again."""
+        """Return to the initial state."""
 
     @abstractmethod
     def report(self, time: float) -> dict[str, Any]:
-        """What the belief thinks, for `diagnostics`."""
+        """Return the values for `diagnostics`."""
 
     @abstractmethod
     def save(self) -> tuple[Arrays, dict[str, Any]]:
-        """The state as arrays and what JSON can hold."""
+        """Return the state as arrays and JSON-compatible data."""
 
     @abstractmethod
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
-        """Take the state that `save` gave."""
+        """Restore a state from `save`."""
 
     def settle(self) -> None:  # noqa: B027
-        """Compute now what events have left to be computed when it is needed, several at once."""
+        """Do the computations now that events have deferred."""
 
     def mark(self) -> Any:
-        """What is needed to come `back` to this state, quickly.
+        """Return a cheap copy of the state for `back`.
 
-        Attributes are taken to be replaced, never changed in place, but for lists, dictionaries
-        and `Memory`.
+        Attributes must be replaced and never changed in place, except lists, dictionaries and
+        `Memory`.
         """
         changing = (list, dict, Memory)
         return {k: copy(v) if isinstance(v, changing) else v for k, v in vars(self).items()}
 
     def back(self, mark: Any) -> None:
-        """Undo all events since a mark."""
+        """Restore the state of a mark."""
         vars(self).clear()
         vars(self).update(mark)
 
     def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
-        """Hyperparameters learned just now, if it is time to learn.
+        """Learn hyperparameters if they are due, and return them; else return None.
 
         Arguments:
-            dates: whether times are seconds of the calendar.
+            dates: whether times are dates, in seconds.
         """
         return None
 
     def learned(self, values: dict[str, Any]) -> None:
-        """Take over what was learned."""
-        raise UnsupportedError("this policy learns no hyperparameters")
+        """Use learned hyperparameters."""
+        raise UnsupportedError("the policy must be a DriftingGP to learn hyperparameters")
 
     def consult(self, time: float) -> list[ParameterValues]:
-        """The side queries that the policy would make at `time`."""
+        """Return the side queries that the policy makes at `time`."""
         raise UnsupportedError("this policy makes no side queries")
 
     def answered(
         self, queries: list[ParameterValues], answers: list[float | None], time: float
     ) -> None:
-        """An expert answered side queries; None where it did not."""
+        """Record an expert's answers to side queries; None for queries without an answer."""
         raise UnsupportedError("this policy makes no side queries")
 
     def is_too_late(self, time: float) -> bool:
-        """Whether a reward made at `time` can no longer be put in its place."""
+        """Return whether a reward at `time` is too late to be used."""
         return False

@@ -1,4 +1,4 @@
-"""The engine of a `DriftingGP` with rewards on a scale."""
+"""The engine of a `DriftingGP` with real-valued rewards."""
 
 from typing import Any
 
@@ -36,17 +36,17 @@ from driftpeak.live.space.parameters import ParameterValues
 from driftpeak.live.space.records import Outstanding, Peak, Reach, setting_of
 from driftpeak.policies.widths import ScaledLog
 
-LESSONS = 10  # learn again after a tenth as many rewards as are in memory
-MANY = 64  # rewards: learning from more takes long, and then a motion that is
-FAR = 5.0  # nats or more below the most probable one learns
-SELDOM = 4  # in one of so many lessons
-COSTLIEST = 1e15  # scales of the rewards: nothing is worth a move, and its square is finite
+LESSONS = 10  # hyperparameters are learned again after 1/10 as many rewards as are in memory
+MANY = 64  # with more rewards, a motion that is at least ...
+FAR = 5.0  # ... so many nats below the most probable one learns only ...
+SELDOM = 4  # ... every so many times
+COSTLIEST = 1e15  # bound of movement costs, in scales of the rewards; its square is finite
 
 
 class GPEngine(GPBelief):
-    """Learns the numbers of the process, and searches the function."""
+    """An engine that learns hyperparameters and maximises the acquisition function."""
 
-    rates: Rates | None = None  # for what a latent function stands, if this is one
+    rates: Rates | None = None  # the likelihood, if the function is latent
 
     def __init__(self, policy: DriftingGP, coding: Coding, *, seed: int) -> None:
         default = ScaledLog(0.2 * len(coding.all_columns), 2.0)
@@ -99,14 +99,14 @@ class GPEngine(GPBelief):
         explore: float,
         reach: Reach | None,
     ) -> tuple[search.Beliefs, search.Room | None]:
-        """What a search needs to know."""
+        """Return the posterior and the reach for a search."""
         known, elapsed = self.known(time), time - self.origin
         imagined = self.ahead.imagined(self.model, known, pending, self.origin, self.rates)
-        said = self.coding.context_row(context)
+        its_context = self.coding.context_row(context)
         influence = self.policy.acquisition == "influence"
         ahead = self.pace * np.array(HORIZONS) if influence else None
         beliefs = search.Beliefs(
-            self.model, known, imagined, elapsed, self.width, explore, said, ahead
+            self.model, known, imagined, elapsed, self.width, explore, its_context, ahead
         )
         if self.policy.scoped:
             beliefs = beliefs._replace(powers=search.powers_now(beliefs))
@@ -118,7 +118,7 @@ class GPEngine(GPBelief):
         return beliefs, room
 
     def asked(self, time: float) -> None:
-        pass  # what is out is the optimiser's to know
+        pass  # the optimiser keeps the pending suggestions
 
     def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
         held = self.memory
@@ -133,21 +133,21 @@ class GPEngine(GPBelief):
         if not due and np.array_equal(doubted, held.doubted):
             return None
         values = self._learn(standard, pace, doubted, dates) if due else self.lessons
-        assert values is not None  # the first reward is a lesson
+        assert values is not None  # hyperparameters are learned at the first reward
         since = 0 if due else self.since_lesson
         which = np.stack([held.times, held.rewards], axis=1)[doubted]
         return {**values, "since": since, "doubted": which.tolist()}
 
     def _newest_standard(self) -> Standard:
-        """What the newest rewards are measured by."""
+        """Return the standardisation of the newest rewards."""
         return Standard.of(self.memory.rewards[-NEWEST:])
 
     def _is_wild(self, standard: Standard) -> Any:
-        """Which of the rewards held are so far off that they may be doubted."""
+        """Return whether each reward is extreme enough to be rejected as an outlier."""
         return np.abs(standard.distance(self.memory.rewards)) > LINEAR
 
     def _doubtful(self, standard: Standard) -> Any:
-        """Which of the rewards held are not to be believed, by what all others say."""
+        """Return whether each reward is an outlier, given all others."""
         held, wild = self.memory, self._is_wild(standard)
         if not wild.any():
             return wild
@@ -155,19 +155,19 @@ class GPEngine(GPBelief):
         weights, noise = self._weights(now), self._noise(standard)
         among = places(held.rows, held.times - now, held.size, weights, noise)
         rewards = pad(standard.into(held.rewards), held.size)
-        found = doubtful(self.model, among, rewards, np.pad(wild, (0, held.size - len(held))))
-        return np.asarray(found)[: len(held)]
+        outliers = doubtful(self.model, among, rewards, np.pad(wild, (0, held.size - len(held))))
+        return np.asarray(outliers)[: len(held)]
 
     def _learn(self, standard: Standard, pace: float, doubted: Any, dates: bool) -> dict[str, Any]:
-        """The most probable numbers, from the newest observations that are believed."""
+        """Learn hyperparameters from the newest observations that are not outliers."""
         observed = self._to_learn_from(standard, doubted)
         count = int(np.count_nonzero(observed[0].worth))
-        found: dict[str, Any] = {}
+        learned: dict[str, Any] = {}
         names, best = self.motions, -np.inf
         if self.policy.forgetting == "auto" and self.policy.learn:
             periods = (*self.policy.periods, *(CALENDAR if dates else ()))
             names = (*names, *further_motions(self.memory.times[-NEWEST:], pace, periods))
-        # the one that is believed first: the others are measured by it
+        # the most probable motion so far first, because the others are compared with it
         for motion in sorted(names, key=lambda name: name != self.motion):
             known = self.models.get(motion)
             if known is None:
@@ -179,16 +179,16 @@ class GPEngine(GPBelief):
                 start = model if self.lessons is None else known
                 seen = *observed, pace, self._rates(standard)
                 prior = np.log(prior_of(motion))
-                may_rest = len(found) > 0 and count > MANY and ago < SELDOM
+                may_rest = len(learned) > 0 and count > MANY and ago < SELDOM
                 density = as_probable(start, *seen) if may_rest else np.inf
                 if density + prior < best - FAR:
                     model = start
                 else:
                     (model, density), ago = most_probable(start, *seen), 0
                 best = max(best, density + prior)
-            found[motion] = {
+            learned[motion] = {
                 "level": float(model.level),
-                "lengthscale": [float(one) for one in model.lengthscale],
+                "lengthscale": [float(length) for length in model.lengthscale],
                 "variance": float(model.variance),
                 "noise_variance": float(model.noise_variance),
                 "timescale": float(model.timescale),
@@ -196,23 +196,23 @@ class GPEngine(GPBelief):
                 "lessons_ago": ago,
             }
             if model.beside != gp.ALONE:
-                found[motion]["share"] = float(model.share)
+                learned[motion]["share"] = float(model.share)
         return {
-            "motions": found,
+            "motions": learned,
             "pace": pace,
             "centre": standard.centre,
             "scale": standard.scale,
         }
 
     def _to_learn_from(self, standard: Standard, doubted: Any) -> tuple[gp.Places, Vector]:
-        """The newest observations that are not outliers, and their rewards in standard units."""
+        """Return the newest observations that are not outliers, with standardised rewards."""
         worth = np.where(doubted, 0.0, self._weights(self.memory.times[-1]))
         which = np.flatnonzero(worth)[-NEWEST:]
         size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
         return self._seen(which, worth, standard, size)
 
     def _lessons_ago(self, motion: str) -> int:
-        """Since the last one, now, in which the numbers of a motion were improved."""
+        """Return how many learning steps ago the hyperparameters of a motion were improved."""
         before = {} if self.lessons is None else self.lessons["motions"]
         return int(before[motion].get("lessons_ago", 0)) + 1 if motion in before else SELDOM
 
@@ -223,7 +223,7 @@ class GPEngine(GPBelief):
         self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
     ) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
-            return None  # of so few rewards not even the scale is known
+            return None  # too few rewards to estimate their scale
         mean, deviation = self._posterior(self.coding.row_in(parameters)[None], time)
         own = self.model.noise_variance
         if noise is not None:
@@ -258,9 +258,10 @@ class GPEngine(GPBelief):
         return standard.back(low, 0.0 * low)[0], standard.back(high, 0.0 * high)[0]
 
     def _average(self) -> Average | None:
-        """Return the posterior of hyperparameters; None if they are stated, or rewards are rates.
+        """Return the posterior of hyperparameters, computed once for equal observations.
 
-        They are computed once for the same observations and the same most probable hyperparameters.
+        None if hyperparameters are not learned, if rewards are binary or counts, and without
+        observations.
         """
         held = self.memory
         if not self.policy.learn or self.rates is not None or len(held) == 0:
@@ -275,7 +276,7 @@ class GPEngine(GPBelief):
         return self._averaged[1]
 
     def _rows(self, settings: list[ParameterValues]) -> Vector:
-        rows = np.array([self.coding.row_in(one) for one in settings])
+        rows = np.array([self.coding.row_in(setting) for setting in settings])
         return rows.reshape(-1, len(self.coding.all_columns))
 
     def peaks(self, times: Vector, context: ParameterValues) -> tuple[Vector, list[Peak]]:
@@ -285,20 +286,20 @@ class GPEngine(GPBelief):
 
     def report(self, time: float) -> dict[str, Any]:
         held, model = self.memory, self.model
-        found: dict[str, Any] = {"told": self.tells, "held": len(held)}
-        found["doubted"] = int(held.doubted.sum())
+        values: dict[str, Any] = {"told": self.tells, "held": len(held)}
+        values["doubted"] = int(held.doubted.sum())
         if len(held) == 0:
-            return found
+            return values
         ages = time - held.times
         scale = self.standard.scale
         correlation = np.asarray(_correlation(model, pad(ages, held.size)))[: len(held)]
         kept = self._worths(time) * correlation**2
         if self.rule is None:
-            found["drift"] = float(-np.expm1(-2 / model.timescale))
-            found["half_life"] = float(model.timescale * gp.HALF_LIFE[int(model.motion)])
-            found["motion"] = self.motion
-            found["motion_probability"] = float(self.probabilities.max())
-        return found | {
+            values["drift"] = float(-np.expm1(-2 / model.timescale))
+            values["half_life"] = float(model.timescale * gp.HALF_LIFE[int(model.motion)])
+            values["motion"] = self.motion
+            values["motion_probability"] = float(self.probabilities.max())
+        return values | {
             "memory": float(kept.sum()),
             "noise": float(scale * np.sqrt(model.noise_variance)),
             "amplitude": float(scale * np.sqrt(model.variance)),

@@ -1,4 +1,4 @@
-"""What observations say of the function of a `DriftingGP`, factored, and kept up as they come."""
+"""The posterior of a `DriftingGP` given its observations, updated with each observation."""
 
 from typing import Any
 
@@ -23,16 +23,16 @@ from driftpeak.live.space.parameters import ParameterValues
 from driftpeak.live.space.records import Arrays
 
 NEWEST = 256  # observations to learn hyperparameters from
-DROPPED = 8  # of a full memory, one in so many falls out at once
-QUIETEST = 1e-3  # known noise, in scales of the rewards; the loudest is its inverse
-PHASES = 8  # of a period, at which observations may be worth something
-BLOCK = 8  # observations that one program appends
-LATE = 32  # that many or fewer are appended where something comes before them
+DROPPED = 8  # one in so many observations of a full memory is deleted at once
+QUIETEST = 1e-3  # least known noise, in scales of the rewards; the largest is the inverse
+PHASES = 8  # phases of a period at which the information of observations is computed
+BLOCK = 8  # observations that one call appends
+LATE = 32  # at most so many observations after a late one are appended again
 ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
 
 
 class GPBelief(Engine):
-    """Keeps observations, the numbers of the process as they were last learned, and the factors."""
+    """An engine's observations, learned hyperparameters and factored posterior."""
 
     def __init__(self, policy: DriftingGP, coding: Coding) -> None:
         self.policy, self.coding = policy, coding
@@ -43,7 +43,7 @@ class GPBelief(Engine):
     def reset(self) -> None:
         self.memory = Memory(self.policy.capacity, len(self.coding.all_columns))
         self.tells = self.since_lesson = 0
-        self.newest = 0  # the place of what was told last
+        self.newest = 0  # index of the last observation that was told
         self.lessons: dict[str, Any] | None = None
         self._understand(None)
 
@@ -59,9 +59,9 @@ class GPBelief(Engine):
         else:
             self.standard = Standard(values["centre"], values["scale"])
             self.pace = values["pace"]
-            found = values["motions"]
-            self.models = {name: self._model(name, one) for name, one in found.items()}
-            densities = {name: one["log_density"] for name, one in found.items()}
+            learned = values["motions"]
+            self.models = {name: self._model(name, motion) for name, motion in learned.items()}
+            densities = {name: motion["log_density"] for name, motion in learned.items()}
         names = list(self.models)
         evidence = np.array([densities[name] + np.log(prior_of(name)) for name in names])
         odds = np.exp(evidence - evidence.max())
@@ -111,7 +111,7 @@ class GPBelief(Engine):
     def _drop(self, now: float) -> None:
         if self.rule is None:
             known, elapsed = self.known(now), now - self.origin
-            # what tells of another time of the day is worth something then
+            # observations at another phase of the cycle have information about that phase
             rhythm = self.model.beside == gp.ROUND
             phases = np.arange(PHASES) * self.model.period / PHASES if rhythm else (0.0,)
             each = [np.asarray(_worth(self.model, known, elapsed + phase)) for phase in phases]
@@ -136,32 +136,33 @@ class GPBelief(Engine):
         self._refactor()
 
     def _refactor(self, base: int | None = None) -> None:
-        """Factor all that is in memory afresh, when next asked; what comes then is appended.
+        """Discard the factors; they are computed again when next needed.
 
         Arguments:
-            base: only so much at once, and append the rest, which may be the shorter one.
+            base: number of observations to factor at once; the others are appended. By default
+                all.
         """
         self.base = len(self.memory) if base is None else base
-        self._factored = self.base  # of what is in memory, in `_known` once it is needed
+        self._factored = self.base  # number of observations in `_known`
         self._known: gp.Known | None = None
-        self._known_at = np.inf  # the time, under a rule
+        self._known_at = np.inf  # the time of `_known`, under a rule
 
     def _came_between(self, place: int) -> None:
-        """Something came to `place`, before others: the factors before it are as they were."""
+        """Update the factors after an observation was inserted at `place`, before others."""
         if place >= self.base:
             self._factored = min(self._factored, place)
         elif len(self.memory) - place <= LATE < place:
-            self._refactor(place - BLOCK)  # the next one may come before this one
+            self._refactor(place - BLOCK)  # the next observation may precede this one
         else:
             self._refactor()
 
     @property
     def origin(self) -> float:
-        """The time from which to count: the numbers stay small, and differences exact."""
+        """Origin of times, chosen so that times are small and their differences exact."""
         return float(self.memory.times[self.base - 1]) if self.base else 0.0
 
     def known(self, time: float) -> gp.Known:
-        """What the observations say at `time`; without a rule, the same at all times."""
+        """Return the factored posterior at `time`; without a rule, it is equal at all times."""
         if self.rule is None:
             return self._all_known()
         if self._known is None or self._known_at != time:
@@ -172,9 +173,9 @@ class GPBelief(Engine):
         return self._known
 
     def _all_known(self) -> gp.Known:
-        """The first `base` observations factored at once, the others appended one by one.
+        """Factor the first `base` observations at once, and append the others one by one.
 
-        So equal states give equal numbers to the last digit, however they came about.
+        Equal states therefore give bit-identical numbers, whatever the order of arrival.
         """
         held, known = self.memory, self._known
         if known is None:
@@ -190,7 +191,7 @@ class GPBelief(Engine):
         return _learn(self.model, among, rewards)
 
     def _appended(self, known: gp.Known, start: int) -> gp.Known:
-        """All observations from one on, in memory and not yet known."""
+        """Append the observations from index `start` on to a posterior."""
         held, noise = self.memory, self._noise(self.standard)
         rewards = pad(self.standard.into(held.rewards), held.size)
         worth = np.where(held.doubted, 0.0, 1.0)
@@ -202,11 +203,11 @@ class GPBelief(Engine):
         return known
 
     def _worths(self, time: float) -> Vector:
-        """How much each observation counts at `time`, its correlation with the present apart."""
+        """Return the weight of each observation at `time`, 0 for outliers."""
         return np.where(self.memory.doubted, 0.0, self._weights(time))
 
     def _weights(self, time: float) -> Vector:
-        """What the rule makes of each observation at `time`, doubts apart."""
+        """Return the weight of each observation under the forgetting rule, outliers included."""
         held = self.memory
         if self.rule is None:
             return np.ones(len(held))
@@ -215,9 +216,13 @@ class GPBelief(Engine):
     def _seen(
         self, which: Any, worth: Vector, standard: Standard, size: int | None = None
     ) -> tuple[gp.Places, Vector]:
-        """Some observations in places, and their rewards in standard units.
+        """Return some observations in places, and their rewards in standard units.
 
-        `size` is the number of places, by default the least that is enough.
+        Arguments:
+            which: indices of the observations.
+            worth: weights of all observations.
+            standard: the standardisation of rewards.
+            size: number of places; by default the least that is sufficient.
         """
         held = self.memory
         size = size or size_for(len(which), held.capacity, NEWEST)
@@ -227,29 +232,29 @@ class GPBelief(Engine):
         return places(held.rows[which], times, size, worth[which], noise), rewards
 
     def _noise(self, standard: Standard) -> Vector:
-        """The known variances of the noise in standard units; 0 where it is learned."""
+        """Return the known noise variances in standard units; 0 where noise is learned."""
         known = self.memory.noise
         deviations = np.clip(known / standard.scale, QUIETEST, 1 / QUIETEST)
         return np.where(known > 0, deviations**2, 0.0)
 
     def _posterior(self, rows: Vector, time: float) -> tuple[Vector, Vector]:
-        """Mean and deviation in standard units, of any number of rows."""
+        """Compute mean and deviation in standard units for any number of rows."""
         size = next((size for size in ROWS if size >= len(rows)), ROWS[-1])
         means, deviations = [np.zeros(0)], [np.zeros(0)]
         for start in range(0, len(rows), size):
             some = rows[start : start + size]
             padded = np.pad(some, ((0, size - len(some)), (0, 0)))
-            found = _posterior(self.model, self.known(time), None, padded, time - self.origin)
-            means.append(np.asarray(found[0])[: len(some)])
-            deviations.append(np.asarray(found[1])[: len(some)])
+            moments = _posterior(self.model, self.known(time), None, padded, time - self.origin)
+            means.append(np.asarray(moments[0])[: len(some)])
+            deviations.append(np.asarray(moments[1])[: len(some)])
         return np.concatenate(means), np.concatenate(deviations)
 
     def _back(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
-        """Means and deviations in units of rewards."""
+        """Return means and deviations in units of the rewards."""
         return self.standard.back(means, deviations)
 
     def _value(self, standardised: Vector) -> Vector:
-        """Values of the function in units of rewards."""
+        """Return function values in units of the rewards."""
         return self.standard.back(standardised, np.zeros_like(standardised))[0]
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
@@ -267,14 +272,14 @@ class GPBelief(Engine):
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         self.reset()
         names = ("rows", "rewards", "times", "doubted", "noise", "trials")
-        arrays = {"trials": np.ones(len(arrays["times"]))} | arrays  # from when there were none
+        arrays = {"trials": np.ones(len(arrays["times"]))} | arrays  # older snapshots lack trials
         self.memory.load(*(arrays[name] for name in names))
         self.tells, self.since_lesson, base = (
             at_least_integer(name, rest[name], 0) for name in ("tells", "since", "base")
         )
         self._understand(rest["lessons"])
         if base > len(self.memory):
-            raise DriftpeakError(f"{base} of {len(self.memory)} observations are the first")
+            raise DriftpeakError(f"base must be at most {len(self.memory)}; got {base}")
         self._refactor(base)
 
 

@@ -1,23 +1,26 @@
-r"""A Gaussian process that drifts, of a reward whose settings must keep constraints.
+r"""The engine of a `DriftingGP` with constraints.
 
-Every measured quantity has a process of its own, of the same parts, which learns as the reward's
-does, with three differences. It moves by Markov drift, unless the policy states another way. It is
-measured in units of its distance from the limit, which stands at 0: where nothing is known it may
-as well be broken as kept. And nothing is doubted: a measurement that says danger is believed.
+Each measured quantity has its own Gaussian process. Its hyperparameters are learned like those of
+the reward, with three differences. It has Markov drift, unless the policy states another model.
+Measurements are scaled by their distances from the limit, and the limit is at 0; without
+observations it is met with probability 1/2. No measurement is rejected as an outlier, because it
+may indicate danger.
 
-A probability that a model states is not yet a rate: peaks lie where limits do, so that the errors
-of the model are met again and again. So the probability asked of the model is raised by every limit
-broken where it was believed to be kept, and lowered by every one kept, never below what is stated:
-in normal quantiles, \(z \leftarrow \max(z_p, z + \gamma\,(b - (1 - p)))\) with b 1 or 0. In
-the long run the rate is the stated one at most, as long as there are settings of which so much is
-believed (Gibbs and Candes 2021, "Adaptive Conformal Inference Under Distribution Shift").
+The stated probability of a model need not equal the observed frequency. Peaks often lie at limits,
+so that errors of the model recur. The probability required of the model therefore increases with
+each violation of a limit that was predicted to be met, and decreases with each limit that is met,
+but never below the stated probability p. In normal quantiles,
+\(z \leftarrow \max(z_p, z + \gamma\,(b - (1 - p)))\), where b is 1 for a violation and else 0. The
+long-run frequency of violations is then at most 1 - p, as long as there are settings with the
+required probability (Gibbs and Candes 2021, "Adaptive Conformal Inference Under Distribution
+Shift").
 
 With a safe start (SafeOpt: Sui et al. 2015, "Safe Exploration for Optimization with Gaussian
 Processes"; Berkenkamp, Krause and Schoellig 2021, "Bayesian Optimization with Safety Constraints")
-a quantity's process is taken for no smoother and no calmer than stated here, however flat the first
-measurements lie: lengthscales are at most \(0.3\sqrt{d}\), its variance is at least 1. Every
-third suggestion then goes where the quantities are known least, of the safe settings that may be
-the best: so the safe set grows.
+the process of a quantity has lengthscales of at most \(0.3\sqrt{d}\) and a variance of at least 1,
+even if the first measurements are nearly equal. Every third suggestion then goes where the
+quantities are most uncertain among the safe settings that may be the best. This expands the safe
+set.
 """
 
 from statistics import NormalDist
@@ -29,6 +32,7 @@ from driftpeak._core.errors import (
     DriftpeakError,
     InfeasibleError,
     at_least,
+    shown,
 )
 from driftpeak._core.types import Vector
 from driftpeak.live.engines.drifting_gp import DriftingGP
@@ -44,20 +48,23 @@ from driftpeak.live.space.feasibility import anchor_of, drawn
 from driftpeak.live.space.parameters import ParameterValues
 from driftpeak.live.space.records import Arrays, Outstanding, Reach, setting_of
 
-FARTHER = 0.8  # the quantile of the distances from a limit that is their unit
+FARTHER = 0.8  # the unit of measurements is this quantile of their distances from the limit
 NORMAL = NormalDist()
-RAISED = 0.5  # gamma: of the quantile, by a limit broken
-FIRST = 0.25  # above the stated one, the quantile to begin with
-SMOOTHEST = 0.3  # lengthscale, in roots of the number of columns
-CURIOUS = 3  # with a safe start, one suggestion in so many learns where the limits lie
+RAISED = 0.5  # gamma: step of the normal quantile
+FIRST = 0.25  # initial excess of the required normal quantile over the stated one
+SMOOTHEST = 0.3  # largest lengthscale, in roots of the number of columns
+CURIOUS = 3  # with a safe start, one suggestion in so many explores the limits
 
 
 class QuantityEngine(GPEngine):
     """The process of a measured quantity.
 
     Arguments:
-        limit: where it must stay.
-        cautious: whether it is taken for no smoother than a lengthscale of 0.3 sqrt(d) makes it.
+        policy: the policy, with the drift model of the process.
+        coding: coding of the space.
+        seed: seed of all random numbers.
+        limit: the limit of the quantity.
+        cautious: whether to bound lengthscales by 0.3 sqrt(d) and the variance from below by 1.
     """
 
     def __init__(
@@ -68,17 +75,20 @@ class QuantityEngine(GPEngine):
 
     def reset(self) -> None:
         super().reset()
-        self.above = FIRST  # of the quantile that is asked, over the stated one
+        self.above = FIRST  # excess of the required normal quantile over the stated one
 
     def heed(self, value: float, chance: float | None) -> None:
-        """Ask for more, or less, since a limit that was believed to be kept was broken, or not."""
+        """Adapt the required probability to a measurement.
+
+        Measurements at settings that were not predicted to meet the limit are ignored.
+        """
         if self.limit.believes(chance):
             wrong = float(not self.limit.keeps(value)) - (1 - self.limit.probability)
             self.above = max(self.above + RAISED * wrong, 0.0)
 
     @property
     def asked_for(self) -> float:
-        """The probability that is asked of the model."""
+        """The probability of meeting the limit that is required of the model."""
         return NORMAL.cdf(NORMAL.inv_cdf(self.limit.probability) + self.above)
 
     def _newest_standard(self) -> Standard:
@@ -105,28 +115,31 @@ class QuantityEngine(GPEngine):
         )
 
     def watched(self, time: float) -> feasible.Watched:
-        """What a search needs to know."""
+        """Return the posterior and the limits for a search."""
         low, high = self.standard.into(np.array(self.limit.span))
         return feasible.Watched(
             self.model, self.known(time), time - self.origin, low, high, self.asked_for
         )
 
     def kept(self, rows: Vector, time: float) -> Vector:
-        """The probability that the limit is kept, at each of some whole rows."""
+        """Compute the probability of meeting the limit at rows with context."""
         return np.asarray(feasible.chances(self.watched(time), rows))
 
 
 class LimitedEngine(GPEngine):
-    """An engine that keeps constraints.
+    """The engine of a `DriftingGP` with constraints.
 
     Arguments:
+        policy: the policy.
+        coding: coding of the space.
+        seed: seed of all random numbers.
         rules: the constraints.
-        start: the row of the first suggestion, if there is one.
-        safe: settings that are known to keep all limits, to begin with; none: not needed.
-        rest: what the engine of another kind of rewards takes besides.
+        start: the row of the first suggestion, if it is given.
+        safe: settings that are known to meet all limits; empty without a safe start.
+        rest: further arguments of the base class.
 
     Raises:
-        DriftpeakError: no setting keeps the known constraints.
+        InfeasibleError: no setting meets the known constraints.
     """
 
     def __init__(
@@ -143,8 +156,8 @@ class LimitedEngine(GPEngine):
         self.rules, self.safe = rules, safe
         self.anchor = anchor_of(rules, start)
         self.allowed = None if coding.pool is None else rules.hold(coding.pool, None)
-        # whatever the reward is, what is measured is a number with noise; one motion, not the most
-        # probable of several, or learning would cost more than twice as much as without a limit
+        # quantities are real numbers for all likelihoods of the reward; they have one motion,
+        # because a selection among several would more than double the cost of learning
         forgetting: Any = "markov" if policy.forgetting == "auto" else policy.forgetting
         plain = DriftingGP(forgetting=forgetting, capacity=policy.capacity, learn=policy.learn)
         self.quantities = {
@@ -155,10 +168,10 @@ class LimitedEngine(GPEngine):
 
     def reset(self) -> None:
         super().reset()
-        for one in self.quantities.values():
-            one.reset()
+        for quantity in self.quantities.values():
+            quantity.reset()
 
-    # where to go
+    # suggestions
 
     def propose(
         self,
@@ -182,20 +195,20 @@ class LimitedEngine(GPEngine):
 
     @property
     def _is_measured(self) -> bool:
-        return all(len(one.memory) for one in self.quantities.values())
+        return all(len(quantity.memory) for quantity in self.quantities.values())
 
     def _safe(self, number: int, reach: Reach | None) -> ParameterValues:
-        """The next of the safe settings in reach, or to stay."""
+        """Return the next safe setting within reach, or the current setting."""
         if reach is None:
             return self.safe[(number - 1) % len(self.safe)]
-        for one in np.roll(np.arange(len(self.safe)), 1 - number):
-            row = self.coding.row(self.safe[one])
+        for index in np.roll(np.arange(len(self.safe)), 1 - number):
+            row = self.coding.row(self.safe[index])
             if (row >= reach.lower).all() and (row <= reach.upper).all():
-                return self.safe[one]
+                return self.safe[index]
         return reach.setting
 
     def _first(self, number: int, reach: Reach | None) -> Vector:
-        """Spread evenly over what is allowed, as far as it is in reach."""
+        """Return a row of a space-filling design over the allowed rows within reach."""
         if self.allowed is not None:
             for later in range(len(self.allowed)):
                 row = self.searcher.first(number + later, reach)
@@ -209,7 +222,11 @@ class LimitedEngine(GPEngine):
         return self._anchor(reach, exactly=True)
 
     def _anchor(self, reach: Reach | None, *, exactly: bool = False) -> Vector:
-        """An allowed row in reach: to be drawn to, or, if there is one exactly, to be taken."""
+        """Return a row within reach, towards which infeasible rows are projected.
+
+        Raises:
+            InfeasibleError: the row is infeasible, and `exactly` requires a feasible one.
+        """
         if reach is None:
             return self.anchor
         if exactly and self.rules.broken(reach.setting) is not None:
@@ -219,8 +236,8 @@ class LimitedEngine(GPEngine):
     def _nothing(self) -> InfeasibleError:
         names = ", ".join(map(repr, self.rules.known))
         return InfeasibleError(
-            f"nothing within reach of where the system stands keeps the constraints {names}: move "
-            "it yourself to a setting that does, and tell what that brought"
+            f"a setting within reach must meet the constraints {names}; there is none. Move the "
+            "system to a feasible setting, and call tell() with its reward"
         )
 
     def _search(
@@ -235,7 +252,7 @@ class LimitedEngine(GPEngine):
         curious: float = 0.0,
     ) -> Vector:
         beliefs, room = self._beliefs(time, pending, context, explore=explore, reach=reach)
-        watched = [one.watched(time) for one in self.quantities.values() if len(one.memory)]
+        watched = [q.watched(time) for q in self.quantities.values() if len(q.memory)]
         situation = feasible.Situation(beliefs, tuple(watched), room, curious)
         if self.allowed is not None:
             pool = self.coding.pool
@@ -259,8 +276,8 @@ class LimitedEngine(GPEngine):
         return last[int(feasible.best_of(situation, last, allowed))]
 
     def _begun(self, reach: Reach | None) -> Vector:
-        """The rows of the safe settings; those out of reach are the anchor instead."""
-        rows = np.array([self.coding.row(one) for one in self.safe])
+        """Return the rows of the safe settings, with the current row for those out of reach."""
+        rows = np.array([self.coding.row(setting) for setting in self.safe])
         rows = rows.reshape(-1, self.coding.dimension)
         if reach is None:
             return rows
@@ -269,11 +286,9 @@ class LimitedEngine(GPEngine):
 
     def chances(self, settings: list[ParameterValues], time: float) -> dict[str, Vector]:
         rows = self._rows(settings)
-        return {
-            name: one.kept(rows, time) for name, one in self.quantities.items() if len(one.memory)
-        }
+        return {name: q.kept(rows, time) for name, q in self.quantities.items() if len(q.memory)}
 
-    # what happens
+    # events
 
     def measured(
         self,
@@ -288,7 +303,7 @@ class LimitedEngine(GPEngine):
 
     def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
         reward = super().lesson(dates=dates)
-        each = {n: one.lesson(dates=dates) for n, one in self.quantities.items() if len(one.memory)}
+        each = {n: q.lesson(dates=dates) for n, q in self.quantities.items() if len(q.memory)}
         quantities = {name: values for name, values in each.items() if values is not None}
         if reward is None and not quantities:
             return None
@@ -297,49 +312,55 @@ class LimitedEngine(GPEngine):
     def learned(self, values: dict[str, Any]) -> None:
         reward, quantities = values.get("reward"), values.get("quantities")
         if not isinstance(reward, dict | None) or not isinstance(quantities, dict):
-            raise DriftpeakError("this is nothing that could be learned of a reward and its limits")
-        for name, one in quantities.items():
-            if name not in self.quantities or not isinstance(one, dict):
-                raise DriftpeakError("a lesson is of a quantity that is not measured here")
+            raise DriftpeakError(
+                "stored hyperparameters must have a reward and quantities; got "
+                f"{shown(list(values))}"
+            )
+        for name, lesson in quantities.items():
+            if name not in self.quantities or not isinstance(lesson, dict):
+                raise DriftpeakError(
+                    "stored hyperparameters must be of the measured quantities "
+                    f"{', '.join(self.quantities)}; got {shown(name)}"
+                )
         if reward is not None:
             super().learned(reward)
-        for name, one in quantities.items():
-            self.quantities[name].learned(one)
+        for name, lesson in quantities.items():
+            self.quantities[name].learned(lesson)
 
     def forgot(self, before: float | None) -> None:
         super().forgot(before)
-        for one in self.quantities.values():
-            one.forgot(before)
+        for quantity in self.quantities.values():
+            quantity.forgot(before)
 
-    # the whole state
+    # the state
 
     def mark(self) -> Any:
-        return super().mark(), {name: one.mark() for name, one in self.quantities.items()}
+        return super().mark(), {name: q.mark() for name, q in self.quantities.items()}
 
     def back(self, mark: Any) -> None:
         own, quantities = mark
         super().back(own)
-        for name, one in quantities.items():
-            self.quantities[name].back(one)
+        for name, its_mark in quantities.items():
+            self.quantities[name].back(its_mark)
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
         arrays, rest = super().save()
         rests = []
-        for number, one in enumerate(self.quantities.values()):
-            found, others = one.save()
-            arrays |= {f"{number} {name}": array for name, array in found.items()}
-            rests.append(others | {"above": one.above})
+        for number, quantity in enumerate(self.quantities.values()):
+            own, others = quantity.save()
+            arrays |= {f"{number} {name}": array for name, array in own.items()}
+            rests.append(others | {"above": quantity.above})
         return arrays, rest | {"quantities": rests}
 
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         super().load(arrays, rest)
         each = zip(self.quantities.values(), rest["quantities"], strict=True)
-        for number, (one, others) in enumerate(each):
+        for number, (quantity, others) in enumerate(each):
             begin = f"{number} "
             own = {k.removeprefix(begin): v for k, v in arrays.items() if k.startswith(begin)}
-            one.load(own, others)
-            one.above = at_least("above", others["above"], 0)
+            quantity.load(own, others)
+            quantity.above = at_least("above", others["above"], 0)
 
 
 class LimitedRateEngine(LimitedEngine, RateEngine):
-    """One whose rewards are 0 and 1, or counts; what is measured besides is a number with noise."""
+    """The engine for binary rewards or counts with constraints on real-valued quantities."""

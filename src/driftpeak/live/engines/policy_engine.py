@@ -1,8 +1,8 @@
-"""A policy of `driftpeak.policies` behind an optimiser: the object that runs in `simulate`.
+"""The engine that runs a policy of `driftpeak.policies`, as `simulate` does.
 
-A policy's state must be advanced in the order of time. What comes late is put in its place: the
-states before the very newest steps are kept and, further back, now and then, and the steps after
-one are played again from there. Older steps are kept without states, for `forget`.
+The state of a policy must be advanced in the order of time. A late step is inserted at its time,
+and later steps are replayed from a stored state. The states before the newest steps are stored, and
+further back the state before every 32nd step. Older steps are kept without states, for `forget`.
 """
 
 import math
@@ -34,37 +34,41 @@ from driftpeak.policies import Policy
 from driftpeak.policies.player import REFRESH, Player, Prediction, Query, State
 from driftpeak.simulation.programs import random_keys
 
-LARGEST = 1e100  # of a reward: no sum of squares of them overflows
-NO_NOISE = "the noise of this policy is stated in its prior: leave noise out, or take a DriftingGP"
+LARGEST = 1e100  # bound of a reward: sums of squares do not overflow
+NO_NOISE = (
+    "noise must be None with this policy, whose prior states it. Leave noise out, or use a "
+    "DriftingGP"
+)
 NO_QUERIES = "this policy makes no side queries"
-KEPT = 256  # steps that something late can still be put between
-SPACING = 32  # steps between kept states
-RECENT = 16  # newest states kept besides: several workers are seldom later
-KINDS = ("ask", "tell", "refresh")  # of steps that are played without a look
+KEPT = 256  # newest steps among which late steps can be inserted
+SPACING = 32  # steps between stored states
+RECENT = 16  # newest states, all stored, because most late steps are recent
+KINDS = ("ask", "tell", "refresh")  # kinds of steps that one compiled program replays
 NEWER = ("gaps",)  # fields of states that snapshots of older versions lack
 READ_AS = {"believed_drift": "drift", "memory": "memory", "believed_noise": "noise"}
 
 
 class Step(NamedTuple):
-    """One step of the state: what happened, to which point, with which reward."""
+    """A step of the policy's state: its kind, time, points and rewards."""
 
     what: str  # "ask", "tell", "hear" or "refresh"
     time: float
     points: tuple[int, ...] = ()
-    rewards: tuple[float | None, ...] = ()  # None where an expert did not answer
+    rewards: tuple[float | None, ...] = ()  # None for queries without an answer
 
 
 class PolicyEngine(Engine):
-    """An engine that plays a policy.
+    """The engine that runs a policy of `driftpeak.policies`.
 
     Arguments:
-        policy: for as many points as the domain has.
-        coding: of the domain.
-        seed: the policy's key is that of trial 0 of `simulate` with this seed.
-        horizon: the most decisions; a policy may reserve room for them.
+        policy: the policy, with as many points as the space.
+        coding: coding of the space.
+        seed: the policy has the random key of trial 0 of `simulate` with this seed.
+        horizon: maximum of decisions; a policy may allocate memory for them.
 
     Raises:
-        DriftpeakError: a policy for another number of points, or one that must see the truth.
+        DriftpeakError: the policy has another number of points than the space.
+        UnsupportedError: the space has a context, or the policy needs the true function.
     """
 
     looks_back = False
@@ -72,15 +76,19 @@ class PolicyEngine(Engine):
     def __init__(self, policy: Policy, coding: FiniteCoding, *, seed: int, horizon: int) -> None:
         if policy.points != len(coding):
             raise DriftpeakError(
-                f"the policy chooses among {policy.points} points, the space has {len(coding)}"
+                f"the policy must have as many points as the space, {len(coding)}; got "
+                f"{policy.points}"
             )
         if coding.context is not None:
             raise UnsupportedError(
-                f"{type(policy).__name__} supports no contexts: take a DriftingGP, or one study "
-                "for each context"
+                f"{type(policy).__name__} supports no contexts. Use a DriftingGP, or one study for "
+                "each context"
             )
         if policy.foresight != "none":
-            raise UnsupportedError("a policy that must be shown the true function cannot run live")
+            raise UnsupportedError(
+                f"{type(policy).__name__} needs the true function and cannot run live. Use another "
+                "policy"
+            )
         self.player = jax.tree.map(jnp.asarray, policy.prepare(AtMost(horizon)))
         self.assumed = dict(policy.assumed)
         self.rejects_outliers = policy.rejects_outliers
@@ -93,18 +101,18 @@ class PolicyEngine(Engine):
 
     def _begin(self, state: Any) -> None:
         self.steps: list[Step] = []
-        self.older: list[tuple[Step, ...]] = []  # blocks of steps before those, in order
-        self.states: dict[int, Any] = {0: state}  # before step number ...
-        self._state, self._done = state, 0  # the newest state, and the steps that led to it
-        self.count = 0  # steps ever
+        self.older: list[tuple[Step, ...]] = []  # blocks of earlier steps, in order
+        self.states: dict[int, Any] = {0: state}  # states by the number of the next step
+        self._state, self._done = state, 0  # the newest state, and the number of its steps
+        self.count = 0  # all steps so far
         self.asks = 0
         self.tells = 0
-        self.horizon_reached = -np.inf  # nothing earlier can be put in its place
-        self.missing = -np.inf  # an old snapshot lacked the steps up to this time
+        self.horizon_reached = -np.inf  # earlier steps can no longer be inserted
+        self.missing = -np.inf  # steps up to this time are missing, as in snapshots of old versions
 
     @property
     def latest(self) -> float:
-        """The time of the newest step."""
+        """Time of the newest step."""
         return self.steps[-1].time if self.steps else -np.inf
 
     def propose(
@@ -115,19 +123,19 @@ class PolicyEngine(Engine):
         reach: Reach | None,
         context: ParameterValues,
     ) -> ParameterValues:
-        assert reach is None  # the optimiser refuses limits
+        assert reach is None  # `EngineSetup.play` rejects limits
         if self.asks >= self.horizon:
             raise DriftpeakError(
-                f"the policy was prepared for {self.horizon:,} decisions and has made them; give "
-                "a larger horizon"
+                f"a study must have at most horizon={self.horizon:,} decisions; all are made. "
+                "Create a study with a larger horizon"
             )
         state, time = self.head, max(time, self.latest)
         if pending:
-            # as if each had brought what is expected of it: the next goes elsewhere
+            # pending suggestions are fantasised at their posterior mean
             points, times = np.zeros(PENDING, int), np.zeros(PENDING)
-            for place, one in enumerate(sorted(pending, key=lambda one: one.time)):
-                points[place] = self.coding.number(one.parameters)
-                times[place] = max(one.time, self.latest)
+            for place, record in enumerate(sorted(pending, key=lambda record: record.time)):
+                points[place] = self.coding.number(record.parameters)
+                times[place] = max(record.time, self.latest)
             state = _imagine(self.player, state, points, times, len(pending))
         return self.coding.at(int(_ask(self.player, state, time)[1]))
 
@@ -141,8 +149,8 @@ class PolicyEngine(Engine):
             raise UnsupportedError(NO_NOISE)
         if abs(reward) > LARGEST:
             raise DriftpeakError(
-                f"with a policy whose noise is stated a reward must lie within 1e100 of 0; got "
-                f"{reward:g}: leave it out, or take a DriftingGP, which doubts what is absurd"
+                "reward must lie in [-1e100, 1e100] with a policy that does not reject outliers; "
+                f"got {reward:g}. Leave the reward out, or use a DriftingGP, which rejects outliers"
             )
 
     def told(
@@ -169,10 +177,12 @@ class PolicyEngine(Engine):
         if capacity == 0:
             raise UnsupportedError(NO_QUERIES)
         if len(queries) != len(answers):
-            raise DriftpeakError(f"{len(queries)} side queries have {len(answers)} answers")
+            raise DriftpeakError(
+                f"answers must be as many as the {len(queries)} side queries; got {len(answers)}"
+            )
         if len(queries) > capacity:
             raise DriftpeakError(
-                f"the policy makes at most {capacity} side queries at a time; got {len(queries)}"
+                f"side queries must be at most {capacity} at a time; got {len(queries)}"
             )
         points = tuple(self.coding.number(query) for query in queries)
         self._take(Step("hear", max(time, self.latest), points, tuple(answers)))
@@ -195,15 +205,16 @@ class PolicyEngine(Engine):
         return Peak(self.coding.at(number), float(mean[number]), float(deviation[number]))
 
     def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
-        numbers = [self.coding.number(one) for one in settings]
+        numbers = [self.coding.number(setting) for setting in settings]
         mean, deviation = self._whole(time)
         return mean[numbers], deviation[numbers]
 
     def _whole(self, time: float) -> tuple[Vector, Vector]:
-        """Mean and deviation of every point."""
+        """Return posterior mean and deviation at all points."""
         if time < self.latest:
             raise UnsupportedError(
-                "a policy looks forward only: give a time that is not before the latest reward"
+                "the time of a prediction must not be before the latest observation with this "
+                "policy. Give a later time, or use a DriftingGP"
             )
         return self._see(self.head, time)
 
@@ -215,7 +226,7 @@ class PolicyEngine(Engine):
         return np.asarray(expected.mean), np.sqrt(np.maximum(expected.variance, 0.0))
 
     def peaks(self, times: Vector, context: ParameterValues) -> tuple[Vector, list[Peak]]:
-        found, state = [], self.states[0]
+        peaks, state = [], self.states[0]
         places = [bisect_right(self.steps, time, key=lambda step: step.time) for time in times]
         known, done = times >= self.horizon_reached, 0
         for time, place in zip(times[known], np.array(places)[known].tolist(), strict=True):
@@ -224,15 +235,15 @@ class PolicyEngine(Engine):
                 state, done = self._advance(state, self.steps[done:end]), end
             mean, deviation = self._see(state, float(time))
             best = int(np.argmax(mean))
-            found.append(Peak(self.coding.at(best), float(mean[best]), float(deviation[best])))
-        return times[known], found
+            peaks.append(Peak(self.coding.at(best), float(mean[best]), float(deviation[best])))
+        return times[known], peaks
 
     def forgot(self, before: float | None) -> None:
         if before is not None and before <= self.missing:
             warn(
-                "this study was restored from the snapshot of an older version, which lacks the "
-                f"observations up to {self.missing:g}: forget() drops them. Replay the events "
-                "instead of the snapshot to keep them"
+                "forget() deletes the observations up to time "
+                f"{self.missing:g}, which the snapshot of an older version lacks. Replay the "
+                "events instead of the snapshot to keep them"
             )
         kept = [
             step
@@ -246,25 +257,27 @@ class PolicyEngine(Engine):
             self._take(step)
 
     def report(self, time: float) -> dict[str, Any]:
-        found: dict[str, Any] = {"told": self.tells}
-        found |= self.assumed
+        values: dict[str, Any] = {"told": self.tells}
+        values |= self.assumed
         time = max(time, self.latest)
         if (held := _held(self.player, self.head, time)) is not None:
-            found["held"] = int(held)
+            values["held"] = int(held)
         if (expected := _predict(self.player, self.head, time)) is not None:
-            found["noise"] = math.sqrt(float(expected.noise_variance))
+            values["noise"] = math.sqrt(float(expected.noise_variance))
         if meanings := self.player.readings:
             read = {name: np.asarray(one) for name, one in _read(self.player, self.head).items()}
-            found["readings"] = {
+            values["readings"] = {
                 name: dict(zip(meanings[name].labels, one.tolist(), strict=True))
                 if meanings[name].labels
                 else float(one)
                 for name, one in read.items()
             }
-            found |= {READ_AS[name]: float(one) for name, one in read.items() if name in READ_AS}
-            if "time_step" in read:  # from the drift per step, that per unit of time
-                found["drift"] = -math.expm1(math.log1p(-found["drift"]) / float(read["time_step"]))
-        return found
+            values |= {READ_AS[name]: float(one) for name, one in read.items() if name in READ_AS}
+            if "time_step" in read:  # converts the drift per step to the drift per unit of time
+                values["drift"] = -math.expm1(
+                    math.log1p(-values["drift"]) / float(read["time_step"])
+                )
+        return values
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
         self.settle()
@@ -303,7 +316,7 @@ class PolicyEngine(Engine):
         self.older = [tuple(self._steps(block)) for block in rest.get("older", [])]
         places = [at_least_integer("a state", n, 0, len(self.steps)) for n in rest["states"]]
         if 0 not in places:
-            raise DriftpeakError("the first state is missing")
+            raise DriftpeakError("a snapshot must have the state before the first step")
         self.states = {number: state(number) for number in places}
         self._state, self._done = state(-1), len(self.steps)
         self.count, self.asks, self.tells = (
@@ -317,22 +330,25 @@ class PolicyEngine(Engine):
         """Return the steps of a snapshot.
 
         Raises:
-            DriftpeakError: they cannot be steps of this policy.
+            DriftpeakError: a step is invalid.
         """
         last = len(self.coding) - 1
-        found = []
+        steps = []
         for what, time, points, rewards in written:
             if what not in (*KINDS, "hear") or len(points) != len(rewards):
-                raise DriftpeakError(f"there is no step {shown(what)} of so many points")
-            numbers = [at_least_integer("a point", one, 0, last) for one in points]
-            values = [None if one is None else finite("a reward", one) for one in rewards]
-            found.append(Step(what, _time(time), tuple(numbers), tuple(values)))
-        if any(one.time > other.time for one, other in pairwise(found)):
-            raise DriftpeakError("steps are in the order of time")
-        return found
+                raise DriftpeakError(
+                    f"a step must be of a known kind and have as many rewards as points; got "
+                    f"{shown(what)} with {len(points)} points and {len(rewards)} rewards"
+                )
+            numbers = [at_least_integer("a point", point, 0, last) for point in points]
+            values = [None if value is None else finite("a reward", value) for value in rewards]
+            steps.append(Step(what, _time(time), tuple(numbers), tuple(values)))
+        if any(step.time > later.time for step, later in pairwise(steps)):
+            raise DriftpeakError("steps must be sorted by time")
+        return steps
 
     def is_too_late(self, time: float) -> bool:
-        """Whether a reward made at `time` can no longer be put in its place."""
+        """Return whether a reward at `time` is too late to be inserted."""
         return time < self.horizon_reached
 
     def _take(self, step: Step) -> None:
@@ -353,7 +369,7 @@ class PolicyEngine(Engine):
 
     @property
     def head(self) -> Any:
-        """The state after all steps."""
+        """State after all steps."""
         self.settle()
         return self._state
 
@@ -368,7 +384,7 @@ class PolicyEngine(Engine):
             del self.states[number]
 
     def _end_of_run(self, start: int, end: int) -> int:
-        """Before which step a run from `start` on ends: where a state is kept, or at answers."""
+        """Return the end of a run from `start`: the next stored state or answers of an expert."""
         if self.steps[start].what == "hear":
             return start + 1
         end = min(end, (start // SPACING + 1) * SPACING)
@@ -382,7 +398,7 @@ class PolicyEngine(Engine):
         self.states = {n - SPACING: state for n, state in self.states.items() if n >= SPACING}
 
     def _advance(self, state: Any, run: list[Step]) -> Any:
-        """The state after the steps of a run."""
+        """Return the state after the steps of a run."""
         if run[0].what == "hear":
             return self._hear(state, run[0])
         kinds, points = np.zeros(SPACING, int), np.zeros(SPACING, int)
@@ -428,9 +444,10 @@ def _run(
     times: Array,
     count: Array,
 ) -> State:
-    """The state after the first `count` steps; of a question, no point is looked at.
+    """Return the state after the first `count` steps.
 
-    One program for any number of them, so that it makes no difference how they came together.
+    One program is used for any number of steps, so that results do not depend on the grouping of
+    steps into runs. The state after a question does not depend on its point.
     """
 
     def step(number: Array, state: State) -> State:
@@ -449,7 +466,7 @@ def _run(
 def _imagine(
     player: Player[State], state: State, points: Array, times: Array, count: Array
 ) -> State:
-    """The first `count` points, one after another, bring what is expected of them."""
+    """Return the state after fantasies at the first `count` points, in their order."""
 
     def step(number: Array, state: State) -> State:
         point, time = points[number], times[number]
@@ -487,16 +504,16 @@ def _read(player: Player[State], state: State) -> dict[str, Any]:
 
 
 def _named(state: Any) -> dict[str, Array]:
-    """Return a state's leaves by their numbers, and by their paths those of `NEWER` fields."""
-    found: dict[str, Array] = {}
+    """Return the leaves of a state by number, and the leaves of `NEWER` fields by path."""
+    leaves: dict[str, Array] = {}
     number = 0
     for path, leaf in jax.tree_util.tree_leaves_with_path(state):
         if getattr(path[-1], "name", "") in NEWER:
-            found[jax.tree_util.keystr(path)] = leaf
+            leaves[jax.tree_util.keystr(path)] = leaf
         else:
-            found[str(number)] = leaf
+            leaves[str(number)] = leaf
             number += 1
-    return found
+    return leaves
 
 
 def _plain(leaf: Array) -> Array:
@@ -506,7 +523,10 @@ def _plain(leaf: Array) -> Array:
 def _like(found: np.ndarray, leaf: Array) -> Array:
     expected = np.asarray(_plain(leaf))
     if (found.shape, found.dtype) != (expected.shape, expected.dtype):
-        raise DriftpeakError(f"an array of shape {found.shape} where {expected.shape} is kept")
+        raise DriftpeakError(
+            f"an array must be {expected.dtype} of shape {expected.shape}; got {found.dtype} of "
+            f"shape {found.shape}"
+        )
     return jax.random.wrap_key_data(jnp.asarray(found)) if _is_key(leaf) else jnp.asarray(found)
 
 

@@ -1,4 +1,4 @@
-"""The engine of a `DriftingGP` whose rewards are 0 and 1, or counts: its function is latent."""
+"""The engine of a `DriftingGP` with binary rewards or counts, whose function is latent."""
 
 from typing import Any
 
@@ -19,14 +19,14 @@ from driftpeak.live.model.scaling import Standard
 from driftpeak.live.space.encoding import Coding
 from driftpeak.live.space.parameters import ParameterValues
 
-APPENDED = 64  # so many times more rewards are held than have their own modes; then all are found
+APPENDED = 64  # the joint mode is computed again if more than 1 in so many rewards were appended
 
 
 class RateEngine(GPEngine):
-    """As its base class, with Laplace's approximation in place of Gaussian noise.
+    """The engine for binary rewards and counts, with Laplace's approximation.
 
-    The mode of everything held is found anew when one in 64 of it is new; until then the new ones
-    are appended, each by its own mode. With fewer held, that is at every reward.
+    New rewards are appended with their own modes. The joint mode of all rewards is computed again
+    if more than 1 in 64 were appended; with 64 rewards or fewer, this is after each reward.
     """
 
     kind: type[Rates]
@@ -37,7 +37,7 @@ class RateEngine(GPEngine):
 
     @property
     def rates(self) -> Rates:  # type: ignore[override]
-        """What the latent function stands for."""
+        """The likelihood with its current centre."""
         return self._rates(self.standard)
 
     def _rates(self, standard: Standard) -> Rates:
@@ -46,8 +46,8 @@ class RateEngine(GPEngine):
     def check(self, reward: float, noise: float | None, trials: int | None) -> None:
         if noise is not None:
             raise UnsupportedError(
-                f"with likelihood={self.policy.likelihood!r} the noise of a reward is that of its "
-                "kind: leave noise out, and for the mean of several measurements give trials"
+                f"noise must be None with likelihood={self.policy.likelihood!r}, which "
+                f"determines it; got {noise:g}. Give trials for the mean of several measurements"
             )
         self.kind.check(reward, trials or 1)
 
@@ -69,7 +69,7 @@ class RateEngine(GPEngine):
         return Standard(self.kind.level(newest, held.trials[-NEWEST:]), 1.0)
 
     def _is_wild(self, standard: Standard) -> Any:
-        return np.zeros(len(self.memory), bool)  # what cannot be is refused at the door
+        return np.zeros(len(self.memory), bool)  # invalid rewards were rejected by `check`
 
     def _seen(
         self, which: Any, weights: Vector, standard: Standard, size: int | None = None
@@ -91,8 +91,8 @@ class RateEngine(GPEngine):
         held = self.memory
         counted, times = worth(held.rewards, held.trials), held.times - self.origin
         for number in range(start, len(held)):
-            one = held.rows[number], times[number], counted[number], held.rewards[number]
-            known = _append(self.model, known, number, *one, self.rates)
+            new = held.rows[number], times[number], counted[number], held.rewards[number]
+            known = _append(self.model, known, number, *new, self.rates)
         return known
 
     def expected(
@@ -100,8 +100,8 @@ class RateEngine(GPEngine):
     ) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
             return None
-        found = self._posterior(self.coding.row_in(parameters)[None], time)
-        mean, deviation = self.rates.spread(*found, trials or 1)
+        latent = self._posterior(self.coding.row_in(parameters)[None], time)
+        mean, deviation = self.rates.spread(*latent, trials or 1)
         return float(mean[0]), float(deviation[0])
 
     def _back(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
@@ -112,9 +112,9 @@ class RateEngine(GPEngine):
         return np.asarray(self.rates.rate(standardised))
 
     def report(self, time: float) -> dict[str, Any]:
-        found = super().report(time)
-        found.pop("noise", None)  # that of its kind
-        return found
+        values = super().report(time)
+        values.pop("noise", None)  # determined by the likelihood
+        return values
 
 
 _learn = compiled(laplace.learn)

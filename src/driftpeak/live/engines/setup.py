@@ -1,4 +1,4 @@
-"""The one protocol of what an `Optimizer` takes as its policy."""
+"""The protocol of an `Optimizer`'s policy, and the arguments of its engine."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, runtime_checkable
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class LivePolicy(Protocol):
-    """A `DriftingGP`, or a policy of `driftpeak.policies`.
+    """A policy of an `Optimizer`: a `DriftingGP` or a policy of `driftpeak.policies`.
 
     Attributes:
-        needs_points: whether it chooses among finitely many points, those of `Arms` or a `Grid`.
+        needs_points: whether it needs finitely many points, as in `Arms` or a `Grid`.
     """
 
     needs_points: ClassVar[bool]
 
     def make_engine(self, setup: Any) -> Any:
-        """Return the `Engine` of a study, which is described by an `EngineSetup`."""
+        """Return the `Engine` of the study that an `EngineSetup` describes."""
 
 
 def is_policy(value: object) -> TypeGuard[LivePolicy]:
-    """Return whether an `Optimizer` takes this object as its policy."""
+    """Return whether an object can be the policy of an `Optimizer`."""
     return not isinstance(value, type) and callable(getattr(value, "make_engine", None))
 
 
 def direction(maximize: object, minimize: object) -> bool:
-    """Return whether large rewards are good, from two arguments of which one is given.
+    """Return whether rewards are maximised, from two arguments of which one is given.
 
     Raises:
-        DriftpeakError: none or both are given, or one that is not True or False.
+        DriftpeakError: none or both are given, or the value is not True or False.
     """
     given = {"maximize": maximize, "minimize": minimize}
     given = {name: value for name, value in given.items() if value is not None}
     if len(given) != 1:
         got = " and ".join(given) or "neither"
-        raise DriftpeakError(f"say either maximize=True or minimize=True; got {got}")
+        raise DriftpeakError(f"exactly one of maximize and minimize must be given; got {got}")
     ((name, value),) = given.items()
     if not isinstance(value, bool):
         raise DriftpeakError(f"{name} must be True or False; got {shown(value)}")
@@ -54,14 +54,14 @@ class EngineSetup:
     """The arguments of a study that its engine depends on.
 
     Attributes:
-        coding: of the space.
-        seed: of everything random.
-        horizon: the most decisions of a policy that reserves room for them.
+        coding: coding of the space.
+        seed: seed of all random numbers.
+        horizon: maximum of decisions, for policies that allocate memory for them.
         sign: 1 to maximise rewards, -1 to minimise them.
         rules: the constraints.
         start: the first suggestion, if it is given.
-        safe: settings that are known to keep all limits.
-        moves: whether moving the system is limited, or costs something.
+        safe: settings that are known to meet all limits.
+        moves: whether there are movement limits or costs.
     """
 
     coding: Coding
@@ -74,27 +74,26 @@ class EngineSetup:
     moves: bool
 
     def play(self, policy: "Policy") -> Engine:
-        """Return the engine that plays a policy of `driftpeak.policies`.
+        """Return the engine that runs a policy of `driftpeak.policies`.
 
         Raises:
-            UnsupportedError: the study has limits or costs of moving, constraints, or a space that
-                is not made of points.
+            UnsupportedError: the study has movement limits or costs, constraints, or a space
+                without finitely many points.
         """
-        from driftpeak.live.engines.policy_engine import PolicyEngine  # takes long to import
+        from driftpeak.live.engines.policy_engine import PolicyEngine  # slow to import
 
         name = type(policy).__name__
         if self.moves:
             raise UnsupportedError(
-                f"{name} supports neither limits nor costs of moving: take a DriftingGP"
+                f"{name} supports no movement limits or costs. Use a DriftingGP, or leave them out"
             )
         if self.rules.matter:
             raise UnsupportedError(
-                f"{name} supports no constraints: take a DriftingGP, or leave out of the arms what "
-                "must not be chosen"
+                f"{name} supports no constraints. Use a DriftingGP, or remove the arms that must "
+                "not be chosen"
             )
         if not isinstance(self.coding, FiniteCoding):
             raise UnsupportedError(
-                f"{name} chooses among finitely many points: give Arms or a Grid for it, or a "
-                "DriftingGP for a Box"
+                f"{name} needs finitely many points. Use Arms or a Grid, or a DriftingGP for a Box"
             )
         return PolicyEngine(policy, self.coding, seed=self.seed, horizon=self.horizon)
