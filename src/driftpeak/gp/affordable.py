@@ -1,8 +1,9 @@
-r"""Features, refused where making them would take longer than minutes.
+r"""Features, refused where computing them would take longer than minutes.
 
-Under a rough kernel there are nearly as many features as points, and pivoted Cholesky takes
-\(n r^2\) operations: on a large grid it would not come back. From some of the points it is seen in
-seconds: about as many features as they need are needed by all.
+Under a rough kernel, nearly as many features as points are needed. Pivoted Cholesky takes
+\(n r^2\) operations, which would not finish on a large grid. The rank is therefore estimated first
+on a random subset of the points, which takes seconds: all points need at least as many features
+as the subset.
 """
 
 import math
@@ -15,17 +16,18 @@ from driftpeak.gp.features import Features, by_axis, factored
 from driftpeak.gp.kernels import Kernel
 
 MOST_MADE = 5_000
-"""Features that are written out at most; of no more points all are, a minute's work."""
+"""Largest number of features that are written out; up to so many points, the rank is not estimated
+first."""
 MOST_WORK = 4e11
-"""Operations, n r^2, that writing them out may take: three minutes on two cores."""
+"""Largest number of operations, n r^2, to compute features: three minutes on two cores."""
 TRIED = 6_000
-"""Points whose features are counted first, at most."""
+"""Largest number of points in the subset on which the rank is estimated."""
 
 
 def affordable(kernel: Kernel, domain: Domain, *, tolerance: float) -> Features:
-    """`features.factored`, within `MOST_MADE` features and `MOST_WORK` operations.
+    """Return `features.factored`, within `MOST_MADE` features and `MOST_WORK` operations.
 
-    Products along the axes of a grid cost little however many there are, and have no limit here.
+    Kronecker products along the axes of a grid cost little at any rank and have no limit here.
 
     Raises:
         DriftpeakError: more features would be needed.
@@ -43,16 +45,20 @@ def affordable(kernel: Kernel, domain: Domain, *, tolerance: float) -> Features:
             return features
         needed = most + 1
     raise DriftpeakError(
-        f"the kernel ({type(kernel).__name__}) needs some {needed:,} features or more on "
-        f"{count:,} points, to {tolerance:.1g} of the prior variance, and at most {most:,} of so "
-        f"many points are made: these would take {16 * count * needed / 2**30:,.1f} GiB and "
-        f"{count * needed**2:.0e} operations. Take a longer lengthscale, a smoother kernel, fewer "
-        "points, or a policy that computes in function space, such as TVGPUCB"
+        f"at most {most:,} features can be computed on {count:,} points, and the kernel "
+        f"({type(kernel).__name__}) needs {needed:,} or more to reduce the error to "
+        f"{tolerance:.1g} of the prior variance: these would take "
+        f"{16 * count * needed / 2**30:,.1f} GiB and {count * needed**2:.0e} operations. Use a "
+        "longer lengthscale, a smoother kernel, fewer points, or a policy that computes in "
+        "function space, such as TVGPUCB"
     )
 
 
 def _needed_by_some(kernel: Kernel, domain: Domain, target: float, size: int) -> int:
-    """The features of so many points, to `target`; 0 if the kernel cannot tell of some alone."""
+    """Return the rank that a random subset of `size` points needs to reach the error `target`.
+
+    0 if the kernel cannot be evaluated on a subset of the points.
+    """
     if not (kernel.pointwise or kernel.stationary):
         return 0
     from scipy.linalg import lapack

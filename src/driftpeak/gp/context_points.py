@@ -1,4 +1,4 @@
-"""Contexts, one for each step of a run, and the cells: every point in every context."""
+"""Contexts, one for each step of a run, and cells: every point in every context."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,32 +13,32 @@ from driftpeak._core.types import Points
 from driftpeak.gp.domains import Arms, Domain
 
 ALONE = "context"
-"""The name of a part that is given without one."""
+"""The name of a context variable that is given without a name."""
 MOST_CELLS = 100_000
 
 
 @frozen(eq=False, init=False)
 class Contexts:
-    """What the world says at each step of a run, before a policy decides.
+    """Observed context variables at each step of a run, known before the policy decides.
 
-    A *kind* is a context that occurs; a *cell* is a point in a kind. A policy in contexts
-    (`InContext`) believes in a function of the cells, so that what it sees in one context tells of
-    the others as far as its kernel says.
-
+    A *kind* is a distinct context; a *cell* is a point in a kind. A policy in contexts
+    (`InContext`) models a function on the cells. Observations in one context therefore inform the
+    posterior in the others, to the degree that the kernel correlates them.
     Arguments:
-        said: one for each step: a number, a text or a boolean; or a mapping of such by name, the
-            same names at every step.
+        said: one context for each step: a number, a string or a boolean; or a mapping from names to
+            numbers, strings or booleans, with the same names at every step.
 
     Attributes:
-        kinds: the contexts that occur, each once, in the order in which they first do.
-        numbers: which of them it is at each step, shape `(steps,)`.
-        labels: of the kinds, as "weekday=Mo, load=0.3".
-        coordinates: of the kinds, shape `(kinds, d)`: numbers as they are; of texts and booleans
-            one for each choice, so that two choices are at distance 1.
+        kinds: the distinct contexts, in the order of their first occurrence.
+        numbers: the index of the kind at each step, shape `(steps,)`.
+        labels: one text for each kind, such as "weekday=Mo, load=0.3".
+        coordinates: of each kind, shape `(kinds, d)`. Numbers are kept; strings and booleans are
+            one-hot encoded so that two choices are at distance 1.
 
     Raises:
-        DriftpeakError: no steps, other names at one step than at the first, a part that is neither
-            number, text nor boolean, numbers that are not finite, numbers beside texts.
+        DriftpeakError: no steps, names that differ from the names at the first step, a value that
+            is not a number, string or boolean, numbers that are not finite, or a name that has
+            numbers at some steps and other values at others.
 
     Example:
         >>> import driftpeak as dp
@@ -64,29 +64,31 @@ class Contexts:
             isinstance(said, Sequence) or (isinstance(said, np.ndarray) and said.ndim > 0)
         ):
             raise DriftpeakError(
-                f"contexts must be a list with one for each step; got {shown(said)}"
+                f"contexts must be a list with one context for each step; got {shown(said)}"
             )
-        steps = [_parts(one, step) for step, one in enumerate(said, start=1)]
+        steps = [_parts(context, step) for step, context in enumerate(said, start=1)]
         if not steps:
             raise DriftpeakError("contexts must have at least one step; got none")
         names = list(steps[0])
-        for step, one in enumerate(steps, start=1):
-            if one.keys() != steps[0].keys():
+        for step, context in enumerate(steps, start=1):
+            if context.keys() != steps[0].keys():
                 raise DriftpeakError(
-                    f"the context at step {step} has the parts {', '.join(one) or 'none'}, the "
-                    f"first {', '.join(names) or 'none'}; give the same at every step"
+                    "a context must have the same names at every step; got "
+                    f"{', '.join(context) or 'none'} at step {step} and "
+                    f"{', '.join(names) or 'none'} at step 1"
                 )
-            for name, value in one.items():
+            for name, value in context.items():
                 if isinstance(value, float) != isinstance(steps[0][name], float):
                     raise DriftpeakError(
-                        f"{name!r} of the contexts is {shown(steps[0][name])} at step 1 and "
-                        f"{shown(value)} at step {step}; write all as numbers or none"
+                        f"{name!r} of the contexts must be a number at every step or at none; got "
+                        f"{shown(steps[0][name])} at step 1 and {shown(value)} at step {step}"
                     )
         if not names:
-            raise DriftpeakError("a context needs a part, as in {'load': 0.3}")
+            raise DriftpeakError("a context must have at least one name, as in {'load': 0.3}")
         order: dict[tuple[Any, ...], int] = {}
         numbers = [
-            order.setdefault(tuple(one[name] for name in names), len(order)) for one in steps
+            order.setdefault(tuple(context[name] for name in names), len(order))
+            for context in steps
         ]
         columns = [_coordinates([kind[i] for kind in order]) for i in range(len(names))]
         kinds = tuple(dict(zip(names, kind, strict=True)) for kind in order)
@@ -95,26 +97,30 @@ class Contexts:
         )
 
     def __len__(self) -> int:
-        """The number of steps."""
+        """Return the number of steps."""
         return len(self.numbers)
 
     def after(self, steps: int) -> "Contexts":
-        """Those of the steps after so many, with the same kinds and cells.
+        """Return the contexts after the first `steps` steps, with unchanged kinds and cells.
 
         Raises:
-            DriftpeakError: there are none.
+            DriftpeakError: no steps remain.
         """
         if not 0 <= steps < len(self):
-            raise DriftpeakError(f"there are contexts for {len(self)} steps: none after {steps}")
+            raise DriftpeakError(
+                f"steps must be at least 0 and below {len(self)}, the number of contexts; got "
+                f"{steps}"
+            )
         rest = object.__new__(Contexts)
         rest.__attrs_init__(self.kinds, self.numbers[steps:], self.labels, self.coordinates)
         return rest
 
     def cells(self, domain: Domain) -> Arms:
-        """Every point of `domain` in every kind: kind after kind, n points each.
+        """Return every point of `domain` in every kind: kind after kind, n points each.
 
-        Their coordinates are those of the point and behind them those of the kind; without any, if
-        `domain` has none: their covariance is then a `driftpeak.gp.kernels.Table`.
+        The coordinates of a cell are the coordinates of the point, followed by those of the kind.
+        If `domain` has no coordinates, the cells have none either; their covariance is then a
+        `driftpeak.gp.kernels.Table`.
 
         Raises:
             DriftpeakError: more than 100,000 cells.
@@ -122,8 +128,9 @@ class Contexts:
         count, kinds = len(domain), len(self.kinds)
         if count * kinds > MOST_CELLS:
             raise DriftpeakError(
-                f"{count:,} points in {kinds:,} contexts are {count * kinds:,} cells, and at most "
-                f"{MOST_CELLS:,} are accepted; round the contexts, so that there are fewer"
+                f"points times contexts must be at most {MOST_CELLS:,} cells; got {count:,} points "
+                f"in {kinds:,} contexts, {count * kinds:,} cells. Round the contexts, so that "
+                "fewer are distinct"
             )
         names = [f"{name} ({label})" for label in self.labels for name in domain.names]
         if not domain.has_coordinates:
@@ -133,37 +140,37 @@ class Contexts:
 
 
 def check_room(numbers: Any, steps: int) -> None:
-    """Raise DriftpeakError if a run is longer than its contexts, given as their numbers."""
+    """Raise DriftpeakError if a run of `steps` steps is longer than its contexts."""
     if steps > len(numbers):
         raise DriftpeakError(
-            f"there are contexts for {len(numbers):,} steps, and the run has {steps:,}"
+            f"the run must have at most {len(numbers):,} steps, one for each context; got {steps:,}"
         )
 
 
 def check_cells(what: str, points: int, kinds: int, part: str) -> None:
-    """Raise DriftpeakError if so many points are no cells, naming whose, and what to make of them.
+    """Raise DriftpeakError if the number of points is not that of the cells of at least two points.
 
     Arguments:
-        what: has the points, as "the policy".
-        part: of it, is to be made on the cells, as "its prior".
+        what: the object that has the points, such as "the policy".
+        part: its part that must be built on the cells, such as "its prior".
     """
     if points % kinds or points < 2 * kinds:
         raise DriftpeakError(
-            f"{what} has {points:,} points, which are no cells of two points or more in {kinds:,} "
-            f"contexts: make {part} on contexts.cells(domain)"
+            f"the points of {what} must be cells of {kinds:,} contexts, 2 points or more in each; "
+            f"got {points:,} points. Build {part} on contexts.cells(domain)"
         )
 
 
-def _parts(one: Any, step: int) -> dict[str, Any]:
-    given = one if isinstance(one, Mapping) else {ALONE: one}
-    found: dict[str, Any] = {}
+def _parts(context: Any, step: int) -> dict[str, Any]:
+    given = context if isinstance(context, Mapping) else {ALONE: context}
+    parts: dict[str, Any] = {}
     for name, value in given.items():
         value = value.item() if isinstance(value, np.generic) else value
         plain = isinstance(value, str | bool | int | float)
         if not isinstance(name, str) or not plain:
             raise DriftpeakError(
-                f"{shown(name)} of the context at step {step} must be a number, a text, True or "
-                f"False, by a name that is a text; got {shown(value)}"
+                f"{shown(name)} of the context at step {step} must be a number, a string, True or "
+                f"False, with a name that is a string; got {shown(value)}"
             )
         if not isinstance(value, str | bool):
             value = float(value) if abs(value) <= 1e100 else math.inf
@@ -172,12 +179,12 @@ def _parts(one: Any, step: int) -> dict[str, Any]:
                     f"{name!r} of the context at step {step} must be a finite number of at most "
                     f"1e100; got {shown(given[name])}"
                 )
-        found[name] = value + 0.0 if isinstance(value, float) else value  # no -0
-    return found
+        parts[name] = value + 0.0 if isinstance(value, float) else value  # no -0
+    return parts
 
 
 def _coordinates(values: list[Any]) -> Points:
-    """Of one part of every kind: numbers as they are, of choices one each."""
+    """Return the coordinates of one part of every kind: numbers as they are, choices one-hot."""
     if isinstance(values[0], float):
         return np.array(values)[:, None]
     choices = list(dict.fromkeys(values))

@@ -1,4 +1,4 @@
-"""What the world says and nobody chooses, beside what can be chosen: `space.context(...)`."""
+"""Spaces with context variables, which are observed but not chosen: `space.context(...)`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,14 +14,17 @@ class HasContext:
     __slots__ = ()
 
     def context(self, parameters: Mapping[str, Any] | None = None, /, **named: Any) -> "Contextual":
-        """This space in a context: what the world says and nobody chooses, for an `Optimizer`.
+        """Return this space with context variables, for an `Optimizer`.
+
+        Context variables are observed before each decision and cannot be chosen.
 
         Arguments:
-            parameters: a mapping, for names that are no Python identifiers; and
+            parameters: a mapping from names to parameters, for names that are not Python
+                identifiers.
             **named: `Float`, `Integer`, `Categorical` or `Boolean` by name.
 
         Raises:
-            DriftpeakError: nothing given, or a name given twice.
+            DriftpeakError: no parameter, or a name given twice.
 
         Example:
             >>> import driftpeak as dp
@@ -33,25 +36,29 @@ class HasContext:
         """
         if not isinstance(parameters, Mapping | None):
             raise DriftpeakError(
-                "a context maps names to parameters, as in context(load=Float(0, 1)); got "
+                "a context must map names to parameters, as in context(load=Float(0, 1)); got "
                 f"{shown(parameters)}"
             )
         given = dict(parameters or {})
         for name in given.keys() & named.keys():
-            raise DriftpeakError(f"the context has {name!r} twice")
+            raise DriftpeakError(f"names of a context must be distinct; got {name!r} twice")
         given.update(named)
         if not given:
-            raise DriftpeakError("a context needs a parameter, as in context(load=Float(0, 1))")
+            raise DriftpeakError(
+                "a context must have at least one parameter, as in context(load=Float(0, 1))"
+            )
         return Contextual(self, given)
 
 
 @frozen(eq=False, repr=False)
 class Contextual:
-    """A space in a context. Made by the method `context` of a space; read by an `Optimizer`.
+    """A space with context variables.
+
+    The method `context` of a space returns it, and an `Optimizer` accepts it.
 
     Attributes:
-        space: what can be chosen.
-        parameters: what the world says, by name; the optimiser checks them.
+        space: the variables that can be chosen.
+        parameters: the context variables by name; the optimiser validates them.
     """
 
     space: HasContext

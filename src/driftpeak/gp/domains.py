@@ -18,7 +18,7 @@ from driftpeak._core.errors import (
 from driftpeak._core.types import Points, Vector
 from driftpeak.gp.contexts import HasContext
 
-MOST = 10_000_000  # points of a domain: all are listed
+MOST = 10_000_000  # largest number of points of a domain, all of which are listed
 
 
 @frozen(eq=False, init=False)
@@ -29,11 +29,11 @@ class Arms(HasContext):
         points: coordinates, shape `(n, d)` or `(n,)` for one dimension; or an integer n for n arms
             that have no coordinates (their covariance then comes from
             `driftpeak.gp.kernels.Table`).
-        names: n distinct names; default "0", "1", ...
+        names: n distinct names; "0", "1", ... by default.
 
     Raises:
-        DriftpeakError: fewer than two arms, coordinates that are not finite, names that are not
-            distinct or not as many as the arms.
+        DriftpeakError: fewer than two arms, coordinates that are not finite, or names that are not
+            distinct or not one for each arm.
 
     Example:
         >>> import driftpeak as dp
@@ -59,21 +59,25 @@ class Arms(HasContext):
             try:
                 given = np.asarray(points)
             except ValueError:
-                raise DriftpeakError("points must have the same number of coordinates") from None
+                raise DriftpeakError(
+                    "points must all have the same number of coordinates"
+                ) from None
             coordinates = finite_array("points", given[:, None] if given.ndim == 1 else given, 2)
             if len(coordinates) < 2:
-                raise DriftpeakError(f"a domain needs at least 2 arms; got {len(coordinates)}")
+                raise DriftpeakError(f"a domain must have at least 2 arms; got {len(coordinates)}")
             if coordinates.shape[1] == 0:
-                raise DriftpeakError("points need at least 1 coordinate; got none")
+                raise DriftpeakError("points must have at least 1 coordinate; got none")
         if names is not None and (
             isinstance(names, str | bytes)
             or not isinstance(names, Sequence | np.ndarray)
             or (isinstance(names, np.ndarray) and names.ndim == 0)
         ):
-            raise DriftpeakError(f"names must be a sequence of texts; got {shown(names)}")
+            raise DriftpeakError(f"names must be a sequence of strings; got {shown(names)}")
         labels = tuple(map(str, range(len(coordinates)) if names is None else names))
         if len(labels) != len(coordinates):
-            raise DriftpeakError(f"{len(coordinates)} arms need as many names; got {len(labels)}")
+            raise DriftpeakError(
+                f"names must be {len(coordinates)}, one for each arm; got {len(labels)}"
+            )
         if len(set(labels)) != len(labels):
             twice = next(name for name in labels if labels.count(name) > 1)
             raise DriftpeakError(f"arm names must be distinct; {twice!r} occurs more than once")
@@ -83,7 +87,7 @@ class Arms(HasContext):
         return len(self.points)
 
     def shrunk(self, factor: float) -> "Arms":
-        """The same points, `factor` times closer together; the names are lost."""
+        """Return the same points, `factor` times closer together, without their names."""
         return Arms(self.points / factor)
 
     def __repr__(self) -> str:
@@ -118,7 +122,9 @@ class Grid(HasContext):
         self, *ranges: Sequence[float], size: int | np.integer[Any] | Sequence[int]
     ) -> None:
         if not ranges:
-            raise DriftpeakError("a grid needs a (low, high) range per dimension, as in [0, 1]")
+            raise DriftpeakError(
+                "a grid must have a (low, high) range for each dimension, as in [0, 1]"
+            )
         for pair in ranges:
             try:
                 ends = np.asarray(pair)
@@ -130,14 +136,16 @@ class Grid(HasContext):
                 or not -np.inf < ends[0] < ends[1] < np.inf
             ):
                 raise DriftpeakError(
-                    f"a grid's range must be (low, high), low < high; got {shown(pair)}"
+                    f"a range of a grid must be (low, high) with low < high; got {shown(pair)}"
                 )
         several = not isinstance(size, str | bytes) and (
             isinstance(size, Sequence) or (isinstance(size, np.ndarray) and size.ndim > 0)
         )
         sizes = list(size) if several else [size] * len(ranges)  # type: ignore[arg-type]
         if len(sizes) != len(ranges):
-            raise DriftpeakError(f"{len(ranges)} ranges need as many sizes; got {len(sizes)}")
+            raise DriftpeakError(
+                f"size must be one integer or {len(ranges)}, one for each range; got {len(sizes)}"
+            )
         shape = tuple(at_least_integer("size", count, 2) for count in sizes)
         _check_room("size", math.prod(shape))
         axes = [
@@ -160,7 +168,7 @@ class Grid(HasContext):
         )
 
     def shrunk(self, factor: float) -> "Grid":
-        """The same points, `factor` times closer together."""
+        """Return the same points, `factor` times closer together."""
         smaller = object.__new__(Grid)
         ranges = tuple((low / factor, high / factor) for low, high in self.ranges)
         smaller.__attrs_init__(ranges, self.shape, self.points / factor)
@@ -168,7 +176,7 @@ class Grid(HasContext):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Each point's coordinates as text."""
+        """The coordinates of each point as text."""
         return tuple(", ".join(f"{value:.4g}" for value in point) for point in self.points)
 
 
@@ -178,22 +186,22 @@ Domain = Arms | Grid
 def _check_room(name: str, count: int) -> None:
     if count > MOST:
         raise DriftpeakError(
-            f"{name} must give a domain of at most {MOST:,} points; got {shown(count)}. Take "
-            "fewer, or a Box of the live optimiser, which needs no list of them"
+            f"{name} must give a domain of at most {MOST:,} points; got {shown(count)}. Use fewer "
+            "points, or a Box with the live optimiser, which does not list its points"
         )
 
 
 @checked
 def unit_sphere(count: int, dimension: int, *, seed: int = 0) -> Arms:
-    """`count` points drawn uniformly from the unit sphere in `dimension` dimensions (as in H23).
+    """Draw `count` points uniformly from the unit sphere in `dimension` dimensions (as in H23).
 
     Arguments:
-        count: how many, at least 2.
-        dimension: of the space, at least 2.
-        seed: of the draw.
+        count: the number of points, at least 2.
+        dimension: the dimension of the space, at least 2.
+        seed: seed of the random numbers, at least 0.
 
     Raises:
-        DriftpeakError: count or dimension below 2, a negative seed.
+        DriftpeakError: count or dimension below 2, or a negative seed.
     """
     count = at_least_integer("count", count, 2)
     dimension = at_least_integer("dimension", dimension, 2)

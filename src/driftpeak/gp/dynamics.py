@@ -1,10 +1,10 @@
-r"""How a function may move, as linear Gaussian models in time, stationary with variance one.
+r"""Models of how a function moves: linear Gaussian in time and stationary, with variance one.
 
-A motion of order d carries d components, of which the function is a combination,
-\(f = h^\top z\) with \(|h| = 1\): the function and its derivatives, or parts that move at different
-speeds. Over an elapsed time \(z\) becomes \(A z + \text{noise}\), the noise of covariance
-\(Q = I - A A^\top\): each component has variance one at any time, over space all of them have the
-covariance of the prior, and a step costs the same however long the past (Hartikainen and Särkkä
+A motion of order d has d components. The function is a combination of them, \(f = h^\top z\) with
+\(|h| = 1\): the components are the function and its derivatives, or parts that move at different
+speeds. Over an elapsed time \(z\) becomes \(A z + \text{noise}\), where the noise has covariance
+\(Q = I - A A^\top\). Each component has variance one at any time and the covariance of the prior
+over space. The cost of a step does not depend on the length of the history (Hartikainen and Särkkä
 2010, Kalman Filtering and Smoothing Solutions to Temporal Gaussian Process Regression Models).
 """
 
@@ -25,57 +25,57 @@ from driftpeak.gp.forgetting import markov_correlation
 
 Parts = tuple[tuple[int, ...], ...]
 HALF = 1.6783469900166605
-"""Where (1 + x) exp(-x) is 1/2."""
+"""The positive x at which (1 + x) exp(-x) is 1/2."""
 HORIZONS = tuple(float(steps) for steps in range(24, 97, 12))
-"""Steps ahead for which a look now should be of use, where influence decides what to explore."""
+"""Steps ahead at which an observation made now should be useful, for exploration by influence."""
 LONGEST = 1e9
-"""A correlation that is above 1/2 after this time counts as standing still."""
+"""A correlation that is above 1/2 after this time counts as constant in time."""
 
 
 class Motion(eqx.Module):
-    """Several motions of one kind, k of them, that differ in how fast they are."""
+    """Several motions of one kind, k of them, with different speeds."""
 
     @property
     @abstractmethod
     def count(self) -> int:
-        """k."""
+        """The number of motions, k."""
 
     @property
     @abstractmethod
     def drift(self) -> Float[Array, " k"]:
-        """Of every motion: the drift, per unit of time, of Markov drift that forgets as fast."""
+        """Drift per unit of time of the Markov drift that forgets as fast as each motion."""
 
     @property
     @abstractmethod
     def observed(self) -> Float[Array, "k d"]:
-        """h, of length one."""
+        """The vector h of each motion, of length one."""
 
     @property
     @abstractmethod
     def parts(self) -> Parts:
-        """For each of the d components, those that it depends on: where A may not be 0."""
+        """For each of the d components, the components that it depends on: where A may not be 0."""
 
     @abstractmethod
     def transition(self, elapsed: Scalar) -> Float[Array, "k d d"]:
-        """A, over a time of length `elapsed`."""
+        """Return A over a time of length `elapsed`."""
 
     @property
     def order(self) -> int:
-        """d."""
+        """The number of components, d."""
         return len(self.parts)
 
     @property
     @abstractmethod
     def labels(self) -> tuple[str, ...]:
-        """What each motion is called."""
+        """The name of each motion."""
 
     def correlation(self, elapsed: Scalar) -> Float[Array, " k"]:
-        r"""Of the function with itself after a time: \(h^\top A h\)."""
+        r"""Return the correlation of the function with itself after a time: \(h^\top A h\)."""
         return (after(self.observed, self.transition(elapsed)) * self.observed).sum(axis=-1)
 
 
 def after(observed: Any, a: Any) -> Float[Array, "k d"]:
-    r"""\(h^\top A\): what is seen of every component after a transition."""
+    r"""Return \(h^\top A\), the observed combination of components after a transition."""
     return (jnp.asarray(observed)[:, :, None] * a).sum(axis=1)
 
 
@@ -83,7 +83,7 @@ class MarkovMotion(Recorded, Motion):
     r"""Markov drift (B16 (3)-(4)): \(A = (1 - \epsilon)^{v/2}\) over a time v.
 
     Arguments:
-        drifts: epsilon of every motion, in [0, 1], per unit of time.
+        drifts: epsilon of each motion, in [0, 1], per unit of time.
 
     Raises:
         DriftpeakError: no drifts, or one outside [0, 1].
@@ -95,7 +95,9 @@ class MarkovMotion(Recorded, Motion):
     def __init__(self, drifts: Any) -> None:
         self.drifts = finite_array("drifts", drifts, 1)
         if len(self.drifts) == 0 or self.drifts.min() < 0 or self.drifts.max() > 1:
-            raise DriftpeakError(f"drifts must be one or more numbers in [0, 1]; got {drifts}")
+            raise DriftpeakError(
+                f"drifts must be one or more numbers in [0, 1]; got {shown(drifts)}"
+            )
 
     @property
     def count(self) -> int:
@@ -124,14 +126,14 @@ class MarkovMotion(Recorded, Motion):
 class SmoothMotion(Recorded, Motion):
     r"""Motion with momentum: a Matern-3/2 process in time, of correlation \((1 + av) e^{-av}\).
 
-    Its sample paths are differentiable: what moved up goes on moving up for a while, as in slow
-    steady change, which Markov drift takes for a chance result. With a its rate and the derivative
+    Its sample paths are differentiable: a value that rises keeps rising for a while. It models
+    slow steady change, which Markov drift treats as noise. With a the rate and the derivative
     divided by a,
 
     \[A = e^{-av} \begin{pmatrix} 1 + av & av \\ -av & 1 - av \end{pmatrix}.\]
 
     Arguments:
-        rates: a of every motion, positive, per unit of time.
+        rates: a of each motion, positive, per unit of time.
 
     Raises:
         DriftpeakError: no rates, or one that is not positive.
@@ -149,7 +151,10 @@ class SmoothMotion(Recorded, Motion):
 
     @property
     def drift(self) -> Float[Array, " k"]:
-        """Both correlations fall to 1/2 at the same time: a v = 1.678 and (1 - e)^(v/2) = 1/2."""
+        """The drift whose correlation falls to 1/2 at the same time.
+
+        a v = 1.678 and (1 - e)^(v/2) = 1/2.
+        """
         return 1 - jnp.exp(-2 * np.log(2) / HALF * jnp.asarray(self.rates))
 
     @property
@@ -172,18 +177,19 @@ class SmoothMotion(Recorded, Motion):
 
 
 class Oscillation(Recorded, Motion):
-    r"""A rhythm whose phase and size wander: correlation \(\cos(2\pi v/P)\, e^{-v/l}\).
+    r"""A cycle whose phase and amplitude change slowly: correlation \(\cos(2\pi v/P)\, e^{-v/l}\).
 
-    A rotation with damping; harmonics are oscillations of P/2, P/3, ... (Solin and Särkkä 2014,
-    Explicit Link Between Periodic Covariance Functions and State Space Models).
+    The transition is a rotation with damping; harmonics are oscillations of P/2, P/3, ... (Solin
+    and Särkkä 2014, Explicit Link Between Periodic Covariance Functions and State Space Models).
 
     Arguments:
-        periods: P of every motion, positive.
-        lifetimes: l of every motion: the time in which the correlation's envelope falls to 1/e;
-            infinite for a rhythm that never changes.
+        periods: P of each motion, positive.
+        lifetimes: l of each motion: the time in which the envelope of the correlation falls to
+            1/e; infinite for a cycle that never changes.
 
     Raises:
-        DriftpeakError: none, not as many of both, or one that is not positive.
+        DriftpeakError: no periods, not one lifetime for each period, or a number that is not
+            positive.
     """
 
     periods: Any
@@ -205,7 +211,7 @@ class Oscillation(Recorded, Motion):
 
     @property
     def drift(self) -> Float[Array, " k"]:
-        """Of a Markov drift whose correlation is the envelope."""
+        """The drift of the Markov drift whose correlation is the envelope."""
         return -jnp.expm1(-2 / jnp.asarray(self.lifetimes))
 
     @property
@@ -228,17 +234,17 @@ class Oscillation(Recorded, Motion):
 
 
 class SumMotion(Recorded, Motion):
-    r"""Several motions at once, \(f = \sum_c \sqrt{w_c}\, f_c\): a slow part and a fast one, say.
+    r"""A sum of motions, \(f = \sum_c \sqrt{w_c}\, f_c\), such as a slow part and a fast part.
 
-    Their correlations add with the weights; independent parts, so A is block diagonal.
+    The parts are independent: their correlations add with the weights, and A is block diagonal.
 
     Arguments:
-        motions: the parts, each of one motion or of k.
-        weights: share of every part in the variance, shape `(parts,)` or `(k, parts)`; they are
+        motions: the parts, each with one motion or with k.
+        weights: share of each part in the variance, shape `(parts,)` or `(k, parts)`; they are
             divided by their sum.
 
     Raises:
-        DriftpeakError: no motions, parts of different numbers of motions, weights that are
+        DriftpeakError: no motions, parts with different numbers of motions, or weights that are
             negative, all zero or not one for each part.
     """
 
@@ -250,11 +256,11 @@ class SumMotion(Recorded, Motion):
     def __init__(self, motions: Sequence[Motion], weights: Any) -> None:
         self.motions = tuple(motions)
         if not self.motions:
-            raise DriftpeakError("a sum needs at least one motion")
+            raise DriftpeakError("motions must have at least one part; got none")
         counts = {motion.count for motion in self.motions}
         if len(counts) > 1:
             raise DriftpeakError(
-                f"the parts of a sum must be equally many motions; got {sorted(counts)}"
+                f"the parts of a sum must have equal numbers of motions; got {sorted(counts)}"
             )
         given = np.atleast_1d(numbers("weights", weights))
         bad = given.ndim > 2 or given.shape[-1] != len(self.motions)
@@ -276,7 +282,7 @@ class SumMotion(Recorded, Motion):
 
     @property
     def drift(self) -> Float[Array, " k"]:
-        """That of the same half-life: until the envelope of the correlation is below 1/2."""
+        """Drift of equal half-life: the envelope of the correlation is 1/2 at the same time."""
         return jnp.asarray(self.forgets)
 
     @property
@@ -291,11 +297,11 @@ class SumMotion(Recorded, Motion):
 
     @property
     def parts(self) -> Parts:
-        found: list[tuple[int, ...]] = []
+        parts: list[tuple[int, ...]] = []
         for motion in self.motions:
-            begin = len(found)
-            found += [tuple(begin + place for place in part) for part in motion.parts]
-        return tuple(found)
+            begin = len(parts)
+            parts += [tuple(begin + place for place in part) for part in motion.parts]
+        return tuple(parts)
 
     def transition(self, elapsed: Scalar) -> Float[Array, "k d d"]:
         whole, begin = jnp.zeros((self.count, self.order, self.order)), 0
@@ -306,7 +312,7 @@ class SumMotion(Recorded, Motion):
         return whole
 
     def _half_time(self) -> Any:
-        """When the weighted sum of exponentials that forget like the parts is 1/2, by bisection."""
+        """Return the time when the weighted sum of the parts' envelopes is 1/2, by bisection."""
         stays = np.stack([np.asarray(1 - motion.drift) for motion in self.motions], axis=-1)
         low, high = np.zeros(self.count), np.full(self.count, LONGEST)
         for _ in range(100):
@@ -319,5 +325,5 @@ class SumMotion(Recorded, Motion):
 def _positive(name: str, given: Any) -> Any:
     numbers = finite_array(name, given, 1)
     if len(numbers) == 0 or numbers.min() <= 0:
-        raise DriftpeakError(f"{name} must be one or more numbers above 0; got {given}")
+        raise DriftpeakError(f"{name} must be one or more numbers above 0; got {shown(given)}")
     return numbers

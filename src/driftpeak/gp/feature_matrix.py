@@ -1,7 +1,7 @@
-r"""How n points load on r weights: products with a feature matrix \(\Phi\), written out or not.
+r"""Feature matrices \(\Phi\) of n points and r weights, and products with them.
 
-`Rows` and `Columns` hold the matrix, one way round or the other; `Kronecker` holds a small factor
-for each dimension of a grid.
+`Rows` and `Columns` hold the matrix, row by row or column by column. `Kronecker` holds a small
+factor for each dimension of a grid.
 """
 
 import math
@@ -19,11 +19,11 @@ from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.types import AnyArray, Integers, Matrix, Values
 
 CHUNK = 2**22
-"""Numbers in a temporary array, about."""
+"""Approximate size of a temporary array, in numbers."""
 
 
 class Loadings(eqx.Module):
-    r"""A feature matrix \(\Phi\), and what is computed with it inside compiled programs."""
+    r"""A feature matrix \(\Phi\) and the products with it inside compiled programs."""
 
     @property
     @abstractmethod
@@ -33,39 +33,39 @@ class Loadings(eqx.Module):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """`(n, r)`."""
+        """The shape of the matrix, `(n, r)`."""
 
     @abstractmethod
     def rows(self, arms: Any) -> Float[Array, "*arms r"]:
-        """The features of these points."""
+        """Return the features of the points `arms`."""
 
     @abstractmethod
     def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
-        r"""\(\Phi w\) for each of some vectors of weights w, along the last axis."""
+        r"""Return \(\Phi w\) for each vector of weights w, along the last axis."""
 
     @abstractmethod
     def combined(self, values: Values) -> Float[Array, " r"]:
-        r"""\(\Phi^\top v\) for a value v of every point."""
+        r"""Return \(\Phi^\top v\) for a value v of every point."""
 
     @abstractmethod
     def squares(self, weights: AnyArray | None = None) -> Any:
-        """Of every row, the sum of its squares, weighted if weights are given."""
+        """Return the sum of squares of each row, weighted if weights are given."""
 
     @abstractmethod
     def divided(self, by: float) -> "Loadings":
-        """All features divided by a number, on the host."""
+        """Divide all features by a number, on the host."""
 
     @abstractmethod
     def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
-        r"""Of every row \(\phi\), the squared length of `factor` times it."""
+        r"""Return the squared length of `factor` times \(\phi\), for each row \(\phi\)."""
 
     @abstractmethod
     def quadratic_forms(self, matrix: Float[Array, "r r"]) -> Values:
-        r"""Of every row \(\phi\), \(\phi^\top M \phi\)."""
+        r"""Return \(\phi^\top M \phi\) for each row \(\phi\)."""
 
 
 class Rows(Loadings):
-    """The matrix, a row for each point: for one vector of weights at a time.
+    """A feature matrix stored with a row for each point: fast for one vector of weights at a time.
 
     Arguments:
         by_point: the features, shape `(n, r)`.
@@ -107,7 +107,9 @@ class Rows(Loadings):
 
 
 class Columns(Loadings):
-    """The matrix the other way round: several vectors at a time would turn it at every product.
+    """A feature matrix stored by column: fast for several vectors of weights at a time.
+
+    Stored by row, the matrix would be transposed at every product with several vectors.
 
     Arguments:
         matrix: the features, shape `(n, r)`.
@@ -153,23 +155,23 @@ class Columns(Loadings):
 class Kronecker(Loadings):
     r"""Chosen columns of a Kronecker product \(A_1 \otimes \ldots \otimes A_d\): a grid's features.
 
-    A product with weights takes the dimensions one after another, \(O(n r_d)\) instead of
-    \(O(n r)\), and nothing of size n r is held. NumPy sees the matrix written out
-    (`numpy.asarray`), and `@` multiplies it with an array of weights on the host.
+    A product with weights processes the dimensions one after another, in \(O(n r_d)\) instead of
+    \(O(n r)\) operations, and no array of size n r is held. `numpy.asarray` writes the matrix out,
+    and `@` multiplies it with an array of weights on the host.
 
     Arguments:
         factors: \(A_a\) of each dimension, shapes \((m_a, r_a)\); the last dimension varies
             fastest.
-        columns: which r columns of the product, shape `(r, d)`: one column of each factor. No
-            column twice.
+        columns: the r columns of the product, shape `(r, d)`: one column of each factor. They must
+            be distinct.
 
     Raises:
-        DriftpeakError: no factors, or columns that are not of the factors, or twice the same.
+        DriftpeakError: no factors, or columns that are out of range or not distinct.
     """
 
     factors: tuple[AnyArray, ...]
     columns: AnyArray  # (r, d)
-    places: AnyArray  # (r_1, ..., r_d): where a column's weight stands; r where it has none
+    places: AnyArray  # (r_1, ..., r_d): index of a column's weight; r where a column is not chosen
 
     def __init__(self, factors: Sequence[Matrix], columns: Integers) -> None:
         sizes = tuple(factor.shape[1] for factor in factors if factor.ndim == 2)
@@ -178,7 +180,8 @@ class Kronecker(Loadings):
         inside = columns.ndim == 2 and columns.shape[1] == len(sizes) and len(columns) > 0
         if not inside or (columns < 0).any() or (columns >= sizes).any():
             raise DriftpeakError(
-                f"columns must be of {len(sizes)} factors with {', '.join(map(str, sizes))} columns"
+                "columns must be indices of columns, one for each of the "
+                f"{len(sizes)} factors with {', '.join(map(str, sizes))} columns"
             )
         places = np.full(sizes, len(columns))
         places[tuple(columns.T)] = np.arange(len(columns))
@@ -199,17 +202,22 @@ class Kronecker(Loadings):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Matrix:
         if copy is False:
-            raise ValueError("a product that is not written out cannot be seen without a copy")
+            raise ValueError(
+                "copy must not be False: a Kronecker product is written out to a new array"
+            )
         matrix = np.ones((1, len(self.columns)))
         for factor, column in zip(self.factors, self.columns.T, strict=True):
             matrix = (matrix[:, None, :] * factor[None, :, column]).reshape(-1, matrix.shape[1])
         return matrix.astype(dtype or np.float64, copy=False)
 
     def __matmul__(self, weights: Matrix) -> Matrix:
-        """`(n,)` or `(n, k)`, on the host."""
+        """Multiply by weights of shape `(r,)` or `(r, k)`, on the host."""
         weights = np.asarray(weights)
         if weights.ndim == 0 or len(weights) != len(self.columns):
-            raise DriftpeakError(f"{len(self.columns)} columns need as many weights")
+            raise DriftpeakError(
+                f"weights must have {len(self.columns)} rows, one for each column; got shape "
+                f"{weights.shape}"
+            )
         return _combined(np, self.factors, self.places, weights.T).T
 
     def squares(self, weights: AnyArray | None = None) -> Any:
@@ -219,22 +227,22 @@ class Kronecker(Loadings):
 
     def rows(self, arms: Any) -> Float[Array, "*arms r"]:
         at = jnp.unravel_index(jnp.asarray(arms), tuple(len(factor) for factor in self.factors))
-        found: Any = 1.0
+        features: Any = 1.0
         for factor, index, column in zip(
             self.factors, at, jnp.asarray(self.columns).T, strict=True
         ):
-            found = found * jnp.asarray(factor)[index][..., column]
-        return found
+            features = features * jnp.asarray(factor)[index][..., column]
+        return features
 
     def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
         factors = [jnp.asarray(factor) for factor in self.factors]
         return _combined(jnp, factors, jnp.asarray(self.places), weights)
 
     def combined(self, values: Values) -> Float[Array, " r"]:
-        found = values.reshape([len(factor) for factor in self.factors])
+        products = values.reshape([len(factor) for factor in self.factors])
         for factor in self.factors:  # each puts its columns last
-            found = jnp.tensordot(found, jnp.asarray(factor), axes=([0], [0]))
-        return found[tuple(jnp.asarray(self.columns).T)]
+            products = jnp.tensordot(products, jnp.asarray(factor), axes=([0], [0]))
+        return products[tuple(jnp.asarray(self.columns).T)]
 
     def divided(self, by: float) -> "Kronecker":
         first, *others = map(np.asarray, self.factors)
@@ -254,25 +262,25 @@ class Kronecker(Loadings):
 
 
 def _combined(xp: Any, factors: Any, places: Any, weights: Any) -> Any:
-    """Products of the points' features with weights `(*some, r)`, by NumPy or JAX: `(*some, n)`."""
+    """Return the features times weights `(*some, r)`, by NumPy or JAX: shape `(*some, n)`."""
     some = weights.shape[:-1]
     flat = weights.reshape(-1, weights.shape[-1])
     flat = xp.concatenate([flat, xp.zeros((len(flat), 1))], axis=1)  # of columns not chosen
     values = flat[:, places]
-    for factor in factors:  # each puts its points last: in the end the last varies fastest
+    for factor in factors:  # each moves its points to the end, so the last dimension varies fastest
         values = xp.tensordot(values, factor, axes=([1], [1]))
     return values.reshape(*some, math.prod(len(factor) for factor in factors))
 
 
 def squared_sums(features: Float[Array, "n r"], factor: Float[Array, "k r"]) -> Values:
-    r"""Of every row \(\phi\) of the features, the squared length of `factor` times it."""
+    r"""Return the squared length of `factor` times \(\phi\), for each row \(\phi\) of features."""
     return _in_pieces(
         len(features), (factor,), lambda piece: jnp.sum((features @ piece.T) ** 2, axis=1)
     )
 
 
 def quadratic_forms(features: Float[Array, "n r"], matrix: Float[Array, "r r"]) -> Values:
-    r"""Of every row \(\phi\) of the features, \(\phi^\top M \phi\)."""
+    r"""Return \(\phi^\top M \phi\) for each row \(\phi\) of the features."""
     return _in_pieces(
         len(features),
         (matrix, features.T),
@@ -283,10 +291,10 @@ def quadratic_forms(features: Float[Array, "n r"], matrix: Float[Array, "r r"]) 
 def _in_pieces(
     n: int, factors: tuple[Float[Array, "k _"], ...], term: Callable[..., Values]
 ) -> Values:
-    """The sum of `term`, of n numbers, over pieces of the factors' rows.
+    """Return the sum of `term`, a vector of n numbers, over pieces of the rows of the factors.
 
-    For few points there is one piece. For many, the product of the features with all the rows may
-    not fit into memory.
+    For few points there is one piece. For many points, the product of the features with all rows
+    at once may not fit into memory.
     """
     k = len(factors[0])
     rows = max(1, CHUNK // n)

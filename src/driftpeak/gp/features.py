@@ -1,9 +1,9 @@
 r"""Finite-rank factors \(\Phi \Phi^\top \approx K\) of a covariance over a finite domain.
 
-With r features, a belief is a vector of r means and an r x r covariance, whatever the number of
+With r features, a posterior is a vector of r means and an r x r covariance, whatever the number of
 observations. Pivoted Cholesky is the default: it stops as soon as the stated tolerance is reached,
-and its error is known. The eigenvectors give the smallest rank for a given total error; quadrature
-and random Fourier features are those the theory papers analyse.
+and its error is known. Eigenvectors have the smallest rank for a given total error. Quadrature and
+random Fourier features are those that the theory papers analyse.
 """
 
 from bisect import bisect_left
@@ -29,10 +29,10 @@ from driftpeak.gp.kernels import SE, Kernel
 
 TOLERANCE = 1e-10
 MANY = 10_000
-"""Points above which nothing of size n^2 is made by default, and, where the domain and the kernel
-allow it, nothing of size n r either."""
+"""Number of points above which no array of size n^2 is made by default, and, where the domain and
+the kernel allow it, no array of size n r either."""
 PIECE = 16
-"""Features that room is made for at a time."""
+"""Number of features for which memory is allocated at a time."""
 
 
 @checked
@@ -40,7 +40,7 @@ PIECE = 16
 class Features:
     r"""A feature matrix, shape `(n, r)`, and a bound on its error.
 
-    The matrix is written out, or a `Kronecker` product that is not (`numpy.asarray` writes it out).
+    The matrix is written out or a `Kronecker` product, which `numpy.asarray` writes out.
 
     `error` bounds the largest entry of \(|K - \Phi\Phi^\top|\), in units of the covariance, up to
     rounding (about 1e-16 r of the largest prior variance); it is None where only a probabilistic
@@ -64,27 +64,27 @@ class Features:
 
     @property
     def explained(self) -> Vector:
-        """Of every point, the variance that the features have, shape `(n,)`."""
+        """The variance explained by the features at each point, shape `(n,)`."""
         matrix = self.matrix
         return matrix.squares() if isinstance(matrix, Kronecker) else (matrix**2).sum(axis=1)
 
     @property
     def loadings(self) -> Loadings:
-        """For compiled programs; products with one vector of weights at a time are fast."""
+        """Feature matrix for compiled programs, fast with one vector of weights at a time."""
         return self.matrix if isinstance(self.matrix, Kronecker) else Rows(self.matrix)
 
     @property
     def loadings_of_several(self) -> Loadings:
-        """For compiled programs; products with several vectors of weights at a time are fast."""
+        """Feature matrix for compiled programs, fast with several vectors of weights at a time."""
         return self.matrix if isinstance(self.matrix, Kronecker) else Columns(self.matrix)
 
     def check(self, points: int) -> None:
-        """Raise DriftpeakError unless the features are for so many points."""
+        """Raise DriftpeakError unless the features are for `points` points."""
         if len(self.matrix) != points:
             raise DriftpeakError(
-                f"features are for {len(self.matrix)} points, the prior has {points}: make them of "
-                "its kernel and domain, as features.pivoted_cholesky(prior.kernel, prior.domain) "
-                "does, or leave them out"
+                f"features must be for the {points} points of the prior; got features for "
+                f"{len(self.matrix)}. Compute them with "
+                "features.pivoted_cholesky(prior.kernel, prior.domain), or omit the argument"
             )
 
 
@@ -92,12 +92,12 @@ class Features:
 def factored(
     kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE, rank: int | None = None
 ) -> Features:
-    """A factor of the covariance by the way that is best here: what priors use.
+    """Factor the covariance by the fastest suitable method; priors use this function.
 
-    `kronecker` for grids of more than `MANY` points in several dimensions, where the kernel is a
-    product of kernels of one dimension each, else `pivoted_cholesky`.
+    The method is `kronecker` for grids of more than `MANY` points in several dimensions if the
+    kernel is a product of one-dimensional kernels, and `pivoted_cholesky` otherwise.
 
-    Arguments, errors: as for these.
+    Arguments and errors are those of the two functions.
     """
     if by_axis(kernel, domain):
         return kronecker(kernel, domain, tolerance=tolerance, rank=rank)
@@ -105,7 +105,7 @@ def factored(
 
 
 def by_axis(kernel: Kernel, domain: Domain) -> bool:
-    """Whether `factored` takes a Kronecker product, which is not written out."""
+    """Return whether `factored` uses a Kronecker product, which is not written out."""
     several = len(domain) > MANY and domain.points.shape[1] > 1
     return several and separated(kernel, domain) is not None
 
@@ -118,15 +118,15 @@ def pivoted_cholesky(
     tolerance: float = TOLERANCE,
     rank: int | None = None,
 ) -> Features:
-    """Pivoted Cholesky: take the point of largest residual variance until none is left.
+    """Factor the covariance by pivoted Cholesky; each pivot has the largest residual variance.
 
-    With n points and rank r: n r^2 operations, memory for 2 n r numbers, and r rows of the
-    covariance, one at a time.
+    With n points and rank r, this takes n r^2 operations, memory for 2 n r numbers, and r rows of
+    the covariance, one at a time.
 
     Arguments:
         tolerance: stop once every residual variance is at most `tolerance` times the largest prior
             variance. No entry of the covariance is then off by more (Cauchy-Schwarz).
-        rank: stop at this rank even if the tolerance is not reached; `error` says where it stopped.
+        rank: stop at this rank even if the tolerance is not reached; `error` is the error reached.
 
     Raises:
         DriftpeakError: tolerance or rank not positive.
@@ -135,7 +135,7 @@ def pivoted_cholesky(
     most = len(domain) if rank is None else min(at_least_integer("rank", rank, 1), len(domain))
     residual = kernel.diagonal(domain)
     target = tolerance * residual.max()
-    # rows of the factor, in pieces made when they are needed: nothing is allocated but the result
+    # rows of the factor, in pieces allocated when they are needed: only the result takes memory
     pieces: list[Matrix] = []
     count = 0
     while count < most and residual.max() > target:
@@ -149,7 +149,7 @@ def pivoted_cholesky(
         residual = np.maximum(residual - row**2, 0.0)
         residual[pivot] = 0.0
         count += 1
-    # a covariance of zero still needs one (zero) feature: arrays of rank 0 help nobody
+    # a covariance of zero still gets one (zero) feature: arrays of rank 0 break later code
     matrix = np.zeros((len(domain), max(count, 1)))
     for start in range(0, count, PIECE):
         matrix[:, start : start + PIECE] = pieces.pop(0)[: count - start].T
@@ -158,9 +158,10 @@ def pivoted_cholesky(
 
 @checked
 def eigen(kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE) -> Features:
-    """Scaled eigenvectors, largest first: the best approximation of its rank in every norm.
+    """Factor the covariance by scaled eigenvectors, largest eigenvalue first.
 
-    Keeps the eigenvalues above `tolerance` times the largest prior variance.
+    No factor of equal rank approximates the covariance better, in any unitarily invariant norm.
+    Eigenvalues above `tolerance` times the largest prior variance are kept.
 
     Raises:
         DriftpeakError: tolerance not positive.
@@ -176,9 +177,9 @@ def eigen(kernel: Kernel, domain: Domain, *, tolerance: float = TOLERANCE) -> Fe
 
 
 def separated(kernel: Kernel, domain: Domain) -> list[tuple[Kernel, Arms]] | None:
-    """Of each dimension of a grid, a kernel and the points: the covariance is their product.
+    """Return a kernel and the points of each dimension of a grid; the covariance is their product.
 
-    None for other domains, and where the kernel is not known to be a product.
+    Return None for other domains, and for a kernel that is not known to be a product.
 
     Raises:
         DriftpeakError: the kernel cannot be evaluated on the domain.
@@ -198,29 +199,29 @@ def kronecker(
     tolerance: float = TOLERANCE,
     rank: int | None = None,
 ) -> Features:
-    r"""Products of the eigenvectors of each dimension, for grids and kernels that are products.
+    r"""Factor by products of the eigenvectors of each dimension, for grids and product kernels.
 
     If \(k(x, y) = \prod_a k_a(x_a, y_a)\), the covariance of a grid is the Kronecker product of
-    those of its axes, and so are its eigenvectors. Each axis of m points is factored by pivoted
-    Cholesky and turned to its eigenvectors, \(O(m r_a^2)\); of their products the fewest are taken
-    that keep the tolerance, the largest first. Nothing of size n r is ever made.
+    the covariances of its axes, and its eigenvectors are the products of theirs. Each axis of m
+    points is factored by pivoted Cholesky and rotated to its eigenvectors, \(O(m r_a^2)\). The
+    largest products are kept, as few as the tolerance allows. No array of size n r is made.
 
     Arguments:
         tolerance: no entry of the covariance is off by more than `tolerance` times the largest
-            prior variance: what is left out is positive semi-definite.
-        rank: stop at this rank even if the tolerance is not reached; `error` says where it stopped.
+            prior variance: the remainder is positive semi-definite.
+        rank: stop at this rank even if the tolerance is not reached; `error` is the error reached.
 
     Raises:
-        DriftpeakError: a domain that is no grid, a kernel that is not known to be a product over
-            its dimensions, tolerance or rank not positive.
+        DriftpeakError: a domain that is not a grid, a kernel that is not known to be a product over
+            its dimensions, or a tolerance or rank that is not positive.
     """
     tolerance = positive("tolerance", tolerance)
     axes = separated(kernel, domain)
     if axes is None:
         raise DriftpeakError(
-            "Kronecker features need a Grid, and a kernel that is a product of kernels of one "
-            "dimension each, such as SE and Periodic, their products and multiples; take "
-            "pivoted_cholesky"
+            "Kronecker features require a Grid and a kernel that is a product of one-dimensional "
+            "kernels, such as SE, Periodic, and products and multiples of them. Use "
+            "pivoted_cholesky instead"
         )
     most = len(domain) if rank is None else min(at_least_integer("rank", rank, 1), len(domain))
     # errors of the axes add up; below 1e-16 there is only rounding
@@ -235,10 +236,10 @@ def kronecker(
     sizes = tuple(factor.shape[1] for factor in factors)
     columns = np.stack(np.unravel_index(order, sizes), axis=1)
     whole, variance = Kronecker(factors, columns), kernel.diagonal(domain)
-    beyond = (variance - whole.squares()).clip(min=0.0)  # what the axes miss
+    beyond = (variance - whole.squares()).clip(min=0.0)  # residual of the factors of the axes
 
     def error(count: int) -> float:
-        """Of the first so many columns."""
+        """Return the error of the first `count` columns."""
         return float((beyond + whole.squares(np.arange(len(columns)) >= count)).max())
 
     counts, target = range(1, min(most, len(columns)) + 1), tolerance * float(variance.max())
@@ -248,20 +249,20 @@ def kronecker(
 
 
 def _eigenvectors(features: Features) -> Matrix:
-    """Of the covariance that the features have, by the roots of the eigenvalues, largest first."""
+    """Return eigenvectors of the features' covariance times roots of eigenvalues, largest first."""
     vectors, roots, _ = np.linalg.svd(np.asarray(features.matrix), full_matrices=False)
     return vectors * roots
 
 
 @checked
 def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Features:
-    r"""Quadrature Fourier features of the SE kernel (D22 section 5; Mutny and Krause 2018).
+    r"""Compute quadrature Fourier features of the SE kernel (D22 section 5; Mutny and Krause 2018).
 
-    With the roots \(\rho_i\) of the Hermite polynomial \(H_m\), m = `degree`, cosines and sines of
-    frequency \(\sqrt 2 \rho / l\) weighted by the normalised Gauss-Hermite weights
-    \(\prod_j 2^{m-1} m! / (m^2 H_{m-1}(\rho_j)^2)\), which sum to one; D22 prints m where m^2 is
-    right. There are \(2 m^d\) features. The error falls superexponentially once
-    m exceeds about (diameter / l)^2; `error` is measured on the domain, and never above
+    With the roots \(\rho_i\) of the Hermite polynomial \(H_m\), m = `degree`, the features are
+    cosines and sines of frequency \(\sqrt 2 \rho / l\). Their squared amplitudes are the normalised
+    Gauss-Hermite weights \(\prod_j 2^{m-1} m! / (m^2 H_{m-1}(\rho_j)^2)\), which sum to one; D22
+    prints m in place of m^2. There are \(2 m^d\) features. The error falls superexponentially once
+    m exceeds about (diameter / l)^2. `error` is measured on the domain and is never above
     `quadrature_fourier_bound`.
 
     Raises:
@@ -274,8 +275,8 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
     dimension = domain.points.shape[1]
     if 2 * degree**dimension > 1_000_000:
         raise DriftpeakError(
-            f"degree {degree} in {dimension} dimensions makes 2 x {degree}^{dimension} features; "
-            "at most 1,000,000"
+            f"degree must give at most 1,000,000 features; got {degree}, which makes "
+            f"2 x {degree}^{dimension} in {dimension} dimensions"
         )
     from scipy import special
 
@@ -283,7 +284,7 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
     weights = weights / weights.sum()
     frequencies = np.sqrt(2) * np.array(list(product(roots, repeat=dimension)))
     amplitude = np.sqrt(np.prod(list(product(weights, repeat=dimension)), axis=1))
-    # centred: large coordinates (Unix seconds) would cost the phases their digits
+    # centred: the phases of large coordinates (Unix seconds) would lose digits
     centred = domain.points - (domain.points.max(axis=0) + domain.points.min(axis=0)) / 2
     matrix = _cosines_and_sines(centred, frequencies / np.asarray(kernel.lengthscale), amplitude)
     error = np.abs(kernel.rows(domain) - matrix @ matrix.T).max()
@@ -292,23 +293,23 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
 
 @checked
 def quadrature_fourier_bound(lengthscale: Any, extents: Any, *, degree: int) -> float:
-    r"""A bound of the error of quadrature Fourier features on a box (D22 Lemma 14, corrected).
+    r"""Bound the error of quadrature Fourier features on a box (D22 Lemma 14, corrected).
 
-    \(\varepsilon_m \le \sum_j \frac{m!}{(2m)!} (r_j/l_j)^{2m}\) on \(\prod_j [0, r_j]\), and at
-    most 2: the remainder of Gauss-Hermite quadrature in each dimension; since no factor of the
-    product exceeds 1, the errors add. D22 prints
-    \(d 2^{d-1} \frac{1}{\sqrt 2 m^m} (\frac{e}{4 l^2})^m\) on \([0, 1]^d\). For d = 1 that is the
-    same by Stirling's formula but for a factor \(e^{1/(24m)}\), without which it fails at large l
-    (m = 1, l = 3: error 0.05404, printed 0.05339).
+    The bound is \(\varepsilon_m \le \sum_j \frac{m!}{(2m)!} (r_j/l_j)^{2m}\) on
+    \(\prod_j [0, r_j]\), and at most 2. The terms are the remainders of Gauss-Hermite quadrature in
+    each dimension; since no factor of the product exceeds 1, the errors add. D22 prints
+    \(d 2^{d-1} \frac{1}{\sqrt 2 m^m} (\frac{e}{4 l^2})^m\) on \([0, 1]^d\). For d = 1, Stirling's
+    formula turns one into the other except for a factor \(e^{1/(24m)}\), without which the bound
+    fails at large l (m = 1, l = 3: error 0.05404, printed 0.05339).
 
     Arguments:
-        lengthscale: l, one or one per dimension.
+        lengthscale: l, one number or one per dimension.
         extents: the side of the domain in each dimension.
         degree: m.
 
     Raises:
-        DriftpeakError: degree below 1, an extent or lengthscale that is not positive, as many
-            lengthscales as there are not dimensions.
+        DriftpeakError: degree below 1, an extent or lengthscale that is not positive, or a number
+            of lengthscales that is neither 1 nor the number of dimensions.
     """
     sides = finite_array("extents", extents, 1)
     scales = np.asarray(SE(lengthscale).lengthscale)
@@ -316,7 +317,10 @@ def quadrature_fourier_bound(lengthscale: Any, extents: Any, *, degree: int) -> 
     if len(sides) == 0 or not (sides > 0).all():
         raise DriftpeakError(f"extents must be numbers above 0; got {sides.tolist()}")
     if scales.ndim == 1 and len(scales) not in (1, len(sides)):
-        raise DriftpeakError(f"there are {len(scales)} lengthscales and {len(sides)} extents")
+        raise DriftpeakError(
+            f"lengthscale must be one number or {len(sides)}, one for each extent; got "
+            f"{len(scales)}"
+        )
     from scipy import special
 
     remainder = special.gammaln(degree + 1) - special.gammaln(2 * degree + 1)
@@ -326,13 +330,13 @@ def quadrature_fourier_bound(lengthscale: Any, extents: Any, *, degree: int) -> 
 
 @checked
 def random_fourier(kernel: Kernel, domain: Domain, *, count: int, seed: int = 0) -> Features:
-    """Random Fourier features (Rahimi and Recht 2007): `count` cosines and as many sines.
+    """Draw random Fourier features (Rahimi and Recht 2007): `count` cosines and `count` sines.
 
     Arguments:
         kernel: SE, Matern, rational quadratic, or a product of these: it must be stationary.
         count: number of random frequencies; the error of an entry has standard deviation at most
             k(x, x) / sqrt(count).
-        seed: of the frequencies.
+        seed: seed of the random numbers.
 
     Raises:
         DriftpeakError: count below 1, or a kernel without a spectral density to draw from.

@@ -1,4 +1,4 @@
-r"""Forgetting rules: how much is an old observation worth?
+r"""Forgetting rules: the weight of an observation as a function of its age.
 
 Every policy of the GP-UCB family is ordinary GP regression in which an observation of age a
 
@@ -6,14 +6,14 @@ Every policy of the GP-UCB family is ordinary GP regression in which an observat
   `Weights`, `Injection`; or
 - has its correlation with the present reduced: `Drift`.
 
-A rule answers four questions and knows nothing of how beliefs are computed. It is a pytree whose
-numbers are leaves, so a belief can be vmapped over a grid of them. Times are real numbers
-in any unit; they need not be regular, and must not decrease.
+A rule defines weights and correlations and does not depend on how posteriors are computed. It is a
+pytree whose numbers are leaves, so a posterior can be vmapped over a grid of rules. Times are real
+numbers in any unit; they need not be regular, and must not decrease.
 
 Ages. D22 and M25 count the age from the *newest observation*, which has age 0
-(`reference="newest"`, the default). With irregular times, where a long silence should count too,
-take `reference="now"`: the age is then counted from the moment of the decision. Restart and Drift
-always count to now.
+(`reference="newest"`, the default). With irregular times, where a long gap should count too, use
+`reference="now"`: the age is then counted from the time of the decision. Restart and Drift always
+count from the time of the decision.
 """
 
 from collections.abc import Callable
@@ -44,59 +44,63 @@ Reweighting = Literal["never", "scaling", "general"]
 
 
 class Forgetting(eqx.Module):
-    """What a belief asks of a forgetting rule. The defaults are those of a rule that keeps all."""
+    """Base class of forgetting rules. The defaults keep every observation at full weight."""
 
     reweighting: ClassVar[Reweighting] = "never"
     """How `weight` changes with age: "never", "scaling" (all by one factor), or "general"."""
 
     markov: ClassVar[bool] = True
-    """Whether `correlation` is a power of the elapsed time: the present then says all of the past
-    that matters to the future, and a belief need not keep its observations."""
+    """Whether `correlation` is a power of the elapsed time. The present state then contains all
+    information about the future, and past observations need not be kept."""
 
     @property
     def window(self) -> Scalar | None:
-        """How many of the newest observations count, whatever their age; None: age decides."""
+        """Number of newest observations that count, whatever their age; None if age decides."""
         return None
 
     def memory(self, times: Times) -> int:
-        """The most observations worth anything at once, if they are made at `times`."""
+        """Return the largest number of observations with positive weight at any time in `times`."""
         return len(times)
 
     def same_epoch(self, last: Scalar, now: Scalar) -> Bool[Array, "..."]:
-        """Whether anything learned at time `last` is still believed at `now`."""
+        """Return whether an observation made at time `last` still counts at `now`."""
         return jnp.broadcast_to(True, jnp.broadcast_shapes(jnp.shape(last), jnp.shape(now)))
 
     def correlation(self, elapsed: Scalar) -> Float[Array, "..."]:
-        """Prior correlation of the function's values at two times `elapsed` >= 0 apart."""
+        """Return the prior correlation of the function's values at times `elapsed` >= 0 apart."""
         return jnp.ones_like(elapsed)
 
     def weight(self, stamp: Scalar, present: Scalar) -> Float[Array, "..."]:
-        """The worth 1/h in [0, 1] of an observation stamped `stamp`, seen from `present`."""
+        """Return the weight 1/h in [0, 1], at `present`, of an observation stamped `stamp`."""
         return jnp.ones_like(stamp)
 
     def remaining(self, time: Scalar, elapsed: Scalar, steps: Scalar) -> Float[Array, "..."]:
-        """The worth of an observation made at `time`, `elapsed` and so many `steps` later."""
+        """Return the weight of an observation of `time`, after `elapsed` time and `steps` steps."""
         later = time + elapsed
         return self.weight(time, later) * self.same_epoch(time, later)
 
     def stamp(self, time: Scalar, index: Scalar) -> Float[Array, ""]:
-        """What `weight` must know of the `index`-th observation (from 0), made at `time`."""
+        """Return the argument of `weight` for the `index`-th observation (from 0), at `time`."""
         return jnp.asarray(time, dtype=float)
 
     def present(self, newest: Scalar, time: Scalar) -> Float[Array, ""]:
-        """The stamp to count from at decision time `time`; `newest` is the last observation's."""
+        """Return the stamp that ages count from at decision time `time`.
+
+        `newest` is the stamp of the last observation.
+        """
         return jnp.asarray(newest, dtype=float)
 
 
 class Keep(Forgetting):
-    """Forget nothing: h = 1 (GP-UCB, IGP-UCB)."""
+    """A rule that forgets nothing: h = 1 (GP-UCB, IGP-UCB)."""
 
 
 class Restart(Forgetting):
-    """Forget everything every `period` units of time: h = 1 in the current block, else infinity.
+    """A rule that forgets all observations every `period` units of time.
 
-    Blocks begin at `start`, `start + period`, ...: with steps counted from 1 the default is
-    R-GP-UCB's reset at t mod N = 1 (B16 Alg. 1; ZS21 Alg. 1).
+    h = 1 in the current block, infinity before. Blocks begin at `start`, `start + period`, ...:
+    with steps counted from 1 the default is R-GP-UCB's reset at t mod N = 1 (B16 Alg. 1; ZS21
+    Alg. 1).
 
     Raises:
         DriftpeakError: period below 1, or a start that is not finite.
@@ -111,7 +115,7 @@ class Restart(Forgetting):
         self.start = _parameter(finite, "start", start)
 
     def block(self, time: Scalar) -> Float[Array, "..."]:
-        """The number of the block that `time` falls into."""
+        """Return the number of the block that contains `time`."""
         return jnp.floor((time - self.start) / self.period)
 
     def memory(self, times: Times) -> int:
@@ -129,7 +133,7 @@ class Restart(Forgetting):
 
 
 class Window(Forgetting):
-    """Remember the `length` newest observations: h = 1 for them, else infinity (ZS21 Alg. 2).
+    """A rule that keeps the `length` newest observations: h = 1, else infinity (ZS21 Alg. 2).
 
     Raises:
         DriftpeakError: length not an integer, or below 1.
@@ -153,7 +157,10 @@ class Window(Forgetting):
 
 
 def markov_correlation(drift: Scalar, elapsed: Scalar) -> Any:
-    r"""Of two times under B16's drift: \((1-\epsilon)^{|t-s|/2}\) (B16 section 2). NumPy or JAX."""
+    r"""Return the correlation at two times under B16's drift, \((1-\epsilon)^{|t-s|/2}\).
+
+    Source: B16 section 2. The arguments may be NumPy or JAX arrays.
+    """
     return (1 - drift) ** (elapsed / 2)
 
 
@@ -161,7 +168,7 @@ class Drift(Forgetting):
     r"""B16's Markov drift: \(f_{t+1} = \sqrt{1-\epsilon} f_t + \sqrt\epsilon\, g_{t+1}\).
 
     The prior covariance becomes \(k(x, x') (1-\epsilon)^{|t-s|/2}\) (B16 section 2); the noise
-    stays.
+    variance does not change.
 
     Raises:
         DriftpeakError: drift outside [0, 1].
@@ -178,22 +185,22 @@ class Drift(Forgetting):
 
 
 class SpaceTime(Recorded, Forgetting):
-    r"""A function that is smooth in time too: \(k(x, x')\,e^{-(t-s)^2/(2 \ell^2)}\) (Nyikosa et al.
-    2018, section 3).
+    r"""A function that is smooth in time too: covariance \(k(x, x')\,e^{-(t-s)^2/(2 \ell^2)}\).
 
-    No observation is dropped because of its age: at low noise even those many lengthscales back
-    change the mean.
+    Source: Nyikosa et al. 2018, section 3. No observation is dropped because of its age: at low
+    noise, even observations many lengthscales old change the mean.
 
     Arguments:
-        lengthscale: in units of time.
-        memory: the number of newest observations that are kept; `MOST` by default.
+        lengthscale: l in units of time.
+        memory: number of newest observations that are kept; `MOST` by default.
 
     Raises:
-        DriftpeakError: a lengthscale that is not positive, memory below 1.
+        DriftpeakError: a lengthscale that is not positive, or memory below 1.
     """
 
     MOST: ClassVar[int] = 500
-    """Observations kept by default: cost grows with their square, or cube once some are dropped."""
+    """Observations kept by default: the cost grows with their square, or their cube once some are
+    dropped."""
     markov: ClassVar[bool] = False
     lengthscale: Scalar
     most: int | None = eqx.field(static=True)
@@ -211,7 +218,7 @@ class SpaceTime(Recorded, Forgetting):
 
 
 class Discount(Forgetting):
-    r"""Exponential discount: \(h(a) = \gamma^{-a}\), weights \(w_t = \gamma^{-t}\) (D22 section 5).
+    r"""An exponential discount: \(h(a) = \gamma^{-a}\), \(w_t = \gamma^{-t}\) (D22 section 5).
 
     Raises:
         DriftpeakError: discount outside (0, 1].
@@ -229,7 +236,7 @@ class Discount(Forgetting):
     def memory(self, times: Times) -> int:
         if self.discount == 1:
             return len(times)
-        # what weighs under 1e-16 of the newest moves the posterior by some 1e-16 / noise variance
+        # a weight under 1e-16 of the newest moves the posterior by about 1e-16 / noise variance
         longest = np.log(1e-16) / np.log(self.discount)
         ordered = np.asarray(times, dtype=np.float64)
         oldest = np.searchsorted(ordered, ordered - longest)
@@ -245,16 +252,16 @@ class Discount(Forgetting):
 class Weights(Recorded, Forgetting):
     r"""Any non-decreasing positive weights: \(h = w_t / w_s\) (D22 section 3).
 
-    Weights belong to observations by their number, not their time. Only their logarithms are kept:
+    Weights belong to observations by number, not by time. Only their logarithms are kept, because
     weights such as \(\gamma^{-t}\) overflow.
 
     Arguments:
-        weights: one per observation to come.
+        weights: one for each future observation.
         log_weights: their logarithms, where the weights themselves would overflow.
 
     Raises:
-        DriftpeakError: not exactly one of the two given, weights that are not positive, or that
-            decrease; when prepared for more observations than there are weights.
+        DriftpeakError: both or neither given; weights that are not positive or that decrease; or
+            fewer weights than observations.
     """
 
     reweighting: ClassVar[Reweighting] = "scaling"
@@ -263,11 +270,11 @@ class Weights(Recorded, Forgetting):
     @checked
     def __init__(self, weights: Any = None, *, log_weights: Any = None) -> None:
         if (weights is None) == (log_weights is None):
-            raise DriftpeakError("give either weights or log_weights")
+            raise DriftpeakError("exactly one of weights and log_weights must be given")
         if log_weights is None:
             given = finite_array("weights", weights, 1)
             if not (given > 0).all():
-                raise DriftpeakError(f"weights must be positive; got {given.min():g}")
+                raise DriftpeakError(f"weights must be positive; the smallest is {given.min():g}")
             log_weights = np.log(given)
         logarithms = finite_array("log_weights", log_weights, 1)
         if len(logarithms) == 0 or (np.diff(logarithms) < 0).any():
@@ -277,7 +284,8 @@ class Weights(Recorded, Forgetting):
     def memory(self, times: Times) -> int:
         if len(times) > len(self.log_weights):
             raise DriftpeakError(
-                f"{len(times)} observations need as many weights; got {len(self.log_weights)}"
+                f"weights must be at least {len(times)}, one for each observation; got "
+                f"{len(self.log_weights)}"
             )
         return len(times)
 
@@ -288,7 +296,7 @@ class Weights(Recorded, Forgetting):
         return jnp.exp(stamp - present)
 
     def remaining(self, time: Scalar, elapsed: Scalar, steps: Scalar) -> Float[Array, "..."]:
-        """By the mean growth of the weights: which of them it has is not known here."""
+        """Return the weight by the mean growth of the weights: the index is not known here."""
         growth = (self.log_weights[-1] - self.log_weights[0]) / max(len(self.log_weights) - 1, 1)
         return jnp.exp(-steps * growth)
 
@@ -296,8 +304,8 @@ class Weights(Recorded, Forgetting):
 class Injection(Forgetting):
     r"""Uncertainty injection: \(h(a) = 1 + c\,a^\alpha\) (M25 (8)).
 
-    `slope` c = 1 is M25; `exponent` alpha = 1 with another slope is Brunzema et al. 2022. M25's
-    \(0^0 = 1\) makes h = 2 throughout at alpha = 0.
+    `slope` c = 1 is M25; `exponent` alpha = 1 with another slope is Brunzema et al. 2022. Because
+    M25 uses \(0^0 = 1\), h is 2 at every age if alpha = 0.
 
     Raises:
         DriftpeakError: exponent or slope negative.
@@ -325,7 +333,7 @@ class Injection(Forgetting):
 
 
 def _parameter(check: Callable[..., float], name: str, value: Scalar, **limits: Any) -> Scalar:
-    """A checked number; what JAX is tracing (a bank, a gradient) has no value to check."""
+    """Check a number unless JAX is tracing it: a tracer has no value to check."""
     if isinstance(value, jax.core.Tracer):
         return value
     return np.float64(

@@ -1,4 +1,4 @@
-r"""Covariances of all pairs of n points: a matrix, a table of lags of a grid, or as asked for."""
+r"""Covariances of all pairs of n points: a matrix, a table of grid lags, or rows on request."""
 
 import math
 from abc import abstractmethod
@@ -17,16 +17,16 @@ from driftpeak.gp.kernels import Kernel
 
 
 class Pairs(eqx.Module):
-    """Rows of the Gram matrix of a domain, inside compiled programs."""
+    """Rows of the Gram matrix of a domain, for use inside compiled programs."""
 
     @abstractmethod
     def rows(self, arms: Any) -> Float[Array, "*arms n"]:
-        """The covariances of these points with all."""
+        """Return the covariances of the points `arms` with all points."""
 
     @property
     @abstractmethod
     def matrix(self) -> Any:
-        """All of them, shape `(n, n)`."""
+        """All covariances, shape `(n, n)`."""
 
     @property
     @abstractmethod
@@ -35,7 +35,7 @@ class Pairs(eqx.Module):
 
 
 class Gram(Pairs):
-    """The matrix.
+    """The Gram matrix in memory.
 
     Arguments:
         listed: covariances, shape `(n, n)`.
@@ -59,12 +59,12 @@ class Lags(Pairs):
     r"""The Gram matrix of a grid under a stationary kernel, block Toeplitz with Toeplitz blocks.
 
     \(k(x, y)\) depends on \(|x_a - y_a|\) alone, and a grid of \(m_1 \times \ldots \times m_d\)
-    points has only \(\prod_a (2 m_a - 1)\) differences: a row is a piece cut out of their table,
-    at no cost but reading it. The matrix of 100,000 points would take 75 GiB, the table of a square
-    3 MiB.
+    points has only \(\prod_a (2 m_a - 1)\) differences. A row is a slice of the table of their
+    covariances and costs only reading it. The matrix of 100,000 points would take 75 GiB; the table
+    of a square grid takes 3 MiB.
 
     Arguments:
-        kernel: a stationary one.
+        kernel: a stationary kernel.
         grid: the points.
 
     Raises:
@@ -77,7 +77,7 @@ class Lags(Pairs):
         kernel.check(grid)
         if not kernel.stationary:
             raise DriftpeakError(
-                "a table of lags needs a kernel of differences alone, such as SE or Matern"
+                f"kernel must be stationary, such as SE or Matern; got {type(kernel).__name__}"
             )
         lags = Grid(*([0.0, high - low] for low, high in grid.ranges), size=grid.shape)
         ahead = kernel.rows(lags, [0])[0].reshape(grid.shape)
@@ -93,12 +93,12 @@ class Lags(Pairs):
 
     def rows(self, arms: Any) -> Float[Array, "*arms n"]:
         arms = jnp.asarray(arms)
-        found = jax.vmap(self._row)(arms.reshape(-1))
-        return found.reshape(*arms.shape, -1)
+        rows = jax.vmap(self._row)(arms.reshape(-1))
+        return rows.reshape(*arms.shape, -1)
 
     @property
     def _shape(self) -> tuple[int, ...]:
-        """Of the grid."""
+        """The shape of the grid."""
         return tuple((count + 1) // 2 for count in self.table.shape)
 
     def _row(self, arm: Any) -> Float[Array, " n"]:
@@ -109,10 +109,10 @@ class Lags(Pairs):
 
 
 class Computed(Pairs):
-    """Rows that are evaluated whenever they are asked for: nothing is held but coordinates.
+    """Rows that are evaluated on request: only coordinates are held.
 
     Arguments:
-        kernel: one that compiled programs can evaluate (`pointwise`).
+        kernel: a kernel that compiled programs can evaluate (`pointwise`).
         domain: the points.
 
     Raises:
@@ -127,8 +127,8 @@ class Computed(Pairs):
         kernel.check(domain)
         if not kernel.pointwise:
             raise DriftpeakError(
-                "covariances as they are asked for need a kernel with a closed form, such as SE, "
-                "or Matern with nu = 0.5, 1.5 or 2.5"
+                "kernel must have a closed form, such as SE, or Matern with nu = 0.5, 1.5 or 2.5; "
+                f"got {type(kernel).__name__}"
             )
         self.kernel, self.points, self.variance = kernel, domain.points, kernel.diagonal(domain)
 
@@ -147,6 +147,6 @@ class Computed(Pairs):
 
 def _not_listed() -> DriftpeakError:
     return DriftpeakError(
-        "draws of a whole function on many points need feature space: give form='feature-space', "
-        "or features"
+        "draws of a whole function on many points require feature space: set form='feature-space' "
+        "or give features"
     )

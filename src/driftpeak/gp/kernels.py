@@ -1,10 +1,10 @@
 r"""Covariance functions, as small pytrees that add and multiply.
 
-A kernel answers two questions: `kernel(x, y)`, the covariance between two sets of points, and
+A kernel has two evaluations: `kernel(x, y)`, the covariance between two sets of points, and
 `kernel.rows(domain, indices)`, rows of the Gram matrix of a finite domain. Distances are Euclidean
-and scaled per dimension, \(r^2 = \sum_j (x_j - y_j)^2 / l_j^2\), summed from the differences
-themselves: the shortcut through one matrix product leaves errors of 1e-8 in r near zero, where a
-Matern kernel has its kink.
+and scaled per dimension, \(r^2 = \sum_j (x_j - y_j)^2 / l_j^2\). They are summed from the
+differences: the shortcut through one matrix product leaves errors of 1e-8 in r near zero, where a
+Matern kernel is not smooth.
 """
 
 import math
@@ -25,9 +25,9 @@ from driftpeak.gp.domains import Domain
 Points = Float[Array, "n d"]
 Others = Float[Array, "m d"]
 Gram = Float[Array, "n m"]
-Scale = Any  # a positive number or one per dimension; a traced array when it is being learned
-FAR = 1e4  # where every Matern kernel is 0 in double precision: a cap, so that no inf * 0 arises
-NEAR = 1e-200  # least squared distance: every Matern kernel is 1 there, and sqrt has derivatives
+Scale = Any  # a positive number or one per dimension; a traced array while it is being fitted
+FAR = 1e4  # every Matern kernel is 0 there in double precision; the cap avoids inf * 0
+NEAR = 1e-200  # least squared distance: every Matern kernel is 1 there, and sqrt has a derivative
 
 
 def _checked(name: str, value: Scale, *, per_dimension: bool = True, zero: bool = False) -> Scale:
@@ -48,11 +48,11 @@ def _checked(name: str, value: Scale, *, per_dimension: bool = True, zero: bool 
 
 
 class Kernel(eqx.Module):
-    """A covariance function. `+` and `*` of kernels, and `number * kernel`, are kernels."""
+    """A covariance function. `+` and `*` of kernels, and `number * kernel`, return kernels."""
 
     @abstractmethod
     def __call__(self, x: Points, y: Others) -> Gram:
-        """The covariance between the rows of `x` and those of `y`."""
+        """Return the covariance between the rows of `x` and the rows of `y`, shape `(n, m)`."""
 
     @abstractmethod
     def check(self, domain: Domain) -> None:
@@ -60,32 +60,32 @@ class Kernel(eqx.Module):
 
     @double_precision
     def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
-        """Rows of the Gram matrix of `domain`, shape `(len(indices), n)`; all by default."""
-        # indexed by NumPy, which refuses an index that JAX would clip
+        """Return rows of the Gram matrix of `domain`, shape `(len(indices), n)`; all by default."""
+        # indexed by NumPy, which raises for an index that JAX would clip
         chosen = domain.points if indices is None else domain.points[np.asarray(indices)]
         return np.asarray(_evaluate(self, jnp.asarray(chosen), jnp.asarray(domain.points)))
 
     @double_precision
     def diagonal(self, domain: Domain) -> np.ndarray:
-        """The prior variance of every point of `domain`, shape `(n,)`."""
+        """Return the prior variance of each point of `domain`, shape `(n,)`."""
         return np.asarray(_evaluate_diagonal(self, jnp.asarray(domain.points)))
 
     @property
     def stationary(self) -> bool:
-        """Whether it is known to depend on \\(|x_j - y_j|\\) alone."""
+        """Whether the kernel is known to depend on \\(|x_j - y_j|\\) alone."""
         return False
 
     @property
     def pointwise(self) -> bool:
-        """Whether compiled programs can evaluate it, from the coordinates of two points alone."""
+        """Whether compiled programs can evaluate the kernel from the coordinates of two points."""
         return True
 
     def separated(self, dimension: int) -> "tuple[Kernel, ...] | None":
-        """Kernels of one dimension each whose product this is; None where none are known."""
+        """Return one-dimensional kernels whose product is this kernel; None if none are known."""
         return None
 
     def frequencies(self, generator: np.random.Generator, count: int, dimension: int) -> np.ndarray:
-        """Draws from the normalised spectral density, shape `(count, dimension)`, in rad/unit.
+        """Draw from the normalised spectral density, shape `(count, dimension)`, in rad/unit.
 
         Raises:
             DriftpeakError: the kernel is not stationary or its density is not implemented.
@@ -116,7 +116,7 @@ def _evaluate_diagonal(kernel: Kernel, x: Points) -> Float[Array, " n"]:
 
 
 class Stationary(Kernel):
-    """A function of the scaled distance alone, with variance 1. Base class."""
+    """A kernel that depends on the scaled distance alone, with variance 1. Base class."""
 
     lengthscale: Scale
 
@@ -130,7 +130,7 @@ class Stationary(Kernel):
 
     @abstractmethod
     def of_squared_distance(self, squared: Gram) -> Gram:
-        """The covariance at squared scaled distance `squared`."""
+        """Return the covariance at squared scaled distance `squared`."""
 
     def __call__(self, x: Points, y: Others) -> Gram:
         return self.of_squared_distance(squared_distance(x, y, self.lengthscale))
@@ -165,8 +165,8 @@ class SE(Stationary):
 
 
 def bessel_correlation(order: float, z: np.ndarray) -> np.ndarray:
-    r"""\(\frac{2^{1-\nu}}{\Gamma(\nu)} z^\nu K_\nu(z)\) with `order` nu in (0, 100], z >= 0."""
-    from scipy import special  # here: few kernels need it, and it takes its time
+    r"""Return \(\frac{2^{1-\nu}}{\Gamma(\nu)} z^\nu K_\nu(z)\), `order` nu in (0, 100], z >= 0."""
+    from scipy import special  # imported here: few kernels need it, and the import is slow
 
     bessel = special.kve(order, z)
     # near 0, where K_nu overflows, the series 1 - z^2 / (4 (nu - 1)) + ...; overflow is only
@@ -188,9 +188,8 @@ class Matern(Stationary):
 
     \(k = \frac{2^{1-\nu}}{\Gamma(\nu)} z^\nu K_\nu(z)\) with \(z = \sqrt{2\nu}\,r\).
 
-    Closed forms for `nu` = 1/2, 3/2 and 5/2. Any other positive `nu` up to 100 is evaluated on the
-    host with SciPy's Bessel function, so on finite domains only, and not inside a JAX
-    transformation.
+    `nu` = 1/2, 3/2 and 5/2 have closed forms. Any other positive `nu` up to 100 is evaluated on the
+    host with SciPy's Bessel function: on finite domains only, and not inside a JAX transformation.
 
     Arguments:
         nu: smoothness, in (0, 100].
@@ -214,8 +213,8 @@ class Matern(Stationary):
             raise DriftpeakError(f"nu must be at most 100 (its limit at infinity is SE); got {nu}")
 
     def of_squared_distance(self, squared: Gram) -> Gram:
-        # sqrt has no derivative at 0. A comparison with 0 will not do: compiled, the same
-        # difference may be 0 in one place and 1e-17 in another, where operations are fused
+        # sqrt has no derivative at 0. A comparison with 0 would not work: in compiled programs,
+        # one difference may be 0 in one place and 1e-17 in another, where operations are fused
         z = jnp.minimum(jnp.sqrt(2 * self.nu * jnp.maximum(squared, NEAR)), FAR)
         if self.nu == 0.5:
             return jnp.exp(-z)
@@ -224,8 +223,8 @@ class Matern(Stationary):
         if self.nu == 2.5:
             return (1 + z + z**2 / 3) * jnp.exp(-z)
         raise DriftpeakError(
-            f"Matern with nu={self.nu} has no closed form: use it on a finite domain, through "
-            "`rows`, or take nu = 0.5, 1.5 or 2.5"
+            f"Matern with nu={self.nu} has no closed form. Use it on a finite domain, through "
+            "`rows`, or set nu to 0.5, 1.5 or 2.5"
         )
 
     @property
@@ -254,10 +253,10 @@ class Matern(Stationary):
 
 
 class RationalQuadratic(Stationary):
-    r"""Rational quadratic, \(k = (1 + r^2 / (2a))^{-a}\) with `mixture` a: SE over many scales.
+    r"""Rational quadratic, \(k = (1 + r^2 / (2a))^{-a}\): a mixture of SE over many lengthscales.
 
     Arguments:
-        mixture: a; the smaller, the more scales.
+        mixture: a; the smaller, the wider the range of lengthscales.
         lengthscale: l, one number or one per dimension, in units of the coordinates; positive.
 
     Raises:
@@ -286,7 +285,7 @@ class Periodic(Kernel):
 
     Arguments:
         period: p, one number or one per dimension, in units of the coordinates.
-        lengthscale: l, one number or one per dimension, as a share of a turn; positive.
+        lengthscale: l, one number or one per dimension, as a fraction of a period; positive.
 
     Raises:
         DriftpeakError: a number that is not positive and finite.
@@ -352,7 +351,7 @@ class Linear(Kernel):
 
 
 class Table(Kernel):
-    """A covariance matrix given outright, for instance an empirical one: row i is arm i.
+    """A covariance matrix, for instance an empirical one: row i is arm i.
 
     Raises:
         DriftpeakError: the matrix is not square, finite, symmetric or positive semi-definite (both
@@ -384,7 +383,7 @@ class Table(Kernel):
         self.matrix = table
 
     def __call__(self, x: Points, y: Others) -> Gram:
-        raise DriftpeakError("a covariance table knows its own arms only: use `rows`")
+        raise DriftpeakError("a covariance table has no values between arms: use `rows`")
 
     @property
     def pointwise(self) -> bool:
@@ -400,19 +399,20 @@ class Table(Kernel):
     def check(self, domain: Domain) -> None:
         if len(domain) != len(self.matrix):
             raise DriftpeakError(
-                f"the covariance table is for {len(self.matrix)} arms, the domain has {len(domain)}"
+                f"the domain must have {len(self.matrix)} arms, as the covariance table has; got "
+                f"{len(domain)}"
             )
 
 
 class Combined(Kernel):
-    """Two kernels joined entry by entry. Base class of `Sum` and `Product`."""
+    """Two kernels combined entry by entry. Base class of `Sum` and `Product`."""
 
     left: Kernel
     right: Kernel
 
     @abstractmethod
     def join(self, left: Any, right: Any) -> Any:
-        """The covariance, given those of the two."""
+        """Return the covariance, given the covariances of the two kernels."""
 
     def __call__(self, x: Points, y: Others) -> Gram:
         return self.join(self.left(x, y), self.right(x, y))
@@ -438,7 +438,7 @@ class Combined(Kernel):
 
 @checked
 class Sum(Combined):
-    """k1 + k2: the sum of two independent functions."""
+    """The sum k1 + k2: the covariance of the sum of two independent functions."""
 
     def join(self, left: Any, right: Any) -> Any:
         return left + right
@@ -446,7 +446,7 @@ class Sum(Combined):
 
 @checked
 class Product(Combined):
-    """k1 k2: alike only where both say so."""
+    """The product k1 k2: two points correlate only if they do under both kernels."""
 
     def join(self, left: Any, right: Any) -> Any:
         return left * right
@@ -462,7 +462,7 @@ class Product(Combined):
 
 
 class Scaled(Kernel):
-    """variance * k."""
+    """A kernel multiplied by a variance."""
 
     kernel: Kernel
     variance: Scale
@@ -501,8 +501,8 @@ class Scaled(Kernel):
 
 
 def squared_distance(x: Points, y: Others, lengthscale: Scale) -> Gram:
-    """Squared Euclidean distance with each dimension divided by its lengthscale."""
-    # differences first: large coordinates (Unix seconds) lose digits when they are divided
+    """Return the squared Euclidean distance with each dimension divided by its lengthscale."""
+    # subtract before dividing: large coordinates (Unix seconds) lose digits in the division
     scales = jnp.broadcast_to(lengthscale, x.shape[1:])
     differences = (((x[:, None, j] - y[None, :, j]) / scales[j]) ** 2 for j in range(x.shape[1]))
     return sum(differences, jnp.zeros((len(x), len(y)), x.dtype))
@@ -511,7 +511,7 @@ def squared_distance(x: Points, y: Others, lengthscale: Scale) -> Gram:
 def _check_coordinates(kernel: Kernel, domain: Domain) -> None:
     if not domain.has_coordinates:
         raise DriftpeakError(
-            f"{type(kernel).__name__} needs arms with coordinates; for arms without, give their "
+            f"{type(kernel).__name__} requires arms with coordinates. For arms without, give the "
             "covariance as driftpeak.gp.kernels.Table(matrix)"
         )
 
@@ -522,5 +522,6 @@ def _check_dimensions(
     dimension = domain.points.shape[1]
     if np.ndim(scale) == 1 and len(scale) not in (1, dimension):
         raise DriftpeakError(
-            f"{type(kernel).__name__} has {len(scale)} {name}s, the domain {dimension} dimensions"
+            f"{type(kernel).__name__} must have one {name} or {dimension}, one for each dimension "
+            f"of the domain; got {len(scale)}"
         )

@@ -1,4 +1,4 @@
-r"""A mean that comes round: what every arm is expected to bring at each time of the day, say."""
+r"""A periodic prior mean: the expected reward of each arm as a function of the time of day, say."""
 
 from typing import Any
 
@@ -14,14 +14,17 @@ from driftpeak._core.types import Scalar
 
 
 class Profile(Recorded, eqx.Module):
-    r"""\(\sum_j a_j \cos(2\pi t / P_j) + b_j \sin(2\pi t / P_j)\), an offset to the prior mean.
+    r"""A periodic offset to the prior mean.
+
+    \(\sum_j a_j \cos(2\pi t / P_j) + b_j \sin(2\pi t / P_j)\)
 
     Arguments:
-        periods: \(P_j\), positive: a period and its harmonics, or several such rows.
-        cosines, sines: \(a_j, b_j\) of every arm, shape `(periods, arms)`.
+        periods: \(P_j\), positive: a period and its harmonics, or several periods with theirs.
+        cosines, sines: \(a_j, b_j\) of each arm, shape `(periods, arms)`.
 
     Raises:
-        DriftpeakError: shapes that do not fit, numbers that are not finite, periods not positive.
+        DriftpeakError: shapes that do not match, numbers that are not finite, or periods that are
+            not positive.
     """
 
     periods: Any
@@ -36,15 +39,15 @@ class Profile(Recorded, eqx.Module):
         same = self.cosines.shape == self.sines.shape and len(self.cosines) == len(self.periods)
         if not same or (self.periods <= 0).any():
             raise DriftpeakError(
-                "a profile needs positive periods, and a cosine and a sine of each"
+                "periods must be positive, and cosines and sines must have one row for each period"
             )
 
     def __call__(self, time: Scalar) -> Float[Array, " n"]:
-        """The offset of every arm."""
+        """Return the offset of each arm at `time`."""
         angle = 2 * jnp.pi * time / jnp.asarray(self.periods)
         return jnp.cos(angle) @ self.cosines + jnp.sin(angle) @ self.sines
 
     def at(self, times: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The offsets at several times, shape `(times, arms)`."""
+        """Return the offsets at several times, shape `(times, arms)`."""
         angle = 2 * np.pi * np.asarray(times, dtype=float)[:, None] / self.periods
         return np.cos(angle) @ self.cosines + np.sin(angle) @ self.sines

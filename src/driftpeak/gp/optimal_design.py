@@ -1,15 +1,15 @@
-r"""Optimal designs: how to spread observations over the points of a domain.
+r"""Optimal designs: how to distribute observations over the points of a domain.
 
-Both optimisation problems of H23 (Hong, Li, Tewari 2023, section 4) are of one kind,
+Both optimisation problems of H23 (Hong, Li, Tewari 2023, section 4) have the form
 
 \[\max_P\; \log\det S(P, s) - \sum_x P(x)\,c(x), \qquad
 S(P, s) = \sum_x P(x)\,\phi(x)\phi(x)^\top + s I,\]
 
-over the distributions P on some of the points: concave, with the gradient
-\(h(x) - c(x)\), \(h(x) = \phi(x)^\top S^{-1} \phi(x)\). Mass moves between pairs of points, from
-the one that promises the largest exact gain to the one of the largest gradient, by the step that is
-best for that pair, in closed form (Frank-Wolfe with pairwise steps; Lacoste-Julien and Jaggi 2015,
-and second-order pair selection, Fan, Chen, Lin 2005). An iteration costs O(n p + p^2).
+over the distributions P on some of the points. The objective is concave, with the gradient
+\(h(x) - c(x)\), \(h(x) = \phi(x)^\top S^{-1} \phi(x)\). Mass moves between pairs of points: from
+the point with the largest exact gain to the point with the largest gradient, by the optimal step of
+that pair, in closed form. (Frank-Wolfe with pairwise steps; Lacoste-Julien and Jaggi 2015, and
+second-order pair selection, Fan, Chen, Lin 2005.) An iteration costs O(n p + p^2).
 """
 
 from typing import Any, NamedTuple
@@ -28,11 +28,11 @@ from driftpeak.gp.features import Features
 from driftpeak.gp.ridge import information, leverages
 
 STEPS = 64  # pairwise steps between two factorisations
-ROUNDS = 2000  # factorisations, at most
+ROUNDS = 2000  # largest number of factorisations
 
 
 class Design(NamedTuple):
-    """A distribution over the points, and how far from the best one it can be at most."""
+    """A distribution over the points, its objective, and a bound on the distance to the optimum."""
 
     weights: Float[Array, " n"]
     objective: Float[Array, ""]
@@ -62,10 +62,10 @@ def maximise(
     start: Float[Array, " n"],
     tolerance: Scalar,
 ) -> Design:
-    """The best distribution on the `allowed` points, to a duality gap of `tolerance` nats.
+    """Return the best distribution on the `allowed` points, to a duality gap of `tolerance` nats.
 
-    Pure, for use inside compiled programs; `optimal_design` and `balance` check their input.
-    `start` is a distribution on allowed points; a sparse one is quickest.
+    The function is pure, for use inside compiled programs; `optimal_design` and `balance` check
+    their input. `start` is a distribution on allowed points; a sparse one is fastest.
     """
 
     def factorise(weights: Any) -> _Iterate:
@@ -107,9 +107,9 @@ def maximise(
 def greedy_start(
     features: Loadings, regulariser: Scalar, allowed: Bool[Array, " n"]
 ) -> Float[Array, " n"]:
-    """As many points as features, one by one the allowed point of largest leverage, equal weights.
+    """Return equal weights on as many points as features, a sparse start near the optimal design.
 
-    Near the optimal design, and sparse.
+    Each point is the allowed point of largest leverage, given the points before it.
     """
     points, rank = features.shape
 
@@ -179,22 +179,23 @@ def optimal_design(
     arms: Any = None,
     tolerance: float = 1e-6,
 ) -> Design:
-    r"""H23's optimal design \(\pi(A) = \arg\max_P \log\det S(P, s)\) over distributions on A.
+    r"""Compute H23's optimal design \(\pi(A) = \arg\max_P \log\det S(P, s)\) on the points A.
 
     At the optimum \(\phi(x)^\top S^{-1} \phi(x) \le \operatorname{tr}(I - s S^{-1}) \le \log\det
     S(\pi(A), s)/s^p\) for all x in A (H23 Lemma 4.3; Kiefer and Wolfowitz 1960).
 
     Arguments:
-        features: `prior.features`, or a matrix of shape `(n, p)`, or what it is held in.
+        features: `prior.features`, a matrix of shape `(n, p)`, or `Loadings`.
         regulariser: s, H23's sigma / T. Positive.
-        arms: A, point numbers; all by default.
+        arms: A, indices of points; all by default.
         tolerance: largest duality gap, in nats.
 
     Returns:
-        weights (shape `(n,)`, zero outside A), objective and gap, as NumPy arrays.
+        Weights (shape `(n,)`, zero outside A), objective and gap, as NumPy arrays.
 
     Raises:
-        DriftpeakError: a number out of range, no arms, or a gap that rounding keeps from closing.
+        DriftpeakError: a number out of range, no arms, or a gap that stays above `tolerance`
+            because of rounding.
     """
     loadings, regulariser, tolerance = _checked(features, regulariser, tolerance)
     points = loadings.shape[0]
@@ -214,15 +215,15 @@ def balance(
     *,
     tolerance: float = 1e-6,
 ) -> Design:
-    r"""H23's OP before mixing: \(\min_P P \hat\Delta - \frac2\beta \log\det S(P, s)\).
+    r"""Solve H23's OP before mixing: \(\min_P P \hat\Delta - \frac2\beta \log\det S(P, s)\).
 
-    Returned is the equivalent maximum of \(\log\det S - \frac\beta2 P\hat\Delta\), so objective and
-    gap are in nats.
+    The equivalent maximum of \(\log\det S - \frac\beta2 P\hat\Delta\) is returned, so the objective
+    and the gap are in nats.
 
     Arguments:
         features, regulariser, tolerance: as for `optimal_design`.
         gaps: estimated regret of every point, shape `(n,)`, at least 0.
-        beta: how much regret counts. Positive.
+        beta: weight of the regret. Positive.
 
     Raises:
         DriftpeakError: as for `optimal_design`, or negative gaps.
@@ -231,7 +232,7 @@ def balance(
     points = loadings.shape[0]
     regrets = finite_array("gaps", gaps, 1)
     if len(regrets) != points or (regrets < 0).any():
-        raise DriftpeakError(f"gaps must be {points} numbers of at least 0, one per point")
+        raise DriftpeakError(f"gaps must be {points} numbers of at least 0, one for each point")
     cost = regrets * (positive("beta", beta) / 2)
     return _certified(
         _solve(loadings, regulariser, cost, _mask(None, points), tolerance), tolerance
@@ -261,17 +262,17 @@ def _mask(arms: Any, points: int) -> Any:
         return np.ones(points, bool)
     chosen = np.asarray(arms)
     if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
-        raise DriftpeakError("arms must be a non-empty list of point numbers")
+        raise DriftpeakError("arms must be a non-empty list of indices of points")
     if not ((chosen >= 0) & (chosen < points)).all():
         raise DriftpeakError(f"arms must lie in 0..{points - 1}; got {chosen.tolist()}")
     return np.isin(np.arange(points), chosen)
 
 
 def _certified(design: Design, tolerance: float) -> Design:
-    found = jax.tree.map(np.asarray, design)
-    if not found.gap <= tolerance:
+    result = jax.tree.map(np.asarray, design)
+    if not result.gap <= tolerance:
         raise DriftpeakError(
-            f"the duality gap stays at {float(found.gap):.1e} nats, above tolerance={tolerance:g}: "
-            "ask for a larger tolerance or use a larger regulariser"
+            f"the duality gap stays at {float(result.gap):.1e} nats, above "
+            f"tolerance={tolerance:g}. Use a larger tolerance or a larger regulariser"
         )
-    return Design(*found)
+    return Design(*result)

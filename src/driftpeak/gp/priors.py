@@ -1,4 +1,4 @@
-"""A prior: what is believed of the function before the first observation."""
+"""Priors: Gaussian processes before the first observation."""
 
 from functools import cached_property
 from typing import Any
@@ -17,14 +17,14 @@ from driftpeak.gp.gram import Computed, Gram, Lags, Pairs
 from driftpeak.gp.kernels import Kernel
 
 SOME = 4_000
-"""Of many points, those that are tried before all."""
+"""Number of random points on which the rank is estimated first, for large domains."""
 MOST_PAIRED = 50_000
-"""Points whose covariances with one another, 19 GiB, are kept at most."""
+"""Largest number of points for which all pairwise covariances, 19 GiB, are kept."""
 
 
 @frozen(eq=False, init=False)
 class Prior:
-    """A Gaussian process on a finite domain, seen through independent Gaussian noise.
+    """A Gaussian process on a finite domain, observed with independent Gaussian noise.
 
     Arguments:
         domain: the candidate points, n of them.
@@ -34,8 +34,8 @@ class Prior:
         mean: the prior mean, one number or one per point.
 
     Raises:
-        DriftpeakError: a space in a context, a noise variance that is not positive, a mean of the
-            wrong length, or a kernel that cannot be evaluated on the domain.
+        DriftpeakError: a space with context variables, a noise variance that is not positive, a
+            mean of the wrong length, or a kernel that cannot be evaluated on the domain.
 
     Example:
         >>> import driftpeak as dp
@@ -56,15 +56,15 @@ class Prior:
     ) -> None:
         if isinstance(domain, Contextual):
             raise DriftpeakError(
-                "a prior is of what can be chosen, and knows no context: give the space alone, or "
-                "take a DriftingGP"
+                "domain must be a space without context variables. Give the space alone, or use a "
+                "DriftingGP"
             )
         kernel.check(domain)
         single = np.isscalar(mean) or getattr(mean, "shape", None) == ()
         vector = finite_array("mean", np.full(len(domain), mean) if single else mean, 1)
         if len(vector) != len(domain):
             raise DriftpeakError(
-                f"mean must be one number or {len(domain)}, one per point; got {len(vector)}"
+                f"mean must be one number or {len(domain)}, one for each point; got {len(vector)}"
             )
         noise = positive("noise_variance", noise_variance)
         self.__attrs_init__(domain, kernel, noise, vector.copy(), Covariance(domain, kernel))
@@ -74,12 +74,12 @@ class Prior:
 
     @property
     def variance(self) -> Vector:
-        """Prior variance of every point, shape `(n,)`."""
+        """Prior variance of each point, shape `(n,)`."""
         return self._covariance.variance
 
     @property
     def gram(self) -> Matrix:
-        """Covariance of every pair of points, shape `(n, n)`.
+        """Covariance of all pairs of points, shape `(n, n)`.
 
         Raises:
             DriftpeakError: more points than `MOST_PAIRED`.
@@ -88,52 +88,54 @@ class Prior:
 
     @property
     def pairs(self) -> Pairs:
-        """The same for compiled programs: of more than `MANY` points, a row at a time.
+        """The covariances for compiled programs: above `MANY` points, one row at a time.
 
         Raises:
-            DriftpeakError: more points than `MOST_PAIRED` under a kernel that only its `rows` can
-                evaluate (`kernels.Table`, Matern without a closed form), other than a stationary
-                one on a grid.
+            DriftpeakError: more points than `MOST_PAIRED` with a kernel that only `rows` can
+                evaluate (`kernels.Table`, Matern without a closed form), unless it is stationary
+                and the domain is a grid.
         """
         return self._covariance.pairs
 
     @property
     def listed_pairs(self) -> Pairs:
-        """`pairs`, but the matrix on up to `MOST_PAIRED` points: what worlds draw functions from.
+        """`pairs`, but with the whole matrix up to `MOST_PAIRED` points, as simulations use it.
 
-        A row made as it is asked for is rounded otherwise, and functions keep their bits.
+        Rows on request are rounded differently; the whole matrix keeps drawn functions
+        bit-identical.
         """
         return Gram(self.gram) if len(self) <= MOST_PAIRED else self.pairs
 
     @property
     def by_row(self) -> bool:
-        """Whether `pairs` takes little room however many points there are."""
+        """Whether `pairs` needs little memory at any number of points."""
         return self._covariance.by_row
 
     @property
     def features(self) -> Features:
         r"""A factor of the covariance, to \(10^{-10}\) of the largest prior variance.
 
-        Or to \(10^{-6}\) of the noise variance, if that is less: means are off by about the error
-        of the features over the noise variance. Rounding sets the limit, \(10^{-16}\).
+        The tolerance is \(10^{-6}\) of the noise variance if that is smaller: the error of the mean
+        is about the error of the features divided by the noise variance. It is at least
+        \(10^{-16}\), the limit of rounding.
         """
         return self._covariance.features(self._tolerance)
 
     def features_within(self, rank: int) -> Features | None:
-        """`features`, unless they need more than `rank` columns; then None, found out cheaply."""
+        """Return `features`, or None, determined cheaply, if they need more than `rank` columns."""
         return self._covariance.features_within(rank, self._tolerance)
 
     def features_or(self, features: Features | None, *, tolerance: float | None = None) -> Features:
-        """These features, for as many points as there are; the prior's own if there are none.
+        """Return `features` after a check of their size, or the features of the prior if None.
 
         Arguments:
             features: a factor of the covariance, or None.
-            tolerance: instead of the prior's own make such as miss at most this share of the
-                largest prior variance.
+            tolerance: largest error of the features computed in place of None, as a share of the
+                largest prior variance; by default that of the prior's `features`.
 
         Raises:
-            DriftpeakError: no `Features`, or for another number of points; with a tolerance, where
-                they would take too long to make (`affordable`).
+            DriftpeakError: not `Features`, or features for another number of points; with a
+                tolerance, features that would take too long to compute (`affordable`).
         """
         if features is None:
             if tolerance is None:
@@ -141,14 +143,14 @@ class Prior:
             return affordable(self.kernel, self.domain, tolerance=tolerance)
         if not isinstance(features, Features):
             raise DriftpeakError(
-                "features must be made by a function of driftpeak.gp.features, such as "
-                f"pivoted_cholesky(prior.kernel, prior.domain), or be None; got {shown(features)}"
+                "features must be None or the result of a function of driftpeak.gp.features, such "
+                f"as pivoted_cholesky(prior.kernel, prior.domain); got {shown(features)}"
             )
         features.check(len(self))
         return features
 
     def with_noise_variance(self, noise_variance: float) -> "Prior":
-        """The same prior seen through another noise."""
+        """Return this prior with another noise variance."""
         prior = object.__new__(Prior)
         noise = positive("noise_variance", noise_variance)
         prior.__attrs_init__(self.domain, self.kernel, noise, self.mean, self._covariance)
@@ -156,44 +158,44 @@ class Prior:
 
     @property
     def _tolerance(self) -> float:
-        """Of the features, in units of the largest prior variance."""
+        """Error of the features, in units of the largest prior variance."""
         ratio = self.noise_variance / max(float(self.variance.max()), 1e-300)
         return min(TOLERANCE, max(1e-6 * ratio, 1e-16))
 
 
 class Covariance:
-    """The covariance of a domain's points, computed when it is first asked for, and kept."""
+    """The covariance of the points of a domain, computed on first use and kept."""
 
     def __init__(self, domain: Domain, kernel: Kernel) -> None:
         self.domain, self.kernel = domain, kernel
         self._found: dict[float, Features] = {}  # by tolerance
 
     def __getstate__(self) -> dict[str, Any]:
-        """Sent to another process without what is large and soon made again."""
+        """Return the state without the large arrays, which another process recomputes quickly."""
         return {name: value for name, value in vars(self).items() if name not in ("gram", "pairs")}
 
     @cached_property
     def variance(self) -> Vector:
-        """Of every point, shape `(n,)`."""
+        """Prior variance of each point, shape `(n,)`."""
         return self.kernel.diagonal(self.domain)
 
     @cached_property
     def gram(self) -> Matrix:
-        """Of every pair of points, shape `(n, n)`; for at most `MOST_PAIRED` points."""
+        """Covariance of all pairs of points, shape `(n, n)`; for at most `MOST_PAIRED` points."""
         count = len(self.domain)
         if count > MOST_PAIRED:
             raise DriftpeakError(
-                f"the covariance of all pairs of {count:,} points would take "
-                f"{8 * count**2 / 2**30:,.0f} GiB, and at most {MOST_PAIRED:,} points are "
-                "accepted; policies and worlds do without it where the kernel has a closed form, "
-                "such as SE or Matern with nu = 0.5, 1.5 or 2.5, or is stationary on a Grid, and "
-                "those of the GP-UCB family also in feature space (form='feature-space')"
+                "the number of points whose pairwise covariances are kept must be at most "
+                f"{MOST_PAIRED:,}; got {count:,}, {8 * count**2 / 2**30:,.0f} GiB. Policies and "
+                "environments do not need it if the kernel has a closed form, such as SE or Matern "
+                "with nu = 0.5, 1.5 or 2.5, or is stationary on a Grid. Policies of the GP-UCB "
+                "family also run in feature space (form='feature-space')"
             )
         return self.kernel.rows(self.domain)
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The same for compiled programs."""
+        """The covariances for compiled programs."""
         if not self.by_row:
             return Gram(self.gram)
         if isinstance(self.domain, Grid) and self.kernel.stationary:
@@ -202,18 +204,18 @@ class Covariance:
 
     @property
     def by_row(self) -> bool:
-        """Whether these are many points, of which `pairs` has a row at a time."""
+        """Whether the domain is large and `pairs` gives one row at a time."""
         in_lags = isinstance(self.domain, Grid) and self.kernel.stationary
         return len(self.domain) > MANY and (in_lags or self.kernel.pointwise)
 
     def features(self, tolerance: float) -> Features:
-        """A factor that misses at most `tolerance` of the largest variance."""
+        """Return a factor whose error is at most `tolerance` of the largest variance."""
         if tolerance not in self._found:
             self._found[tolerance] = factored(self.kernel, self.domain, tolerance=tolerance)
         return self._found[tolerance]
 
     def features_within(self, rank: int, tolerance: float) -> Features | None:
-        """The same, unless it needs more than `rank` columns: then None, found out cheaply."""
+        """Return that factor, or None, determined cheaply, if it needs more than `rank` columns."""
         if tolerance not in self._found:
             most = max(rank, 1)
             cheap = not self.by_row or separated(self.kernel, self.domain) is not None
@@ -223,11 +225,11 @@ class Covariance:
             if attempt.error is None or attempt.error > tolerance * self.variance.max():
                 return None
             self._found[tolerance] = attempt
-        found = self._found[tolerance]
-        return found if found.rank <= rank else None
+        features = self._found[tolerance]
+        return features if features.rank <= rank else None
 
     def _some_need_more(self, rank: int, tolerance: float) -> bool:
-        """Whether some of many points need more columns already: then all of them do."""
+        """Return whether a subset of the points needs more columns; if so, all points do."""
         few = np.random.default_rng(0).choice(len(self.domain), SOME, replace=False)
         points = Arms(self.domain.points[few])
         some = factored(self.kernel, points, tolerance=tolerance, rank=rank)

@@ -1,8 +1,8 @@
-r"""Sums over the points of a domain: what observations or a design tell of r weights of features.
+r"""Sums over the points of a domain: the information of observations or designs about r weights.
 
-Up to `MANY` points in one piece, with temporary arrays of the size of the features, n r. Of more,
-features are looked at a piece at a time, and only those of points that count: beside them there are
-matrices of r x r and vectors of length n.
+Up to `MANY` points, one piece is computed, with temporary arrays of the size of the features, n r.
+Above, the features are processed in pieces, and only at points with a weight; the memory is then
+that of r x r matrices and vectors of length n.
 """
 
 from typing import Any, NamedTuple
@@ -17,11 +17,11 @@ from driftpeak.gp.features import MANY
 
 
 class Ridge(NamedTuple):
-    r"""Ridge regression on the features; with \(A = I + \Phi^\top N \Phi / \lambda\), N the counts:
+    r"""Ridge regression on the features, with \(A = I + \Phi^\top N \Phi / \lambda\), N the counts.
 
     Arguments:
-        mean: of the function at every point.
-        known: \(\phi^\top A^{-1} \phi\), what is left of the variance that the features have.
+        mean: posterior mean of the function at each point.
+        known: \(\phi^\top A^{-1} \phi\), the variance that remains of that of the features.
         square: \(\lVert A^{-1} \phi \rVert^2\).
     """
 
@@ -33,7 +33,7 @@ class Ridge(NamedTuple):
 def ridge(
     features: Loadings, counts: Float[Array, " n"], sums: Float[Array, " n"], noise: Scalar
 ) -> Ridge:
-    """From `counts` observations of each point with these `sums`, and their noise variance."""
+    """Fit to `counts` observations of each point with the given `sums` and noise variance."""
     rank = features.shape[1]
     if features.shape[0] <= MANY:
         matrix = jnp.asarray(features.matrix)
@@ -54,18 +54,18 @@ def ridge(
 
 
 def information(features: Loadings, weights: Float[Array, " n"]) -> Float[Array, "r r"]:
-    r"""\(\sum_x w_x \phi(x) \phi(x)^\top\), at the cost of the points whose weight is not 0."""
+    r"""Return \(\sum_x w_x \phi(x) \phi(x)^\top\), at the cost of the points of nonzero weight."""
     points, rank = features.shape
     if points <= MANY:
         matrix = jnp.asarray(features.matrix)
         return (matrix.T * weights[None, :]) @ matrix
-    found = jnp.nonzero(weights, size=points, fill_value=0)[0]
+    weighted = jnp.nonzero(weights, size=points, fill_value=0)[0]
     count = (weights != 0).sum()
     piece = min(points, max(1, min(CHUNK // rank, 1024)))
 
     def add(number: Any, total: Any) -> Any:
         places = number * piece + jnp.arange(piece)
-        arms = found[jnp.minimum(places, points - 1)]
+        arms = weighted[jnp.minimum(places, points - 1)]
         rows = features.rows(arms)
         return total + (rows.T * jnp.where(places < count, weights[arms], 0.0)[None, :]) @ rows
 
@@ -73,7 +73,7 @@ def information(features: Loadings, weights: Float[Array, " n"]) -> Float[Array,
 
 
 def leverages(features: Loadings, inverse: Float[Array, "r r"]) -> Values:
-    r"""Of every point, \(\phi^\top S^{-1} \phi\)."""
+    r"""Return \(\phi^\top S^{-1} \phi\) of each point."""
     if features.shape[0] <= MANY:
         matrix = jnp.asarray(features.matrix)
         return ((matrix @ inverse) * matrix).sum(axis=1)

@@ -1,7 +1,7 @@
-r"""How steep the sample paths of a kernel are: \(\partial f / \partial x_j\) as a Gaussian process.
+r"""Bounds of derivatives of the sample paths of a kernel: \(\partial f / \partial x_j\) as a GP.
 
-Its covariance is \(-\partial^2 k / \partial h_j^2\) at the lag h of a stationary kernel. B16 (10),
-the condition of its regret bounds, asks for a and b with
+The covariance of the derivative is \(-\partial^2 k / \partial h_j^2\) at the lag h of a stationary
+kernel. B16 (10), the condition of its regret bounds, requires constants a and b with
 \(\Pr(\sup_x |\partial f / \partial x_j| > L) \le a e^{-(L/b)^2}\) for every L and j.
 """
 
@@ -26,7 +26,7 @@ from driftpeak.gp.kernels import (
     bessel_correlation,
 )
 
-LEVELS = 40  # of ever smaller cells: the last has 1e-12 of the domain's side
+LEVELS = 40  # levels of ever smaller cells: the last has 1e-12 of the side of the domain
 
 
 class Tail(NamedTuple):
@@ -37,15 +37,15 @@ class Tail(NamedTuple):
 
 
 def derivative_covariance(kernel: Kernel, lags: Any) -> Matrix:
-    r"""\(\mathrm{Cov}(\partial_j f(x + h), \partial_j f(x))\) of each lag h and direction j.
+    r"""Return \(\mathrm{Cov}(\partial_j f(x + h), \partial_j f(x))\) for each lag h, direction j.
 
     Arguments:
-        kernel: SE, Matern with nu above 1, rational quadratic, periodic, linear; their sums,
-            multiples, and products (without linear).
+        kernel: SE, Matern with nu above 1, rational quadratic, periodic or linear; sums and
+            multiples of these, and products (without linear).
         lags: shape `(m, d)`.
 
     Raises:
-        DriftpeakError: a kernel whose sample paths have no derivative, or another kernel.
+        DriftpeakError: a kernel whose sample paths have no derivative, or an unsupported kernel.
     """
     lags = finite_array("lags", lags, 2)
     if isinstance(kernel, Scaled):
@@ -58,23 +58,23 @@ def derivative_covariance(kernel: Kernel, lags: Any) -> Matrix:
 
 
 def derivative_tail(kernel: Kernel, extents: Any) -> Tail:
-    r"""Constants a and b of B16 (10) on \(\prod_j [0, r_j]\): proven, not estimated.
+    r"""Return proven constants a and b of B16 (10) on \(\prod_j [0, r_j]\).
 
-    With s the largest deviation of a derivative and m a bound of
-    \(E \sup_x |\partial_j f(x)|\), the inequality of Borell and TIS,
+    s is the largest standard deviation of a derivative and m a bound of
+    \(E \sup_x |\partial_j f(x)|\). The inequality of Borell and TIS,
     \(\Pr(\sup > m + u) \le e^{-u^2/(2s^2)}\), and \((L - m)^2 \ge \frac12 L^2 - m^2\) give
-    \(a = e^{m^2/(2s^2)}\), \(b = 2s\). m is a chain over cells that are halved in every dimension:
-    N centres have \(E \max \le s\sqrt{2 \log 2N}\), and each halving adds
-    \(q \sqrt{2 \log 2N}\), q the deviation of the difference between the centres of a cell and of
-    its half. The chain starts at 1, 2, 4, ... cells a side, whichever gives the least.
+    \(a = e^{m^2/(2s^2)}\), \(b = 2s\). The bound m is a chain over cells that are halved in every
+    dimension: N centres have \(E \max \le s\sqrt{2 \log 2N}\), and each halving adds
+    \(q \sqrt{2 \log 2N}\), with q the standard deviation of the difference between the centres of a
+    cell and of its half. The chain starts at 1, 2, 4, ... cells a side; the smallest bound is used.
 
     Arguments:
         kernel: as for `derivative_covariance`.
         extents: r_j, one per dimension.
 
     Raises:
-        DriftpeakError: a kernel without derivatives, or too rough for the sum to end (a Matern
-            kernel with nu barely above 1); extents that are not positive.
+        DriftpeakError: a kernel without derivatives, a kernel too rough for the sum to converge (a
+            Matern kernel with nu barely above 1), or extents that are not positive.
     """
     sides = _sides(extents)
     deviation = np.sqrt(derivative_covariance(kernel, np.zeros((1, len(sides))))[0])
@@ -84,55 +84,58 @@ def derivative_tail(kernel: Kernel, extents: Any) -> Tail:
 
 
 def check_tail(tail: Tail, kernel: Kernel, dimension: int) -> None:
-    r"""Refuse constants of B16 (10) that `kernel` contradicts.
+    r"""Raise DriftpeakError if constants of B16 (10) contradict `kernel`.
 
-    A single \(\partial_j f(x)\) is normal with deviation s: with \(b < \sqrt 2 s\) its tail alone
-    exceeds \(a e^{-(L/b)^2}\) at large L, whatever a; at L = 0 it is 1, so a must not be below 1.
-    What passes need not be true of the supremum: `derivative_tail` is.
+    A single \(\partial_j f(x)\) is normal with standard deviation s. If \(b < \sqrt 2 s\), its tail
+    alone exceeds \(a e^{-(L/b)^2}\) at large L, for any a. At L = 0 it is 1, so a must be at least
+    1. Constants that pass need not hold for the supremum; the result of `derivative_tail` does.
 
     Raises:
-        DriftpeakError: they are contradicted, or the kernel's paths have no derivative.
+        DriftpeakError: contradicted constants, or a kernel whose paths have no derivative.
     """
     deviation = math.sqrt(derivative_covariance(kernel, np.zeros((1, dimension))).max())
     if tail.b < math.sqrt(2) * deviation * (1 - 1e-9) or tail.a < 1:
         raise DriftpeakError(
-            f"a = {tail.a:.4g}, b = {tail.b:.4g} contradict the kernel in B16 (10): a derivative "
-            f"has standard deviation {deviation:.4g}, so b must be at least sqrt(2) times that, "
-            f"{math.sqrt(2) * deviation:.4g}, and a at least 1; take widths.Bayesian.of(prior)"
+            f"in B16 (10), b must be at least sqrt(2) times the standard deviation "
+            f"{deviation:.4g} of a derivative, {math.sqrt(2) * deviation:.4g}, and a at least 1; "
+            f"got a = {tail.a:.4g}, b = {tail.b:.4g}. Use widths.Bayesian.of(prior)"
         )
 
 
 def largest_derivatives(
     kernel: Kernel, extents: Any, *, count: int, size: int = 100, seed: int = 0
 ) -> Matrix:
-    r"""Draws of \(\sup_x |\partial_j f(x)|\), shape `(count, d)`: the largest on a grid.
+    r"""Draw \(\sup_x |\partial_j f(x)|\), shape `(count, d)`: the largest value on a grid.
 
-    The supremum over the grid of `size` points a side is below that over the box, by
-    \(O(\mathrm{spacing}^2)\) for smooth kernels. The directions are drawn apart.
+    The supremum over the grid of `size` points a side is below the supremum over the box, by
+    \(O(\mathrm{spacing}^2)\) for smooth kernels. The directions are drawn independently.
 
     Raises:
-        DriftpeakError: as `derivative_tail`; count or size too small, more than 5,000 points.
+        DriftpeakError: as for `derivative_tail`; count or size too small, or more than 5,000
+            points.
     """
     sides = _sides(extents)
     count, size = at_least_integer("count", count, 1), at_least_integer("size", size, 2)
     if size ** len(sides) > 5000:
-        raise DriftpeakError(f"{size}^{len(sides)} points are too many; at most 5,000: lower size")
+        raise DriftpeakError(
+            f"size must give at most 5,000 points; got {size}, which makes {size}^{len(sides)}"
+        )
     axes = np.meshgrid(*(np.linspace(0, side, size) for side in sides), indexing="ij")
     points = np.stack([axis.ravel() for axis in axes], axis=1)
     lags = (points[:, None] - points[None]).reshape(-1, len(sides))
     covariance = derivative_covariance(kernel, lags).reshape(len(points), len(points), -1)
     generator = np.random.default_rng(seed)
-    found = np.empty((count, len(sides)))
+    largest = np.empty((count, len(sides)))
     for j in range(len(sides)):
         values, vectors = np.linalg.eigh(covariance[:, :, j])
         factor = vectors * np.sqrt(np.maximum(values, 0.0))  # below 0 by rounding only
         draws = generator.standard_normal((count, len(points))) @ factor.T
-        found[:, j] = np.abs(draws).max(axis=1)
-    return found
+        largest[:, j] = np.abs(draws).max(axis=1)
+    return largest
 
 
 def _expected_largest(kernel: Kernel, sides: Matrix, deviation: Matrix) -> Matrix:
-    """A bound of E sup |d_j f| for every j, shape (d,)."""
+    """Return a bound of E sup |d_j f| for each j, shape (d,)."""
     dimension = len(sides)
     halvings = np.arange(1, LEVELS + 1)
     lags = 0.5 * sides * 0.5 ** halvings[:, None]  # between the centres of a cell and of its half
@@ -143,8 +146,8 @@ def _expected_largest(kernel: Kernel, sides: Matrix, deviation: Matrix) -> Matri
     terms = steps * np.sqrt(2 * logarithms[1:, None])
     if (terms[-1] > 1e-3 * deviation).any():
         raise DriftpeakError(
-            f"the derivatives of {type(kernel).__name__} are too rough to bound: their increments "
-            "over 1e-12 of the domain are not negligible; take a smoother kernel"
+            f"{type(kernel).__name__} is too rough to bound its derivatives: their increments over "
+            "1e-12 of the domain are not negligible. Use a smoother kernel"
         )
     rest = np.append(terms[::-1].cumsum(axis=0)[::-1], np.zeros((1, dimension)), axis=0)
     return (deviation * np.sqrt(2 * logarithms[:, None]) + rest).min(axis=0)
@@ -164,12 +167,12 @@ def _jet(kernel: Kernel, lags: Matrix) -> _Jet:
         return _Jet(*(variance * part for part in _jet(kernel.kernel, lags)))
     if isinstance(kernel, Sum):
         left, right = _jet(kernel.left, lags), _jet(kernel.right, lags)
-        return _Jet(*(one + other for one, other in zip(left, right, strict=True)))
+        return _Jet(*(first + second for first, second in zip(left, right, strict=True)))
     if isinstance(kernel, Product):
         left, right = _jet(kernel.left, lags), _jet(kernel.right, lags)
-        one, other = left.value[:, None], right.value[:, None]
-        first = left.first * other + one * right.first
-        second = left.second * other + 2 * left.first * right.first + one * right.second
+        value, other = left.value[:, None], right.value[:, None]
+        first = left.first * other + value * right.first
+        second = left.second * other + 2 * left.first * right.first + value * right.second
         return _Jet(left.value * right.value, first, second)
     if isinstance(kernel, Periodic):
         rate = 2 * np.pi / np.asarray(kernel.period)
@@ -181,14 +184,14 @@ def _jet(kernel: Kernel, lags: Matrix) -> _Jet:
     if isinstance(kernel, SE | Matern | RationalQuadratic):
         return _radial(kernel, lags)
     raise DriftpeakError(
-        f"{type(kernel).__name__} has no derivative process that driftpeak knows: take SE, Matern "
-        "with nu above 1, RationalQuadratic, Periodic or Linear, or on finitely many points "
-        "widths.FiniteDomain"
+        f"{type(kernel).__name__} has no derivative process in driftpeak. Use SE, Matern with nu "
+        "above 1, RationalQuadratic, Periodic or Linear, or widths.FiniteDomain on finitely many "
+        "points"
     )
 
 
 def _radial(kernel: Stationary, lags: Matrix) -> _Jet:
-    """psi(q), q = sum h_j^2/l_j^2: k' = 2 psi' h/l^2, k'' = 2 psi'/l^2 + 4 psi'' h^2/l^4."""
+    """Return psi(q), q = sum h_j^2/l_j^2: k' = 2 psi' h/l^2, k'' = 2 psi'/l^2 + 4 psi'' h^2/l^4."""
     square = np.asarray(kernel.lengthscale) ** 2
     q = (lags**2 / square).sum(axis=1)
     if isinstance(kernel, SE):
@@ -211,12 +214,12 @@ def _radial(kernel: Stationary, lags: Matrix) -> _Jet:
 
 
 def _matern(nu: float, q: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """psi, psi', psi'' of a Matern kernel: (z^nu K_nu)' = -z^nu K_(nu-1)."""
+    """Return psi, psi', psi'' of a Matern kernel: (z^nu K_nu)' = -z^nu K_(nu-1)."""
     if nu <= 1:
         raise DriftpeakError(
-            f"the sample paths of a Matern kernel with nu = {nu:g} have no derivative, so that B16 "
-            "(10) holds for no a and b: it needs nu above 1; on finitely many points take "
-            "widths.FiniteDomain"
+            f"nu must be above 1: the sample paths of a Matern kernel with nu = {nu:g} have no "
+            "derivative, so B16 (10) holds for no a and b. Use widths.FiniteDomain on finitely "
+            "many points"
         )
     z = np.sqrt(2 * nu * q)
     factor = nu / (2 * (nu - 1))

@@ -1,4 +1,4 @@
-"""Rewards as their logarithms or roots, and what a Gaussian belief in these says of the rewards."""
+"""Transformations of rewards (logarithm, root) and moments of rewards that are normal in them."""
 
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, get_args
@@ -13,12 +13,12 @@ TRANSFORMATIONS: tuple[Transformation, ...] = get_args(Transformation)
 
 
 class Change(NamedTuple):
-    r"""A growing function g of the reward y.
+    r"""An increasing function g of the reward y.
 
     Attributes:
         forward: g.
         log_slope: \(\log g'\), for the density of the rewards.
-        mean, variance: of y, if g(y) is normal with this mean and variance.
+        mean, variance: moments of y if g(y) is normal with the given mean and variance.
     """
 
     forward: Callable[[Any], Any]
@@ -48,5 +48,5 @@ CHANGES: dict[Transformation, Change] = {
 def transformed(
     rewards: Any, transformation: Transformation
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The rewards under a transformation, on the host."""
+    """Transform the rewards, on the host."""
     return np.asarray(CHANGES[transformation].forward(rewards))
