@@ -1,9 +1,9 @@
-r"""Information gain: how much n observations can say about the function, in nats.
+r"""Information gain: how much n observations reveal about the function, in nats.
 
 \(I(A) = \frac12 \log\det(I + \lambda^{-1} K_A)\) of a set of points (B16 (12)), and its largest
 value over sets of n, `gain_n` (B16 (13)), which enters the widths of the frequentist policies.
 Under Markov drift \(K_A\) becomes \(K_A \circ D\) with \(D_{ij} = (1-\epsilon)^{|i-j|/2}\)
-(B16 (14)-(15)); where old observations are worth less, their noise is \(\lambda / w\) (D22 (5)).
+(B16 (14)-(15)). Where old observations have weights w, their noise is \(\lambda / w\) (D22 (5)).
 """
 
 import math
@@ -22,6 +22,7 @@ from driftpeak._core.errors import (
     at_least_integer,
     finite_array,
     positive,
+    shown,
     unit_interval,
 )
 from driftpeak._core.numerics.threads import single_threaded_lapack
@@ -32,26 +33,26 @@ from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs import Posterior
 
 GREEDY_GUARANTEE = 1 - 1 / math.e
-"""Greedy selection reaches at least this share of the maximum (Nemhauser et al. 1978)."""
+"""Share of the maximum that greedy selection reaches at least (Nemhauser et al. 1978)."""
 ORDERED_GUARANTEE = 1 / 2
-"""The share where every observation has a time or a worth of its own (Fisher et al. 1978)."""
-BLOCK = 64  # observations that are folded into the explained covariance at once
+"""Share reached if each observation has its own time or weight (Fisher et al. 1978)."""
+BLOCK = 64  # number of observations that are added to the explained covariance at once
 
 
 @checked
 def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any = None) -> float:
-    r"""The information that one observation at each of `arms` (point numbers) gives, in nats.
+    r"""Compute the information gain of one observation at each of `arms`, in nats.
 
     Arguments:
         prior: covariance and noise variance.
-        arms: point numbers, in the order of time.
+        arms: indices of points, in the order of time.
         drift: epsilon, if they are observed at the times 1, 2, ... of a function under Markov
             drift: the information is then about its value at each time (B16 (14)).
-        worth: one number in (0, 1] for each of `arms`: the noise variance is lambda / worth.
+        worth: one weight in (0, 1] for each of `arms`: the noise variance is lambda / worth.
 
     Raises:
-        DriftpeakError: not a list of point numbers, or one outside the domain; drift outside
-            [0, 1]; worths of another number or outside (0, 1].
+        DriftpeakError: not a list of indices of points, or one outside the domain; drift outside
+            [0, 1]; weights that are not one for each arm or outside (0, 1].
     """
     drift = unit_interval("drift", drift)
     chosen = check_arms(prior, arms)
@@ -67,22 +68,22 @@ def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any 
 def greedy_gain(
     prior: Prior, count: int, *, drift: float = 0.0, worth: Any = None, upper: bool = False
 ) -> Vector:
-    r"""The gain of 0, 1, ..., `count` points, each the one of largest posterior variance.
+    r"""Compute the gain of 0, 1, ..., `count` points, each the point of largest posterior variance.
 
-    Information is submodular, so greedy selection reaches at least 1 - 1/e of the maximum, and with
-    `upper=True` (the greedy value divided by that share, as in IT25's experiments) the result is an
-    upper bound of the maximum, and without, a lower bound. With `drift` or `worth`, where the
-    observations are not interchangeable, the share is 1/2: greedy under a partition constraint.
+    Information is submodular, so greedy selection reaches at least 1 - 1/e of the maximum. The
+    result is a lower bound of the maximum. With `upper=True` it is an upper bound: the greedy value
+    divided by that share, as in IT25's experiments. With `drift` or `worth` the observations are
+    not interchangeable and the share is 1/2: greedy under a partition constraint.
 
     Arguments:
         prior: covariance and noise variance.
-        count: of points, at least 1.
+        count: number of points, at least 1.
         drift: epsilon of a function under Markov drift, observed at the times 1, ..., count: a
             bound of B16 (15).
-        worth: of the observation of each age 0, 1, ..., count - 1, in (0, 1] and not increasing:
-            the noise variance is lambda / worth. D22's double-weighted gain (5) has worth
-            \((w_{t-a}/w_t)^2\), which is \(\gamma^{2a}\) under a discount; the single-weighted
-            gain, that of a belief under the rule, \(\gamma^a\).
+        worth: weight of the observation of each age 0, 1, ..., count - 1, in (0, 1] and not
+            increasing: the noise variance is lambda / worth. D22's double-weighted gain (5) has the
+            weights \((w_{t-a}/w_t)^2\), which are \(\gamma^{2a}\) under a discount. The
+            single-weighted gain of a posterior under the rule has \(\gamma^a\).
         upper: divide by the guaranteed share.
 
     Returns:
@@ -90,31 +91,31 @@ def greedy_gain(
         newest observations.
 
     Raises:
-        DriftpeakError: count below 1, drift outside [0, 1], worths that are not `count` numbers in
-            (0, 1] or increase with age; drift and worth both given.
+        DriftpeakError: count below 1, drift outside [0, 1], weights that are not `count` numbers in
+            (0, 1] or increase with age, or both drift and worth given.
     """
     count = at_least_integer("count", count, 1, MOST_STEPS)
     drift = unit_interval("drift", drift)
     alike = worth is None and drift == 0
     worth = check_worth(np.ones(count) if worth is None else worth, count)
     if drift > 0 and not (worth == 1).all():
-        raise DriftpeakError("give either drift or worth: each is a way of its own to forget")
+        raise DriftpeakError("at most one of drift and worth must be given; got both")
     if (np.diff(worth) > 0).any():
-        raise DriftpeakError("worth must not increase with age; give the newest observation first")
+        raise DriftpeakError("worth must not increase with age. Give the newest observation first")
     with single_threaded_lapack():
         gains = np.append(0.0, _greedy(prior, prior.noise_variance / worth, 1 - drift))
     return gains / (GREEDY_GUARANTEE if alike else ORDERED_GUARANTEE) if upper else gains
 
 
 def _greedy(prior: Prior, noise: Vector, kept: float) -> Vector:
-    """The gain after each observation of largest variance, `noise` being their variances.
+    """Return the gain after each observation of largest variance, with noise variances `noise`.
 
-    Of the covariance that the observations explain, the share `kept` is left when the next is
-    made. Each adds a rank-one term; terms are folded into one matrix by the block, since one matrix
-    product is far cheaper than as many passes over that matrix.
+    The covariance explained by the observations is multiplied by `kept` before the next one. Each
+    adds a rank-one term. The terms are added to one matrix in blocks, because one matrix product is
+    far cheaper than as many passes over that matrix.
     """
     features = prior.features_within(len(prior) // 8)
-    # the explained covariance lives among r features, or among the n points themselves
+    # the explained covariance is kept over r features, or over the n points themselves
     factor = None if features is None else np.asarray(features.matrix)
     size = len(prior) if factor is None else factor.shape[1]
     folded, recent = np.zeros((size, size)), np.zeros((BLOCK, size))
@@ -145,10 +146,10 @@ def _greedy(prior: Prior, noise: Vector, kept: float) -> Vector:
 
 
 def check_arms(prior: Prior, arms: Any) -> np.ndarray[Any, np.dtype[np.int_]]:
-    """Point numbers as an array.
+    """Return indices of points as an array.
 
     Raises:
-        DriftpeakError: not a list of point numbers, or one outside the domain.
+        DriftpeakError: not a list of indices of points, or one outside the domain.
     """
     try:
         chosen = np.asarray(arms)
@@ -164,28 +165,30 @@ def check_arms(prior: Prior, arms: Any) -> np.ndarray[Any, np.dtype[np.int_]]:
 
 
 def check_worth(worth: Any, count: int) -> Vector:
-    """Worths as an array.
+    """Return weights as an array.
 
     Raises:
         DriftpeakError: not `count` numbers in (0, 1].
     """
     array = finite_array("worth", worth, 1)
     if len(array) != count or not ((array > 0) & (array <= 1)).all():
-        raise DriftpeakError(f"worth must be {count} numbers in (0, 1], one per observation")
+        raise DriftpeakError(
+            f"worth must be {count} numbers in (0, 1], one for each observation; got {shown(worth)}"
+        )
     return array
 
 
 @checked
 def fractional_gain(prior: Prior, ratio: float, *, tolerance: float = 1e-6) -> float:
-    r"""H23's gain \(\max_P \log\det(I + \frac T\sigma \sum_x P(x) \phi(x)\phi(x)^\top)\), nats.
+    r"""Compute H23's \(\max_P \log\det(I + \frac T\sigma \sum_x P(x) \phi(x)\phi(x)^\top)\), nats.
 
-    The largest over distributions P instead of sets, and without the 1/2: at least twice the
-    information gain of any T points seen through noise of variance sigma.
+    This is the largest value over distributions P instead of sets, and without the 1/2. It is at
+    least twice the information gain of any T points observed with noise of variance sigma.
 
     Arguments:
         prior: its covariance; its noise variance is not used.
-        ratio: T / sigma, of observations to regulariser. Positive.
-        tolerance: the maximum exceeds the result by no more, in nats.
+        ratio: T / sigma, the ratio of observations to regulariser. Positive.
+        tolerance: the maximum exceeds the result by at most this number of nats.
 
     Raises:
         DriftpeakError: ratio or tolerance not positive.
@@ -196,28 +199,28 @@ def fractional_gain(prior: Prior, ratio: float, *, tolerance: float = 1e-6) -> f
 
 
 class Gain(eqx.Module):
-    """Which information gain a width uses."""
+    """Base class of information gains used in exploration bonuses."""
 
     @abstractmethod
     def __call__(self, posterior: Posterior) -> Float[Array, ""]:
-        """The gain, in nats, of the observations that the posterior rests on."""
+        """Return the gain, in nats, of the observations of the posterior."""
 
     def check(self, most: int) -> None:
         """Raise DriftpeakError unless the gain is known for up to `most` observations."""
 
 
 class RealisedGain(Gain):
-    """The information that the observations made did give: what the belief itself reports."""
+    """The information gain of the observations made, as the posterior reports it."""
 
     def __call__(self, posterior: Posterior) -> Float[Array, ""]:
         return posterior.information
 
 
 class TabulatedGain(Gain):
-    """A gain for every number of observations, such as `greedy_gain(prior, steps, upper=True)`.
+    """A gain for each number of observations, such as `greedy_gain(prior, steps, upper=True)`.
 
     Arguments:
-        values: of 0, 1, 2, ... observations, in nats, shape `(most + 1,)`.
+        values: gains of 0, 1, 2, ... observations, in nats, shape `(most + 1,)`.
 
     Raises:
         DriftpeakError: values that are negative, decrease or are not finite; a run that needs more
@@ -230,7 +233,7 @@ class TabulatedGain(Gain):
     def __init__(self, values: Any) -> None:
         self.values = finite_array("values", values, 1)
         if len(self.values) == 0 or self.values[0] < 0 or (np.diff(self.values) < 0).any():
-            raise DriftpeakError("values must start at 0 or above and not decrease: they are gains")
+            raise DriftpeakError("values must start at 0 or above and must not decrease")
 
     def __call__(self, posterior: Posterior) -> Float[Array, ""]:
         return jnp.asarray(self.values)[posterior.observations]
@@ -238,6 +241,6 @@ class TabulatedGain(Gain):
     def check(self, most: int) -> None:
         if len(self.values) <= most:
             raise DriftpeakError(
-                f"the gain is tabulated up to {len(self.values) - 1} observations and the run "
-                f"needs {most}: use greedy_gain(prior, {most})"
+                f"values must have gains of up to {most} observations, the length of the run; got "
+                f"{len(self.values) - 1}. Use greedy_gain(prior, {most})"
             )

@@ -1,4 +1,4 @@
-"""GP regression under a forgetting rule: one posterior, in the cheapest of five forms."""
+"""GP regression under a forgetting rule: one posterior, computed in the cheapest of five forms."""
 
 from driftpeak.inference.beliefs.choice import FORMS, Form, check_form, make_belief
 from driftpeak.inference.beliefs.function_space import Dense, Triangular

@@ -1,9 +1,9 @@
-"""Which form of belief to compute with: feature space or function space.
+"""The choice of the form of a posterior: feature space or function space.
 
-The posterior is the same but for the error of the features: with the default of e = 1e-10 of the
-prior variance, variances agree to about e and means to e times reward times prior variance over
-noise variance. Only the cost differs. With n points, r features and at most c observations in
-memory, a step takes about
+Both forms compute one posterior up to the error of the features. With the default error of
+e = 1e-10 of the prior variance, variances agree to about e, and means to e times reward times prior
+variance over noise variance. Only the cost differs. With n points, r features and at most c
+observations in memory, a step takes about
 
 | rules | feature space | function space |
 | --- | --- | --- |
@@ -14,13 +14,13 @@ memory, a step takes about
 units of time; "auto" takes the smaller. SpaceTime has one form (`growing`): c^2 r + c n r with
 the features of the prior where r < c n / (2 c + 2 n), else c^2 n.
 
-Above `features.MANY` points "auto" stays in feature space up to `MANY_FEATURES` features whatever
-the memory, and beyond where that is cheaper; there n r stands for what a product costs,
-n d r^(1/d) on grids of d dimensions under a kernel that is a product over them. What is held is
-then never much more than the lesser of r^2 and n c.
-The orders are those of the operations, the factors fitted to measurements on a CPU
-(`python -m benchmarks feature_space_vs_function_space`): function space pays for memory of its own
-in every trial, trials in feature space share their matrix products.
+Above `features.MANY` points, "auto" uses feature space up to `MANY_FEATURES` features, whatever the
+memory, and above that number where it is cheaper. There n r stands for the cost of a product, which
+is n d r^(1/d) on grids of d dimensions under a kernel that is a product over them. The memory is
+then never much more than the smaller of r^2 and n c.
+The orders are those of the operations; the factors are fitted to measurements on a CPU
+(`python -m benchmarks feature_space_vs_function_space`). In function space every trial has its own
+arrays; trials in feature space share their matrix products.
 """
 
 from typing import Any, Literal
@@ -42,9 +42,9 @@ from driftpeak.inference.beliefs.sliding import Sliding, step_cost
 
 Form = Literal["auto", "feature-space", "function-space"]
 MANY_FEATURES = 256
-"""Features up to which "auto" stays in feature space on more than `features.MANY` points."""
+"""Largest number of features for which "auto" uses feature space above `features.MANY` points."""
 FORMS = ("auto", "feature-space", "function-space")
-"""How a belief may be kept."""
+"""Accepted values of `form`."""
 
 
 def check_form(form: str) -> None:
@@ -64,30 +64,30 @@ def make_belief(
     form: Form = "auto",
     features: Features | None = None,
 ) -> Belief[Any]:
-    """A belief about the function, ready for observations at `times`.
+    """Return a belief about the function, ready for observations at `times`.
 
     Arguments:
-        prior: what is believed at the start.
-        forgetting: how much an old observation is worth.
-        times: when observations will come, non-decreasing; or their number, for one at each of the
-            times 1, 2, ...; or `AtMost` a number, at any times. The belief reserves room for what
-            `forgetting` still needs of them.
-        form: "auto", "feature-space" or "function-space"; see the module's table.
+        prior: the Gaussian process before any observation.
+        forgetting: the rule that weights old observations.
+        times: times of future observations, non-decreasing; or their number, for the times
+            1, 2, ...; or `AtMost` a number, at any times. The belief allocates memory for the
+            observations that `forgetting` still needs.
+        form: "auto", "feature-space" or "function-space"; see the table of this module.
         features: a factor of the covariance to use instead of the default; implies feature space.
 
     Raises:
-        DriftpeakError: times that decrease or are none, an unknown form, features for another
-            number of points, feature space for a rule that needs function space.
+        DriftpeakError: times that decrease or are empty, an unknown form, features for another
+            number of points, or feature space for a rule that requires function space.
     """
     check_form(form)
-    # at times that are not known yet, all may come within one period: the most there can be
+    # unknown times may all fall into one period: the largest possible number in memory
     worst = np.ones(times.decisions) if isinstance(times, AtMost) else check_times(times)
     capacity = forgetting.memory(worst)
     if not forgetting.markov:
         if features is not None or form == "feature-space":
             raise DriftpeakError(
-                f"{type(forgetting).__name__} needs function space: its past cannot be summed up "
-                "in the present; give form='auto' and no features"
+                f"{type(forgetting).__name__} requires function space, because past observations "
+                "have no finite summary. Set form='auto' and omit features"
             )
         fewer = capacity * len(prior) // (2 * (capacity + len(prior)))
         features = prior.features_within(fewer) if form == "auto" and fewer else None
@@ -112,7 +112,7 @@ def make_belief(
 
 
 def _most_features(forgetting: Forgetting, prior: Prior, capacity: int) -> int:
-    """The largest rank at which feature space is taken."""
+    """Return the largest rank at which feature space is used."""
     points = len(prior)
     if points <= MANY:
         return _break_even_rank(forgetting, points, capacity)
@@ -124,9 +124,9 @@ def _most_features(forgetting: Forgetting, prior: Prior, capacity: int) -> int:
 
 
 def _break_even_rank(forgetting: Forgetting, points: int, capacity: int, factors: int = 1) -> int:
-    """The largest rank at which feature space is no dearer than function space.
+    """Return the largest rank at which feature space is no more expensive than function space.
 
-    `factors`: of which the features are a Kronecker product.
+    `factors` is the number of factors of the features as a Kronecker product.
     """
     n, c, r = float(points), float(capacity), np.arange(1.0, points + 1)
     each = factors * r ** (1 / factors)  # operations of a product with the features, of one point

@@ -1,7 +1,8 @@
-r"""Beliefs in function space: cost grows with the observations in memory, not with a rank.
+r"""Posteriors in function space: the cost grows with the observations in memory, not with a rank.
 
-The better choice where memory is short or the kernel rough (many features). `Triangular` serves
-the rules that only ever add to their memory, or empty it; `Dense` every rule.
+Function space is the better choice for a short memory or a rough kernel (many features).
+`Triangular` supports the rules that only add to their memory or empty it; `Dense` supports every
+rule.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs.history import History
 from driftpeak.inference.beliefs.posterior import AFRESH, Belief, Posterior, fade
 
-JITTER = 1e-10  # of the largest prior variance, so that a singular covariance can be sampled
+JITTER = 1e-10  # in units of the largest prior variance; allows draws from a singular covariance
 
 
 class FunctionPrior(eqx.Module):
@@ -40,7 +41,7 @@ class FunctionPrior(eqx.Module):
 
 
 class TriangularState(NamedTuple):
-    """Rows of \\(L^{-1} k(A, \\cdot)\\), one for each observation in the current epoch."""
+    """Rows of \\(L^{-1} k(A, \\cdot)\\), one for each observation since the last restart."""
 
     rows: Float[Array, "c n"]
     surprises: Float[Array, " c"]  # of unit variance
@@ -53,12 +54,12 @@ class TriangularState(NamedTuple):
 
 
 class Triangular(Belief[TriangularState]):
-    r"""Keep, Restart and Drift: the posterior covariance is \(K - V^\top V\).
+    r"""A posterior for Keep, Restart and Drift, with covariance \(K - V^\top V\).
 
     V has one row for each observation: with \(L L^\top = \tilde K_A + \lambda I\),
-    \(V = L^{-1} \tilde k(A, \cdot)\); under drift the rows fade by their correlation with the
-    present. A new row needs no triangular solve, since \(L^{-1} \tilde k(A, x)\) is the column of V
-    at x: O(c n) a step.
+    \(V = L^{-1} \tilde k(A, \cdot)\). Under drift each row is multiplied by its correlation with
+    the present. A new row needs no triangular solve, since \(L^{-1} \tilde k(A, x)\) is the column
+    of V at x: O(c n) a step.
     """
 
     prior: FunctionPrior
@@ -110,11 +111,11 @@ class Triangular(Belief[TriangularState]):
         row = cross / jnp.sqrt(scale)
         surprise = (reward - prior_mean[arm] - mean[arm]) / jnp.sqrt(scale)
         rows, surprises = state.rows.at[count].set(row), state.surprises.at[count].set(surprise)
-        told = (rows, surprises, correlation.at[count].set(1.0), self.prior.variance)
+        inputs = (rows, surprises, correlation.at[count].set(1.0), self.prior.variance)
         values = (mean + row * surprise, variance - row**2)
-        # carried on, they drift away from the rows
+        # updated step by step, the moments accumulate rounding errors
         due = (count + 1) % AFRESH == 0
-        mean, variance = on_demand(due, _values, values, told, together=True)
+        mean, variance = on_demand(due, _values, values, inputs, together=True)
         return TriangularState(
             rows=rows,
             surprises=surprises,
@@ -137,25 +138,26 @@ class Triangular(Belief[TriangularState]):
         return jnp.where(kept, faded, 0.0), kept
 
     def _correlation(self, state: TriangularState, time: Scalar) -> Float[Array, " c"]:
-        """The correlation of each row's time with `time`; 0 for rows not in use."""
+        """Return the correlation of the time of each row with `time`; 0 for unused rows."""
         current = self.forgetting.same_epoch(state.time, time)
         used = current & (jnp.arange(self.capacity) < state.observations)
         elapsed = jnp.maximum(time - state.times, 0.0)
         return jnp.where(used, self.forgetting.correlation(elapsed), 0.0)
 
 
-def _values(_: Any, told: tuple[Any, Any, Any, Any]) -> tuple[Values, Values]:
-    """The moments of the values, from the rows."""
-    rows, surprises, correlation, prior = told
+def _values(_: Any, inputs: tuple[Any, Any, Any, Any]) -> tuple[Values, Values]:
+    """Return the moments of the values, computed from the rows."""
+    rows, surprises, correlation, prior = inputs
     rows = correlation[:, None] * rows
     return surprises @ rows, prior - jnp.sum(rows**2, axis=0)
 
 
 class Dense(Belief[History]):
-    """Every rule, by the textbook formula: a c x c factorisation and c^2 n multiplications a step.
+    """A posterior for every rule, by the textbook formula.
 
-    Late observations are welcome here: the order of `update` calls does not matter to the
-    posterior, except that the ring drops the observation told first.
+    A step takes a c x c factorisation and c^2 n multiplications. Late observations are supported:
+    the posterior does not depend on the order of `update` calls, except that a full ring drops the
+    observation that was passed first.
     """
 
     prior: FunctionPrior
@@ -194,8 +196,8 @@ class Dense(Belief[History]):
         return draw_values(mean, self.prior.gram.matrix - whitened.T @ whitened, self.prior, key)
 
     def _counted(self, state: History, time: Scalar) -> Int[Array, ""]:
-        # What a discount has made worthless still counts, though the ring may have dropped it:
-        # the number, and any width that depends on it, is then the same in every form.
+        # An observation whose discounted weight is negligible still counts, though the ring may
+        # have dropped it: the number, and any width that depends on it, is equal in every form.
         if self.forgetting.reweighting == "scaling":
             return state.told
         return (state.weights(time, self.forgetting) > 0).sum()
@@ -203,9 +205,9 @@ class Dense(Belief[History]):
     def _whiten(
         self, state: History, time: Scalar
     ) -> tuple[Float[Array, "c n"], Float[Array, " c"], Float[Array, ""]]:
-        """Cross-covariances and residuals multiplied by the inverse Cholesky factor; information.
+        """Return cross-covariances and residuals times the inverse Cholesky factor; information.
 
-        K + S is factored as S^(1/2) (I + S^(-1/2) K S^(-1/2)) S^(1/2): an observation of no worth
+        K + S is factored as S^(1/2) (I + S^(-1/2) K S^(-1/2)) S^(1/2): an observation of weight 0
         (infinite S), and an empty place, is then a row of zeros.
         """
         root = jnp.sqrt(state.weights(time, self.forgetting) / self.prior.noise_variance)
@@ -223,8 +225,8 @@ class Dense(Belief[History]):
 def draw_values(
     mean: Values, covariance: Float[Array, "n n"], prior: FunctionPrior, key: PRNGKeyArray
 ) -> Values:
-    """One draw of the values from their joint posterior."""
-    # the covariance is a difference: its rounding errors are those of the prior's magnitude
+    """Draw the values once from their joint posterior."""
+    # the covariance is a difference: its rounding errors scale with the prior variance
     jitter = JITTER * jnp.maximum(jnp.max(prior.variance), 1e-300)
     lower = jnp.linalg.cholesky(covariance + jitter * jnp.eye(len(mean)))
     return mean + lower @ jax.random.normal(key, mean.shape, dtype=float)

@@ -1,8 +1,8 @@
 r"""Function space in time: a Cholesky factor of all observations that grows by a row at each step.
 
-For rules whose correlation is no power of the elapsed time (`SpaceTime`). The covariance of the
-observations does not depend on the time of the decision, so its factor is kept. Over the points,
-the features of the prior replace the n columns where they are fewer.
+This form is for rules whose correlation is not a power of the elapsed time (`SpaceTime`). The
+covariance of the observations does not depend on the time of the decision, so its factor is kept.
+Over the points, the features of the prior replace the n columns where they are fewer.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from driftpeak.inference.beliefs.posterior import Belief, Posterior
 from driftpeak.inference.beliefs.weights import draw
 
 SHARES = (0.5, 1.0)
-"""Parts of the factor that a step computes with: the smallest that holds all observations."""
+"""Fractions of the factor that a step computes with: the smallest that holds all observations."""
 
 
 class GrowingState(NamedTuple):
@@ -34,28 +34,28 @@ class GrowingState(NamedTuple):
     """
 
     arms: Int[Array, " c"]
-    residuals: Float[Array, " c"]  # reward less prior mean, in deviations of the noise
+    residuals: Float[Array, " c"]  # reward minus prior mean, in standard deviations of the noise
     times: Float[Array, " c"]
-    whiten: Float[Array, "c c"]  # L^-1: a product is several times as fast as a solution
+    whiten: Float[Array, "c c"]  # L^-1: products are several times as fast as triangular solves
     surprises: Float[Array, " c"]  # L^-1 residuals
     told: Int[Array, ""]
 
 
 class Growing(Belief[GrowingState]):
-    r"""Posterior under a space-time covariance, \(O(c^2 r)\) a step.
+    r"""A posterior under a space-time covariance, \(O(c^2 r)\) a step.
 
-    With \(\tilde K_{ij} = k(x_i, x_j)\,c(|t_i - t_j|)\) of the observations,
-    \(L L^\top = I + \tilde K / \lambda\), and \(V = L^{-1} \tilde k(A, \cdot) / \sqrt\lambda\)
+    The observations have \(\tilde K_{ij} = k(x_i, x_j)\,c(|t_i - t_j|)\). With
+    \(L L^\top = I + \tilde K / \lambda\) and \(V = L^{-1} \tilde k(A, \cdot) / \sqrt\lambda\)
     at the time of the decision, the mean is \(V^\top L^{-1} y / \sqrt\lambda\) and the covariance
-    \(K - V^\top V\). A new observation adds a row to L in \(O(c^2)\). Once the ring is full it
-    replaces the oldest one, and L is computed again in \(O(c^3)\).
+    \(K - V^\top V\). A new observation adds a row to L in \(O(c^2)\). Once the ring is full, it
+    replaces the oldest observation, and L is recomputed in \(O(c^3)\).
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
-        forgetting: a rule that reduces correlations and weighs all observations the same.
-        capacity: c, the most observations that are kept: the newest ones.
-        decisions: how many there will be, at most.
-        features: of the prior, instead of the columns of its covariance.
+        forgetting: a rule that reduces correlations and weights all observations equally.
+        capacity: c, the number of newest observations that are kept.
+        decisions: largest number of decisions.
+        features: features of the prior, used instead of the columns of its covariance.
     """
 
     prior: FunctionPrior
@@ -118,8 +118,8 @@ class Growing(Belief[GrowingState]):
             whole = jnp.zeros(self.capacity)
             return whole.at[:size].set(row), whole.at[:size].set(row @ whiten[:, :size])
 
-        told = (state.whiten, cross)
-        row, back = in_room(self._held(state), self._sizes, extended, told)
+        inputs = (state.whiten, cross)
+        row, back = in_room(self._held(state), self._sizes, extended, inputs)
         scale = jnp.sqrt(1 + cross[slot] - row @ row)
         whiten = state.whiten.at[slot].set((-back).at[slot].set(1.0) / scale)
         surprise = (residual - row @ state.surprises) / scale
@@ -152,7 +152,7 @@ class Growing(Belief[GrowingState]):
         return jnp.minimum(state.told, self.capacity)
 
     def _whiten(self, size: int, state: GrowingState, time: Scalar) -> Float[Array, "k r"]:
-        """V, over features or points, of the first `size` places."""
+        """Return V, over features or points, of the first `size` places."""
         used = jnp.arange(size) < state.told
         elapsed = jnp.maximum(time - state.times[:size], 0.0)
         near = self.forgetting.correlation(elapsed) / jnp.sqrt(self.prior.noise_variance)
@@ -160,11 +160,11 @@ class Growing(Belief[GrowingState]):
         return state.whiten[:size, :size] @ cross
 
     def _columns(self, arms: Any) -> Any:
-        """Of some points, the features, or the covariances with all points."""
+        """Return the features of some points, or their covariances with all points."""
         return self.prior.gram.rows(arms) if self.features is None else self.features.rows(arms)
 
     def _with_point(self, arms: Any, arm: Scalar) -> Any:
-        """Covariances of some points with one."""
+        """Return the covariances of some points with one point."""
         if self.features is None:
             return self.prior.gram.rows(arm)[arms]
         return self.features.rows(arms) @ self.features.rows(arm)
@@ -181,31 +181,31 @@ class Growing(Belief[GrowingState]):
             return jnp.sum(whitened**2, axis=0)
         return self.features.squared_sums(whitened)
 
-    def _products(self, one: Any, other: Any) -> Values:
+    def _products(self, left: Any, right: Any) -> Values:
         if self.features is None:
-            return jnp.sum(one * other, axis=0)
-        return self.features.quadratic_forms(one.T @ other)
+            return jnp.sum(left * right, axis=0)
+        return self.features.quadratic_forms(left.T @ right)
 
 
-# Functions of the belief itself, since what `in_room` runs may not close over traced arrays.
+# These are module functions because what `in_room` runs may not close over traced arrays.
 
 
 def _moments(size: int, given: tuple[Growing, GrowingState, Scalar]) -> tuple[Values, Values]:
-    """Mean over features or points, and the variance that observations remove from the points."""
+    """Return the mean over features or points, and the variance explained by the observations."""
     belief, state, time = given
     whitened = belief._whiten(size, state, time)
     return state.surprises[:size] @ whitened, belief._squared(whitened)
 
 
 def _shared(size: int, given: tuple[Growing, GrowingState, Scalar, Scalar]) -> Values:
-    """Covariance of each point with itself later that observations remove."""
+    """Return the part of each point's covariance with its later value that data explain."""
     belief, state, time, ahead = given
     now = belief._whiten(size, state, time)
     return belief._products(now, belief._whiten(size, state, time + ahead))
 
 
 def _factored(_: Any, given: tuple[Growing, Any, Any, Any]) -> tuple[Any, Any]:
-    """The inverse factor and the whitened residuals of a full ring."""
+    """Return the inverse factor and the whitened residuals of a full ring."""
     belief, arms, times, residuals = given
     near = belief.forgetting.correlation(jnp.abs(times[:, None] - times[None, :]))
     among = belief._among(arms) * near / belief.prior.noise_variance

@@ -1,4 +1,4 @@
-"""The observations themselves, in a ring of fixed capacity: the newest overwrites the oldest."""
+"""Observations in a ring of fixed capacity, where the newest overwrites the oldest."""
 
 from typing import NamedTuple
 
@@ -10,18 +10,18 @@ from driftpeak.gp.forgetting import Forgetting
 
 
 class History(NamedTuple):
-    """Up to `capacity` observations; `told` were ever made."""
+    """Up to `capacity` observations out of `told` that were made."""
 
     arms: Int[Array, " c"]
     residuals: Float[Array, " c"]  # reward minus prior mean
     times: Float[Array, " c"]
-    stamps: Float[Array, " c"]  # what the forgetting rule weighs them by
+    stamps: Float[Array, " c"]  # arguments of the weights of the forgetting rule
     newest: Float[Array, ""]  # the last stamp
     told: Int[Array, ""]
 
     @staticmethod
     def empty(capacity: int) -> "History":
-        """No observations yet."""
+        """Return a history without observations."""
         zeros = jnp.zeros(capacity)
         return History(
             jnp.zeros(capacity, int), zeros, zeros, zeros, jnp.zeros(()), jnp.zeros((), int)
@@ -30,7 +30,7 @@ class History(NamedTuple):
     def append(
         self, arm: Scalar, residual: Scalar, time: Scalar, forgetting: Forgetting
     ) -> "History":
-        """One more observation."""
+        """Return the history with one more observation."""
         slot = self.told % len(self.arms)
         stamp = forgetting.stamp(time, self.told)
         return History(
@@ -44,15 +44,15 @@ class History(NamedTuple):
 
     @property
     def held(self) -> Int[Array, ""]:
-        """How many observations are in the ring."""
+        """The number of observations in the ring."""
         return jnp.minimum(self.told, len(self.arms))
 
     @property
     def occupied(self) -> Bool[Array, " c"]:
-        """Which places of the ring hold an observation."""
+        """A mask of the places of the ring that hold an observation."""
         return jnp.arange(len(self.arms)) < self.told
 
     def weights(self, time: Scalar, forgetting: Forgetting) -> Float[Array, " c"]:
-        """The worth of each place at decision time `time`; 0 where it is empty."""
+        """Return the weight of each place at decision time `time`; 0 where it is empty."""
         present = forgetting.present(self.newest, time)
         return jnp.where(self.occupied, forgetting.weight(self.stamps, present), 0.0)

@@ -1,7 +1,7 @@
-r"""Keep, Restart and Drift in feature space, where a step costs the same at any t.
+r"""Keep, Restart and Drift in feature space, where the cost of a step does not depend on t.
 
-\(f = m_0 + \Phi \theta\) with r weights \(\theta \sim N(0, I)\), and a Kalman filter on the
-weights: rank-one updates, O(n r + r^2) a step.
+\(f = m_0 + \Phi \theta\) with r weights \(\theta \sim N(0, I)\). A Kalman filter updates the
+weights with rank-one updates, O(n r + r^2) a step.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from driftpeak.inference.beliefs.weights import draw
 
 
 class KalmanState(NamedTuple):
-    """Moments of the r weights and, kept beside them, of the function's n values."""
+    """Moments of the r weights and of the n values of the function."""
 
     weight_mean: Float[Array, " r"]
     weight_covariance: Float[Array, "r r"]
@@ -32,10 +32,10 @@ class KalmanState(NamedTuple):
 
 
 class Kalman(Belief[KalmanState]):
-    r"""Keep, Restart and Drift as a Kalman filter on the weights.
+    r"""A posterior for Keep, Restart and Drift, as a Kalman filter on the weights.
 
     Between observations, with correlation c (0 at a restart),
-    \(m \leftarrow c\,m\), \(P \leftarrow c^2 P + (1 - c^2) I\); an observation of features
+    \(m \leftarrow c\,m\), \(P \leftarrow c^2 P + (1 - c^2) I\). An observation of features
     \(\phi\) has gain \(g = P\phi\), \(s = \phi^\top g + \lambda\),
     \(m \leftarrow m + g (y - \phi^\top m)/s\), \(P \leftarrow P - g g^\top / s\).
     """
@@ -85,10 +85,10 @@ class Kalman(Belief[KalmanState]):
         surprise = (residual - new @ weight_mean) / scale
         weight_mean, cross = weight_mean + gain * surprise, features.values(gain)
         count = jnp.where(kept, state.observations, 0) + 1
-        # carried beside the weights, the values drift away from them
+        # updated separately from the weights, the values accumulate rounding errors
         mean = c * state.mean + cross * surprise
-        told = (features, weight_mean)
-        mean = on_demand(count % AFRESH == 0, _values, mean, told, together=True)
+        inputs = (features, weight_mean)
+        mean = on_demand(count % AFRESH == 0, _values, mean, inputs, together=True)
         return KalmanState(
             weight_mean=weight_mean,
             weight_covariance=fade(c, covariance, jnp.eye(len(gain)))
@@ -121,6 +121,6 @@ class Kalman(Belief[KalmanState]):
         return jnp.where(kept, faded, 0.0), kept
 
 
-def _values(_: Values, told: tuple[Any, Any]) -> Values:
-    features, weights = told
+def _values(_: Values, inputs: tuple[Any, Any]) -> Values:
+    features, weights = inputs
     return features.values(weights)

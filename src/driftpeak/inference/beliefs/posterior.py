@@ -1,4 +1,4 @@
-"""What every belief can do, and what it says when asked."""
+"""Base classes of beliefs and the posterior that they return."""
 
 from abc import abstractmethod
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -15,17 +15,18 @@ from driftpeak.gp.priors import Prior
 
 State = TypeVar("State")
 AFRESH = 32
-"""Steps after which the moments of the values are computed afresh, where they are carried on."""
+"""Number of steps after which the moments of the values are recomputed from scratch."""
 
 
 class Posterior(NamedTuple):
-    """The marginal posterior of the function at one time, over the n points of the domain.
+    """The marginal posterior of the function at one time, at the n points of the domain.
 
     Arguments:
-        mean, variance: of the noiseless function, shape `(n,)`, in units of the reward and their
+        mean, variance: of the noiseless function, shape `(n,)`, in units of the reward and of its
             square.
-        information: gained by the observations in memory, in nats: 1/2 log det(I + S^-1 K).
-        observations: how many are in memory.
+        information: information gain of the observations in memory, in nats:
+            1/2 log det(I + S^-1 K).
+        observations: number of observations in memory.
     """
 
     mean: Float[Array, " n"]
@@ -37,7 +38,7 @@ class Posterior(NamedTuple):
     def deviation(self) -> Float[Array, "*steps n"]:
         """Posterior standard deviation.
 
-        Rounding may leave a variance a hair below zero; `simulate` refuses more than that.
+        Rounding may leave a variance slightly below zero; `simulate` raises for larger errors.
         """
         return jnp.sqrt(jnp.maximum(self.variance, 0.0))
 
@@ -45,8 +46,8 @@ class Posterior(NamedTuple):
 class Belief(eqx.Module, Generic[State]):
     """GP regression under a forgetting rule, one observation at a time.
 
-    A belief is configuration; `init` makes its state, and every method is pure. Times must not
-    decrease from one call to the next.
+    A belief holds the configuration; `init` returns the state, and every method is pure. Times
+    must not decrease from one call to the next.
     """
 
     prior: eqx.AbstractVar[Any]
@@ -59,34 +60,34 @@ class Belief(eqx.Module, Generic[State]):
 
     @abstractmethod
     def init(self) -> State:
-        """The state before any observation."""
+        """Return the state before any observation."""
 
     @abstractmethod
     def posterior(self, state: State, time: Scalar) -> Posterior:
-        """What is believed of the function at `time`."""
+        """Return the posterior of the function at `time`."""
 
     @abstractmethod
     def update(self, state: State, arm: Scalar, reward: Scalar, time: Scalar) -> State:
-        """The state after observing `reward` at point number `arm` at `time`."""
+        """Return the state after observing `reward` at point number `arm` at `time`."""
 
     def persistence(self, state: State, time: Scalar, ahead: Scalar) -> Float[Array, " n"]:
         r"""Return the posterior covariance of every \(f_t(x)\) with \(f_{t+h}(x)\).
 
-        Under Markov rules it is the variance times the correlation over the time between.
+        Under Markov rules it is the variance times the correlation over the elapsed time.
 
         Arguments:
             time: t.
-            ahead: h, a time of at least 0.
+            ahead: h, a duration of at least 0.
         """
         variance = jnp.maximum(self.posterior(state, time).variance, 0.0)
         return self.forgetting.correlation(ahead) * variance
 
     @abstractmethod
     def sample(self, state: State, time: Scalar, key: PRNGKeyArray) -> Float[Array, " n"]:
-        """One draw of the whole function at `time` from the joint posterior."""
+        """Draw the whole function at `time` once from the joint posterior."""
 
     def refresh(self, state: State) -> State:
-        """The same state with accumulated rounding errors removed; call it now and then."""
+        """Return the state with accumulated rounding errors removed; call it occasionally."""
         return state
 
 
@@ -94,7 +95,7 @@ class FeaturePrior(eqx.Module):
     """The arrays of a prior that a feature-space belief needs."""
 
     features: Loadings  # of the n points on r weights
-    variance: Any  # (n,), exact: what the features miss stays in it
+    variance: Any  # (n,), exact: it includes what the features miss
     mean: Any  # (n,)
     noise_variance: Any
 
@@ -106,5 +107,5 @@ class FeaturePrior(eqx.Module):
 
 
 def fade(c: Scalar, now: Any, prior: Any) -> Any:
-    """Second moments after a time of correlation c: what is lost returns to the prior."""
+    """Return second moments after a time of correlation c: the lost share returns to the prior."""
     return c**2 * now + (1 - c**2) * prior

@@ -1,8 +1,8 @@
-r"""Discount, Weights and Injection in feature space: every old observation is reweighted each step.
+r"""Discount, Weights and Injection in feature space: each step reweights every old observation.
 
-All that the posterior needs of the past are rows \(\phi_s / \sqrt{\lambda h_s}\) and targets, of
-which r say as much as any number (`driftpeak.inference.beliefs.weights`): one factorisation of r x
-r, or a little more, a step; O(n r^2 + r^3).
+The posterior depends on the past only through rows \(\phi_s / \sqrt{\lambda h_s}\) and targets. Any
+number of rows is equivalent to r rows (`driftpeak.inference.beliefs.weights`). A step takes one
+factorisation of r x r or slightly more; O(n r^2 + r^3).
 """
 
 from abc import abstractmethod
@@ -26,7 +26,7 @@ State = TypeVar("State")
 
 
 class Gathered(NamedTuple):
-    """Observations of unit noise that say what all observations do, at one time."""
+    """Observations of unit noise that are equivalent to all observations, at one time."""
 
     rows: Float[Array, "c r"]
     targets: Float[Array, " c"]
@@ -34,7 +34,7 @@ class Gathered(NamedTuple):
 
 
 class Reweighted(Belief[State]):
-    """The posterior from what is gathered. Subclasses say how."""
+    """A posterior computed from reweighted observations. Subclasses define `gathered`."""
 
     prior: FeaturePrior
     forgetting: Forgetting
@@ -45,7 +45,7 @@ class Reweighted(Belief[State]):
 
     @abstractmethod
     def gathered(self, state: State, time: Scalar) -> Gathered:
-        """All observations, as they count at `time`."""
+        """Return all observations with their weights at `time`."""
 
     def posterior(self, state: State, time: Scalar) -> Posterior:
         gathered = self.gathered(state, time)
@@ -66,7 +66,7 @@ class Reweighted(Belief[State]):
 
 
 class ScalingState(NamedTuple):
-    """Rows and targets, as they count at the newest observation: r of long ago, then b recent."""
+    """Rows and targets, relative to the newest observation: r condensed rows, then b recent."""
 
     rows: Float[Array, "c r"]
     targets: Float[Array, " c"]
@@ -75,13 +75,13 @@ class ScalingState(NamedTuple):
 
 
 RECENT = 8
-"""b: rows gathered before they are condensed into the r others."""
+"""b: the number of rows collected before they are condensed into the r others."""
 
 
 class Scaling(Reweighted[ScalingState]):
-    """Discount and Weights, whose weights all shrink by one factor from step to step.
+    """A posterior for Discount and Weights, whose weights all shrink by one factor at each step.
 
-    The rows are kept relative to the newest observation, so that nothing can overflow.
+    The rows are kept relative to the newest observation, so nothing can overflow.
     """
 
     def __init__(self, prior: Prior, forgetting: Forgetting, features: Features) -> None:
@@ -117,7 +117,7 @@ class Scaling(Reweighted[ScalingState]):
         return Gathered(state.rows * factor, state.targets * factor, state.observations)
 
     def _fade(self, state: ScalingState, present: Scalar) -> Scalar:
-        """The square root of the weight of what was newest."""
+        """Return the square root of the weight of the last observation."""
         weight = self.forgetting.weight(state.newest, present)
         return jnp.where(state.observations > 0, jnp.sqrt(weight), 0.0)
 
@@ -128,7 +128,7 @@ def _condensed(known: tuple[Any, Any], _: Any) -> tuple[Any, Any]:
 
 
 class Remembering(Reweighted[History]):
-    """Any reweighting rule, from a list of the observations: Injection has no shorter summary."""
+    """A posterior for any reweighting rule, from all observations; Injection has no summary."""
 
     capacity: int = eqx.field(static=True)
 
@@ -151,7 +151,7 @@ class Remembering(Reweighted[History]):
         precision = state.weights(time, self.forgetting) / self.prior.noise_variance
         residuals = state.residuals
         if self.capacity > self.points:
-            # by arm first: n arms are fewer than the observations of a long run
+            # sum by arm first: a long run has more observations than arms
             total = jnp.zeros(self.points).at[state.arms].add(precision)
             weighted = jnp.zeros(self.points).at[state.arms].add(precision * residuals)
             precision, residuals = total, weighted / jnp.where(total > 0, total, 1.0)

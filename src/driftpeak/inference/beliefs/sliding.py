@@ -1,14 +1,15 @@
-r"""Window in feature space: observations are only ever added, never taken away.
+r"""Window in feature space: observations are only added, never removed.
 
-Taking an observation out of a posterior (a Kalman update with \(-\lambda\) for \(\lambda\)) divides
-by what is left of it, and loses all digits where the noise is small. Here the window is cut in two:
+Removing an observation from a posterior (a Kalman update with \(-\lambda\) for \(\lambda\)) divides
+by the remaining variance, which loses all digits if the noise is small. Here the window has two
+parts:
 
-- the *base*, the posterior given what stays in the window for the next b steps, computed afresh
-  every b steps;
-- the *edge*, the at most b other observations, conditioned on at every step by a Cholesky
-  factorisation of b x b, as textbooks do.
+- the *base* is the posterior given the observations that stay in the window for the next b steps,
+  recomputed every b steps;
+- the *edge* is the at most b other observations, on which every step conditions by a textbook
+  Cholesky factorisation of b x b.
 
-Nothing is carried for longer than b steps, so no error accumulates, whatever the noise.
+No result is carried for longer than b steps, so no error accumulates at any noise level.
 """
 
 from typing import Any, NamedTuple
@@ -43,16 +44,16 @@ class Base(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """The other observations: those about to leave the window, and those that came since."""
+    """The other observations: those about to leave the window, and those made since the base."""
 
     rows: Float[Array, "b n"]  # covariances with all points under the base
     arms: Int[Array, " b"]
-    residuals: Float[Array, " b"]  # reward less prior mean
+    residuals: Float[Array, " b"]  # reward minus prior mean
     used: Bool[Array, " b"]
 
 
 class SlidingState(NamedTuple):
-    """The window's observations, number k at place k mod its size; base, edge, and what follows."""
+    """The observations of the window (number k at place k mod its size), base, edge and moments."""
 
     arms: Int[Array, " w"]
     residuals: Float[Array, " w"]
@@ -65,11 +66,11 @@ class SlidingState(NamedTuple):
 
 
 class Sliding(Belief[SlidingState]):
-    r"""The window's posterior from base and edge, \(O(nr + b^2 n)\) a step.
+    r"""A posterior for Window from base and edge, \(O(nr + b^2 n)\) a step.
 
-    With \(P\) the weights' covariance in the base, an observation of features \(\phi\) enters the
-    edge with the row \(\Phi P \phi\). A new base costs \(O(n r \min(w, r))\); it is needed only
-    where the window is longer than b.
+    With \(P\) the covariance of the weights in the base, an observation of features \(\phi\) enters
+    the edge with the row \(\Phi P \phi\). A new base costs \(O(n r \min(w, r))\) and is needed only
+    if the window is longer than b.
     """
 
     prior: FeaturePrior
@@ -91,7 +92,7 @@ class Sliding(Belief[SlidingState]):
 
     @property
     def window(self) -> Scalar:
-        """How many observations count, the newest ones."""
+        """The number of newest observations that count."""
         length = self.forgetting.window
         assert length is not None
         return length
@@ -136,7 +137,7 @@ class Sliding(Belief[SlidingState]):
         arms = state.arms.at[place].set(arm)
         residuals = state.residuals.at[place].set(residual)
         count = state.observations + 1
-        # it takes the place of the one that leaves the window
+        # it replaces the observation that leaves the window
         slot = state.observations % jnp.minimum(window, self.span)
         row = features.values(state.base.weight_covariance @ features.rows(arm))
         edge = Edge(
@@ -146,8 +147,8 @@ class Sliding(Belief[SlidingState]):
             state.edge.used.at[slot].set(True),
         )
         due = (window > self.span) & (count % self.span == 0)
-        told = (self, arms, residuals, count)
-        base, edge = on_demand(due, _begin_anew, (state.base, edge), told, together=True)
+        inputs = (self, arms, residuals, count)
+        base, edge = on_demand(due, _begin_anew, (state.base, edge), inputs, together=True)
         inverse, surprises = self._solve(base, edge)
         scaled = inverse @ edge.rows
         return SlidingState(
@@ -175,7 +176,7 @@ class Sliding(Belief[SlidingState]):
         return self.prior.mean + self.prior.features.values(weights)
 
     def _solve(self, base: Base, edge: Edge) -> tuple[Float[Array, "b b"], Float[Array, " b"]]:
-        """The inverse Cholesky factor of the edge's covariance, and its residuals times that."""
+        """Return the inverse Cholesky factor of the edge's covariance, and whitened residuals."""
         pairs = jnp.outer(edge.used, edge.used)
         among = jnp.where(pairs, edge.rows[:, edge.arms], 0.0)
         identity = jnp.eye(self.span)
@@ -186,15 +187,16 @@ class Sliding(Belief[SlidingState]):
 
 
 def ring_size(capacity: int) -> int:
-    """Places for a window: powers of two, so that one compiled program serves many windows."""
+    """Return the number of places: a power of two, so one compiled program serves many windows."""
     return max(LEAST_RING, 1 << (capacity - 1).bit_length())
 
 
 def edge_cost(points: int, rank: Any, ring: int, length: int, each: Any = None) -> Any:
-    """Operations per step, about, with an edge of this length: it costs at every step, a new base
-    now and then. Orthogonal transformations run at a quarter of the speed of matrix products.
+    """Return the approximate number of operations per step with an edge of this length.
 
-    `each`: operations of a product with the features, of one point; by default the rank.
+    The edge costs at every step, and a new base once in `length` steps. Orthogonal transformations
+    run at a quarter of the speed of matrix products. `each` is the number of operations of a
+    product with the features, per point; the rank by default.
     """
     least = np.minimum(rank, ring)
     anew = 2 * least * (points * (rank if each is None else each) + 2 * rank**2)
@@ -203,34 +205,34 @@ def edge_cost(points: int, rank: Any, ring: int, length: int, each: Any = None) 
 
 
 def edge_length(points: int, rank: int, ring: int) -> int:
-    """b, the cheapest."""
+    """Return b, the cheapest length of the edge."""
     return min(LENGTHS, key=lambda length: edge_cost(points, rank, ring, length))
 
 
 def step_cost(points: int, rank: Any, capacity: int, each: Any = None) -> Any:
-    """Operations per step, about; `rank` may be an array, `each` as for `edge_cost`."""
+    """Return the approximate operations per step; `rank` may be an array, `each` as above."""
     ring = ring_size(capacity)
     edges = np.min([edge_cost(points, rank, ring, length, each) for length in LENGTHS], axis=0)
     return 2 * points * (rank if each is None else each) + 2 * rank**2 + edges
 
 
-def _begin_anew(_: Any, told: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edge]:
-    """Base and edge for the next b steps."""
-    belief, arms, residuals, count = told
+def _begin_anew(_: Any, inputs: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edge]:
+    """Return base and edge for the next b steps."""
+    belief, arms, residuals, count = inputs
     features, window = belief.prior.features, belief.window
     age = (count - 1 - jnp.arange(belief.ring)) % belief.ring
     middle = (age < window - belief.span) & (age < count)
     root = jnp.sqrt(1 / belief.prior.noise_variance)
     rows, scaled = root * features.rows(arms) * middle[:, None], root * residuals * middle
-    found = weight_posterior(rows, scaled)
+    fitted = weight_posterior(rows, scaled)
     base = Base(
-        found.mean,
-        found.covariance,
-        features.values(found.mean),
-        belief.prior.variance - features.squared_sums(found.known),
-        found.information,
+        fitted.mean,
+        fitted.covariance,
+        features.values(fitted.mean),
+        belief.prior.variance - features.squared_sums(fitted.known),
+        fitted.information,
     )
-    leaving = count - window + jnp.arange(belief.span)  # their numbers
+    leaving = count - window + jnp.arange(belief.span)  # numbers of the next observations to leave
     used = leaving >= 0
     old = arms[leaving % belief.ring]
     edge = Edge(

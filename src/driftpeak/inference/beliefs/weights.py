@@ -1,12 +1,12 @@
-r"""Bayesian regression on the r weights of the features, by the square roots of information.
+r"""Bayesian regression on the r weights of the features, in square-root information form.
 
 An observation of features \(\phi\), noise variance \(\lambda\) and reward y is a *row*
 \(\phi/\sqrt\lambda\) with the *target* \(y/\sqrt\lambda\), of unit noise. Rows H and targets z give
 
 \[L L^\top = I + H H^\top, \quad V = L^{-1} H, \quad m = V^\top L^{-1} z, \quad P = I - V^\top V.\]
 
-The sum \(H^\top H\) is never formed: it squares the ratio of signal to noise, and the digits of
-whatever is yet unknown are lost in it.
+The sum \(H^\top H\) is never formed: it squares the signal-to-noise ratio, which loses the digits
+of directions that are still uncertain.
 """
 
 from typing import NamedTuple
@@ -16,11 +16,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 JITTER = 1e-13
-"""Of the prior variance: a covariance, a difference, has no more digits than that."""
+"""In units of the prior variance: the rounding error of a covariance that is a difference."""
 
 
 class WeightPosterior(NamedTuple):
-    """The posterior of the weights: what is known, \\(V\\), their mean, nats of information."""
+    """The posterior of the weights: explained factor \\(V\\), mean, and information in nats."""
 
     known: Float[Array, "k r"]
     mean: Float[Array, " r"]
@@ -28,13 +28,13 @@ class WeightPosterior(NamedTuple):
 
     @property
     def covariance(self) -> Float[Array, "r r"]:
-        """P."""
+        """The posterior covariance P of the weights."""
         return jnp.eye(len(self.mean)) - self.known.T @ self.known
 
 
 def weight_posterior(rows: Float[Array, "c r"], targets: Float[Array, " c"]) -> WeightPosterior:
-    """The posterior given observations of unit noise; a row of zeros is none."""
-    if len(rows) > 2 * rows.shape[1] + 16:  # fewer are factored sooner than they are condensed
+    """Return the posterior given observations of unit noise; a row of zeros has no effect."""
+    if len(rows) > 2 * rows.shape[1] + 16:  # fewer rows are faster to factor than to condense
         rows, targets = condense(rows, targets)
     lower = jnp.linalg.cholesky(jnp.eye(len(rows)) + rows @ rows.T)
     joined = jnp.concatenate([rows, targets[:, None]], axis=1)
@@ -46,7 +46,7 @@ def weight_posterior(rows: Float[Array, "c r"], targets: Float[Array, " c"]) -> 
 def condense(
     rows: Float[Array, "c r"], targets: Float[Array, " c"]
 ) -> tuple[Float[Array, "k r"], Float[Array, " k"]]:
-    """At most r observations that say of the weights what these do."""
+    """Return at most r observations that are equivalent to these for the weights."""
     rank = rows.shape[1]
     if len(rows) <= rank:
         return rows, targets
@@ -57,6 +57,6 @@ def condense(
 def draw(
     mean: Float[Array, " r"], covariance: Float[Array, "r r"], key: PRNGKeyArray
 ) -> Float[Array, " r"]:
-    """One draw of the weights."""
+    """Draw the weights once."""
     lower = jnp.linalg.cholesky(covariance + JITTER * jnp.eye(len(mean)))
     return mean + lower @ jax.random.normal(key, mean.shape, dtype=float)

@@ -1,4 +1,4 @@
-"""Learning a prior's numbers, and how fast to forget, from data."""
+"""Fitting of hyperparameters and forgetting rules to data."""
 
 from driftpeak.inference.fitting.cross_validation import Choice, cross_validate
 from driftpeak.inference.fitting.maximum_likelihood import (

@@ -1,8 +1,8 @@
-"""How fast to forget, by cross-validation of one-step predictions on recorded data.
+"""Choice of a forgetting rule by cross-validation of one-step predictions on recorded data.
 
-A window, a discount or a restart changes what a policy does with old observations, not the model
-that the data come from: there is no marginal likelihood to maximise. What can be compared is how
-well a belief under the rule predicts what comes next.
+A window, a discount or a restart changes how a policy uses old observations, not the model of the
+data: there is no marginal likelihood to maximise. Rules are compared by how well a posterior under
+the rule predicts the next rewards.
 """
 
 from collections.abc import Callable
@@ -30,12 +30,12 @@ from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs import Form, make_belief
 
 LENGTHS = (2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 400)
-SMALL = 64  # arms up to which feature space is quick, whatever the memory, and compiled once
+SMALL = 64  # largest number of arms for which feature space is fast at any memory; compiled once
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Rules that differ in one number, and the numbers to try."""
+    """A family of rules with one parameter, and the values to try."""
 
     rule: Callable[[Any], Forgetting]
     values: tuple[float, ...]
@@ -56,12 +56,12 @@ CANDIDATES = {
 
 @dataclass(frozen=True)
 class Choice:
-    """The number that predicted best.
+    """The parameter value with the best predictions.
 
     Attributes:
-        name: of the parameter: "window", "period", "discount", "exponent" or "drift".
-        value: the best of those tried.
-        scores: average log predictive density of one reward, in nats, for every value tried.
+        name: the parameter: "window", "period", "discount", "exponent" or "drift".
+        value: the best value tried.
+        scores: average log predictive density of one reward, in nats, for each value tried.
     """
 
     name: str
@@ -78,40 +78,40 @@ def cross_validate(
     folds: int = 3,
     seed: int = 0,
 ) -> Choice:
-    """The memory under which a bandit's belief predicts recorded rewards best.
+    """Return the parameter of a forgetting rule that best predicts recorded rewards.
 
-    The rows are cut into `folds` consecutive blocks. On each, with a prior from the others, a
-    belief watches one arm a row, drawn at random, and before each row is asked for all its arms.
-    The score is the average log density that it gave to what came, noise included: a proper score,
-    which rewards honest deviations as well as good means.
+    The rows are divided into `folds` consecutive blocks. On each block, with a prior fitted to the
+    others, a belief observes one randomly drawn arm in each row and predicts all arms before each
+    row. The score is the average log predictive density of the rewards, noise included. It is a
+    proper score: it rewards calibrated standard deviations as well as accurate means.
 
     Arguments:
         values: rewards, shape `(steps, arms)`.
-        name: of the parameter: "window", "period", "discount", "exponent" or "drift".
-        make_prior: the prior that some rows, shape `(rows, arms)`, suggest.
-        folds: blocks, at least 2.
-        seed: of the arms watched, which are the same for all values.
+        name: the parameter: "window", "period", "discount", "exponent" or "drift".
+        make_prior: a function from rows, shape `(rows, arms)`, to a prior.
+        folds: number of blocks, at least 2.
+        seed: seed of the draw of observed arms, which are equal for all values tried.
 
     Raises:
-        NoObservationsError: too few rows for so many folds.
+        NoObservationsError: too few rows for the number of folds.
         DriftpeakError: an unknown name, or fewer than 2 folds.
     """
     table = finite_array("values", values, 2)
     if name not in CANDIDATES:
         raise DriftpeakError(
-            f"cross-validation can choose {', '.join(CANDIDATES)}; got {name!r}."
+            f"name must be one of {', '.join(CANDIDATES)}; got {name!r}."
             + nearest(name, CANDIDATES)
         )
     folds = at_least_integer("folds", folds, 2, MOST_STEPS)
     seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
     if len(table) < 4 * folds:
         raise NoObservationsError(
-            f"{folds} folds need at least {4 * folds} rows to learn from; got {len(table)}"
+            f"values must have at least {4 * folds} rows for {folds} folds; got {len(table)}"
         )
     family = CANDIDATES[name]
     blocks = np.array_split(np.arange(len(table)), folds)
     shortest = min(map(len, blocks))
-    # beyond the length of a block all lengths are the same
+    # lengths above the length of a block are all equivalent
     tried = [value for value in family.values if family.values is not LENGTHS or value < shortest]
     priors = [make_prior(np.delete(table, block, axis=0)) for block in blocks]
     generator = np.random.default_rng(seed)
@@ -129,10 +129,11 @@ def cross_validate(
 
 @double_precision
 def predictive_densities(prior: Prior, rule: Forgetting, arms: Any, values: Any) -> Matrix:
-    """Log density of every row of `values`, averaged over its arms, before it is seen.
+    """Return the log predictive density of each row of `values`, averaged over its arms.
 
-    A belief under `rule` sees only `arms`, one a row, shape `(steps,)`; `values` has shape
-    `(steps, arms)`, times are 1, 2, ... Shape `(steps,)`, in nats.
+    A belief under `rule` observes only `arms`, one in each row, shape `(steps,)`; each row is
+    predicted before it is observed. `values` has shape `(steps, arms)`; times are 1, 2, ... The
+    result has shape `(steps,)`, in nats.
 
     Raises:
         DriftpeakError: values that are not finite or for another number of arms.
@@ -140,7 +141,8 @@ def predictive_densities(prior: Prior, rule: Forgetting, arms: Any, values: Any)
     table = finite_array("values", values, 2)
     if table.shape[1] != len(prior):
         raise DriftpeakError(
-            f"the prior is for {len(prior)} arms, the table has {table.shape[1]} columns"
+            f"values must have {len(prior)} columns, one for each arm of the prior; got "
+            f"{table.shape[1]}"
         )
     form: Form = "feature-space" if len(prior) <= SMALL else "auto"
     belief = make_belief(prior, rule, len(table), form=form)

@@ -1,17 +1,18 @@
 r"""The log marginal likelihood of a function that drifts (B16 (24)), in three forms.
 
-\(\log N(y; 0, \bar K \circ \bar D + \sigma^2 I)\), \(\bar D_{ij} = (1-\epsilon)^{|t_i-t_j|/2}\),
-zero between independent stretches. With N observations of m distinct points at T times:
+It is \(\log N(y; 0, \bar K \circ \bar D + \sigma^2 I)\), where
+\(\bar D_{ij} = (1-\epsilon)^{|t_i-t_j|/2}\), and zero between independent series. With N
+observations of m distinct points at T times:
 
-- `separable`, where every point is seen once at every time: in the eigenvectors of the points'
-  covariance there are m independent autoregressions in noise, one scalar Kalman filter each,
+- `separable`, if every point is observed once at every time: the eigenvectors of the points'
+  covariance give m independent autoregressions in noise, one scalar Kalman filter each,
   O(m^3 + T m^2) instead of O(T^3 m^3);
 - `dense`: Cholesky of the whole covariance, O(N^3), for few observations;
 - `filtered`: a Kalman filter over the m points, O(N m^2), for many.
 
-Derivatives are automatic, among them B16's (25), \(dD/d\epsilon = -v (1-\epsilon)^{v-1}\) with
-\(v = |t_i - t_j|/2\); all but that of the eigenvectors, which are not unique where eigenvalues meet
-(see `separable`).
+Derivatives are automatic, including B16's (25), \(dD/d\epsilon = -v (1-\epsilon)^{v-1}\) with
+\(v = |t_i - t_j|/2\). The exception is the derivative with respect to the eigenvectors, which are
+not unique where eigenvalues coincide (see `separable`).
 """
 
 import math
@@ -31,7 +32,7 @@ CHUNK = 64
 
 
 def correlations(drift: Any, elapsed: Any, begins: Any) -> Array:
-    """Of the function with itself one observation earlier; 0 where a stretch begins."""
+    """Return the correlation with the previous observation; 0 at the beginning of a series."""
     # at elapsed = 0 and drift = 1 a power has no derivative; there it is 1 anyway
     still = elapsed == 0
     fading = markov_correlation(drift, jnp.where(still, 1.0, elapsed))
@@ -41,12 +42,13 @@ def correlations(drift: Any, elapsed: Any, begins: Any) -> Array:
 def separable(
     gram: Array, noise: Array, drift: Array, elapsed: Array, begins: Array, table: Array
 ) -> tuple[Array, tuple[Array, Array, Array]]:
-    r"""Of a complete table, shape `(T, m)`, and its derivatives by gram, noise and drift.
+    r"""Return the log-likelihood of a complete table, shape `(T, m)`, and its derivatives.
 
-    That by the covariance K is \(\frac12 (A^\top D A - V \operatorname{diag}(h) V^\top)\): \(A\),
-    shape `(T, m)`, holds B16's alpha (the solved observations), V the eigenvectors of K, and \(h\)
-    is minus twice the derivative of the log-determinant term by the eigenvalues. No eigenvector is
-    differentiated.
+    The derivatives are with respect to gram, noise and drift. The derivative with respect to the
+    covariance K is \(\frac12 (A^\top D A - V \operatorname{diag}(h) V^\top)\). \(A\), shape
+    `(T, m)`, holds B16's alpha (the solved observations), V the eigenvectors of K, and \(h\) is
+    minus twice the derivative of the log-determinant term with respect to the eigenvalues. No
+    eigenvector is differentiated.
     """
     spectrum, vectors = np.linalg.eigh(np.asarray(gram))
     spectrum = np.maximum(spectrum, 0.0)
@@ -69,14 +71,14 @@ def _separable(
         series, noise, drift
     )
     by_spectrum = jax.grad(determinants)(spectrum)
-    # alpha is minus the derivative by the series, and occurs twice
+    # alpha is minus the derivative with respect to the series, and occurs twice
     outer = by_series.T @ _correlate(by_series, correlations(drift, elapsed, begins))
     by_gram = vectors @ (0.5 * outer + jnp.diag(by_spectrum)) @ vectors.T
     return value, (by_gram, by_noise, by_drift)
 
 
 def spectral(variances: Array, series: Array, noise: Array, kept: Array) -> tuple[Array, Array]:
-    """Log-likelihood of independent noisy autoregressions, and its part from determinants.
+    """Return the log-likelihood of independent noisy autoregressions, and its determinant part.
 
     `series`, shape `(T, m)`, has stationary `variances` (m,) and `kept` correlations (T,) between
     its rows.
@@ -99,7 +101,7 @@ def spectral(variances: Array, series: Array, noise: Array, kept: Array) -> tupl
 
 
 def _correlate(columns: Array, kept: Array) -> Array:
-    """D @ columns, D_ij the product of the correlations between i and j, in one pass each way."""
+    """Return D @ columns in one pass each way; D_ij is the product of correlations from i to j."""
 
     def step(carried: Array, inputs: Any) -> Any:
         row, c = inputs
@@ -118,7 +120,7 @@ def _correlate(columns: Array, kept: Array) -> Array:
 def dense(
     gram: Array, noise: Array, drift: Array, arms: Array, times: Array, days: Array, rewards: Array
 ) -> Array:
-    """Of any observations, with derivatives: `times` within independent `days`, shapes `(N,)`."""
+    """Return the log-likelihood of any observations; `times` within independent `days`, (N,)."""
     apart = jnp.abs(times[:, None] - times[None, :])
     together = apart == 0
     fading = jnp.where(together, 1.0, markov_correlation(drift, jnp.where(together, 1.0, apart)))
@@ -141,9 +143,9 @@ def filtered(
     arms: Array,
     rewards: Array,
 ) -> Array:
-    """Of any observations in order, with derivatives: a Kalman update each over all points.
+    """Return the log-likelihood of any observations in order, by Kalman updates over all points.
 
-    The derivatives recompute what lies between checkpoints, in memory O((N / 64 + 64) m^2).
+    The derivatives recompute the steps between checkpoints, in memory O((N / 64 + 64) m^2).
     """
     kept = correlations(drift, elapsed, begins)
 
@@ -177,4 +179,4 @@ FORMS: dict[str, Callable[..., Any]] = {
     "dense": dense,
     "filtered": filtered,
 }
-"""Each takes gram, noise variance, drift and the arrays of its data; `(value, derivatives)`."""
+"""Functions of gram, noise variance, drift and data arrays; they return value and derivatives."""

@@ -24,22 +24,22 @@ from driftpeak.inference.fitting.observations import Observations, Stretches, la
 from driftpeak.inference.fitting.parameters import FreeParameters, free_parameters, traceable_gram
 
 Data = Observations | np.ndarray | Sequence[Any]
-DENSE = 500  # observations up to which one factorisation beats a filter, whatever the points
+DENSE = 500  # largest number of observations for which one factorisation is faster than a filter
 NORMAL = 1.959964  # 97.5 % of a standard normal variable
 START_DRIFTS = (1e-4, 1e-3, 1e-2, 1e-1, 0.5)
-STEP = 1e-4  # of the differences of gradients, in logarithms
+STEP = 1e-4  # of finite differences of gradients, in logarithms
 AT_BOUND = 1e-3
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One learned number.
+    """A fitted number with its uncertainty.
 
     Attributes:
-        value: where the likelihood is largest.
-        stderr: to first order, from the observed information; NaN where there is none.
+        value: the maximiser of the likelihood.
+        stderr: standard error to first order, from the observed information; NaN if undefined.
         low, high: 95 % interval, symmetric in the logarithm (in the log-odds, for the drift) and
-            mapped back; NaN where there is none.
+            transformed back; NaN if undefined.
     """
 
     value: float
@@ -50,17 +50,17 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What the data say of a prior's numbers.
+    """Hyperparameters fitted to data.
 
     Attributes:
         estimates: by name: "drift", "noise_variance", "kernel.lengthscale", ...
-        prior: the prior given, with the learned numbers in place.
-        drift: epsilon per unit of time, learned or as given.
+        prior: the given prior with the fitted numbers.
+        drift: epsilon per unit of time, fitted or as given.
         log_likelihood: (24) at the estimates, in nats.
-        converged: whether the optimiser says so and no number ran into its bounds.
-        message: what there is to know about the optimum, in words.
-        observations: how many there were.
-        form: of the likelihood: "separable", "dense" or "filtered".
+        converged: whether the optimiser converged and no number is at its bound.
+        message: remarks about the optimum, as text.
+        observations: number of observations.
+        form: form of the likelihood: "separable", "dense" or "filtered".
     """
 
     estimates: dict[str, Estimate]
@@ -82,27 +82,29 @@ def fit(
     learn: str | Sequence[str] = ("noise_variance", "drift"),
     drift: float = 0.01,
 ) -> Fit:
-    r"""Learn kernel numbers, noise variance and drift from observations (B16 Appendix B).
+    r"""Fit kernel numbers, noise variance and drift to observations (B16 Appendix B).
 
-    Maximises the log marginal likelihood (24) by L-BFGS-B over logarithms, and over the log-odds of
-    the drift. The prior mean stays as it is. With `learn="kernel"` every positive number of the
-    kernel is learned: write `1.0 * dp.SE(0.2)` to learn the amplitude too.
+    The log marginal likelihood (24) is maximised by L-BFGS-B over logarithms, and over the log-odds
+    of the drift. The prior mean is not fitted. With `learn="kernel"` every positive number of the
+    kernel is fitted: write `1.0 * dp.SE(0.2)` to fit the amplitude too.
 
-    Intervals assume the model. A covariance that comes from the very data, as in B16 section 5.2,
-    already contains their noise: the noise learned with it is too little, the drift too much, the
-    intervals too narrow. `driftpeak.theory.variation.estimate_drift` learns all of it together.
+    Intervals assume the model. A covariance estimated from the same data, as in B16 section 5.2,
+    already contains their noise: the fitted noise is then too small, the drift too large and the
+    intervals too narrow. `driftpeak.theory.variation.estimate_drift` fits all of them together.
 
     Arguments:
-        data: rewards as a table, shape `(steps, arms)`, NaN where nothing was seen; `Observations`;
-            or a list of these, one for each of several independent stretches of time (B16's days).
-        prior: domain, mean, and where the kernel's numbers and the noise variance start or stay.
+        data: rewards as a table, shape `(steps, arms)`, NaN where nothing was observed;
+            `Observations`; or a list of these, one for each of several independent series (B16's
+            days).
+        prior: domain, mean, and the start values or fixed values of the kernel's numbers and the
+            noise variance.
         learn: some of "kernel", "noise_variance", "drift".
-        drift: as for the other two: where it starts, or stays if it is not learned.
+        drift: start value of the drift, or its fixed value if it is not fitted.
 
     Raises:
         NoObservationsError: no observations.
         NotConvergedError: the likelihood is not finite at any start.
-        DriftpeakError: arms that the prior does not have, an unknown name in `learn`, a kernel
+        DriftpeakError: arms that the prior does not have, an unknown name in `learn`, or a kernel
             without numbers or without derivatives.
 
     Example:
@@ -116,7 +118,7 @@ def fit(
     parameters = free_parameters(prior, drift, learn)
     problem = _Problem(_stretches(data, prior), prior, parameters)
     start = _best_start(problem, parameters)
-    found = minimize(
+    result = minimize(
         problem.cost,
         start,
         jac=True,
@@ -124,17 +126,17 @@ def fit(
         bounds=parameters.bounds,
         options={"ftol": 1e-12, "gtol": 1e-5 * max(1.0, len(problem.data) / 1e3), "maxiter": 500},
     )
-    best = np.asarray(found.x)
+    best = np.asarray(result.x)
     estimates, remarks = _estimates(problem, parameters, best)
     kernel, noise, learned_drift = parameters.unpack(jnp.asarray(best))
     kernel = jax.tree.map(np.asarray, kernel)
-    settled = bool(found.success) or "ABNORMAL" in str(found.message)
-    message = str(found.message).strip().lower()
+    settled = bool(result.success) or "ABNORMAL" in str(result.message)
+    message = str(result.message).strip().lower()
     return Fit(
         estimates,
         Prior(prior.domain, kernel, float(noise), prior.mean),
         float(learned_drift),
-        -float(found.fun),
+        -float(result.fun),
         settled and not remarks,
         "; ".join(remarks) or message,
         len(problem.data),
@@ -145,7 +147,7 @@ def fit(
 @checked
 @double_precision
 def log_marginal_likelihood(data: Data, prior: Prior, *, drift: float) -> float:
-    """(24) of B16 for the given prior and drift, in nats.
+    """Compute B16's (24) for the given prior and drift, in nats.
 
     Arguments:
         data: as for `fit`.
@@ -164,7 +166,7 @@ def log_marginal_likelihood(data: Data, prior: Prior, *, drift: float) -> float:
 
 
 class _Problem:
-    """Minus the log-likelihood of an unconstrained vector, and its gradient."""
+    """The negative log-likelihood of an unconstrained vector, and its gradient."""
 
     def __init__(self, data: Stretches, prior: Prior, parameters: FreeParameters) -> None:
         self.data = data
@@ -185,13 +187,13 @@ class _Problem:
         model, pull_back = jax.vjp(self.unpack, jnp.array(vector))
         value, slopes = FORMS[self.form](*model, *self.arrays)
         value, gradient = -float(value), -np.asarray(pull_back(slopes)[0])
-        # a step too far, where the covariance is singular: the line search comes back
+        # a step too far, where the covariance is singular: the line search reduces the step
         if not np.isfinite(value) or not np.isfinite(gradient).all():
             return 1e100, np.zeros_like(vector)
         return value, gradient
 
     def information(self, vector: Vector, step: float) -> np.ndarray:
-        """The observed information: central differences of the gradient."""
+        """Return the observed information from central differences of the gradient."""
         columns = []
         for i in range(len(vector)):
             shift = np.zeros_like(vector)
@@ -204,13 +206,16 @@ class _Problem:
 
 def _stretches(data: Data, prior: Prior) -> Stretches:
     several = isinstance(data, Sequence) and all(
-        isinstance(one, Observations) or np.ndim(one) == 2 for one in data
+        isinstance(series, Observations) or np.ndim(series) == 2 for series in data
     )
     if several and len(data) == 0:
-        raise NoObservationsError("there are no observations to learn from")
+        raise NoObservationsError("data must have at least one observation; got none")
     parts: Sequence[Any] = data if several else [data]  # type: ignore[assignment]
     return lay_end_to_end(
-        [one if isinstance(one, Observations) else _of_table(one, prior) for one in parts],
+        [
+            series if isinstance(series, Observations) else _of_table(series, prior)
+            for series in parts
+        ],
         prior.mean,
     )
 
@@ -218,12 +223,14 @@ def _stretches(data: Data, prior: Prior) -> Stretches:
 def _of_table(values: Any, prior: Prior) -> Observations:
     columns = np.shape(values)[1] if np.ndim(values) == 2 else None
     if columns is not None and columns != len(prior):
-        raise DriftpeakError(f"the prior is for {len(prior)} arms, the table has {columns} columns")
+        raise DriftpeakError(
+            f"data must have {len(prior)} columns, one for each arm of the prior; got {columns}"
+        )
     return Observations.from_table(values)
 
 
 def _arrays(data: Stretches) -> tuple[str, tuple[Any, ...]]:
-    """The cheapest form of the likelihood, and the arrays it takes."""
+    """Return the name of the cheapest form of the likelihood, and its arrays."""
     if data.table is not None:
         first = slice(None, None, len(data.points))
         return "separable", (data.elapsed[first], data.begins[first], data.table)
@@ -234,7 +241,7 @@ def _arrays(data: Stretches) -> tuple[str, tuple[Any, ...]]:
 
 
 def _best_start(problem: _Problem, parameters: FreeParameters) -> Vector:
-    """The likelihood may have several peaks along the drift: start near the highest of a few."""
+    """Return the best of a few starts: the likelihood may have several maxima along the drift."""
     starts = [parameters.start]
     if "drift" in parameters.learn:
         for value in START_DRIFTS:
@@ -244,7 +251,7 @@ def _best_start(problem: _Problem, parameters: FreeParameters) -> Vector:
     costs = [problem.cost(start)[0] for start in starts]
     if min(costs) >= 1e100:
         raise NotConvergedError(
-            "the likelihood of the data is not finite at the start: give a larger noise variance"
+            "the likelihood of the data is not finite at the start. Use a larger noise variance"
         )
     return starts[int(np.argmin(costs))]
 
@@ -252,14 +259,14 @@ def _best_start(problem: _Problem, parameters: FreeParameters) -> Vector:
 def _estimates(
     problem: _Problem, parameters: FreeParameters, best: Vector
 ) -> tuple[dict[str, Estimate], list[str]]:
-    """Estimates with their intervals, and what is wrong with them."""
+    """Return estimates with their intervals, and remarks about problems."""
     remarks = []
     low, high = np.array(parameters.bounds).T
     stuck = (best < low + AT_BOUND) | (best > high - AT_BOUND)
     for name, value in zip(
         np.array(parameters.names)[stuck], parameters.natural(best)[stuck], strict=True
     ):
-        remarks.append(f"{name} ran to its bound at {value:.3g}: the data do not determine it")
+        remarks.append(f"{name} is at its bound {value:.3g}: the data do not determine it")
     spread = np.full(len(best), np.nan)
     free = ~stuck
     if free.any():
@@ -267,7 +274,7 @@ def _estimates(
         if np.linalg.eigvalsh(information)[0] > 0:
             spread[free] = np.sqrt(np.linalg.inv(information).diagonal())
         else:
-            remarks.append("the likelihood is flat or still rises there: no intervals")
+            remarks.append("the likelihood is flat or still increases there: no intervals")
     values = parameters.natural(best)
     lows = parameters.natural(best - NORMAL * spread)
     highs = parameters.natural(best + NORMAL * spread)

@@ -1,4 +1,4 @@
-"""What was seen: rewards of arms at times, a table of them or a bandit's record."""
+"""Observations: rewards of arms at times, from a table or from a run of a policy."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,17 +14,17 @@ from driftpeak._core.types import Integers, Vector
 
 @frozen(eq=False, init=False)
 class Observations:
-    """Rewards seen in one stretch of time; another stretch may be independent of it.
+    """Rewards observed in one series; several series are independent of each other.
 
     Arguments:
-        arms: point numbers, shape `(N,)`.
-        times: non-decreasing, shape `(N,)`; several observations may share a time.
+        arms: indices of points, shape `(N,)`.
+        times: non-decreasing, shape `(N,)`; several observations may have one time.
         rewards: shape `(N,)`.
 
     Raises:
         NoObservationsError: no observations.
         DriftpeakError: different lengths, numbers that are not finite, arms that are not whole
-            numbers of at least 0, times that decrease.
+            numbers of at least 0, or times that decrease.
     """
 
     arms: Integers
@@ -38,15 +38,15 @@ class Observations:
         values = finite_array("rewards", rewards, 1)
         if not len(numbers) == len(instants) == len(values):
             raise DriftpeakError(
-                "arms, times and rewards must be equally many; got "
+                "arms, times and rewards must have equal lengths; got "
                 f"{len(numbers)}, {len(instants)} and {len(values)}"
             )
         if len(numbers) == 0:
-            raise NoObservationsError("there are no observations to learn from")
+            raise NoObservationsError("arms must have at least one observation; got none")
         if (numbers != np.floor(numbers)).any() or (numbers < 0).any():
-            raise DriftpeakError("arms must be point numbers: whole, and at least 0")
+            raise DriftpeakError("arms must be indices of points, integers of at least 0")
         if (np.diff(instants) < 0).any():
-            raise DriftpeakError("times must not decrease: sort the observations by time")
+            raise DriftpeakError("times must not decrease. Sort the observations by time")
         self.__attrs_init__(numbers.astype(np.int64), instants, values)
 
     def __len__(self) -> int:
@@ -54,26 +54,28 @@ class Observations:
 
     @classmethod
     def from_table(cls, values: Any, times: Any = None) -> "Observations":
-        """Of a table, shape `(steps, arms)`, NaN where nothing was seen; times 1, 2, ... if none.
+        """Return observations from a table, shape `(steps, arms)`, NaN where nothing was observed.
+
+        The times are 1, 2, ... by default.
 
         Raises:
-            DriftpeakError: no such table, infinite values, another number of times than of rows.
+            DriftpeakError: not a table, infinite values, or not one time for each row.
         """
         table = np.asarray(values)
         if table.ndim != 2 or table.dtype.kind not in "iuf" or np.isinf(table).any():
             raise DriftpeakError(
-                "a table of observations must be a 2-dimensional array of numbers, NaN where "
-                f"nothing was seen; got shape {table.shape}, type {table.dtype}"
+                "values must be a 2-dimensional array of numbers, NaN where nothing was observed; "
+                f"got shape {table.shape}, type {table.dtype}"
             )
         steps = np.arange(1.0, len(table) + 1) if times is None else finite_array("times", times, 1)
         if len(steps) != len(table):
-            raise DriftpeakError(f"{len(table)} rows need as many times; got {len(steps)}")
+            raise DriftpeakError(f"times must be {len(table)}, one for each row; got {len(steps)}")
         rows, arms = np.nonzero(~np.isnan(table))
         return cls(arms, steps[rows], table[rows, arms])
 
     @classmethod
     def from_run(cls, runs: xr.Dataset, policy: str, trial: int = 0) -> "Observations":
-        """What one policy saw in one trial of `driftpeak.simulate`.
+        """Return the observations of one policy in one trial of `driftpeak.simulate`.
 
         Raises:
             DriftpeakError: no such policy or trial.
@@ -81,8 +83,8 @@ class Observations:
         names = [str(name) for name in runs["policy"].values]
         if policy not in names or not 0 <= trial < runs.sizes["trial"]:
             raise DriftpeakError(
-                f"the run has no policy {policy!r} with trial {trial}; policies: "
-                f"{', '.join(names)}; trials: 0 to {runs.sizes['trial'] - 1}"
+                f"policy and trial must be in the run, policies {', '.join(names)} and trials 0 to "
+                f"{runs.sizes['trial'] - 1}; got policy {policy!r} and trial {trial}"
             )
         run = runs.isel(policy=names.index(policy), trial=trial)
         return cls(run["action"].values, run["time"].values, run["reward"].values)
@@ -90,15 +92,15 @@ class Observations:
 
 @frozen(eq=False)
 class Stretches:
-    """Independent stretches laid end to end, as arrays.
+    """Independent series of observations concatenated into arrays.
 
     Attributes:
-        arms: into `points`.
-        elapsed: time since the observation before; 0 at a beginning.
-        begins: whether a stretch begins here, independent of all before.
-        rewards: with the prior mean taken off.
+        arms: indices into `points`.
+        elapsed: time since the previous observation; 0 at the beginning of a series.
+        begins: whether a series begins at this observation.
+        rewards: rewards minus the prior mean.
         points: the distinct points observed, in order.
-        table: rewards as rows of all `points`, if each was seen once at every time; else None.
+        table: rewards as rows of all `points`, if each was observed once at every time; else None.
     """
 
     arms: Integers
@@ -113,25 +115,29 @@ class Stretches:
 
 
 def lay_end_to_end(stretches: Sequence[Observations], mean: Vector) -> Stretches:
-    """Join independent stretches and find out whether they make a complete table.
+    """Concatenate independent series and determine whether they are a complete table.
 
     Raises:
-        DriftpeakError: arms beyond those that `mean` is for.
+        DriftpeakError: arms beyond the length of `mean`.
     """
-    largest = max(int(one.arms.max()) for one in stretches)
+    largest = max(int(series.arms.max()) for series in stretches)
     if largest >= len(mean):
         raise DriftpeakError(
-            f"arm {largest} was observed, but the prior is for {len(mean)} arms, 0 to "
-            f"{len(mean) - 1}"
+            f"arms must be at most {len(mean) - 1}, for the {len(mean)} arms of the prior; got "
+            f"{largest}"
         )
-    # at equal times in the order of the arms, so that a complete table shows itself
-    orders = [np.lexsort((one.arms, one.times)) for one in stretches]
-    arms = np.concatenate([one.arms[order] for one, order in zip(stretches, orders, strict=True)])
-    rewards = np.concatenate(
-        [one.rewards[order] for one, order in zip(stretches, orders, strict=True)]
+    # at equal times in the order of the arms, so that a complete table can be detected
+    orders = [np.lexsort((series.arms, series.times)) for series in stretches]
+    arms = np.concatenate(
+        [series.arms[order] for series, order in zip(stretches, orders, strict=True)]
     )
-    elapsed = np.concatenate([np.diff(one.times, prepend=one.times[0]) for one in stretches])
-    begins = np.concatenate([np.arange(len(one)) == 0 for one in stretches])
+    rewards = np.concatenate(
+        [series.rewards[order] for series, order in zip(stretches, orders, strict=True)]
+    )
+    elapsed = np.concatenate(
+        [np.diff(series.times, prepend=series.times[0]) for series in stretches]
+    )
+    begins = np.concatenate([np.arange(len(series)) == 0 for series in stretches])
     points, places = np.unique(arms, return_inverse=True)
     centred = rewards - mean[arms]
     count = len(points)

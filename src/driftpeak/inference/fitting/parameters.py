@@ -1,4 +1,4 @@
-"""A prior's numbers as one unconstrained vector, and back."""
+"""Conversion of hyperparameters to one unconstrained vector, and back."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +14,13 @@ from driftpeak.gp.kernels import Combined, Kernel, Matern, Scaled, Table
 from driftpeak.gp.priors import Prior
 
 GROUPS = ("kernel", "noise_variance", "drift")
-REACH = np.log(1e6)  # how far a positive number may move from its start
+REACH = np.log(1e6)  # largest distance of a positive number from its start
 DRIFTS = (-np.log(1e9), np.log(1e6))  # log-odds of the drift: about 1e-9 to 1 - 1e-6
 
 
 @dataclass(frozen=True)
 class FreeParameters:
-    """Where the numbers being learned are, and how they are transformed.
+    """The hyperparameters to fit, and their transformations.
 
     The unconstrained vector holds the logarithms of kernel numbers and noise variance and the
     log-odds of the drift, in the order of `names`.
@@ -31,16 +31,16 @@ class FreeParameters:
     bounds: list[tuple[float, float]]
     kernel: Kernel
     learn: tuple[str, ...]
-    fixed: tuple[float, float]  # noise variance and drift, where they are not learned
+    fixed: tuple[float, float]  # noise variance and drift, used where they are not fitted
 
     def unpack(self, vector: Any) -> tuple[Kernel, Any, Any]:
-        """Kernel, noise variance and drift at `vector`, also inside JAX."""
+        """Return kernel, noise variance and drift at `vector`, also inside JAX."""
         leaves, structure = jax.tree.flatten(self.kernel)
         noise: Any = self.fixed[0]
         drift: Any = self.fixed[1]
         place = 0
         if "kernel" in self.learn:
-            # a table's entries and an offset of 0 stay
+            # the entries of a table and an offset of 0 are not fitted
             for i, leaf in enumerate(leaves):
                 if _learnable(leaf):
                     size = np.size(leaf)
@@ -54,14 +54,14 @@ class FreeParameters:
         return jax.tree.unflatten(structure, leaves), noise, drift
 
     def natural(self, vector: Vector) -> Vector:
-        """The numbers themselves, in the order of `names`; monotone in each entry."""
+        """Return the natural parameters, in the order of `names`; monotone in each entry."""
         values = np.exp(vector)
         if "drift" in self.learn:
             values[-1] = 1 / (1 + np.exp(-vector[-1]))
         return values
 
     def slopes(self, vector: Vector) -> Vector:
-        """Derivatives of `natural`, entry by entry."""
+        """Return the derivatives of `natural`, entry by entry."""
         values = self.natural(vector)
         slopes = values.copy()
         if "drift" in self.learn:
@@ -70,10 +70,10 @@ class FreeParameters:
 
 
 def free_parameters(prior: Prior, drift: float, learn: Any) -> FreeParameters:
-    """What `learn` names of the prior and the drift.
+    """Return the free parameters that `learn` names.
 
     Raises:
-        DriftpeakError: an unknown group or none, or a kernel without numbers to learn.
+        DriftpeakError: an unknown group or no group, or a kernel without numbers to fit.
     """
     groups = (learn,) if isinstance(learn, str) else tuple(learn)
     for group in groups:
@@ -98,8 +98,8 @@ def free_parameters(prior: Prior, drift: float, learn: Any) -> FreeParameters:
                 start += [float(value) for value in np.log(flat)]
         if not names:
             raise DriftpeakError(
-                "a covariance table alone has no number to learn: leave 'kernel' out of learn, or "
-                "learn its scale with 1.0 * Table(...)"
+                "a covariance table alone has no number to fit. Remove 'kernel' from learn, or "
+                "fit its scale with 1.0 * Table(...)"
             )
     bounds = [(value - REACH, value + REACH) for value in start]
     if "noise_variance" in groups:
@@ -124,7 +124,7 @@ def free_parameters(prior: Prior, drift: float, learn: Any) -> FreeParameters:
 
 
 def traceable_gram(kernel: Kernel, domain: Domain, points: Integers) -> Any:
-    """The covariance of some points of a domain, differentiable by the kernel's numbers."""
+    """Return the covariance of some points, differentiable with respect to the kernel's numbers."""
     if isinstance(kernel, Table):
         return jnp.asarray(kernel.matrix)[np.ix_(points, points)]
     if isinstance(kernel, Scaled):
@@ -148,6 +148,6 @@ def _check_differentiable(kernel: Kernel) -> None:
         _check_differentiable(kernel.kernel)
     elif isinstance(kernel, Matern) and kernel.nu not in (0.5, 1.5, 2.5):
         raise DriftpeakError(
-            f"Matern with nu={kernel.nu} cannot be differentiated by its lengthscale: take "
-            "nu = 0.5, 1.5 or 2.5, or leave 'kernel' out of learn"
+            f"Matern with nu={kernel.nu} has no derivative with respect to its lengthscale. Set nu "
+            "to 0.5, 1.5 or 2.5, or remove 'kernel' from learn"
         )

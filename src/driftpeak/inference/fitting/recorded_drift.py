@@ -1,9 +1,10 @@
-"""Noise, covariance, mean and drift of a recorded table, all from the same rows.
+"""Noise, covariance, mean and drift of a recorded table, all estimated from the same rows.
 
-A covariance taken from noisy rows already contains their noise: with it, and a noise variance that
-is assumed, the drift comes out too high by any factor. Here nothing is assumed known. The interval
-is the profile of the restricted likelihood (`driftpeak.inference.fitting.restricted`): what a
-likelihood ratio test at 5 % would not reject, covariance and noise anew at every drift.
+A covariance estimated from noisy rows already contains their noise: with it and an assumed noise
+variance, the estimated drift can be too high by any factor. Here nothing is assumed known. The
+interval is the profile of the restricted likelihood (`driftpeak.inference.fitting.restricted`): the
+drifts that a likelihood ratio test at 5 % does not reject, with covariance and noise fitted again
+at each drift.
 """
 
 import math
@@ -21,20 +22,20 @@ from driftpeak.inference.fitting.restricted import (
     transform,
 )
 
-MOST, ROWS_EACH = 16, 25  # arms whose covariance is learned, and the rows that each takes
+MOST, ROWS_EACH = 16, 25  # largest number of arms whose covariance is fitted; rows for each
 STARTS = (0.003, 0.05, 0.5)
 SLOWEST, FASTEST = 1e-7, 1 - 1e-5
 CONFIDENCE = 3.841  # 95 % of a chi-squared variable with one degree of freedom
-STEP, STRIDE, WIDTH = 0.3, 1.6, 0.04  # in log-odds: the first step outwards, its growth, precision
+STEP, STRIDE, WIDTH = 0.3, 1.6, 0.04  # in log-odds: first step outwards, its growth, precision
 
 
 class RecordedDrift(NamedTuple):
-    """Estimates in the units of the table.
+    """Estimates of drift and noise, in the units of the table.
 
     Attributes:
-        drift: where the restricted likelihood is largest.
-        low, high: 95 % interval; 0 and 1 where the rows exclude no slower, no faster drift.
-        noise_variance: of one cell.
+        drift: the maximiser of the restricted likelihood.
+        low, high: 95 % interval; 0 (1) if the rows exclude no slower (no faster) drift.
+        noise_variance: noise variance of one cell.
     """
 
     drift: float
@@ -44,13 +45,13 @@ class RecordedDrift(NamedTuple):
 
 
 def recorded_drift(table: Matrix, noise_variance: float | None = None) -> RecordedDrift:
-    """The drift per row of a table, shape `(steps, arms)`, of at least 3 rows that vary.
+    """Estimate the drift per row of a table, shape `(steps, arms)`, of at least 3 rows that vary.
 
-    A covariance of p arms can be learned from 25 p rows and more; where arms are more than that, or
-    than 16, neighbours are summed. O(T p) for each of some hundred evaluations.
+    A covariance of p arms can be fitted to 25 p rows and more. With more arms, or more than 16,
+    neighbouring arms are summed. Each of about a hundred evaluations takes O(T p).
 
     Arguments:
-        noise_variance: of one cell, where it is known.
+        noise_variance: noise variance of one cell, if it is known.
     """
     table = _summed(table - table.mean(axis=0))
     scale = float((table**2).mean())
@@ -62,19 +63,19 @@ def recorded_drift(table: Matrix, noise_variance: float | None = None) -> Record
 
 
 def _start(rows: Rows, known: float | None) -> tuple[Rows, RowModel]:
-    """The rows with all directions leading, and where to begin.
+    """Return the rows with all directions leading, and the start of the optimisation.
 
-    As if all arms were alike and independent, the drift is roughly right; with it the frequencies
-    are weighed by what they tell of the covariance.
+    The drift is roughly right under the assumption that all arms are alike and independent. It
+    then gives the weights of the frequencies for an estimate of the covariance.
     """
     nothing = np.zeros(0), np.zeros((0, 0))
-    found = [
+    fits = [
         maximise(
             RowModel(*nothing, 0.8, known or 0.2, drift), rows, noise=known is None, drift=True
         )
         for drift in STARTS
     ]
-    model = min(found, key=lambda one: one.cost).model
+    model = min(fits, key=lambda fit: fit.cost).model
     spectrum = model.drift / inverse_spectrum(model.drift, rows.laplacian)
     weights = spectrum / (model.tail * spectrum + model.noise) ** 2
     weights[0] = 0.0  # the mean
@@ -87,23 +88,25 @@ def _start(rows: Rows, known: float | None) -> tuple[Rows, RowModel]:
 
 
 def _summed(table: Matrix) -> Matrix:
-    """Neighbouring arms summed over the root of their number, until there are few enough.
+    """Sum neighbouring arms, divided by the root of their number, until there are few enough.
 
-    The noise stays white and as large, and what is chosen does not depend on the rows. Directions
-    chosen by their variance would: they favour what looks slow, and noise that looks like signal.
+    The noise stays white with an unchanged variance, and the choice does not depend on the rows.
+    Directions chosen by their variance would favour slow directions, and noise that resembles
+    signal.
     """
     most = min(max(len(table) // ROWS_EACH, 1), MOST)
     blocks = np.array_split(np.arange(table.shape[1]), min(most, table.shape[1]))
-    return np.stack([table[:, one].sum(axis=1) / math.sqrt(len(one)) for one in blocks], axis=1)
+    sums = [table[:, block].sum(axis=1) / math.sqrt(len(block)) for block in blocks]
+    return np.stack(sums, axis=1)
 
 
 def _interval(best: Fitted, rows: Rows, noise: bool) -> tuple[float, float, Fitted]:
-    """The ends, and the best model that was met on the way to them."""
+    """Return the ends of the interval, and the best model found in the search for them."""
 
     def at(log_odds: float, near: RowModel) -> Fitted:
-        """The best model of this drift, begun at one of another with innovations as large."""
+        """Return the best model of this drift, started from a model with equal innovations."""
         drift = 1 / (1 + math.exp(-log_odds))
-        here, there = (one / inverse_spectrum(one, 1.0) for one in (near.drift, drift))
+        here, there = (epsilon / inverse_spectrum(epsilon, 1.0) for epsilon in (near.drift, drift))
         start = near._replace(
             variances=near.variances * here / there, tail=near.tail * here / there, drift=drift
         )
@@ -117,20 +120,20 @@ def _interval(best: Fitted, rows: Rows, noise: bool) -> tuple[float, float, Fitt
             outside = inside + step
             if abs(outside - inside) >= abs(limit - inside):
                 outside = limit
-            found = at(outside, model)
-            best = min(best, found, key=lambda one: one.cost)
-            if found.cost - best.cost > CONFIDENCE:
+            fitted = at(outside, model)
+            best = min(best, fitted, key=lambda fit: fit.cost)
+            if fitted.cost - best.cost > CONFIDENCE:
                 break
             if outside == limit:
                 return None
-            inside, model, step = outside, found.model, step * STRIDE
+            inside, model, step = outside, fitted.model, step * STRIDE
         while abs(outside - inside) > WIDTH:
             half = (inside + outside) / 2
-            found = at(half, model)
-            if found.cost - best.cost > CONFIDENCE:
+            fitted = at(half, model)
+            if fitted.cost - best.cost > CONFIDENCE:
                 outside = half
             else:
-                inside, model = half, found.model
+                inside, model = half, fitted.model
         return 1 / (1 + math.exp(-outside))
 
     low, high = end(_log_odds(SLOWEST)), end(_log_odds(FASTEST))

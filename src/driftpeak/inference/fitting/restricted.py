@@ -6,10 +6,11 @@ of variance s. Along an eigenvector of K the rows are one autoregression in nois
 
 \[\epsilon R^{-1} = (1-\rho)^2 I + \rho L + \rho (1-\rho) (e_1 e_1^\top + e_T e_T^\top),\]
 
-L the Laplacian of a path, which the cosine transform diagonalises. In the cosine transform of the
-rows \(C^{-1}\) and \(|C|\) are therefore sums over frequencies and a correction of rank two: exact,
-in O(T), without a loop over time. The mean is integrated out (Patterson and Thompson 1971), which
-keeps likelihood ratios near their limit law where the drift is slow (Chen and Deo 2012).
+where L is the Laplacian of a path, which the cosine transform diagonalises. In the cosine transform
+of the rows, \(C^{-1}\) and \(|C|\) are therefore sums over frequencies and a correction of rank
+two. They are exact, in O(T), without a loop over time. The mean is integrated out (Patterson and
+Thompson 1971), which keeps likelihood ratios near their limit law if the drift is slow (Chen and
+Deo 2012).
 """
 
 from typing import Any, NamedTuple
@@ -19,20 +20,20 @@ from scipy.fft import dct
 
 from driftpeak._core.types import Vector
 
-DONE, STEPS = 3e-3, 60  # what twice the log-likelihood may still rise by; iterations
-LEAST = 1e-9  # of a variance, in units of the table's
-RIDGE = 0.1  # observations: what is worth less than this moves slowly
-LONGEST = 2.0  # of a step, in logarithms
-NUDGE = 1e-4  # of differences, in logarithms
-FIRST = 1e-3  # damping
+DONE, STEPS = 3e-3, 60  # largest remaining rise of twice the log-likelihood; largest iterations
+LEAST = 1e-9  # smallest variance, in units of the variance of the table
+RIDGE = 0.1  # in observations: numbers with less information move slowly
+LONGEST = 2.0  # largest step, in logarithms
+NUDGE = 1e-4  # of finite differences, in logarithms
+FIRST = 1e-3  # first damping
 
 
 class Rows(NamedTuple):
     """A table in the cosine transform.
 
     Attributes:
-        leading: along directions whose covariance is learned whole, shape `(T, p)`.
-        rest: along all others, shape `(T, q)`; they share one variance.
+        leading: along the directions whose covariance is fitted, shape `(T, p)`.
+        rest: along all other directions, shape `(T, q)`; they share one variance.
         laplacian: eigenvalues of L, shape `(T,)`.
         ends: the transform of the first row's indicator, even and odd part, shape `(2, T)`.
     """
@@ -44,11 +45,13 @@ class Rows(NamedTuple):
 
 
 class RowModel(NamedTuple):
-    """What the rows come from.
+    """The model of the rows.
 
     Attributes:
         variances, axes: of the leading covariance, shapes `(p,)` and `(p, p)`.
-        tail: variance along every other direction. noise: s. drift: epsilon, in (0, 1).
+        tail: variance along each other direction.
+        noise: s.
+        drift: epsilon, in (0, 1).
     """
 
     variances: Vector
@@ -59,14 +62,14 @@ class RowModel(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A model, and minus twice its log-likelihood, constants left out."""
+    """A model, and minus twice its log-likelihood without constants."""
 
     model: RowModel
     cost: float
 
 
 def transform(values: Vector) -> Rows:
-    """The cosine transform of a table without its mean, all of it in `rest`."""
+    """Return the cosine transform of a table minus its mean, all of it in `rest`."""
     count = len(values)
     modes = np.asarray(dct(values, axis=0, norm="ortho"))
     modes[0] = 0.0
@@ -80,13 +83,13 @@ def transform(values: Vector) -> Rows:
 
 
 def inverse_spectrum(drift: float, laplacian: Any) -> Any:
-    r"""\(\epsilon R^{-1}\) without its ends, by frequency."""
+    r"""Return \(\epsilon R^{-1}\) without the terms at the ends, by frequency."""
     rho = np.sqrt(1 - drift)
     return (drift / (1 + rho)) ** 2 + rho * laplacian  # 1 - rho without cancellation
 
 
 class _Columns:
-    r"""\(C^{-1}\) and \(|C|\) of columns of the given variances."""
+    r"""\(C^{-1}\) and \(|C|\) for columns of the given variances."""
 
     def __init__(self, variances: Vector, noise: float, drift: float, rows: Rows) -> None:
         self.inverse = inverse_spectrum(drift, rows.laplacian)[:, None]
@@ -108,24 +111,24 @@ class _Columns:
         )
 
     def costs(self, energy: Vector, pulls: Vector) -> Vector:
-        """Minus twice the log-likelihoods: of squared columns, and of their `pulls` at the ends."""
+        """Return minus twice the log-likelihoods of squared columns, with `pulls` at the ends."""
         squares = (energy * self.inverse / self.scaled).sum(axis=0)
         squares = squares + (self.push * pulls**2).sum(axis=0)
         return squares - (self.push[0] * pulls[0] * self.level) ** 2 / self.mean + self.determinant
 
     def solved(self, series: Vector) -> Vector:
-        """The inverse restricted to contrasts, times `series`."""
+        """Return the inverse restricted to contrasts, times `series`."""
         pulls = self.ends @ (series * self.reach)
-        found = series * self.inverse / self.scaled
-        found += self.reach * (self.ends.T @ (self.push * pulls))
+        product = series * self.inverse / self.scaled
+        product += self.reach * (self.ends.T @ (self.push * pulls))
         constant = self.reach * (self.ends[0][:, None] * (self.push[0] * self.level))
-        found -= constant * (self.push[0] * pulls[0] * self.level / self.mean)
-        found[0] = 0.0  # contrasts have no mean
-        return found
+        product -= constant * (self.push[0] * pulls[0] * self.level / self.mean)
+        product[0] = 0.0  # contrasts have no mean
+        return product
 
 
 def correlate(columns: Vector, drift: float, rows: Rows) -> Vector:
-    """R times columns."""
+    """Return R times columns."""
     inverse, rho = inverse_spectrum(drift, rows.laplacian), np.sqrt(1 - drift)
     weight = 2 * rho / (1 + rho)
     eased = drift * columns / inverse[:, None]
@@ -136,14 +139,14 @@ def correlate(columns: Vector, drift: float, rows: Rows) -> Vector:
 
 
 def costs(model: RowModel, rows: Rows) -> Vector:
-    """Minus twice the log-likelihood along every leading axis, and of all the rest together."""
+    """Return minus twice the log-likelihood along each leading axis, and of the rest together."""
     series = rows.leading @ model.axes
     own = _Columns(model.variances, model.noise, model.drift, rows)
     each = own.costs(series**2, rows.ends @ (series * own.reach))
     if not rows.rest.shape[1]:
         return np.append(each, 0.0)
     tail = _Columns(np.array([model.tail]), model.noise, model.drift, rows)
-    # one variance for all: only the energy, and the pulls one by one
+    # one variance for all directions: the energy and the pulls are sufficient
     pulls = (rows.ends * tail.reach[:, 0]) @ rows.rest
     length = np.sqrt((pulls**2).sum(axis=1))[:, None]
     energy = (rows.rest**2).sum(axis=1)[:, None]
@@ -152,19 +155,20 @@ def costs(model: RowModel, rows: Rows) -> Vector:
 
 
 def cost(model: RowModel, rows: Rows) -> float:
-    """Minus twice the log-likelihood, constants left out."""
+    """Return minus twice the log-likelihood without constants."""
     return float(costs(model, rows).sum())
 
 
 def maximise(start: RowModel, rows: Rows, *, noise: bool, drift: bool) -> Fitted:
-    r"""The model of largest likelihood, over the covariance and, where wanted, noise and drift.
+    r"""Return the model of largest likelihood, over the covariance and, if wanted, noise and drift.
 
-    Fisher scoring in the metric of the covariance, \(K^{1/2} e^{M} K^{1/2}\), damped as Levenberg
-    and Marquardt do: K stays positive definite. In the eigenbasis of K the information about its
-    entries is diagonal, and coupled to the other numbers through the eigenvalues alone.
+    The method is Fisher scoring in the metric of the covariance, \(K^{1/2} e^{M} K^{1/2}\), with
+    the damping of Levenberg and Marquardt: K stays positive definite. In the eigenbasis of K the
+    information about its entries is diagonal, and coupled to the other numbers through the
+    eigenvalues alone.
     """
     learn = np.array([rows.rest.shape[1] > 0, noise, drift], float)
-    # a direction that has died out cannot come back: begin with all of them alive
+    # a direction of negligible variance cannot recover: start with all variances positive
     seen = inverse_spectrum(start.drift, rows.laplacian[1]) / start.drift
     alive = 0.05 * start.noise * seen
     model = start._replace(
@@ -175,20 +179,20 @@ def maximise(start: RowModel, rows: Rows, *, noise: bool, drift: bool) -> Fitted
         slopes = _slopes(model, rows, learn)
         while damping < 1e8:
             moved, fall = _moved(model, slopes, damping)
-            found = cost(moved, rows)
-            if found <= value:
+            trial = cost(moved, rows)
+            if trial <= value:
                 break
             damping = max(damping, FIRST) * 5
         else:
             break
-        gain, model, value, damping = value - found, moved, found, damping / 5
+        gain, model, value, damping = value - trial, moved, trial, damping / 5
         if fall < DONE or gain < DONE / 10:
             break
     return Fitted(model, value)
 
 
 class _Slopes(NamedTuple):
-    """First derivatives, and expected second ones, of minus twice the log-likelihood."""
+    """First derivatives, and expected second derivatives, of minus twice the log-likelihood."""
 
     turns: Vector  # by the entries of M
     pairs: Vector  # curvature of these
@@ -205,7 +209,7 @@ def _slopes(model: RowModel, rows: Rows, learn: Vector) -> _Slopes:
     def scaled(h: float) -> RowModel:
         return model._replace(variances=model.variances * np.exp(h), tail=model.tail * np.exp(h))
 
-    by_variance = difference(scaled)  # the axes do not meddle with each other
+    by_variance = difference(scaled)  # the axes are independent of each other
     by_noise = difference(lambda h: model._replace(noise=model.noise * np.exp(h)))
     by_drift = difference(lambda h: model._replace(drift=_shifted(model.drift, h)))
     gradient = np.append(
@@ -237,7 +241,7 @@ def _slopes(model: RowModel, rows: Rows, learn: Vector) -> _Slopes:
 
 
 def _moved(model: RowModel, slopes: _Slopes, damping: float) -> tuple[RowModel, float]:
-    """One damped step, and by how much the cost would fall if it were quadratic."""
+    """Return the model after a damped step, and the decrease of a quadratic cost."""
     size = len(model.variances)
     ridge = damping * slopes.curvature.diagonal() + RIDGE
     move = -np.linalg.solve(slopes.curvature + np.diag(ridge), slopes.gradient)
@@ -261,6 +265,6 @@ def _moved(model: RowModel, slopes: _Slopes, damping: float) -> tuple[RowModel, 
 
 
 def _shifted(drift: float, by: float) -> float:
-    """The drift whose log-odds are larger by so much, kept off its ends."""
+    """Return the drift with log-odds increased by `by`, clipped away from 0 and 1."""
     odds = drift / (1 - drift) * np.exp(by)
     return float(min(max(odds / (1 + odds), 1e-7), 1 - 1e-5))

@@ -1,4 +1,4 @@
-"""A bank of beliefs, each for another way the function may move, that learn from one another."""
+"""Interacting multiple models: posteriors under several motions that exchange information."""
 
 from driftpeak.inference.imm.interacting_multiple_model import Bank, BankState, Forecast
 from driftpeak.inference.imm.level import Level, LevelState

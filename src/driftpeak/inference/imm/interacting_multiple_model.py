@@ -1,21 +1,21 @@
-r"""Beliefs side by side, one for each way of moving, and how they learn from one another.
+r"""Posteriors under several models of motion, and the interaction between them.
 
 Every member is a Kalman filter on the r weights of the features in each of the d components of its
-motion; all of them see every observation. In units of the amplitude, with \(A, Q, h\) of the motion
+motion; all members use every observation. In units of the amplitude, with \(A, Q, h\) of the motion
 (`driftpeak.gp.dynamics`) and an observation of features \(\phi\) and noise \(\lambda\),
 
 \[m \leftarrow A m, \quad P \leftarrow A P A^\top + Q, \quad g = P h \phi, \quad
 s = \phi^\top h^\top g + \lambda, \quad m \leftarrow m + g\,(y - \phi^\top h^\top m)/s, \quad
 P \leftarrow P - g g^\top / s.\]
 
-A mean is linear in what was observed, so a member keeps its *responses* to several series of
-observations at once, whose covariance is the same: to the rewards, and to a constant 1, of which an
-unknown level of the rewards is made (`driftpeak.inference.imm.level`).
+A mean is linear in the observations. A member therefore keeps its *responses* to several series of
+observations, which share one covariance: to the rewards, and to a constant 1, from which an unknown
+level of the rewards is computed (`driftpeak.inference.imm.level`).
 
-Members *interact* as in an interacting-multiple-model filter (Blom and Bar-Shalom 1988): now and
-then the function may change its way of moving, and whoever follows it then begins with what the
-others have learned. Each member therefore becomes the moment-matched mixture of itself and of those
-that may have switched into it.
+Members *interact* as in an interacting-multiple-model filter (Blom and Bar-Shalom 1988): the
+function may change its motion at any step, and the new member then starts from the posterior of the
+others. Each member therefore becomes the moment-matched mixture of itself and of the members that
+may have switched into it.
 """
 
 from collections.abc import Sequence
@@ -36,14 +36,14 @@ from driftpeak.gp.priors import Prior
 Blocks = tuple[tuple[Any, ...], ...]
 """The upper triangle of a symmetric d x d matrix whose entries are arrays: rows from the diagonal.
 
-Entries apart, not stacked: compiled programs then pass over each of them once."""
+The entries are separate arrays, not stacked, so compiled programs read each of them once."""
 
 
 class Moments(NamedTuple):
-    """What k members of order d believe, in the features and at the n points.
+    """Moments of k members of order d, in the features and at the n points.
 
-    An entry for each component of the motion. Means are responses to c series of observations, in
-    their units; covariances in units of the prior's.
+    There is one entry for each component of the motion. Means are responses to c series of
+    observations, in their units; covariances are in units of the prior's.
     """
 
     mean: tuple[Float[Array, "k c r"], ...]
@@ -53,15 +53,16 @@ class Moments(NamedTuple):
 
 
 BankState = tuple[Moments, ...]
-"""The moments of every kind of motion, just after the last observation."""
+"""The moments of each kind of motion, immediately after the last observation."""
 
 TINY = 1e-300
 
 
 class Forecast(NamedTuple):
-    """What every member expects of the function, noise not included.
+    """Each member's forecast of the function, without noise.
 
-    Means, one per series, less the prior mean, and variances in units of the prior's.
+    Means, one for each series, are relative to the prior mean; variances are in units of the
+    prior's.
     """
 
     mean: Float[Array, "k c *n"]
@@ -73,10 +74,10 @@ class Bank(eqx.Module):
 
     Arguments:
         prior: domain, kernel and mean.
-        motions: the ways the function may move.
-        features: a factor of the prior's covariance. What it misses of the variance counts as noise
-            of the point.
-        series: c, the number of series of observations that are responded to.
+        motions: the models of motion.
+        features: a factor of the prior's covariance. The variance that it misses counts as noise of
+            the point.
+        series: c, the number of series of observations with responses.
     """
 
     loadings: Loadings
@@ -106,7 +107,7 @@ class Bank(eqx.Module):
 
     @property
     def drift(self) -> Float[Array, " k"]:
-        """Of every member, the drift of Markov drift that forgets as fast."""
+        """Drift of the Markov drift that forgets as fast as each member."""
         return jnp.concatenate([motion.drift for motion in self.motions])
 
     def init(self) -> BankState:
@@ -127,13 +128,13 @@ class Bank(eqx.Module):
         return tuple(start(motion) for motion in self.motions)
 
     def posterior(self, state: BankState, elapsed: Scalar) -> Forecast:
-        """What is expected of all n points, `elapsed` after the last observation."""
+        """Return the forecast of all n points, `elapsed` after the last observation."""
         return self._forecast(state, slice(None), elapsed)
 
     def forecast(self, state: BankState, arm: Scalar, elapsed: Scalar) -> Forecast:
-        """What is expected of one point."""
-        one = self._forecast(state, jnp.asarray(arm)[None], elapsed)
-        return Forecast(one.mean[..., 0], one.variance[:, 0])
+        """Return the forecast of one point."""
+        single = self._forecast(state, jnp.asarray(arm)[None], elapsed)
+        return Forecast(single.mean[..., 0], single.variance[:, 0])
 
     def _forecast(self, state: BankState, arms: Any, elapsed: Scalar) -> Forecast:
         prior = jnp.asarray(self.variance)[arms][None]
@@ -151,9 +152,10 @@ class Bank(eqx.Module):
     ) -> Float[Array, "k n"]:
         """Return the mean absolute covariance of each point with itself at the `horizons` ahead.
 
-        `elapsed` after the last observation, in units of the prior's covariance.
+        The state is taken `elapsed` after the last observation; the result is in units of the
+        prior's covariance.
         """
-        prior, found = jnp.asarray(self.variance)[None], []
+        prior, covariances = jnp.asarray(self.variance)[None], []
         for motion, now in zip(self.motions, state, strict=True):
             a, places = motion.transition(elapsed), range(motion.order)
             sees = after(motion.observed, a)
@@ -166,8 +168,8 @@ class Bank(eqx.Module):
                 later = after(ahead, a)
                 fresh = (ahead * motion.observed - later * sees).sum(axis=-1)
                 total = total + jnp.abs(_weighed(later, seen) + fresh[:, None] * prior)
-            found.append(total / len(horizons))
-        return jnp.concatenate(found)
+            covariances.append(total / len(horizons))
+        return jnp.concatenate(covariances)
 
     def update(
         self,
@@ -177,16 +179,16 @@ class Bank(eqx.Module):
         noise: Scalar,
         elapsed: Scalar,
     ) -> BankState:
-        """Learn one observation of every series.
+        """Update with one observation of every series.
 
         Arguments:
             arm: the point.
-            observed: of each series, such as the reward less the prior mean.
-            noise: variance of its noise, in units of the prior's covariance.
+            observed: the value of each series, such as the reward minus the prior mean.
+            noise: variance of the noise, in units of the prior's covariance.
             elapsed: time since the last observation.
         """
         new = self.loadings.rows(arm)
-        one = jnp.eye(len(new))
+        identity = jnp.eye(len(new))
         noise = noise + jnp.asarray(self.missed)[arm]
         prior = jnp.asarray(self.variance)
 
@@ -194,7 +196,7 @@ class Bank(eqx.Module):
             a, d, parts = motion.transition(elapsed), motion.order, motion.parts
             sees = after(motion.observed, a)
             q = jnp.eye(d)[None] - a @ jnp.swapaxes(a, -1, -2)
-            # covariance of every component with the function at the point, before and after
+            # covariance of each component with the function at the point, before and after
             toward = [
                 _weighed(sees, tuple(_entry(old.covariance, i, j) @ new for j in range(d)))
                 for i in range(d)
@@ -207,7 +209,7 @@ class Bank(eqx.Module):
             cross = [self.loadings.values(one_gain) for one_gain in gain]
 
             def moments(x: Blocks, fresh: Any, gain: Any, apart: Any) -> Blocks:
-                """A X A^T + Q less what the observation tells."""
+                """Return A X A^T + Q minus the part explained by the observation."""
                 return _triangle(
                     d,
                     lambda i, j: (
@@ -222,7 +224,7 @@ class Bank(eqx.Module):
                     _applied(parts, a, old.mean, i) + gain[i][:, None] * step[..., None]
                     for i in range(d)
                 ),
-                moments(old.covariance, one, gain, lambda g, k: g[:, :, None] * k[:, None, :]),
+                moments(old.covariance, identity, gain, lambda g, k: g[:, :, None] * k[:, None, :]),
                 tuple(
                     _applied(parts, a, old.values, i) + cross[i][:, None] * step[..., None]
                     for i in range(d)
@@ -240,21 +242,21 @@ class Bank(eqx.Module):
         amplitude: Scalar,
         shares: Float[Array, " c"],
     ) -> tuple[BankState, Float[Array, " k"]]:
-        """Every member becomes the mixture of itself and of those that may have switched into it.
+        """Replace each member by the mixture of itself and of members that may have switched.
 
-        A switch leads to each of the other members with the same probability. What a member carries
-        beside the function, such as a derivative, then starts again from its prior.
+        A switch leads to each of the other members with equal probability. Components other than
+        the function, such as a derivative, then restart from their prior.
 
         Arguments:
             weights: probabilities of the members, up to a factor.
-            switching: probability that the way of moving has changed.
+            switching: probability that the motion has changed.
             amplitude: a covariance of one, in squared units of the means.
-            shares: of the series in the mean that is believed: how far the members' means are
-                apart is measured in this combination.
+            shares: weights of the series in the combined mean; the distance between members' means
+                is measured in this combination.
 
         Returns:
-            The state, and of each member the probability that the function has just begun to move
-            that way, if that is how it moves now.
+            The state, and for each member the probability that the function has switched to it at
+            this step, given that it moves that way now.
         """
         k = len(weights)
         if k == 1:
@@ -273,7 +275,7 @@ class Bank(eqx.Module):
             jnp.tensordot(came, function.mean, 1),
             jnp.tensordot(came, function.values, 1),
         )
-        # centred before it is squared: large means would cost the covariance its digits
+        # centred before squaring: large means would lose the digits of the covariance
         away = _believed(share, function.mean)[None] - _believed(share, mean)[:, None]
         spread = jnp.swapaxes(away * came[:, :, None], 1, 2) @ away
         far = _believed(share, function.values)[None] - _believed(share, values)[:, None]
@@ -289,7 +291,7 @@ class Bank(eqx.Module):
         return tuple(mixed), 1 - kept
 
     def refresh(self, state: BankState) -> BankState:
-        """Recompute the values of the points from the weights; rounding errors add up otherwise."""
+        """Recompute the values of the points from the weights, which removes rounding errors."""
         n, r = self.loadings.shape
 
         def recomputed(now: Moments, i: int, j: int) -> Any:
@@ -318,7 +320,7 @@ class _Function(NamedTuple):
 
 
 def _function(motion: Motion, now: Moments) -> _Function:
-    """What is seen of the components."""
+    """Return the moments of the function from those of the components."""
     sees, places = motion.observed, range(motion.order)
     rows = [_weighed(sees, tuple(_entry(now.covariance, i, j) for j in places)) for i in places]
     return _Function(
@@ -332,12 +334,12 @@ def _function(motion: Motion, now: Moments) -> _Function:
 def _switched(
     motion: Motion, now: Moments, came: _Function, kept: Any, share: Any, prior: Any
 ) -> Moments:
-    r"""Members that stay as they were with probability `kept`, else have what came from others.
+    r"""Mix members that stay, with probability `kept`, with moments that came from other members.
 
-    With probability \(\kappa\) the components have the means m and covariances P of before,
-    otherwise, given the function f that came, \(h f\) and
-    \(h h^\top C + (I - h h^\top)\): together \(\kappa m + (1 - \kappa) h f\) and, with
-    \(g = m - h f\),
+    With probability \(\kappa\) the components keep their means m and covariances P. Otherwise,
+    given the function f that came, they have mean \(h f\) and covariance
+    \(h h^\top C + (I - h h^\top)\). The mixture has mean \(\kappa m + (1 - \kappa) h f\) and, with
+    \(g = m - h f\), covariance
     \(\kappa P + \kappa (1 - \kappa) g g^\top + (1 - \kappa)(h h^\top C + I - h h^\top)\).
     """
     sees, d, goes = motion.observed, motion.order, 1 - kept
@@ -359,11 +361,11 @@ def _switched(
         return _triangle(d, entry)
 
     away, far = apart(now.mean, came.mean), apart(now.values, came.values)
-    one = jnp.eye(came.covariance.shape[-1])
+    identity = jnp.eye(came.covariance.shape[-1])
     return Moments(
         centre(now.mean, came.mean),
         moments(
-            now.covariance, came.covariance, one,
+            now.covariance, came.covariance, identity,
             lambda i, j: away[i][:, :, None] * away[j][:, None, :],
         ),
         centre(now.values, came.values),
@@ -372,7 +374,7 @@ def _switched(
 
 
 def _believed(share: Any, x: Any) -> Any:
-    """Of responses to c series, in axis 1, the combination that is believed."""
+    """Return the combination, by `share`, of responses to c series, in axis 1."""
     return sum(share[series] * x[:, series] for series in range(x.shape[1]))
 
 
@@ -381,7 +383,7 @@ def _triangle(d: int, entry: Any) -> Blocks:
 
 
 def _entry(blocks: Blocks, i: int, j: int) -> Any:
-    """Of a symmetric matrix of blocks: below the diagonal, those above it transposed."""
+    """Return a block of a symmetric matrix; below the diagonal, the transposed block above it."""
     if i <= j:
         return blocks[i][j - i]
     block = blocks[j][i - j]
@@ -389,28 +391,28 @@ def _entry(blocks: Blocks, i: int, j: int) -> Any:
 
 
 def _times(x: Any, y: Any) -> Any:
-    """A number for each member, times an array for each."""
+    """Multiply a number for each member with an array for each member."""
     return x.reshape(-1, *(1,) * (y.ndim - 1)) * y
 
 
 def _weighed(w: Any, x: tuple[Any, ...]) -> Any:
-    """The components in one, by weights of shape (k, d)."""
+    """Return the sum of the components, with weights of shape (k, d)."""
     return sum(_times(w[:, j], x[j]) for j in range(len(x)))
 
 
 def _bilinear(v: Any, w: Any, x: Blocks) -> Any:
-    """v^T X w at every point."""
+    """Return v^T X w at each point."""
     d = len(x)
     pairs = ((i, j) for i in range(d) for j in range(d))
     return sum(_times(v[:, i] * w[:, j], _entry(x, i, j)) for i, j in pairs)
 
 
 def _applied(parts: Parts, a: Any, x: Any, i: int) -> Any:
-    """Entry i of A x."""
+    """Return entry i of A x."""
     return sum(_times(a[:, i, j], x[j]) for j in parts[i])
 
 
 def _sandwich(parts: Parts, a: Any, x: Blocks, i: int, j: int) -> Any:
-    """Entry (i, j) of A X A^T."""
+    """Return entry (i, j) of A X A^T."""
     pairs = ((p, s) for p in parts[i] for s in parts[j])
     return sum(_times(a[:, i, p] * a[:, j, s], _entry(x, p, s)) for p, s in pairs)

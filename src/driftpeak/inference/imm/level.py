@@ -1,19 +1,19 @@
-r"""The level of the rewards, learned: a constant that the prior mean may lack.
+r"""The level of the rewards, estimated online: a constant that is added to the prior mean.
 
 Given a level \(\ell\), a member's mean is \(m_y - \ell\, m_1\): its responses to the rewards and to
-a constant 1 (Rosenberg 1973; de Jong 1991, The Diffuse Kalman Filter). With \(e, u\) the surprises
+a constant 1 (Rosenberg 1973; de Jong 1991, The Diffuse Kalman Filter). With \(e, u\) the residuals
 of both series at an observation of predictive variance s, in units of the prior's,
 
 \[S = \sum u^2 / s, \qquad B = \sum u e / s\]
 
-are all that the observations say of the level. Its prior is heavy-tailed, a mixture of
-\(N(0, \tau^2)\) over the deviations \(\tau\): most of it says that the prior mean is right. Under
-\(\tau\), with the amplitude A of the function's variance,
+are sufficient statistics of the level. Its prior is heavy-tailed, a mixture of \(N(0, \tau^2)\)
+over the standard deviations \(\tau\); most of its mass is at \(\tau = 0\), a correct prior mean.
+Under \(\tau\), with the amplitude A of the function's variance,
 
 \[V_\tau = \frac{\tau^2}{1 + \tau^2 S}, \qquad \ell_\tau = V_\tau B, \qquad
 \log p_\tau = -\tfrac12 \log(1 + \tau^2 S) + \tfrac{V_\tau B^2}{2A} + \text{const}.\]
 
-An offset of the rewards is thus found with the first few of them, and costs nothing where there is
+An offset of the rewards is thus found within the first few rewards, and costs nothing if there is
 none.
 """
 
@@ -29,36 +29,36 @@ from driftpeak._core.types import Scalar
 
 DEVIATIONS = (0.0, 4.0, 1000.0)
 CHANCES = (0.8, 0.15, 0.05)
-"""Of a level of no more than so many deviations of the function under the prior."""
+"""Prior probabilities of the levels' deviations, in standard deviations of the function."""
 
 
 class LevelState(NamedTuple):
-    """What the observations say of the level, by member: S, and B in units of the reward."""
+    """Sufficient statistics of the level, by member: S, and B in units of the reward."""
 
     information: Float[Array, "*k"]
     weighted: Float[Array, "*k"]
 
 
 class Levels(NamedTuple):
-    """The level under each of the h deviations: mean, variance in units of the prior's, chance."""
+    """The level under each of the h deviations: mean, variance in units of the prior's, weight."""
 
     mean: Float[Array, "*k h"]
     variance: Float[Array, "*k h"]
     chance: Float[Array, "*k h"]
 
     def moments(self, amplitude: Scalar) -> tuple[Float[Array, "*k"], Float[Array, "*k"]]:
-        """Mean and variance of the mixture, the variance in units of the prior's."""
+        """Return mean and variance of the mixture, the variance in units of the prior's."""
         mean = (self.chance * self.mean).sum(axis=-1)
         apart = (self.mean - mean[..., None]) ** 2 / amplitude
         return mean, (self.chance * (self.variance + apart)).sum(axis=-1)
 
 
 class Level(eqx.Module):
-    """What is known of the level.
+    """The model of the level.
 
     Arguments:
-        variance: of the function under the prior.
-        learn: whether to learn it; if not, the prior mean is right.
+        variance: variance of the function under the prior.
+        learn: whether to estimate the level; if not, the prior mean is taken as correct.
     """
 
     squares: Any  # (h,), tau^2
@@ -73,7 +73,7 @@ class Level(eqx.Module):
         return LevelState(jnp.zeros(members), jnp.zeros(members))
 
     def update(self, state: LevelState, surprise: Any, lift: Any, variance: Any) -> LevelState:
-        """Learn from one observation.
+        """Update with one observation.
 
         Arguments:
             surprise, lift: e and u, by member.
@@ -85,7 +85,7 @@ class Level(eqx.Module):
         )
 
     def given(self, state: LevelState, amplitude: Scalar) -> Levels:
-        """What is known of the level if the function has this amplitude."""
+        """Return the posterior of the level if the function has this amplitude."""
         information, weighted = state.information[..., None], state.weighted[..., None]
         shape = (1,) * state.information.ndim + (-1,)
         squares, log_chances = (x.reshape(shape) for x in (self.squares, self.log_chances))

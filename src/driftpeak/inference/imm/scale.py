@@ -1,17 +1,18 @@
-r"""The scale of the rewards, learned: how large the function is, and how large the noise.
+r"""The scale of the rewards, estimated online: the amplitude of the function and the noise.
 
 The variances of function and noise are \(e^a\) and \(e^{a + b}\) times those of the prior. The
-joint posterior of a and b is kept on a grid, even and fine enough that no unit of the rewards lies
-between its nodes, to a millionfold of the deviation either way. The prior is heavy-tailed (Cauchy),
-so that rewards in quite another unit are recognised at once; an observation counts as Gaussian up
-to three deviations and by a power law beyond, so that an outlier is not soon taken for another
-unit; and the scale may change now and then, which is noticed at once, and taken back at once if it
-was an outlier after all. The beliefs are conditional on the means of a and b of their time
-(empirical Bayes).
+joint posterior of a and b is kept on a grid. Its nodes are evenly spaced and dense enough for
+rewards in any unit, up to a factor of a million in the standard deviation either way.
 
-Whether a large reward comes of a large function or of another level is for both to decide: the
-likelihood of a scale is a mixture over what the level may be (`driftpeak.inference.imm.level`),
-with the chances that it has at that scale.
+The prior is heavy-tailed (Cauchy), so rewards in a very different unit are recognised at once. The
+likelihood of an observation is Gaussian up to three standard deviations and a power law beyond, so
+an outlier is not quickly mistaken for another unit. The scale may also change at any step: a change
+is detected at once, and reverted at once if the observation was an outlier. The posteriors of the
+function are conditional on the current means of a and b (empirical Bayes).
+
+A large reward may come from a large function or from another level. The likelihood of a scale is
+therefore a mixture over the level (`driftpeak.inference.imm.level`), with the probabilities of the
+levels at that scale.
 """
 
 from typing import Any, NamedTuple
@@ -24,21 +25,21 @@ from jaxtyping import Array, Float
 from driftpeak._core.types import Scalar
 
 REACH = np.log(1e12)
-"""Variances up to a factor of 1e12 either way, deviations up to a million."""
+"""Log range of the variances: a factor of 1e12 either way, a million in standard deviations."""
 AMPLITUDES = np.linspace(-REACH, REACH, 81)
 RATIOS = np.log(10) * np.linspace(-2, 2, 9)
 CHANGE = 1e-4
-"""Probability per observation that the scale is drawn anew from its prior."""
+"""Probability per observation that the scale is drawn again from its prior."""
 WIDTH = 0.5
-"""Of the Cauchy prior, in logarithms of a variance."""
+"""Width of the Cauchy prior, in logarithms of a variance."""
 GAUSSIAN = 3.0
-"""Deviations beyond which an observation says less about the scale than a Gaussian one would."""
+"""Standard deviations beyond which the likelihood of an observation is a power law."""
 UNLIKELY = 1e-3
-"""An amplitude that is exceeded with this probability is not expected."""
+"""Posterior probability that the amplitude exceeds the ceiling."""
 
 
 class ScaleState(NamedTuple):
-    """The posterior over the grid, its means, and the largest amplitude to be expected."""
+    """The posterior over the grid, its means, and the largest plausible amplitude."""
 
     posterior: Float[Array, "a b"]
     amplitude: Float[Array, ""]  # of the function's variance, as a factor
@@ -47,10 +48,10 @@ class ScaleState(NamedTuple):
 
 
 class Scale(eqx.Module):
-    """What is known of the scale.
+    """The model of the scale.
 
     Arguments:
-        learn: whether to learn it; if not, it stays that of the prior.
+        learn: whether to estimate the scale; if not, the scale of the prior is used.
     """
 
     amplitudes: Any  # (a,), logarithms
@@ -66,7 +67,7 @@ class Scale(eqx.Module):
 
     @property
     def learned(self) -> bool:
-        """Whether there is anything to learn."""
+        """Whether the scale is estimated."""
         return len(self.amplitudes) > 1
 
     def init(self) -> ScaleState:
@@ -80,21 +81,21 @@ class Scale(eqx.Module):
         chance: Float[Array, "a h"],
         noise: Scalar,
     ) -> ScaleState:
-        """Learn from one observation.
+        """Update with one observation.
 
         Arguments:
-            surprise: by which it missed the expectation, under each of h levels.
-            variance: of that expectation, in units of the prior's.
-            chance: of these levels, at every amplitude of the grid.
+            surprise: residual of the observation under each of h levels.
+            variance: predictive variance, in units of the prior's.
+            chance: probabilities of these levels, at each amplitude of the grid.
             noise: the prior's noise variance.
         """
         if not self.learned:
             return state
         spread = variance[:, None] + noise * jnp.exp(self.ratios)[None]
-        # products and sums of rows and columns: of all cells only one exponential is taken
+        # products and sums of rows and columns: only one exponential is taken over all cells
         expected = jnp.log(spread)[:, None, :] + jnp.asarray(self.amplitudes)[None, :, None]
-        # no surprise is smaller than the least noise: of a point seen again without any, each would
-        # make the function smaller still, until nothing elsewhere seemed worth a look
+        # squared residuals are at least the smallest noise. Otherwise a point repeated without
+        # noise would shrink the estimated amplitude until nothing else is explored
         least = state.amplitude * noise * jnp.exp(self.ratios[0])
         away = (surprise**2 + least)[:, None] / spread
         squared = away[:, None, :] * jnp.exp(-self.amplitudes)[None, :, None]
@@ -118,4 +119,4 @@ class Scale(eqx.Module):
 
 
 TINY = 1e-300
-"""Keeps what is impossible off the logarithm of 0."""
+"""Keeps impossible values away from the logarithm of 0."""
