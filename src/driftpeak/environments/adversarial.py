@@ -1,4 +1,4 @@
-r"""Hard instances: a bump whose place nobody can know, moved before it can be found.
+r"""Hard instances: a bump at a random place, moved before a policy can locate it.
 
 The lower bounds of IT25 (Theorem 1) and M25 (section 5) rest on the functions of Scarlett,
 Bogunovic and Cevher 2017: translates of one bump \(f(x) = h_0\, b(\|x - c\|/s)/b(0)\), where b is
@@ -26,11 +26,11 @@ from driftpeak.environments.protocol import Environment
 from driftpeak.gp.kernels import SE, Kernel, Matern, Scaled
 from driftpeak.gp.priors import Prior
 
-LARGEST = 1_000_000  # cells times points
+LARGEST = 1_000_000  # largest number of cells times points
 
 
 class Quadrature(NamedTuple):
-    """Radii of frequencies in the unit ball, their weights, and the bump's spectrum there."""
+    """Radii of frequencies in the unit ball, their weights, and the spectrum of the bump."""
 
     radii: Vector
     weights: Vector
@@ -39,38 +39,38 @@ class Quadrature(NamedTuple):
 
 @cache
 def quadrature() -> Quadrature:
-    """400 nodes of Gauss and Legendre; an eigenvalue problem, of up to a second."""
+    """Return 400 Gauss-Legendre nodes, from an eigenvalue problem that takes up to a second."""
     nodes, weights = np.polynomial.legendre.leggauss(400)
     radii = (nodes + 1) / 2
     return Quadrature(radii, weights / 2, -1 / (1 - radii**2))
 
 
 class BumpState(NamedTuple):
-    """The key that places the bumps."""
+    """The random key that places the bumps."""
 
     key: PRNGKeyArray
 
 
 class MovingBump(Environment[BumpState]):
-    r"""One bump, moved to a cell drawn at random every `period` steps.
+    r"""A bump that moves to a random cell every `period` steps.
 
-    The domain's bounding box is cut into `cells` per dimension, the bumps stand at their centres
-    and have height \(2\varepsilon\): what is within \(\varepsilon\) of the peak lies in the
-    bump's own cell, everything else tells hardly anything. A policy that has no time to look into
-    all cells has regret of order \(\varepsilon\) per step.
+    The bounding box of the domain is divided into `cells` per dimension. The bumps are centred in
+    the cells and have height \(2\varepsilon\): points within \(\varepsilon\) of the peak lie in
+    the bump's own cell, and other points are almost uninformative. A policy without enough time to
+    search all cells has regret of order \(\varepsilon\) per step.
 
     Every function has the RKHS norm `norm` exactly (over all of \(R^d\); on the domain it is at
     most that), and \(\sum_t \|f_{t+1} - f_t\|_\infty \le\) `variation(steps)`.
 
     Arguments:
         prior: domain with coordinates, SE or Matern kernel with one lengthscale, noise variance.
-        period: steps between moves (IT25's H); the first is after `period` steps.
-        cells: per dimension; more are harder to search, and lower at the same norm.
-        norm: RKHS norm of every function.
+        period: steps between moves (IT25's H); the first move is after `period` steps.
+        cells: cells per dimension; more cells make the search harder and the bump lower.
+        norm: RKHS norm of each function.
 
     Raises:
         DriftpeakError: another kernel or a lengthscale per dimension, a domain without coordinates,
-            a number out of range, cells times points above a million, a bump lower than 1e-12 of
+            a number out of range, cells times points above a million, or a bump lower than 1e-12 of
             the norm.
     """
 
@@ -90,19 +90,19 @@ class MovingBump(Environment[BumpState]):
         cells = at_least_integer("cells", cells, 2)
         if cells**dimension * len(points) > LARGEST:
             raise DriftpeakError(
-                f"{cells**dimension:,} cells for {len(points):,} points are too many: "
-                f"their product may be at most {LARGEST:,}"
+                f"cells times points must be at most {LARGEST:,}; got {cells**dimension:,} cells "
+                f"and {len(points):,} points. Use fewer cells"
             )
         low, high = points.min(axis=0), points.max(axis=0)
         if (high <= low).any():
-            raise DriftpeakError("the domain must extend in every dimension to be cut into cells")
+            raise DriftpeakError("the points of the domain must differ in every dimension")
         widths = (high - low) / cells
         scale = widths.min() / 2 / half_height_radius(dimension)
         log_unit_norm = log_unit_bump_norm(prior.kernel, scale, dimension)
         if log_unit_norm > math.log(1e12):
             raise DriftpeakError(
-                f"a bump that fits one of {cells} cells per dimension is lower than 1e-12 of its "
-                "norm: take fewer cells or a shorter lengthscale"
+                f"the bump must be at least 1e-12 of its norm; with {cells} cells per dimension it "
+                "is lower. Use fewer cells or a shorter lengthscale"
             )
         self.height = self.norm * math.exp(-log_unit_norm)
         axes = [
@@ -111,16 +111,16 @@ class MovingBump(Environment[BumpState]):
         ]
         centres = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, dimension)
         distances = np.sqrt(((centres[:, None, :] - points[None, :, :]) ** 2).sum(axis=2))
-        # a lattice has few distances
+        # a lattice has few distinct distances
         radii, which = np.unique(np.round(distances / scale, 12), return_inverse=True)
         self.bumps = self.height * bump(radii, dimension)[which].reshape(distances.shape)
         self.noise_variance = np.float64(prior.noise_variance)
 
     def variation(self, steps: int) -> float:
-        r"""What the variation of `steps` functions cannot exceed, in the supremum norm.
+        r"""Return an upper bound of the variation of `steps` functions, in the supremum norm.
 
         A bump lies between minus its height and its height, so a move changes no value by more than
-        twice that (IT25's \(4\varepsilon\)), and there are \(\lceil T/H \rceil - 1\) moves (IT25
+        twice the height (IT25's \(4\varepsilon\)). There are \(\lceil T/H \rceil - 1\) moves (IT25
         (13)).
 
         Raises:
@@ -130,7 +130,7 @@ class MovingBump(Environment[BumpState]):
         return 2 * self.height * (math.ceil(steps / self.period) - 1)
 
     def shortest_period(self, steps: int, variation: float) -> int:
-        """The shortest period at which `variation(steps)` stays within `variation` (IT25, Thm 1).
+        """Return the shortest period with `variation(steps)` at most `variation` (IT25, Thm 1).
 
         Raises:
             DriftpeakError: steps below 1, variation below 0.
@@ -149,12 +149,12 @@ class MovingBump(Environment[BumpState]):
 
 
 def bump(radius: Vector, dimension: int) -> Vector:
-    r"""\(b(r)/b(0)\) at every radius, 1 at the centre.
+    r"""Return \(b(r)/b(0)\) at each radius, 1 at the centre.
 
-    The radial Fourier integral \(b(r) \propto \int_0^1 e^{-1/(1-\rho^2)}\, J_v(z)\, z^{-v}
-    \rho^{d-1} d\rho\) with \(z = 2\pi r\rho\), \(v = d/2 - 1\), by Gauss-Legendre quadrature with
-    400 nodes, which resolve it up to radii of about 100; it has decayed to 1e-5 by radius 20 and
-    to 1e-9 by 50.
+    The radial Fourier integral is \(b(r) \propto \int_0^1 e^{-1/(1-\rho^2)}\, J_v(z)\, z^{-v}
+    \rho^{d-1} d\rho\) with \(z = 2\pi r\rho\), \(v = d/2 - 1\). Gauss-Legendre quadrature with 400
+    nodes resolves it up to radii of about 100. The bump has decayed to 1e-5 by radius 20 and to
+    1e-9 by radius 50.
     """
     v = dimension / 2 - 1
     at_zero = 0.5**v / special.gamma(v + 1)  # the limit of J_v(z) z^-v
@@ -169,12 +169,12 @@ def bump(radius: Vector, dimension: int) -> Vector:
 
 
 def half_height_radius(dimension: int) -> float:
-    """Where the bump has fallen to half its height; farther out it stays below."""
+    """Return the radius of half height; the bump stays below half at larger radii."""
     return float(brentq(lambda r: bump(np.array([r]), dimension)[0] - 0.5, 1e-3, 5.0))
 
 
 def log_unit_bump_norm(kernel: Kernel, scale: float, dimension: int) -> float:
-    r"""The logarithm of the RKHS norm of a bump of height 1 and length `scale`.
+    r"""Return the logarithm of the RKHS norm of a bump of height 1 and length `scale`.
 
     \(\hat f(\xi) = s^d\, e^{-1/(1 - |s\xi|^2)} / b(0)\) for \(|\xi| < 1/s\), so
     \(\|f\|^2 = \frac{s^d}{b(0)^2} \int_0^1 e^{-2/(1-\rho^2)} \frac{A_d\, \rho^{d-1}}{S(\rho/s)}
@@ -193,7 +193,7 @@ def log_unit_bump_norm(kernel: Kernel, scale: float, dimension: int) -> float:
 
 
 def log_spectral_density(kernel: Kernel, frequency: Vector, dimension: int) -> Vector:
-    r"""\(\log S(|\xi|)\), \(S(\xi) = \int k(x) e^{-2\pi i x \xi} dx\), in cycles per unit.
+    r"""Return \(\log S(|\xi|)\), \(S(\xi) = \int k(x) e^{-2\pi i x \xi} dx\), in cycles per unit.
 
     Raises:
         DriftpeakError: a kernel that is neither SE nor Matern, or has several lengthscales.
@@ -202,9 +202,12 @@ def log_spectral_density(kernel: Kernel, frequency: Vector, dimension: int) -> V
         inner = log_spectral_density(kernel.kernel, frequency, dimension)
         return inner + math.log(float(kernel.variance))
     if not isinstance(kernel, SE | Matern):
-        raise DriftpeakError(f"hard instances are for SE and Matern; got {type(kernel).__name__}")
+        raise DriftpeakError(f"kernel must be SE or Matern; got {type(kernel).__name__}")
     if np.size(kernel.lengthscale) != 1:
-        raise DriftpeakError("hard instances need one lengthscale for all dimensions")
+        raise DriftpeakError(
+            "kernel must have one lengthscale for all dimensions; got "
+            f"{np.size(kernel.lengthscale)}"
+        )
     length = float(np.ravel(kernel.lengthscale)[0])
     squared = (2 * np.pi * length * frequency) ** 2
     d = dimension

@@ -1,4 +1,4 @@
-"""H23's environments: the sign of a function switches; a cosine moves its phase."""
+"""H23's environments: a function that switches its sign and a cosine with a moving phase."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from driftpeak.gp.priors import Prior
 
 
 class Bounded(Environment[State]):
-    """A function within +-`peak`; with a `reward_limit`, rewards within that. Base class."""
+    """An environment with values in +-`peak`; `reward_limit` bounds the rewards. Base class."""
 
     noise_variance: Scalar
     peak: Scalar
@@ -30,7 +30,7 @@ class Bounded(Environment[State]):
         self.peak = np.float64(positive("peak", peak))
         if reward_limit is not None and not finite("reward_limit", reward_limit) > self.peak:
             raise DriftpeakError(
-                f"reward_limit must lie above peak={self.peak:g}; got {reward_limit:g}"
+                f"reward_limit must be above peak={self.peak:g}; got {reward_limit:g}"
             )
         self.reward_limit = None if reward_limit is None else np.float64(reward_limit)
 
@@ -43,17 +43,17 @@ class Bounded(Environment[State]):
 class SignSwitches(Bounded[Values]):
     r"""A draw from the prior, scaled to \(\max |f| = \) `peak`, that changes sign (H23, section 6).
 
-    The paper speaks of a new function; its program negates the old one, and so do we.
+    The paper describes a new function; its program negates the old one, and so does this class.
 
     Arguments:
         prior: its covariance gives the function; its mean is not used.
         changes: increasing times after which f becomes -f; H23 has 3000, or 1500 and 5000.
         peak: largest absolute value.
-        reward_limit: the noise is truncated so that no reward is larger; H23 has 1.
-        features: through which functions are drawn, as for `Moving`.
+        reward_limit: bound of the absolute rewards, by truncation of the noise; H23 has 1.
+        features: features from which functions are drawn, as for `Moving`.
 
     Raises:
-        DriftpeakError: changes that do not increase, peak not positive, a limit not above it,
+        DriftpeakError: changes that do not increase, peak not positive, a limit not above it, or
             features for another number of points.
     """
 
@@ -85,20 +85,20 @@ class SignSwitches(Bounded[Values]):
 
 
 class MovingCosine(Bounded[Values]):
-    r"""\(f_t(x) = 0.8 \cos(3 x^\top\theta + \varphi(t))\), \(\theta\) of length one (H23).
+    r"""The function \(0.8 \cos(3 x^\top\theta + \varphi(t))\), \(\theta\) of length one (H23).
 
     Arguments:
         prior: its domain and noise variance.
-        times, phases: corners of the phase \(\varphi\), straight lines between them and constant
-            outside; H23's are 0 until 1000, pi from 3000 to 4000, 2 pi from 6000 on.
-        random_phase: add a phase that is uniform on [0, 2 pi), as in H23's cosine that stays.
+        times, phases: corners of the phase \(\varphi\), which is linear between them and constant
+            outside; H23's phases are 0 until 1000, pi from 3000 to 4000, 2 pi from 6000 on.
+        random_phase: add a phase that is uniform on [0, 2 pi), as in H23's stationary cosine.
         peak: the factor 0.8.
         frequency: the factor 3.
-        reward_limit: the noise is truncated so that no reward is larger; H23 has 1.
+        reward_limit: bound of the absolute rewards, by truncation of the noise; H23 has 1.
 
     Raises:
-        DriftpeakError: a domain without coordinates, times that do not increase, as many phases as
-            times missing, a number out of range.
+        DriftpeakError: a domain without coordinates, times that do not increase, not one phase for
+            each time, or a number out of range.
     """
 
     points: AnyArray  # (n, d)
@@ -120,13 +120,13 @@ class MovingCosine(Bounded[Values]):
         reward_limit: float | None = None,
     ) -> None:
         if not prior.domain.has_coordinates:
-            raise DriftpeakError("a moving cosine needs points with coordinates")
+            raise DriftpeakError("points of a moving cosine must have coordinates; got none")
         self._bound(prior, peak, reward_limit)
         self.points = prior.domain.points
         self.random_phase = random_phase
         self.times, self.phases = finite_array("times", times, 1), finite_array("phases", phases, 1)
         if (np.diff(self.times) <= 0).any() or len(self.times) != len(self.phases):
-            raise DriftpeakError("times must increase, and phases must be as many as times")
+            raise DriftpeakError("times must increase, and phases must be one for each time")
         self.frequency = np.float64(positive("frequency", frequency))
 
     def init(self, key: PRNGKeyArray) -> Values:

@@ -1,4 +1,4 @@
-"""A mode that all points share, and that moves in bursts."""
+"""An environment with a mode that all points share and that moves in bursts."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from driftpeak.gp.forgetting import markov_correlation
 
 
 class Shared(NamedTuple):
-    """The world beneath; the mode and the logarithm of its size, both of variance 1."""
+    """State of the inner environment; the mode and its log amplitude, both of variance 1."""
 
     world: Any
     swings: Float[Array, "2"]
@@ -28,21 +28,22 @@ class Shared(NamedTuple):
 
 
 class Bursts(Environment[Shared]):
-    r"""Another world, and one mode on top that all points share: \(g_t(x) + a\,e^{b v_t} u_t\).
+    r"""An environment plus a mode that all points share: \(g_t(x) + a\,e^{b v_t} u_t\).
 
-    u and v are Gaussian with Markov drift and variance 1 (stochastic volatility, Taylor 1982). What
-    all points share makes no difference to which of them is best, so regrets are those of g; and it
-    is no Gaussian function times a scale.
+    u and v are Gaussian with Markov drift and variance 1 (stochastic volatility, Taylor 1982). A
+    shared mode does not change the best point, so regrets are those of g. The sum is not a Gaussian
+    function times a scale.
 
     Arguments:
         world: g.
-        size: a, the typical size of the mode.
-        burstiness: b; at 1 it is three times as large, or as small, a quarter of the time.
-        drift: of u, in [0, 1].
-        burst_drift: of v, in [0, 1].
+        size: a, the typical amplitude of the mode.
+        burstiness: b; at 1 the amplitude is three times as large, or as small, a quarter of the
+            time.
+        drift: drift of u, in [0, 1].
+        burst_drift: drift of v, in [0, 1].
 
     Raises:
-        DriftpeakError: a negative size or burstiness, a drift outside [0, 1].
+        DriftpeakError: a negative size or burstiness, or a drift outside [0, 1].
     """
 
     world: Environment[Any]
@@ -73,7 +74,7 @@ class Bursts(Environment[Shared]):
         return self.world.noise
 
     def prepare(self, times: Times) -> "Bursts":
-        return eqx.tree_at(lambda one: one.world, self, self.world.prepare(times))
+        return eqx.tree_at(lambda tree: tree.world, self, self.world.prepare(times))
 
     def init(self, key: PRNGKeyArray) -> Shared:
         beneath, own = jax.random.split(key)

@@ -1,4 +1,4 @@
-"""A function of an RKHS whose coefficients turn: M25's synthetic environment."""
+"""A function of an RKHS with rotating coefficients: M25's synthetic environment."""
 
 from numbers import Real
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from driftpeak.gp.priors import Prior
 
 
 class Centred(NamedTuple):
-    """The kernel at the centres, \\(k(c_i, \\cdot)\\), and the length of the coefficients."""
+    """The kernel at the centres, \\(k(c_i, \\cdot)\\), and the norm of the coefficients."""
 
     kernels: Float[Array, "m n"]
     length: Float[Array, ""]
@@ -29,18 +29,19 @@ class MovingCoefficients(Environment[Centred]):
     \frac{u(t)}{\lVert u(t) \rVert}\), \(u_i(t) = \sin(s t + i)\) (M25 section 4.1).
 
     \(\lambda_{\max}\) is the largest eigenvalue of the centres' covariance. The RKHS norm of
-    \(f_t - m\) is at most \(b / \sqrt{\lambda_{\max}}\): below b, as M25 says, only where
-    \(\lambda_{\max} \ge 1\), which takes enough centres.
+    \(f_t - m\) is at most \(b / \sqrt{\lambda_{\max}}\). It is below b, as M25 states, only if
+    \(\lambda_{\max} \ge 1\), which requires enough centres.
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
-        centres: how many, drawn from the points of the domain without repetition, in each trial
-            anew (M25 does not say how many); or their point numbers, the same in all trials.
+        centres: number of centres, drawn from the points of the domain without replacement in each
+            trial (M25 does not state the number); or indices of points, fixed for all trials.
         norm: b, 5 in M25.
-        speed: s, in radians per unit of time, 0.3 in M25: everything returns after 21 steps.
+        speed: s, in radians per unit of time, 0.3 in M25, a period of 21 steps.
 
     Raises:
-        DriftpeakError: no centre, more than points, one outside the domain, norm not positive.
+        DriftpeakError: no centre, more centres than points, a centre outside the domain, or a norm
+            that is not positive.
     """
 
     pairs: Pairs
@@ -68,10 +69,12 @@ class MovingCoefficients(Environment[Centred]):
             chosen = np.asarray(centres)
             whole = chosen.dtype.kind in "iu" and len(chosen) > 0
             if not whole or not ((inside >= 0) & (inside < points)).all():
-                raise DriftpeakError(f"centres must be point numbers in 0..{points - 1}")
+                raise DriftpeakError(f"centres must be indices of points in 0..{points - 1}")
             self.count, self.fixed = len(chosen), chosen
         if self.count > points:
-            raise DriftpeakError(f"centres must be at most {points}, the points; got {self.count}")
+            raise DriftpeakError(
+                f"centres must be at most {points}, the number of points; got {self.count}"
+            )
 
     def init(self, key: PRNGKeyArray) -> Centred:
         centres = self.fixed

@@ -1,7 +1,10 @@
-r"""Dynamic test functions: classical ones whose last input is time (Bardou et al. 2024, W-DBO).
+r"""Dynamic test functions: classical functions whose last input is time.
 
-Minimised, over a box that is the same in every input; while time runs from 0 to 1, the last input
-runs through its range. In four of them the place of the minimum does not move, only the value.
+Source: Bardou et al. 2024, W-DBO.
+
+The functions are minimised over a box that is equal for all inputs. While time runs from 0 to 1,
+the last input runs through its range. In four functions the minimiser does not move, only the value
+of the minimum.
 
 | function | inputs without time | box | minimum |
 | --- | --- | --- | --- |
@@ -16,7 +19,7 @@ runs through its range. In four of them the place of the minimum does not move, 
 | Hartmann-6 | 5 | [0, 1] | moves |
 | Powell | 3 | [-4, 5] | moves |
 
-Formulas as in Surjanovic and Bingham's library of simulation experiments.
+The formulas are those of Surjanovic and Bingham's library of simulation experiments.
 """
 
 import math
@@ -30,7 +33,7 @@ from scipy.optimize import minimize
 from driftpeak._core.errors import DriftpeakError, finite_array, unit_interval
 from driftpeak._core.types import Points
 
-SEARCH = 4096  # points from which the lowest are improved
+SEARCH = 4096  # random points; local searches start from the lowest of them
 IMPROVED = 12
 
 
@@ -39,11 +42,11 @@ class DynamicFunction:
     """A function of `dimension` inputs and of time.
 
     Attributes:
-        name: as in the table.
-        dimension: inputs without time.
-        low, high: of every input.
-        stays_at: every input of the minimum, if its place does not move.
-        formula: of points, shape `(n, dimension + 1)`, the last column standing for time.
+        name: name in the table.
+        dimension: number of inputs without time.
+        low, high: bounds of each input.
+        stays_at: value of each input of the minimiser, if it does not move.
+        formula: function of points, shape `(n, dimension + 1)`, whose last column is time.
     """
 
     name: str
@@ -54,24 +57,25 @@ class DynamicFunction:
     formula: Callable[[Points], Points]
 
     def __call__(self, points: Any, time: float) -> Points:
-        """The values at some points, shape `(n, dimension)`, at `time` in [0, 1].
+        """Return the values at some points, shape `(n, dimension)`, at `time` in [0, 1].
 
         Raises:
-            DriftpeakError: points of another dimension, a time outside [0, 1].
+            DriftpeakError: points of another dimension, or a time outside [0, 1].
         """
         rows = finite_array("points", points, 2)
         if rows.shape[1] != self.dimension:
             raise DriftpeakError(
-                f"{self.name} has {self.dimension} inputs besides time; got {rows.shape[1]}"
+                f"points of {self.name} must have {self.dimension} inputs, without time; got "
+                f"{rows.shape[1]}"
             )
         last = self.low + unit_interval("time", time) * (self.high - self.low)
         return self.formula(np.column_stack([rows, np.full(len(rows), last)]))
 
     def minimum(self, time: float) -> tuple[float, Points]:
-        """The least value at `time`, and where.
+        """Return the minimum at `time` and the minimiser.
 
-        Where it moves: the best of several local searches, which start from the lowest of 4,096
-        points, in one dimension of a regular grid, in more of a Sobol sequence.
+        If the minimiser moves, it is the best of several local searches, which start from the
+        lowest of 4,096 points: a regular grid in one dimension, a Sobol sequence in more.
         """
         if self.stays_at is not None:
             place = np.full(self.dimension, self.stays_at)
@@ -84,7 +88,7 @@ class DynamicFunction:
             uniform = qmc.Sobol(self.dimension, rng=np.random.default_rng(0)).random(SEARCH)
         points = self.low + uniform * (self.high - self.low)
         starts = points[np.argsort(self(points, time))[:IMPROVED]]
-        found = [
+        searches = [
             minimize(
                 lambda x: float(self(np.clip(x, self.low, self.high)[None], time)[0]),
                 start,
@@ -93,46 +97,46 @@ class DynamicFunction:
             )
             for start in starts
         ]
-        best = min(found, key=lambda one: one.fun)
+        best = min(searches, key=lambda search: search.fun)
         return float(best.fun), np.asarray(best.x)
 
 
 def schwefel(x: Points) -> Points:
-    r"""\(418.9829 d - \sum_i x_i \sin\sqrt{|x_i|}\)."""
+    r"""Compute \(418.9829 d - \sum_i x_i \sin\sqrt{|x_i|}\)."""
     return 418.9828872724338 * x.shape[1] - (x * np.sin(np.sqrt(np.abs(x)))).sum(axis=1)
 
 
 def eggholder(x: Points) -> Points:
-    """Of two inputs; rugged."""
+    """Compute Eggholder, a rugged function of two inputs."""
     a, b = x[:, 0], x[:, 1] + 47
     return -b * np.sin(np.sqrt(np.abs(b + a / 2))) - a * np.sin(np.sqrt(np.abs(a - b)))
 
 
 def ackley(x: Points) -> Points:
-    """A funnel with ripples; flat far out."""
+    """Compute Ackley, a funnel with ripples that is flat far out."""
     radius = np.sqrt((x**2).mean(axis=1))
     ripples = np.cos(2 * np.pi * x).mean(axis=1)
     return -20 * np.exp(-0.2 * radius) - np.exp(ripples) + 20 + math.e
 
 
 def rastrigin(x: Points) -> Points:
-    r"""\(10 d + \sum_i (x_i^2 - 10 \cos 2 \pi x_i)\)."""
+    r"""Compute \(10 d + \sum_i (x_i^2 - 10 \cos 2 \pi x_i)\)."""
     return 10 * x.shape[1] + (x**2 - 10 * np.cos(2 * np.pi * x)).sum(axis=1)
 
 
 def styblinski_tang(x: Points) -> Points:
-    r"""\(\frac12 \sum_i (x_i^4 - 16 x_i^2 + 5 x_i)\)."""
+    r"""Compute \(\frac12 \sum_i (x_i^4 - 16 x_i^2 + 5 x_i)\)."""
     return 0.5 * (x**4 - 16 * x**2 + 5 * x).sum(axis=1)
 
 
 def rosenbrock(x: Points) -> Points:
-    r"""\(\sum_i 100 (x_{i+1} - x_i^2)^2 + (1 - x_i)^2\)."""
+    r"""Compute \(\sum_i 100 (x_{i+1} - x_i^2)^2 + (1 - x_i)^2\)."""
     before, after = x[:, :-1], x[:, 1:]
     return (100 * (after - before**2) ** 2 + (1 - before) ** 2).sum(axis=1)
 
 
 def shekel(x: Points) -> Points:
-    """Of four inputs, with ten holes."""
+    """Compute Shekel, a function of four inputs with ten minima."""
     depth = np.array([1, 2, 2, 4, 4, 6, 3, 7, 5, 5]) / 10
     odd = np.array([4.0, 1, 8, 6, 3, 2, 5, 8, 6, 7])
     even = np.array([4.0, 1, 8, 6, 7, 9, 3, 1, 2, 3.6])
@@ -165,21 +169,21 @@ PLACES_6 = 1e-4 * np.array(
 
 
 def hartmann(x: Points) -> Points:
-    """Of three or six inputs, with four holes."""
+    """Compute Hartmann, a function of three or six inputs with four minima."""
     steep, places = (STEEP_3, PLACES_3) if x.shape[1] == 3 else (STEEP_6, PLACES_6)
     exponent = (steep * (x[:, None, :] - places[None]) ** 2).sum(axis=2)
     return -(HEIGHTS * np.exp(-exponent)).sum(axis=1)
 
 
 def powell(x: Points) -> Points:
-    """Of four inputs; a flat valley."""
+    """Compute Powell, a function of four inputs with a flat valley."""
     a, b, c, d = x.T
     return (a + 10 * b) ** 2 + 5 * (c - d) ** 2 + (b - 2 * c) ** 4 + 10 * (a - d) ** 4
 
 
 FUNCTIONS = {
-    one.name: one
-    for one in (
+    function.name: function
+    for function in (
         DynamicFunction("Schwefel", 3, -500.0, 500.0, 420.96874636, schwefel),
         DynamicFunction("Eggholder", 1, -512.0, 512.0, None, eggholder),
         DynamicFunction("Ackley", 3, -32.0, 32.0, 0.0, ackley),
@@ -192,31 +196,31 @@ FUNCTIONS = {
         DynamicFunction("Powell", 3, -4.0, 5.0, None, powell),
     )
 }
-"""By name."""
+"""The functions by name."""
 
 
 def time_weighted_regret(
     function: DynamicFunction, times: Any, points: Any, *, horizon: float = 1.0, between: int = 4
 ) -> float:
-    """The regret of holding each point from its time to the next, averaged over time.
+    """Return the regret of holding each point from its time to the next, averaged over time.
 
-    Regret summed at the times of queries alone could be gamed by querying rarely. The integral is
-    taken by the midpoint rule.
+    Regret summed over query times alone would favour rare queries. The integral is taken by the
+    midpoint rule.
 
     Arguments:
-        function: minimised.
-        times: of the queries, increasing, in [0, 1]; shape `(n,)`.
-        points: queried, shape `(n, dimension)`.
-        horizon: the end; the average is from the first time to it.
-        between: midpoints from one query to the next.
+        function: the function, which is minimised.
+        times: times of the queries, increasing, in [0, 1]; shape `(n,)`.
+        points: points of the queries, shape `(n, dimension)`.
+        horizon: the end time; the average is from the first time to the horizon.
+        between: number of midpoints between consecutive queries.
 
     Raises:
-        DriftpeakError: times that do not increase, or not as many as points.
+        DriftpeakError: times that do not increase, or not one time for each point.
     """
     starts, held = finite_array("times", times, 1), finite_array("points", points, 2)
     ends = np.append(starts[1:], horizon)
     if len(starts) != len(held) or not (ends > starts).all():
-        raise DriftpeakError("times must increase up to the horizon and be as many as points")
+        raise DriftpeakError("times must increase up to the horizon and must be one for each point")
     total = 0.0
     for start, end, point in zip(starts, ends, held, strict=True):
         moments = start + (np.arange(between) + 0.5) / between * (end - start)
@@ -229,7 +233,7 @@ _least: dict[tuple[str, float], float] = {}
 
 
 def least(function: DynamicFunction, time: float) -> float:
-    """The least value at `time`, remembered: searching for it takes some 50 ms."""
+    """Return the minimum at `time`, from a cache: the search takes about 50 ms."""
     key = function.name, float(time)
     if key not in _least:
         _least[key] = function.minimum(float(time))[0]

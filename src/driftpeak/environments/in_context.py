@@ -1,4 +1,4 @@
-"""A world of cells, of which every step shows those in its context."""
+"""An environment on cells, which shows at each step the points in the current context."""
 
 from typing import Any, NamedTuple
 
@@ -22,16 +22,16 @@ class InContextState(NamedTuple):
 
 
 class WorldInContext(Environment[InContextState]):
-    """`environment`, a function of the cells, seen in the context of each step.
+    """A function of the cells, `environment`, observed in the context of each step.
 
     Arguments:
-        environment: its points are the cells, `contexts.cells(domain)`; all of them move, seen or
-            not.
-        contexts: of the run, the same in all trials; it may be shorter, not longer.
+        environment: environment whose points are the cells, `contexts.cells(domain)`; all cells
+            move at every step, observed or not.
+        contexts: contexts of the run, equal in all trials; the run may be shorter, not longer.
 
     Raises:
         DriftpeakError: a run longer than the contexts, or points that are not the cells of these
-            contexts (when the world is first asked).
+            contexts (at the first step).
 
     Example:
         >>> import driftpeak as dp
@@ -61,7 +61,7 @@ class WorldInContext(Environment[InContextState]):
 
     def prepare(self, times: Times) -> "WorldInContext":
         check_room(self.numbers, len(times))
-        return eqx.tree_at(lambda one: one.environment, self, self.environment.prepare(times))
+        return eqx.tree_at(lambda tree: tree.environment, self, self.environment.prepare(times))
 
     def init(self, key: PRNGKeyArray) -> InContextState:
         return InContextState(self.environment.init(key), jnp.zeros((), int))
@@ -71,6 +71,6 @@ class WorldInContext(Environment[InContextState]):
     ) -> tuple[InContextState, Float[Array, " n"]]:
         own, values = self.environment.step(state.own, time)
         check_cells("the environment", values.shape[0], self.kinds, "it")
-        step = jnp.minimum(state.step, len(self.numbers) - 1)  # beyond is padding
+        step = jnp.minimum(state.step, len(self.numbers) - 1)  # later steps are padding
         here = jnp.asarray(self.numbers)[step]
         return InContextState(own, state.step + 1), values.reshape(self.kinds, -1)[here]

@@ -1,5 +1,5 @@
-r"""The drift that uncertainty injection assumes: past values differ from present ones by
-\(\lambda\,c\,(t_2 - t_1)^\alpha\) in variance (M25 Assumption 2)."""
+r"""The drift that uncertainty injection assumes: past and present values differ by a variance of
+\(\lambda\,c\,(t_2 - t_1)^\alpha\) (M25 Assumption 2)."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from driftpeak.gp.priors import Prior
 
 
 class Paths(NamedTuple):
-    """The weights of the features at every step of the run, and how many steps were made."""
+    """The weights of the features at every step of the run, and the number of steps taken."""
 
     weights: Float[Array, "t r"]
     step: Int[Array, ""]
@@ -29,27 +29,28 @@ class Paths(NamedTuple):
 class InjectedDrift(Environment[Paths]):
     r"""A Gaussian process that drifts as fractional Brownian motion in time.
 
-    \(f_{t_1} \sim GP(m, k)\) at the first step, and from then on at every point x
+    \(f_{t_1} \sim GP(m, k)\) at the first step. Then, at every point x,
 
     \(f_{t_1}(x) - f_{t_2}(x) \sim N(0, \lambda\,c\,\lvert t_2 - t_1 \rvert^\alpha)\)
 
-    for all pairs of times, with the correlation of k between points: M25's Assumption 2 with
-    Gaussian noise. alpha = 1 is Brownian motion (Example 2.1, where the increments are uniform);
-    at alpha = 2 every point moves on a straight line. There is nothing beyond: by the triangle
-    inequality a standard deviation can at most double when the time doubles, so no function of
-    time satisfies Assumption 2 with alpha > 2. Nor are the differences over disjoint intervals
-    independent, as M25 also assumes, unless alpha = 1; nor does the RKHS norm stay bounded
-    (Assumption 1) for ever.
+    for all pairs of times, with the correlation of k between points. This is M25's Assumption 2
+    with Gaussian noise. alpha = 1 is Brownian motion (Example 2.1, where the increments are
+    uniform); at alpha = 2 every point moves on a straight line. Larger exponents are impossible: by
+    the triangle inequality a standard deviation can at most double when the time doubles, so no
+    function of time satisfies Assumption 2 with alpha > 2.
+
+    Two further assumptions of M25 do not hold. Differences over disjoint intervals are independent
+    only if alpha = 1. The RKHS norm does not stay bounded (Assumption 1) as time goes to infinity.
 
     Arguments:
         prior: domain, kernel, mean and noise variance, lambda.
         exponent: alpha in (0, 2].
         slope: c >= 0, 1 in M25.
-        features: through which functions are drawn, as for `Moving`.
+        features: features from which functions are drawn, as for `Moving`.
 
     Raises:
-        DriftpeakError: exponent outside (0, 2], slope negative, a point of variance 0, features for
-            another number of points.
+        DriftpeakError: exponent outside (0, 2], slope negative, a point of variance 0, or features
+            for another number of points.
     """
 
     features: Loadings
@@ -72,11 +73,11 @@ class InjectedDrift(Environment[Paths]):
         alpha = finite("exponent", exponent)
         if not 0 < alpha <= 2:
             raise DriftpeakError(
-                f"exponent must lie in (0, 2]; got {exponent}: no process moves faster than on "
-                "straight lines between all pairs of times"
+                f"exponent must lie in (0, 2]; got {exponent}. By the triangle inequality no "
+                "process has a larger exponent"
             )
         if (prior.variance <= 0).any():
-            raise DriftpeakError("every point needs a positive prior variance")
+            raise DriftpeakError("every point must have a positive prior variance")
         self.features = prior.features_or(features).loadings
         self.deviation = np.sqrt(prior.variance)
         self.mean = prior.mean
@@ -88,7 +89,7 @@ class InjectedDrift(Environment[Paths]):
         age, power = np.asarray(times) - times[0], self.exponent
         gaps = np.abs(age[:, None] - age[None, :])
         covariance = (age[:, None] ** power + age[None, :] ** power - gaps**power) / 2
-        # singular at alpha = 2, and where times are equal: a Cholesky factor would not do
+        # singular at alpha = 2, and at equal times: a Cholesky factor would fail
         values, vectors = np.linalg.eigh(covariance)
         factor = vectors * np.sqrt(np.maximum(values, 0.0) * self.slope * self.noise_variance)
         return eqx.tree_at(lambda world: world.factor, self, factor)

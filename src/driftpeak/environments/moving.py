@@ -1,4 +1,4 @@
-"""Gaussian processes that move by a linear law: fading, with momentum, in a rhythm, or a sum."""
+"""Gaussian processes with linear dynamics: Markov drift, momentum, oscillation, or sums."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from driftpeak.gp.priors import Prior
 
 
 class Weights(NamedTuple):
-    """Of the features, in every component of the motion; when, and how many steps were made."""
+    """Weights of the features in each component of the motion; time and number of steps."""
 
     components: Float[Array, "r d"]
     time: Float[Array, ""]
@@ -28,23 +28,24 @@ class Weights(NamedTuple):
 
 
 class Moving(Environment[Weights]):
-    r"""A Gaussian process with the prior's covariance in space that moves by a linear law in time.
+    r"""A Gaussian process with the prior's covariance in space and linear dynamics in time.
 
     \(f_t = m + \Phi Z_t h\) with the features \(\Phi\) of the prior. Over a time v,
-    \(Z \leftarrow Z A^\top + G\), the rows of G from \(N(0, I - A A^\top)\), with A and h of the
-    motion (`driftpeak.gp.dynamics`). So \(\mathrm{cov}(f_s(x), f_t(x')) = k(x, x')\,c(|t - s|)\)
-    with the motion's correlation c.
+    \(Z \leftarrow Z A^\top + G\), where the rows of G are drawn from \(N(0, I - A A^\top)\), with A
+    and h of the motion (`driftpeak.gp.dynamics`). So
+    \(\mathrm{cov}(f_s(x), f_t(x')) = k(x, x')\,c(|t - s|)\) with the motion's correlation c.
 
     Arguments:
-        prior: domain, kernel, mean and noise variance of the world.
-        motion: a law of motion, of one motion.
-        changes: increasing times after each of which all is drawn anew.
-        features: a factor of the covariance through which functions are drawn; by default one exact
-            to 1e-10 of the prior variance. Other features are other functions, of the same law.
+        prior: domain, kernel, mean and noise variance of the environment.
+        motion: the dynamics, a single motion.
+        changes: increasing times after each of which the whole function is drawn again.
+        features: a factor of the covariance from which functions are drawn; by default with an
+            error of at most 1e-10 of the prior variance. Other features give other functions of the
+            same distribution.
 
     Raises:
-        DriftpeakError: several motions; changes that do not increase; features for another number
-            of points.
+        DriftpeakError: several motions, changes that do not increase, or features for another
+            number of points.
     """
 
     features: Loadings
@@ -63,7 +64,7 @@ class Moving(Environment[Weights]):
         features: Features | None = None,
     ) -> None:
         if motion.count != 1:
-            raise DriftpeakError(f"a world moves by one motion; got {motion.count}")
+            raise DriftpeakError(f"motion must be a single motion; got {motion.count}")
         self.features = prior.features_or(features).loadings
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
@@ -103,12 +104,12 @@ class MarkovDrift(Moving):
     Over a time of length v the correlation falls to \((1-\epsilon)^{v/2}\), for any real v.
 
     Arguments:
-        prior: domain, kernel, mean and noise variance of the world.
+        prior: domain, kernel, mean and noise variance of the environment.
         drift: epsilon in [0, 1].
-        features: through which functions are drawn, as for `Moving`.
+        features: features from which functions are drawn, as for `Moving`.
 
     Raises:
-        DriftpeakError: drift outside [0, 1]; features for another number of points.
+        DriftpeakError: drift outside [0, 1], or features for another number of points.
 
     Example:
         >>> import driftpeak as dp
@@ -122,7 +123,7 @@ class MarkovDrift(Moving):
 
 
 def semidefinite_root(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """The lower Cholesky factor of a small matrix that may be singular, as where nothing is new."""
+    """Return the lower Cholesky factor of a small matrix, which may be singular."""
     size = len(matrix)
     rows: list[list[Array]] = []
     for i in range(size):
@@ -131,7 +132,7 @@ def semidefinite_root(matrix: Float[Array, "d d"]) -> Float[Array, "d d"]:
             left = matrix[i, j] - sum(row[k] * rows[j][k] for k in range(j))
             pivot = rows[j][j]
             row.append(jnp.where(pivot > 0, left / jnp.where(pivot > 0, pivot, 1.0), 0.0))
-        row.append(jnp.sqrt(jnp.maximum(matrix[i, i] - sum(one**2 for one in row), 0.0)))
+        row.append(jnp.sqrt(jnp.maximum(matrix[i, i] - sum(entry**2 for entry in row), 0.0)))
         rows.append(row)
     zero = jnp.zeros(())
     return jnp.stack([jnp.stack(row + [zero] * (size - len(row))) for row in rows])

@@ -1,4 +1,4 @@
-"""Rewards read from a table: real data, one row per step and one column per arm."""
+"""Rewards from a table of recorded data, one row per step and one column per arm."""
 
 from typing import Any
 
@@ -14,15 +14,15 @@ from driftpeak.environments.protocol import Environment
 
 
 class RecordedRewards(Environment[Int[Array, ""]]):
-    """Row s of `rewards`, shape `(steps, arms)`, is the function at the s-th step.
+    """An environment whose function at step s is row s of `rewards`, shape `(steps, arms)`.
 
     Arguments:
-        rewards: what each arm would have given at each step.
-        noise_variance: of noise to add; 0 by default, since measured data have theirs already.
+        rewards: the reward of each arm at each step.
+        noise_variance: variance of noise to add; 0 by default, since measured data contain noise.
 
     Raises:
         DriftpeakError: values that are not finite, fewer than two arms, a negative noise variance,
-            a run longer than the table.
+            or a run longer than the table.
     """
 
     rewards: AnyArray
@@ -40,7 +40,8 @@ class RecordedRewards(Environment[Int[Array, ""]]):
     def prepare(self, times: Times) -> "RecordedRewards":
         if len(times) > len(self.rewards):
             raise DriftpeakError(
-                f"the table has {len(self.rewards)} steps, the run {len(times)}; shorten the run"
+                f"the run must have at most {len(self.rewards)} steps, the rows of the table; got "
+                f"{len(times)}"
             )
         return self
 

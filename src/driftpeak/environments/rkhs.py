@@ -21,13 +21,13 @@ from driftpeak.gp.priors import Prior
 
 
 class Pieces(NamedTuple):
-    """The functions that a run moves through."""
+    """The functions of a run, one for each piece."""
 
     values: Float[Array, "pieces n"]
 
 
 class Piecewise(Environment[Pieces]):
-    """Random RKHS functions, one per piece. Base class: subclasses say which holds when."""
+    """Random RKHS functions, one per piece. Base class: subclasses define when each holds."""
 
     pairs: Pairs
     mean: AnyArray
@@ -52,7 +52,7 @@ class Piecewise(Environment[Pieces]):
 
 
 class AbruptSwitches(Piecewise):
-    """A new function after each of the `changes`: the first holds for times up to `changes[0]`.
+    """An environment with a new function after each of `changes`; `changes[0]` ends the first.
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
@@ -60,7 +60,7 @@ class AbruptSwitches(Piecewise):
         supports: M, 20 in D22, 10 in IT25.
 
     Raises:
-        DriftpeakError: changes that do not increase, supports below 1.
+        DriftpeakError: changes that do not increase, or supports below 1.
 
     Example:
         >>> import driftpeak as dp
@@ -80,14 +80,14 @@ class AbruptSwitches(Piecewise):
 
 
 class SlowChange(Piecewise):
-    r"""From one function to the next in a straight line (D22 section 7).
+    r"""A linear interpolation from one function to the next (D22 section 7).
 
-    \(f_t = f_a + (f_b - f_a) t/T\), or the same along several segments.
+    \(f_t = f_a + (f_b - f_a) t/T\), or consecutive segments of this form.
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
-        horizon: the time T at which the last function is reached; it stays from then on.
-        segments: straight lines, 1 in D22's section 7, 2 in its appendix E.
+        horizon: the time T at which the last function is reached; it is constant from then on.
+        segments: number of linear segments, 1 in D22's section 7, 2 in its appendix E.
         supports: M.
 
     Raises:
