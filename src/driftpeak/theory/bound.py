@@ -1,4 +1,4 @@
-"""A number that a theorem gives, or the reason why it gives none."""
+"""Values of theorems, with the conditions under which they hold."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -9,12 +9,12 @@ from driftpeak._core.errors import DriftpeakError
 
 @dataclass(frozen=True)
 class Condition:
-    """What a theorem asks for, and what it was given.
+    """A condition of a theorem and whether it holds.
 
     Attributes:
         statement: the condition in words or symbols, such as "nu > 1/2".
-        holds: whether it is met.
-        found: what was found instead, such as "nu = 0.5".
+        holds: whether it holds.
+        found: the value it was checked with, such as "nu = 0.5".
     """
 
     statement: str
@@ -27,12 +27,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class Bound:
-    """What a theorem says: a number if all its conditions hold, otherwise which of them fail.
+    """The value of a theorem if all its conditions hold, otherwise the conditions that fail.
 
     Attributes:
         value: the number; None if a condition fails.
         source: the paper and the equation.
-        conditions: all that were checked.
+        conditions: all conditions that were checked.
     """
 
     value: float | None
@@ -46,7 +46,7 @@ class Bound:
 
     @property
     def number(self) -> float:
-        """The value, for those who can do nothing without it.
+        """The value, for callers that require a number.
 
         Raises:
             DriftpeakError: a condition fails; the message names it.
@@ -58,23 +58,23 @@ class Bound:
     def __str__(self) -> str:
         if self.value is not None:
             return f"{self.value:.6g} ({self.source})"
-        return f"{self.source} says nothing here: it needs {'; '.join(map(str, self.failed))}"
+        return f"{self.source} does not apply here: it requires {'; '.join(map(str, self.failed))}"
 
 
 def conclude(source: str, conditions: Iterable[Condition], compute: Callable[[], float]) -> Bound:
-    """The bound of a theorem: `compute` is called only if every condition holds."""
+    """Return the bound of a theorem; `compute` is called only if every condition holds."""
     checked = tuple(conditions)
     met = all(condition.holds for condition in checked)
     return Bound(float(compute()) if met else None, source, checked)
 
 
 def bounded_kernel(variance: float) -> Condition:
-    """k(x, x) <= 1, which all five papers assume."""
+    """Return the condition k(x, x) <= 1, which all five papers assume."""
     return Condition("k(x, x) <= 1", variance <= 1 + 1e-9, f"k(x, x) = {variance:g}")
 
 
 def power(base: float, exponent: float) -> float:
-    """`base ** exponent` for base >= 0, infinite where a float cannot hold it."""
+    """Return `base ** exponent` for base >= 0, infinite if it overflows a float."""
     if base == 0:
         return math.inf if exponent < 0 else 0.0**exponent
     try:

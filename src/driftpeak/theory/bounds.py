@@ -1,10 +1,11 @@
 r"""Regret bounds with all their constants.
 
-Each takes what its theorem is stated in: the exploration width (`driftpeak.policies.widths`, the
-multiplier of the posterior deviation, at step T) and an upper bound of the information gain
-(`greedy_gain(..., upper=True)` or `driftpeak.theory.gains`). They hold with probability at least
-\(1 - \delta\) for the width's \(\delta\). Those for a budget of variation in the RKHS norm (ZS21,
-D22) are in `driftpeak.theory.budget_bounds`; how regret grows, in `driftpeak.theory.rates`.
+Each function takes the quantities of its theorem: the exploration width
+(`driftpeak.policies.widths`, the multiplier of the posterior standard deviation, at step T) and an
+upper bound of the information gain (`greedy_gain(..., upper=True)` or `driftpeak.theory.gains`).
+The bounds hold with probability at least \(1 - \delta\) for the width's \(\delta\). Bounds for a
+budget of variation in the RKHS norm (ZS21, D22) are in `driftpeak.theory.budget_bounds`; growth
+rates of the regret are in `driftpeak.theory.rates`.
 """
 
 import math
@@ -24,16 +25,17 @@ def tv_gp_ucb_regret(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""TV-GP-UCB under Markov drift: \(\sqrt{C_1 T \beta_T \tilde\gamma_T} + 2\) (B16 (20)).
+    r"""Bound the regret of TV-GP-UCB under Markov drift (B16 (20)).
 
+    The bound is \(\sqrt{C_1 T \beta_T \tilde\gamma_T} + 2\) with
     \(C_1 = 8/\log(1 + \sigma^{-2})\). For (21) take `gain` from
     `driftpeak.theory.gains.drifting_gain`, which corrects B16 (46); otherwise
     `greedy_gain(prior, T, drift=..., upper=True)`.
 
     Arguments:
         width: \(\sqrt{\beta_T}\), from (19), `widths.Bayesian(..., resetting=False)`; on n points
-            that of `widths.FiniteDomain(n)` at T, where the term 2 (the error of a lattice) is to
-            spare.
+            the width of `widths.FiniteDomain(n)` at T, for which the term 2 (the error of a
+            lattice) is not needed.
         gain: \(\tilde\gamma_T\) of (15), or an upper bound.
         variance: the largest prior variance.
 
@@ -61,12 +63,12 @@ def r_gp_ucb_regret(
     b0: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""R-GP-UCB under Markov drift (B16 (17)-(18), corrected).
+    r"""Bound the regret of R-GP-UCB under Markov drift (B16 (17)-(18), corrected).
 
     \(\sqrt{C_1 T \beta_T (T/N + 1) \gamma_N} + 2 + 2 T \psi\) with
     \(\psi = \sqrt{\beta_T (3\sigma^{-2} + \sigma^{-4}) N^3 \epsilon} + (\sigma^{-2} + \sigma^{-4})
     N^3 \epsilon (2 + b_0) \sqrt{\log \frac{2 (1 + a_0) \pi^2 T^2}{3 \delta}}\). B16 prints
-    \(T\psi\); its proof, (72), has twice that. The parts of \(\psi\) are Lemma D.1, in
+    \(T\psi\); its proof, (72), has \(2 T\psi\). The parts of \(\psi\) are Lemma D.1, in
     `driftpeak.theory.mismatch`.
 
     Arguments:
@@ -124,12 +126,12 @@ def r_perp_regret(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""R-PERP (IT25 (101)), for any restart interval H.
+    r"""Bound the regret of R-PERP (IT25 (101)), for any restart interval H.
 
     \((7 + \ell) V_T H + \lceil T/H \rceil (2B(\sqrt H + 1) + 4(\ell + 1)(\sqrt H + 1)
     \sqrt{C_1 \gamma_H \beta_T})\) with \(\ell = \log_2\log_2 H\), \(C_1 = 8/\log(1 + 1/\lambda)\).
 
-    The constant C inside the width is not named by the paper: the number is only as good as C.
+    The paper does not give the constant C of the width; the bound holds only if C is large enough.
 
     Arguments:
         width: \(\sqrt{\beta_T}\) of IT25 (8), `widths.Elimination(...).value`.
@@ -179,17 +181,17 @@ def ui_gp_ucb_regret(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""UI-GP-UCB under uncertainty injection (M25 (15), corrected).
+    r"""Bound the regret of UI-GP-UCB under uncertainty injection (M25 (15), corrected).
 
-    \(2 \beta_T \sqrt{2 T (1 + \sigma^2 (1 + (T-1)^\alpha)) \gamma_T}\), with the gain as everywhere
-    here, 1/2 log det. M25 prints \(\beta_T \sqrt{2 T (1 + \sigma^2 T^\alpha) \gamma_T}\) with a
-    gain without the 1/2: a factor \(\sqrt 2\) is lost between \(R_T \le 2\beta_T \sum_t
-    \sigma_{t-1}(x_t)\) and (15), and \(1 + (T-1)^\alpha \le T^\alpha\) holds for
-    \(\alpha \ge 1\) only.
+    \(2 \beta_T \sqrt{2 T (1 + \sigma^2 (1 + (T-1)^\alpha)) \gamma_T}\). As everywhere in this
+    package, the gain is 1/2 log det. M25 prints
+    \(\beta_T \sqrt{2 T (1 + \sigma^2 T^\alpha) \gamma_T}\) with a gain without the 1/2. A factor
+    \(\sqrt 2\) is lost between \(R_T \le 2\beta_T \sum_t \sigma_{t-1}(x_t)\) and (15), and
+    \(1 + (T-1)^\alpha \le T^\alpha\) holds for \(\alpha \ge 1\) only.
 
     Arguments:
         width: the largest \(\beta_t\) of the run, M25 (12), `widths.Heteroscedastic`.
-        gain: of T observations whose noise grows with age,
+        gain: gain of T observations whose noise grows with age,
             `greedy_gain(prior, T, worth=1 / (1 + np.arange(T) ** exponent), upper=True)`.
         exponent: \(\alpha\).
         variance: the largest prior variance.

@@ -1,7 +1,7 @@
 r"""Regret bounds for functions of bounded RKHS norm and variation, with all their constants.
 
-ZS21 and D22 state them up to constants; these are the constants of their proofs, corrected where
-the proofs need it (see the page on theory). `width` is the largest exploration width of the run,
+ZS21 and D22 state the bounds up to constants. The constants here are those of the proofs, corrected
+where necessary (see the page on theory). `width` is the largest exploration width of the run,
 `variation` the budget \(P_T \ge \sum_t \|f_{t+1} - f_t\|_{\mathcal H}\) in the RKHS norm.
 """
 
@@ -24,7 +24,7 @@ def r_gp_ucb_budget_regret(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""R-GP-UCB under a budget of variation (ZS21 Theorem 1).
+    r"""Bound the regret of R-GP-UCB under a budget of variation (ZS21 Theorem 1).
 
     \(2 \xi_H H P_T + 2 \beta \lceil T/H \rceil \sqrt{2(1+\lambda) H \gamma_H}\) with
     \(\xi_H = \frac1\lambda \sqrt{2 H (1+\lambda) \gamma_H}\). ZS21 prints the first term without
@@ -32,8 +32,8 @@ def r_gp_ucb_budget_regret(
     deviations by \(\sqrt{4(H+2)\gamma_H}\), which belongs to \(\lambda = 1 + 2/H\).
 
     Arguments:
-        width: \(\beta\), `widths.Confidence`. Its \(\delta\) is that of one block (Lemma 1): for
-            all of them together take \(\delta / \lceil T/H \rceil\), which ZS21 does not.
+        width: \(\beta\), `widths.Confidence`. Its \(\delta\) is that of one block (Lemma 1). For
+            all blocks together use \(\delta / \lceil T/H \rceil\), which ZS21 does not.
         gain: \(\gamma_H\), or an upper bound.
         period: H.
         noise_variance: \(\lambda\).
@@ -59,12 +59,12 @@ def sw_gp_ucb_regret(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""SW-GP-UCB under a budget of variation (ZS21 Theorem 2).
+    r"""Bound the regret of SW-GP-UCB under a budget of variation (ZS21 Theorem 2).
 
     \(2 \xi_w w P_T + 2 \beta \lceil T/w \rceil \sqrt{2(1+\lambda) w \gamma_w}\) with
     \(\xi_w = \frac1\lambda \sqrt{2 w (1+\lambda) \gamma_w}\). Theorem 2 has the factor
-    \(\sqrt{\gamma_w} w^{1/2}\) of \(\xi_w\); ZS21's Lemma 2 and the last lines of its proof lack
-    it: there drift costs \(w P_T\) alone, as if the operator norm of Claim 2 were at most 1.
+    \(\sqrt{\gamma_w} w^{1/2}\) of \(\xi_w\). ZS21's Lemma 2 and the last lines of its proof lack
+    it: there the drift term is \(w P_T\) alone, as if the operator norm of Claim 2 were at most 1.
 
     Arguments:
         width: \(\beta_T\), `widths.SlidingConfidence`, whose \(\log(T/\delta)\) covers all steps.
@@ -97,22 +97,23 @@ def wgp_ucb_regret(
     feature_error: float = 0.0,
     variance: float = 1.0,
 ) -> Bound:
-    r"""WGP-UCB (D22 Theorem 4, explicit in its C.5), corrected.
+    r"""Bound the regret of WGP-UCB (D22 Theorem 4, explicit in its C.5, corrected).
 
     \(2\beta_T (\sqrt{C T (2\check\gamma + p T \log(1/\gamma))} + T e) +
     2 c B_T \sqrt{2 W \tilde\gamma / \lambda} + \frac{4 B \gamma^c}{\lambda(1-\gamma)} T\): Lemma 20
-    with `sum_of_deviations` and `recent_deviations` of `driftpeak.theory.weighted`, which say what
-    p, e, C and W are and what they correct.
+    with `sum_of_deviations` and `recent_deviations` of `driftpeak.theory.weighted`, which define p,
+    e, C and W and describe the corrections.
 
     Arguments:
         width: \(\beta_T\), `widths.Confidence` with D22's double-weighted gain, at
-            \(\delta / T\): D22's Lemma 10 holds at each step with probability \(1 - \delta\), not
+            \(\delta / T\). D22's Lemma 10 holds at each step with probability \(1 - \delta\), not
             at all steps together, since under a discount the noise is forgotten and renewed.
-        gain: single-weighted, or an upper bound.
-        memory: c, any; `memory_length` is D22's choice.
-        features: p. feature_error: \(\varepsilon\).
-        variation: \(B_T\). norm_bound: B.
-
+        gain: single-weighted gain, or an upper bound.
+        memory: c, any number; `memory_length` is D22's choice.
+        features: p.
+        feature_error: \(\varepsilon\).
+        variation: \(B_T\).
+        norm_bound: B.
     Raises:
         DriftpeakError: a number out of range.
     """
@@ -162,7 +163,7 @@ def _forgetful(
     noise_variance: float,
     variance: float,
 ) -> Bound:
-    """ZS21's bound for a policy whose observations are at most `memory` steps old."""
+    """Return ZS21's bound for a policy whose observations are at most `memory` steps old."""
     noise, gain = positive("noise_variance", noise_variance), at_least("gain", gain, 0)
     # Claim 2 (e) and the sum of the deviations of one block: sum of sigma^2 <= 2 (1 + lambda) gamma
     block = math.sqrt(2 * memory * (1 + noise) * gain)

@@ -1,9 +1,9 @@
-r"""Closed forms that bound the maximum information gain, which `greedy_gain` measures.
+r"""Closed-form bounds of the maximum information gain, which `greedy_gain` measures.
 
-`gain_rate` is how the gain grows, without constants; the other functions are bounds with all
-constants. Under a discount \(\gamma\) the number of observations is replaced by the sum of their
-worths: \(1/(1-\gamma^2)\) for the double-weighted gain of D22 (5), \(1/(1-\gamma)\) for the
-single-weighted one. (D22 says the reverse in the line after Corollary 8; its proofs have it right.)
+`gain_rate` is the growth rate of the gain, without constants; the other functions are bounds with
+all constants. Under a discount \(\gamma\) the number of observations is replaced by the sum of
+their weights: \(1/(1-\gamma^2)\) for the double-weighted gain of D22 (5), \(1/(1-\gamma)\) for the
+single-weighted gain. (D22 states the reverse in the line after Corollary 8; its proofs are right.)
 """
 
 import math
@@ -33,15 +33,15 @@ Weighting = Literal["single", "double"]
 def gain_rate(
     kernel: Kernel, *, count: int, dimension: int, of: Literal["vakili", "srinivas"] = "vakili"
 ) -> Bound:
-    r"""How the gain grows with the number n of observations, all constants 1.
+    r"""Return the growth rate of the gain with the number n of observations, all constants 1.
 
     SE: \(\log^{d+1} n\). Linear: \(d \log n\). Matern: \(n^{d/(2\nu+d)} \log^{2\nu/(2\nu+d)} n\)
     for \(\nu > 1/2\) (Vakili et al. 2021, the rate that IT25 and D22 use); or
     \(n^{c} \log n\), \(c = d(d+1)/(2\nu + d(d+1))\) for \(\nu > 1\) (Srinivas et al. 2010, the
-    weaker one of B16 and ZS21).
+    weaker rate of B16 and ZS21).
 
     Raises:
-        DriftpeakError: count or dimension below 1, another kernel, an unknown `of`.
+        DriftpeakError: count or dimension below 1, another kernel, or an unknown `of`.
     """
     if of not in ("vakili", "srinivas"):
         raise DriftpeakError(f"of must be 'vakili' or 'srinivas'; got {of!r}")
@@ -71,10 +71,10 @@ def gain_rate(
 
 @checked
 def spectral_tail(prior: Prior) -> Vector:
-    r"""\(\delta_N\), N = 0, ..., n: the largest variance that the best N features leave out.
+    r"""Return \(\delta_N\), N = 0, ..., n: the largest variance that the best N features omit.
 
-    With the eigenvectors of the Gram matrix, largest eigenvalue first, as the features: a tail as
-    D22 section 6 asks for, measured on the domain instead of bounded by
+    The features are the eigenvectors of the Gram matrix, largest eigenvalue first. The result is a
+    tail as in D22 section 6, measured on the domain instead of bounded by
     \(\psi^2 \sum_{m > N} c_m\).
     """
     values, vectors = np.linalg.eigh(prior.gram)
@@ -93,27 +93,27 @@ def projection_gain(
     weighting: Weighting = "double",
     variance: float = 1.0,
 ) -> Bound:
-    r"""D22 Theorem 6, or 7 under a discount: the least, over N, of two terms.
+    r"""Bound the gain by D22 Theorem 6, or 7 under a discount: the minimum over N of two terms.
 
     \(\frac{N}{2}\log(1 + \frac{\bar k W}{\lambda N}) + \frac{W}{2\lambda}\delta_N\), where
-    the total worth W is the number T of observations (any weights, Theorem 6), or
-    \(\frac{1}{1-\gamma^2}\) (Theorem 7, any T; single-weighted \(\frac{1}{1-\gamma}\)). Both, and
-    \(\frac{1-\gamma^{2T}}{1-\gamma^2}\) of the proof, if both are given.
+    the total weight W is the number T of observations (any weights, Theorem 6), or
+    \(\frac{1}{1-\gamma^2}\) (Theorem 7, any T; single-weighted \(\frac{1}{1-\gamma}\)). If both
+    count and discount are given, W is \(\frac{1-\gamma^{2T}}{1-\gamma^2}\), as in the proof.
 
     Arguments:
         tail: \(\delta_0, \delta_1, ...\), as from `spectral_tail`.
         noise_variance: \(\lambda\).
-        count: T; may be left out with a discount.
+        count: T; optional with a discount.
         discount: \(\gamma\) in (0, 1).
-        weighting: "double" for D22 (5), "single" for the information of a belief under the rule.
+        weighting: "double" for D22 (5), "single" for the information of a posterior under the rule.
         variance: \(\bar k\), the largest prior variance.
 
     Raises:
-        DriftpeakError: a number out of range, neither count nor discount, a tail that is negative.
+        DriftpeakError: a number out of range, neither count nor discount, or a negative tail.
     """
     tail = finite_array("tail", tail, 1)
     if len(tail) == 0 or (tail < 0).any():
-        raise DriftpeakError("tail must hold at least one number, and none below 0")
+        raise DriftpeakError("tail must be one or more numbers of at least 0")
     noise_variance = positive("noise_variance", noise_variance)
     variance = positive("variance", variance)
     worth = total_worth(count, discount, weighting)
@@ -134,18 +134,20 @@ def polynomial_gain(
     weighting: Weighting = "double",
     variance: float = 1.0,
 ) -> Bound:
-    r"""D22 Corollary 8.1: eigenvalues \(c_m \le C_p m^{-\beta_p}\), weighted gain at any T.
+    r"""Bound the weighted gain at any T, eigenvalues \(c_m \le C_p m^{-\beta_p}\) (D22 Cor. 8.1).
 
     \((x + 1) \log(1 + \frac{\bar k W}{\lambda})\) with \(W = 1/(1-\gamma^2)\), or
     \(1/(1-\gamma)\) for the single-weighted gain, and
     \(x = (C_p \psi^2 W / \lambda)^{1/\beta_p} \log^{-1/\beta_p}(1 + \bar k W / \lambda)\).
 
-    Its proof bounds the tail by \(C_p N^{1-\beta_p}\psi^2\), which drops a factor
-    \(1/(\beta_p - 1)\): right for \(\beta_p \ge 2\) only, hence the condition. A Matern kernel has
-    \(\beta_p = (2\nu + d)/d\).
+    The proof bounds the tail by \(C_p N^{1-\beta_p}\psi^2\), which drops a factor
+    \(1/(\beta_p - 1)\). This is right only for \(\beta_p \ge 2\), which is the condition. A Matern
+    kernel has \(\beta_p = (2\nu + d)/d\).
 
     Arguments:
-        scale: \(C_p\). decay: \(\beta_p\). bound: \(\psi\), of the eigenfunctions.
+        scale: \(C_p\).
+        decay: \(\beta_p\).
+        bound: \(\psi\), of the eigenfunctions.
         weighting: "double" (5) or "single".
 
     Raises:
@@ -175,16 +177,18 @@ def exponential_gain(
     weighting: Weighting = "double",
     variance: float = 1.0,
 ) -> Bound:
-    r"""D22 Corollary 8.2: eigenvalues \(c_m \le C_1 e^{-C_2 m}\), weighted gain at any T.
+    r"""Bound the weighted gain at any T, eigenvalues \(c_m \le C_1 e^{-C_2 m}\) (D22 Cor. 8.2).
 
     \((x + 1) \log(1 + \frac{\bar k W}{\lambda})\) with \(W = 1/(1-\gamma^2)\), or
     \(1/(1-\gamma)\) for the single-weighted gain, and
     \(x = \frac{1}{C_2} (\log W + \log\frac{C_1\psi^2}{\lambda C_2})\). The proof keeps
-    \(N = \lceil x \rceil\) features and counts what they leave out as at most 1/2: x must not be
+    \(N = \lceil x \rceil\) features and bounds the omitted part by 1/2. Therefore x must not be
     negative, and the bound is at least 1.
 
     Arguments:
-        scale: \(C_{e,1}\). decay: \(C_{e,2}\). bound: \(\psi\), of the eigenfunctions.
+        scale: \(C_{e,1}\).
+        decay: \(C_{e,2}\).
+        bound: \(\psi\), of the eigenfunctions.
         weighting: "double" (5) or "single".
 
     Raises:
@@ -211,7 +215,9 @@ def exponential_gain(
 def linear_gain(
     *, count: int, dimension: int, noise_variance: float, variance: float = 1.0
 ) -> Bound:
-    r"""Linear kernel: \(\frac d2 \log(1 + \frac{\bar k T}{\lambda d})\), D22 Theorem 6 at N = d.
+    r"""Bound the gain of a linear kernel by D22 Theorem 6 at N = d.
+
+    \(\frac d2 \log(1 + \frac{\bar k T}{\lambda d})\)
 
     Raises:
         DriftpeakError: count or dimension below 1, a variance that is not positive.
@@ -232,13 +238,13 @@ def drifting_gain(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""The gain under Markov drift from that of one block of N steps without (B16 (46), corrected).
+    r"""Bound the gain under Markov drift by that of N steps without drift (B16 (46), corrected).
 
     \((\frac TN + 1)(\gamma_N + \frac N2 \log(1 + \sigma^{-2} N^{3/2} \epsilon))\) for any block
     length N in 1..T.
 
     B16 prints \((\frac TN + 1)(\gamma_N + N^3\epsilon)\). Its (56)-(60) drop the 1/2 and the
-    \(\sigma^{-2}\) of (12), so that the printed form fails where noise is small: at
+    \(\sigma^{-2}\) of (12), so the printed form fails at small noise: at
     \(\sigma^2 = 10^{-6}\), \(\epsilon = 0.01\), N = 2, T = 200 it is below the true gain. The
     constraint \(\sum \Delta_i^2 \le N^4 \epsilon^2\) of (61) gives \(\Delta_i = N^{3/2} \epsilon\),
     not \(N^2\epsilon\), for equal \(\Delta_i\).
@@ -267,12 +273,12 @@ def drifting_gain(
 
 
 def total_worth(count: int | None, discount: float | None, weighting: str) -> float:
-    """The sum of the worths of `count` observations, or of any number, relative to the newest."""
+    """Return the sum of the weights of `count` observations, or of any number if None."""
     if weighting not in ("single", "double"):
         raise DriftpeakError(f"weighting must be 'single' or 'double'; got {weighting!r}")
     if discount is None:
         if count is None:
-            raise DriftpeakError("give count, discount, or both")
+            raise DriftpeakError("at least one of count and discount must be given; got neither")
         return float(at_least_integer("count", count, 1))
     gamma = unit_interval("discount", discount, low_open=True, high_open=True)
     ratio = gamma**2 if weighting == "double" else gamma

@@ -1,6 +1,6 @@
-r"""B16's lower bound with its constant: under Markov drift none is below \(\Omega(T\epsilon)\).
+r"""B16's lower bound with its constant: under Markov drift every regret is \(\Omega(T\epsilon)\).
 
-Even with \(f_{t-1}\) known, its peak \(x_t\) has moved by step t. B16's proof bounds by how much.
+Even if \(f_{t-1}\) is known, its peak \(x_t\) has moved by step t. B16's proof bounds the distance.
 """
 
 import math
@@ -19,14 +19,17 @@ def moved_peak_regret(
     dimension: int,
     distance: float = math.inf,
 ) -> Bound:
-    r"""\(r_t \ge \epsilon \|\nabla g_t(x_t)\|^2 / (4 L d)\) of the peak of \(f_{t-1}\) (B16 (100)).
+    r"""Bound the regret at the peak of \(f_{t-1}\) from below (B16 (100)).
+
+    \(r_t \ge \epsilon \|\nabla g_t(x_t)\|^2 / (4 L d)\)
 
     Arguments:
         gradient: \(\|\nabla g_t(x_t)\|\), of the innovation at the peak \(x_t\) of \(f_{t-1}\).
         curvature: L, the largest absolute second derivative of \(f_{t-1}\) and of \(g_t\).
-        drift: \(\epsilon\). dimension: d.
-        distance: of \(x_t\) from the boundary of the domain; the proof walks
-            \(\sqrt\epsilon \|\nabla g\| / (2 L d)\) uphill and must not leave it.
+        drift: \(\epsilon\).
+        dimension: d.
+        distance: distance of \(x_t\) from the boundary of the domain; the proof takes a step of
+            \(\sqrt\epsilon \|\nabla g\| / (2 L d)\) uphill, which must stay inside.
 
     Raises:
         DriftpeakError: a number out of range.
@@ -41,7 +44,7 @@ def moved_peak_regret(
         "B16 (100)",
         [
             Condition(
-                "a step of sqrt(epsilon) |grad g| / (2 L d) stays inside, off the boundary",
+                "a step of sqrt(epsilon) |grad g| / (2 L d) stays inside the domain",
                 distance > 0 and stride <= distance,
                 f"a step of {stride:.4g}, the boundary at {distance:.4g}",
             )
@@ -60,11 +63,12 @@ def markov_lower_bound(
     squared_gradient: float,
     probability: float,
 ) -> Bound:
-    r"""\(E[R_T] \ge (T - 1) \Pr(A)\, \epsilon\, E[\|\nabla g\|^2 | A] / (4 L d)\) (B16 (102)).
+    r"""Bound the regret of any policy from below (B16 (102)).
 
-    For any policy. A is the event that second derivatives stay below L and the walk of
-    `moved_peak_regret` inside the domain: for a given kernel its probability and the mean square
-    gradient can be measured on draws of f and g. The first step has no \(f_0\): B16 counts T.
+    \(E[R_T] \ge (T - 1) \Pr(A)\, \epsilon\, E[\|\nabla g\|^2 | A] / (4 L d)\). A is the event that
+    second derivatives stay below L and the step of `moved_peak_regret` stays inside the domain. For
+    a given kernel its probability and the mean square gradient can be measured on draws of f and g.
+    The first step has no \(f_0\): the factor is T - 1 where B16 has T.
 
     Arguments:
         curvature: L, any level.

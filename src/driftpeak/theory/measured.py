@@ -1,7 +1,7 @@
-"""What the tournament measured of the policies that theory speaks of.
+"""Regret measured in the tournament, for the policies of the planner.
 
-`measured.csv` is read off the table "Every family" of docs/tournament.md. When the tournament has
-been played anew and that page brought up to date,
+`measured.csv` is extracted from the table "Every family" of docs/tournament.md. After a new
+tournament and an update of that page,
 
     python scripts/measured.py
 
@@ -14,21 +14,21 @@ from functools import cache
 from importlib.resources import files
 
 HORIZON = 500
-"""Steps of every simulated case; the recordings' are of that order."""
+"""Number of steps of every simulated case; the recordings have about as many."""
 SOURCE = "driftpeak reproduce tournament"
 NO_BETTER = 0.95
-"""A policy with this share of random choice's regret or more is no better than that."""
+"""A policy with at least this share of the regret of random choice counts as no better."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """How a policy, at the parameters that theory gives it, did against choosing at random.
+    """Regret of a policy, at the parameters from theory, relative to random choice.
 
     Attributes:
-        policy: its name on the command line.
-        share: its regret over random choice's, geometric mean over the cases.
-        no_better: in how many cases it had `NO_BETTER` of that regret or more.
-        cases: how many there were.
+        policy: name on the command line.
+        share: regret divided by the regret of random choice, geometric mean over the cases.
+        no_better: number of cases with a ratio of at least `NO_BETTER`.
+        cases: number of cases.
     """
 
     policy: str
@@ -50,7 +50,7 @@ class Measured:
 
 @cache
 def measured() -> dict[str, Measured]:
-    """By policy; those that did not play are absent."""
+    """Return the results by policy; policies that did not take part are absent."""
     with files("driftpeak.theory").joinpath("measured.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {

@@ -1,8 +1,9 @@
-r"""What it costs to take a drifting function for one that stays (B16 Lemma D.1).
+r"""The error of treating a drifting function as constant (B16 Lemma D.1).
 
-R-GP-UCB computes its posterior inside a block of N steps as if nothing moved. Against the posterior
-that knows the drift, from the same observations, its mean and its deviation are off by no more than
-these, at every point. Regret bound: `driftpeak.theory.bounds.r_gp_ucb_regret`.
+R-GP-UCB computes its posterior inside a block of N steps as if the function did not move. The
+functions here bound the errors of its mean and standard deviation, at every point, relative to the
+posterior with the drift and equal observations. The regret bound is
+`driftpeak.theory.bounds.r_gp_ucb_regret`.
 """
 
 import math
@@ -16,11 +17,11 @@ from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
 def deviation_mismatch(
     *, block: int, drift: float, noise_variance: float, variance: float = 1.0
 ) -> Bound:
-    r"""How far the deviation is off (B16 (82)).
+    r"""Bound the error of the standard deviation (B16 (82)).
 
     \(\sup_x |\tilde\sigma(x) - \sigma(x)| \le \sqrt{(3\sigma^{-2} + \sigma^{-4}) N^3 \epsilon}\).
-    Its proof takes \(\tilde K - K\) for positive definite in (78), which it is not, but the
-    identity \(A^{-1} - B^{-1} = A^{-1} (B - A) B^{-1}\) gives the same. Lemma D.1 prints it
+    The proof assumes in (78) that \(\tilde K - K\) is positive definite, which is wrong, but the
+    identity \(A^{-1} - B^{-1} = A^{-1} (B - A) B^{-1}\) gives this bound too. Lemma D.1 prints it
     without the root, and times \(\tilde L_t\).
 
     Arguments:
@@ -43,10 +44,10 @@ def deviation_mismatch(
 def mean_mismatch(
     *, block: int, drift: float, noise_variance: float, largest: float, variance: float = 1.0
 ) -> Bound:
-    r"""How far the mean is off (B16 (87)).
+    r"""Bound the error of the mean (B16 (87)).
 
     \(\sup_x |\tilde\mu(x) - \mu(x)| \le (\sigma^{-2} + \sigma^{-4}) N^3 \epsilon \tilde L\).
-    Its (83) prints squares of the means, and (85) and (86) change places.
+    B16's (83) prints squares of the means, and (85) and (86) are interchanged.
 
     Arguments:
         block, drift, variance: as for `deviation_mismatch`.
@@ -68,16 +69,17 @@ def mean_mismatch(
 def largest_reward(
     *, step: int, delta: float, a0: float, b0: float, noise_variance: float
 ) -> Bound:
-    r"""\(\tilde L_t = (2 + b_0) \sqrt{\log \frac{2 (1 + a_0) \pi^2 t^2}{3 \delta}}\) (B16 (65)).
+    r"""Bound the rewards up to step t (B16 (65)).
 
-    No reward up to any step t is larger than that of t in absolute value, with probability at least
-    \(1 - \delta/4\). B16's proof halves the threshold twice and takes the noise to have variance 1;
-    but \(|f| \le b_0 s\) and \(|z| \le \sqrt 2 \sigma s\), s the root, each fail with at most the
-    probability that it needs, so that (65) holds as printed for \(\sigma^2 \le 2\) and any b0.
+    \(\tilde L_t = (2 + b_0) \sqrt{\log \frac{2 (1 + a_0) \pi^2 t^2}{3 \delta}}\). No reward up to
+    any step t is larger than \(\tilde L_t\) in absolute value, with probability at least
+    \(1 - \delta/4\). B16's proof halves the threshold twice and assumes a noise variance of 1. But
+    \(|f| \le b_0 s\) and \(|z| \le \sqrt 2 \sigma s\), s the root, each fail with at most the
+    required probability, so (65) holds as printed for \(\sigma^2 \le 2\) and any b0.
 
     Arguments:
         step: t.
-        delta: of the width, whose failure probability it shares.
+        delta: failure probability of the width, which this bound shares.
         a0, b0: constants of (9), \(\Pr(\sup |f| > L) \le a_0 e^{-(L/b_0)^2}\). On n points of
             variance at most 1: a0 = n, b0 = \(\sqrt 2\).
 
@@ -96,5 +98,5 @@ def largest_reward(
 
 
 def _changed(block: int, drift: float) -> float:
-    """N^3 epsilon, a float: a long block must not overflow."""
+    """Return N^3 epsilon as a float, so a long block does not overflow."""
     return float(at_least_integer("block", block, 1)) ** 3 * unit_interval("drift", drift)

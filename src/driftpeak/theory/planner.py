@@ -1,4 +1,4 @@
-"""What theory says of a problem before its first step, what was measured, and which policy."""
+"""Planning before the first step: guarantees, measured regret and a recommended policy."""
 
 import math
 from collections.abc import Callable
@@ -31,24 +31,24 @@ SYMBOLS = {
 
 @dataclass(frozen=True)
 class Advice:
-    """What theory says of one policy in one model of change.
+    """Guarantees and measurements of one policy in one model of change.
 
     Attributes:
-        policy: its name on the command line.
-        measure: what change is measured by; None for a policy that is not made for change.
-        parameters: what theory sets them to; empty where it says nothing.
-        rate: the growth of regret in symbols, such as "T^0.667 V_T^0.333"; empty likewise.
-        order: the same as a number, logarithms and constants left out, or the conditions that fail;
-            None if the papers have no such rate. A variation that is not known is taken as 1.
+        policy: name on the command line.
+        measure: measure of the change; None for a policy that does not model change.
+        parameters: values from theory; empty if theory gives none.
+        rate: growth of regret in symbols, such as "T^0.667 V_T^0.333"; empty if there is no rate.
+        order: the rate as a number without logarithms and constants, or the conditions that fail;
+            None if the papers have no such rate. An unknown variation is taken as 1.
         with_logarithms: the number with the powers of log T that the papers state.
-        sublinear: whether the rate grows slower than T while the change stays the same, and,
-            logarithms included, is below T here.
-        remark: why there is no such guarantee, or what it takes beyond what is allowed.
+        sublinear: whether the rate grows slower than T at constant change and, logarithms included,
+            is below T here.
+        remark: reason why there is no such guarantee, or side queries beyond the allowed number.
         cost: order of one step: n points, r features, q side queries at a time.
-        needs: what must be known beforehand.
-        limit: the change up to which the rate is below T, logarithms included.
-        side_queries: how many the horizon takes.
-        measured: how it did in the tournament; None if it did not play.
+        needs: quantities that must be known in advance.
+        limit: largest change at which the rate is below T, logarithms included.
+        side_queries: number of side queries over the horizon.
+        measured: regret in the tournament; None if the policy did not take part.
     """
 
     policy: str
@@ -68,15 +68,15 @@ class Advice:
 
 @dataclass(frozen=True)
 class Plan:
-    """Advice on every policy, what no policy can beat, and a recommendation with its reason.
+    """Advice on every policy, lower bounds, and a recommendation with its reason.
 
     Attributes:
         setting: the problem.
-        allowed: how many side queries may be made.
-        policies: the advice; a policy analysed in two models of change comes twice.
-        lower: the lower bounds, by what change is measured by.
-        recommended: the name of a policy; None where nothing can be learned.
-        reason: why, in words.
+        allowed: number of side queries that are allowed.
+        policies: the advice; a policy analysed in two models of change has two entries.
+        lower: the lower bounds, by measure of the change.
+        recommended: name of a policy; None if nothing can be learned.
+        reason: the reason in words.
     """
 
     setting: Setting
@@ -94,7 +94,7 @@ class _Model:
     policy: str
     measure: Measure
     cost: str
-    needs: tuple[str, ...]  # beside what change is measured by
+    needs: tuple[str, ...]  # in addition to the measure of the change
     parameters: Callable[[Setting], Parameters] = lambda setting: {}
     side_queries: Callable[[Setting], float] = lambda setting: 0
 
@@ -115,7 +115,7 @@ def _markov_restart(s: Setting) -> Parameters:
 
 
 def _discount(s: Setting) -> Parameters:
-    """Nothing where the discount rounds to 1: there is nothing to forget."""
+    """Return no parameter if the discount rounds to 1: then nothing is forgotten."""
     discount = discount_factor(s.kernel, **_known(s, "rkhs_variation"))
     return {"discount": discount} if discount < 1 else {}
 
@@ -149,12 +149,13 @@ MODELS = (
 
 @checked
 def plan(setting: Setting, *, side_queries: int = 0) -> Plan:
-    """What the theorems say of every policy in `setting`, what was measured, a recommendation.
+    """Return guarantees and measurements of every policy in `setting`, and a recommendation.
 
     See `driftpeak.theory.recommendation`.
 
     Arguments:
-        side_queries: how many may be made in all.
+        setting: the problem.
+        side_queries: largest total number of side queries.
 
     Raises:
         DriftpeakError: side_queries below 0.
@@ -171,9 +172,9 @@ def plan(setting: Setting, *, side_queries: int = 0) -> Plan:
     lower: dict[Measure, Bound] = {}
     for measure in MEASURES:
         if getattr(setting, measure) is not None:
-            found = applicable("any", setting, measure)
-            assert found is not None  # every measure has its lower bounds
-            lower[measure] = found[1]
+            match = applicable("any", setting, measure)
+            assert match is not None  # every measure has its lower bounds
+            lower[measure] = match[1]
     recommended, reason = recommend(setting, allowed, policies, lower)
     return Plan(setting, allowed, policies, lower, recommended, reason)
 
@@ -182,20 +183,21 @@ def plan(setting: Setting, *, side_queries: int = 0) -> Plan:
 def fill_in(
     values: Any, horizon: int | None, variation: float | None, drift: float | None
 ) -> tuple[int, float, float, tuple[str, ...]]:
-    """Horizon, variation and drift, each estimated from recorded data where it is None.
+    """Estimate horizon, variation and drift from recorded data where they are None.
 
-    The horizon becomes the number of rows; the variation their supremum variation in units of the
-    arms' average deviation, since theory has k(x, x) <= 1, in proportion to the horizon; the drift
-    B16's, per row (`estimate_drift`; where the rows set it no lower limit, its upper end).
+    The horizon is the number of rows. The variation is the supremum variation of the rows in units
+    of the arms' average standard deviation, since theory assumes k(x, x) <= 1, in proportion to the
+    horizon. The drift is B16's, per row (`estimate_drift`); if its interval has no lower limit, its
+    upper end.
 
     Arguments:
         values: shape `(steps, arms)`.
 
     Returns:
-        All three, and what was estimated, in words.
+        Horizon, variation and drift, and notes about the estimates.
 
     Raises:
-        DriftpeakError: as `estimate_drift`.
+        DriftpeakError: as for `estimate_drift`.
     """
     table = finite_array("values", values, 2)
     notes = []
@@ -207,17 +209,17 @@ def fill_in(
         drift = unit_interval("drift", drift)
     if horizon is None:
         horizon = len(table)
-        notes.append(f"Horizon {horizon:,}: the rows of the data.")
+        notes.append(f"Horizon {horizon:,}: the number of rows of the data.")
     if drift is None:
         estimate = estimate_drift(table)
         drift = estimate.cautious
         share = estimate.noise_variance / float(table.var(axis=0).mean())
         notes.append(
             f"Drift: {estimate}; noise makes up {share:.0%} of the variance (restricted "
-            "likelihood of a Markov drift; covariance, noise and drift learned together)."
+            "likelihood of a Markov drift; covariance, noise and drift fitted together)."
         )
         if drift != estimate.drift:
-            notes.append(f"Planned for the fastest drift that they allow, {drift:.3g}.")
+            notes.append(f"The plan uses the upper end of the interval, {drift:.3g}.")
     if variation is None:
         deviation = float(np.sqrt(table.var(axis=0).mean()))
         steps = max(len(table) - 1, 1)
@@ -232,12 +234,12 @@ def fill_in(
 
 def _advise(model: _Model, setting: Setting, allowed: int, played: Measured | None) -> Advice:
     symbol = SYMBOLS[model.measure]
-    found = applicable(model.policy, setting, model.measure)
-    if found is None:
+    match = applicable(model.policy, setting, model.measure)
+    if match is None:
         remark = f"needs {symbol}"
         needs = (*model.needs, symbol)
         return Advice(model.policy, model.measure, model.cost, needs, remark, measured=played)
-    row, order = found
+    row, order = match
     needs = (*model.needs, symbol) if row.known else model.needs
     if order.value is None:
         remark = "fails: " + "; ".join(map(str, order.failed))
@@ -264,7 +266,7 @@ def _advise(model: _Model, setting: Setting, allowed: int, played: Measured | No
         remark = ""
     if given is None and model.measure == "rkhs_variation" and setting.variation is not None:
         remark += ("; " if remark else "") + "V_T does not bound P_T"
-    # for a variation beyond the guarantee there is nothing to set: the discount, say, is below 0
+    # beyond the guarantee there are no parameters: the discount, for example, would be negative
     beyond = model.measure.endswith("variation") and order.value >= setting.horizon
     return Advice(
         policy=model.policy,
@@ -284,11 +286,11 @@ def _advise(model: _Model, setting: Setting, allowed: int, played: Measured | No
 
 
 def _up_to(symbol: str, limit: float, given: float | None) -> str:
-    """When the rate would be below T, if change is what keeps it above."""
+    """Return the limit below which the rate is below T, if the change is what exceeds it."""
     change = 1.0 if given is None else given
     return f", only while {symbol} < {limit:,.4g}" if 0 < limit < change else ""
 
 
 def counted(number: float) -> str:
-    """A count as people write it."""
+    """Return a count with thousands separators."""
     return f"{number:,.0f}" if number < 1e15 else "more than 10^15"

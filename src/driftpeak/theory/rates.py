@@ -1,15 +1,15 @@
-r"""How regret grows: the papers' tables of exponents, as data.
+r"""Growth rates of the regret: the papers' tables of exponents, as data.
 
-A rate is \(R_T \sim \max_i T^{a_i} m^{b_i} \log^{l_i} T\), constants left out, where m is what the
-change is measured by: the variation \(V_T\) in the supremum norm or \(P_T\) in the RKHS norm, B16's
+A rate is \(R_T \sim \max_i T^{a_i} m^{b_i} \log^{l_i} T\) without constants, where m is the measure
+of the change: the variation \(V_T\) in the supremum norm or \(P_T\) in the RKHS norm, B16's
 drift \(\epsilon\), or M25's exponent \(\alpha\), which is part of the \(a_i\). Exponents are ratios
-of linear forms in \(\nu\), d, D = d(d+1) and \(\alpha\), so that one row serves Matern and, in the
-limit of infinite \(\nu\), SE.
+of linear forms in \(\nu\), d, D = d(d+1) and \(\alpha\), so one row serves Matern and, in the limit
+of infinite \(\nu\), SE.
 
-The rows of IT25's Tables 1 and 2 put \(\gamma_T = T^{d/(2\nu+d)}\) (Vakili et al. 2021) into the
+The rows of IT25's Tables 1 and 2 insert \(\gamma_T = T^{d/(2\nu+d)}\) (Vakili et al. 2021) into the
 theorems of ZS21, D22 and H23 (H23's own Table 1 has \(\gamma_T\) instead). The logarithms are those
-of \(\gamma_T\) (\(\log^{d+1} T\) for SE, \(\log^{2\nu/(2\nu+d)} T\) for Matern) and of the theorem;
-B16 and ZS21 hide further ones, so that a rate is the least that its paper can mean. Where
+of \(\gamma_T\) (\(\log^{d+1} T\) for SE, \(\log^{2\nu/(2\nu+d)} T\) for Matern) and of the theorem.
+B16 and ZS21 hide further logarithms, so a rate is the smallest that its paper can mean. If
 k(x, x) <= 1, \(V_T \le P_T\): the RKHS norm bounds the supremum norm, never the reverse.
 """
 
@@ -33,7 +33,7 @@ class Exponent:
     denominator: LinearForm = field(default_factory=lambda: {"1": 1})
 
     def at(self, setting: Setting) -> float:
-        """Its value in `setting`; for SE the limit of infinite nu."""
+        """Return the value in `setting`; for SE the limit of infinite nu."""
         if math.isinf(setting.nu) and "nu" in self.denominator:
             return self.numerator.get("nu", 0) / self.denominator["nu"]
         quantities = {**setting.quantities(), "1": 1.0}
@@ -54,19 +54,19 @@ Logarithms = Callable[[Setting], float]
 
 @dataclass(frozen=True)
 class Rate:
-    """One row of a paper's table.
+    """A row of a paper's table of rates.
 
     Attributes:
-        policy: its name on the command line; "any" for a lower bound.
+        policy: name on the command line; "any" for a lower bound.
         terms: exponents of T and of the measure; the rate is the largest term.
-        measure: what change is measured by.
-        known: whether the policy must know the measure beforehand.
+        measure: measure of the change.
+        known: whether the policy must know the measure in advance.
         source: paper and theorem.
-        kernel: "SE" or "Matern" if it is proved for that alone, else "".
-        requires: the conditions, as functions of the setting. Constants that a paper does not name
+        kernel: "SE" or "Matern" if it is proved for that kernel alone, else "".
+        requires: the conditions, as functions of the setting. Constants that a paper does not give
             are taken as 1 in them.
-        lower: whether no policy can do better, instead of this one no worse.
-        logarithms: the power of log T in every term; none where the paper hides them.
+        lower: whether this is a lower bound for all policies, not an upper bound for one.
+        logarithms: the power of log T in every term; empty if the paper hides them.
     """
 
     policy: str
@@ -80,7 +80,7 @@ class Rate:
     logarithms: tuple[Logarithms, ...] = ()
 
     def order(self, setting: Setting) -> Bound:
-        """The rate as a number, without logarithms, or the conditions that fail.
+        """Return the rate as a number without logarithms, or the conditions that fail.
 
         Raises:
             DriftpeakError: the measure of change is not known.
@@ -93,19 +93,19 @@ class Rate:
         return conclude(self.source, conditions, lambda: max(self._sizes(setting)))
 
     def with_logarithms(self, setting: Setting) -> float:
-        """The rate as a number, with its powers of log T; the conditions are not looked at."""
+        """Return the rate as a number with its powers of log T; conditions are not checked."""
         log, powers = math.log(setting.horizon), self._powers(setting)
         sizes = self._sizes(setting)
         return max(size * log**p if size else 0.0 for size, p in zip(sizes, powers, strict=True))
 
     def growth(self, setting: Setting) -> float:
-        """The exponent of T, the measure of change staying the same."""
+        """Return the exponent of T at constant change."""
         return max(a.at(setting) for a, _ in self.terms)
 
     def limit(self, setting: Setting) -> float:
-        """The change above which the rate, logarithms included, is no longer below T; 0 if never.
+        """Return the change above which the rate, with logarithms, reaches T; 0 if never below T.
 
-        The terms that fall with the change are left out: they bound it from below.
+        Terms that decrease with the change are ignored: they bound it from below.
         """
         ends, log_log = [math.inf], math.log(math.log(setting.horizon))
         for (a, b), logarithms in zip(self.terms, self._powers(setting), strict=True):
@@ -118,7 +118,7 @@ class Rate:
         return min(ends)
 
     def written(self, setting: Setting) -> str:
-        """The largest term in `setting`, such as "T^0.667 V_T^0.333", without logarithms.
+        """Return the largest term in `setting`, such as "T^0.667 V_T^0.333", without logarithms.
 
         Raises:
             DriftpeakError: the measure of change is not known.
@@ -127,12 +127,12 @@ class Rate:
         return self._shown(a.at(setting), b.at(setting))
 
     def in_the_end(self, setting: Setting) -> str:
-        """The term that is largest once T is large enough."""
+        """Return the term that is largest once T is large enough."""
         a, b = max(self.terms, key=lambda term: term[0].at(setting))
         return self._shown(a.at(setting), b.at(setting))
 
     def leading(self, setting: Setting) -> int:
-        """Which term is largest in `setting`."""
+        """Return the index of the term that is largest in `setting`."""
         sizes = self._sizes(setting)
         return sizes.index(max(sizes))
 
@@ -153,7 +153,7 @@ class Rate:
         ]
 
     def _change(self, setting: Setting) -> float:
-        """What the second exponents apply to; 1 where a policy need not know it and it is not."""
+        """Return the base of the second exponents; 1 if unknown and not needed by the policy."""
         if not self.known and setting.known(self.measure) is None:
             return 1.0
         value = setting.measured(self.measure)
@@ -187,8 +187,8 @@ def _variation_above(exponent: Exponent, logarithms: Exponent) -> Requirement:
     def check(setting: Setting) -> Condition:
         least = power(setting.horizon, exponent.at(setting))
         least *= power(math.log(setting.horizon), logarithms.at(setting))
-        found = setting.measured("variation")
-        return Condition(f"V_T >= {least:.4g}", found >= least, f"V_T = {found:.4g}")
+        value = setting.measured("variation")
+        return Condition(f"V_T >= {least:.4g}", value >= least, f"V_T = {value:.4g}")
 
     return check
 
@@ -196,22 +196,22 @@ def _variation_above(exponent: Exponent, logarithms: Exponent) -> Requirement:
 def _variation_below(logarithms: Exponent) -> Requirement:
     def check(setting: Setting) -> Condition:
         most = setting.horizon * power(math.log(setting.horizon), logarithms.at(setting))
-        found = setting.measured("variation")
-        return Condition(f"V_T <= {most:.4g}", found <= most, f"V_T = {found:.4g}")
+        value = setting.measured("variation")
+        return Condition(f"V_T <= {most:.4g}", value <= most, f"V_T = {value:.4g}")
 
     return check
 
 
 def _some(measure: Measure) -> Requirement:
     def check(setting: Setting) -> Condition:
-        symbol, found = SYMBOLS[measure], setting.measured(measure)
-        return Condition(f"{symbol} > 0", found > 0, f"{symbol} = {found:g}")
+        symbol, value = SYMBOLS[measure], setting.measured(measure)
+        return Condition(f"{symbol} > 0", value > 0, f"{symbol} = {value:g}")
 
     return check
 
 
 def _gain(share: float, extra: float = 0.0) -> Logarithms:
-    """Of gamma_T^share log^extra T."""
+    """Return the power of log T in gamma_T^share log^extra T."""
 
     def logarithms(setting: Setting) -> float:
         d, nu = setting.dimension, setting.nu
@@ -226,9 +226,9 @@ def _exponent_in(low: float, high: float, *, low_open: bool = False) -> Requirem
     text = f"alpha {sign} {low:g}" + ("" if math.isinf(high) else f" and alpha < {high:g}")
 
     def check(setting: Setting) -> Condition:
-        found = setting.measured("exponent")
-        holds = low < found < high if low_open else low <= found < high
-        return Condition(text, holds, f"alpha = {found:g}")
+        value = setting.measured("exponent")
+        holds = low < value < high if low_open else low <= value < high
+        return Condition(text, holds, f"alpha = {value:g}")
 
     return check
 
@@ -256,7 +256,7 @@ MATERN_PERIOD = _of({"nu": 4, "d": 1}, {"nu": 6, "d": 2})  # V_T H, with the H o
 
 
 def BEST_LOGS(setting: Setting) -> float:
-    """Of R-PERP: as OPKB for SE, where the two balance alike."""
+    """Return the logarithms of R-PERP, for SE those of OPKB, whose balance is equal."""
     return OPKB_LOGS(setting) if math.isinf(setting.nu) else MATERN_PERIOD.at(setting)
 
 
@@ -321,10 +321,12 @@ RATES: tuple[Rate, ...] = (
 
 @checked
 def rates(policy: str, measure: Measure, *, known: bool) -> tuple[Rate, ...]:
-    """The rows for `policy` ("any" for lower bounds), its change measured by `measure`.
+    """Return the rows for `policy` ("any" for lower bounds), with change measured by `measure`.
 
     Arguments:
-        known: whether those for a policy that knows the measure, or those for one that does not.
+        policy: name on the command line.
+        measure: measure of the change.
+        known: whether the policy knows the measure.
     """
     wanted = (policy, measure, known)
     return tuple(rate for rate in RATES if (rate.policy, rate.measure, rate.known) == wanted)
@@ -332,11 +334,12 @@ def rates(policy: str, measure: Measure, *, known: bool) -> tuple[Rate, ...]:
 
 @checked
 def applicable(policy: str, setting: Setting, measure: Measure) -> tuple[Rate, Bound] | None:
-    """The row that applies to `policy` in `setting`, and its order; None if the papers have none.
+    """Return the row that applies to `policy` in `setting`, and its order; None without a row.
 
-    If the measure is known, a row that makes use of it comes first. Of several such (SE and Matern
-    apart) the one whose conditions hold; if none do, the one for this kernel with the fewest that
-    fail. For a policy that need not know it, an unknown variation is taken as 1.
+    If the measure is known, rows that use it take precedence. Among several such rows (one for SE,
+    one for Matern) the row whose conditions hold is returned; otherwise the row for this kernel
+    with the fewest failed conditions. For a policy that need not know the measure, an unknown
+    variation is taken as 1.
     """
     given = setting.known(measure) is not None
     rows = rates(policy, measure, known=True) if given else ()

@@ -1,17 +1,17 @@
-r"""Which policy to take, and why.
+r"""Choice of a policy, with the reason.
 
-Theorems rank guarantees, with constants left out; the tournament ranks regret. Where a policy is
-the exact filter for what is known of the change (B16's drift), or the only one with a guarantee
-that the side queries allowed can pay for (M25), it is taken; otherwise `auto`, and the best
-guarantee is named beside it. Whatever is taken, the reason says what was measured of it.
+Theorems rank guarantees, with constants left out; the tournament ranks regret. A policy is
+recommended if it is the exact filter for the known change (B16's drift), or the only policy with a
+guarantee within the allowed side queries (M25). Otherwise `auto` is recommended, and the reason
+names the best guarantee. The reason also states the measured regret of the recommended policy.
 
-Under Markov drift \(\epsilon\) a step's function has correlation \(\rho = \sqrt{1 - \epsilon}\)
-with the last, \(f_{t+1} = m + \rho (f_t - m) + \sqrt{\epsilon}\, g\) for the prior mean m and an
-independent draw g. Knowing all earlier functions, a policy gains at most
+Under Markov drift \(\epsilon\) consecutive functions have correlation
+\(\rho = \sqrt{1 - \epsilon}\): \(f_{t+1} = m + \rho (f_t - m) + \sqrt{\epsilon}\, g\) for the prior
+mean m and an independent draw g. With all earlier functions known, a policy gains at most
 
 $$E \max_x [m(x) + \rho (f_t(x) - m(x))] - \max_x m(x) \le \rho \, E \max_x [f_t(x) - m(x)]$$
 
-a step over the arm of the highest prior mean. Up to \(\rho\) = `NEGLIGIBLE` no policy is
+in each step over the arm of the highest prior mean. Up to \(\rho\) = `NEGLIGIBLE` no policy is
 recommended.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Found = tuple[str | None, str]
 NEGLIGIBLE = 0.01
-"""Correlation of successive functions up to which learning gains nothing worth having."""
+"""Correlation of consecutive functions up to which learning gains nothing useful."""
 
 
 def recommend(
@@ -58,7 +58,7 @@ def recommend(
 
 
 def _still(setting: Setting) -> str:
-    """Why to forget nothing, if so little changes."""
+    """Return the reason to forget nothing, if there is too little change."""
     if setting.variation == 0 or setting.rkhs_variation == 0 or setting.drift == 0:
         return (
             "The function does not change: there is nothing to forget. (auto had "
@@ -68,31 +68,31 @@ def _still(setting: Setting) -> str:
     gain, horizon = setting.known("variation"), setting.horizon
     if gain is not None and gain * horizon <= 1:
         return (
-            f"The function hardly changes: following it can save at most 2 V_T T = "
-            f"{2 * gain * horizon:.3g} prior deviations of regret in all {horizon:,} steps, so "
-            "there is nothing to forget. If V_T is in doubt, auto learns how fast it moves."
+            f"The function changes very little: following it saves at most 2 V_T T = "
+            f"{2 * gain * horizon:.3g} prior standard deviations of regret in all {horizon:,} "
+            "steps, so there is nothing to forget. If V_T is uncertain, auto estimates the drift."
         )
     if setting.drift is not None and setting.drift * horizon <= 0.01:
         kept = math.exp(horizon / 2 * math.log1p(-setting.drift))
         return (
-            f"The function hardly changes: after {horizon:,} steps its correlation with the "
-            f"first is still {_near_one(kept)}, so there is nothing to forget. If the drift is in "
-            "doubt, auto learns how fast it moves."
+            f"The function changes very little: after {horizon:,} steps its correlation with the "
+            f"first is still {_near_one(kept)}, so there is nothing to forget. If the drift is "
+            "uncertain, auto estimates it."
         )
     return ""
 
 
 def _unlearnable(setting: Setting) -> str:
-    """Return why no observation helps, if successive functions are as good as independent."""
+    """Return why no observation helps, if consecutive functions are almost independent."""
     drift = setting.drift
     correlation = 1.0 if drift is None else math.sqrt(1 - drift)
     if correlation > NEGLIGIBLE:
         return ""
     return (
         f"Nothing can be learned: at drift {drift:g} the function of each step has correlation "
-        f"{correlation:.2g} with the last, so observations say nothing of the next step. Choose "
+        f"{correlation:.2g} with the last, so observations do not predict the next step. Choose "
         "the arm with the highest prior mean at every step; with a constant prior mean all arms "
-        "are equally good. If the drift is in doubt, auto learns how fast the function moves."
+        "are equally good. If the drift is uncertain, auto estimates it."
     )
 
 
@@ -105,16 +105,16 @@ def _size(advice: "Advice") -> float:
 
 
 def _next_to_auto(policy: str) -> str:
-    """What the tournament says of a policy that is recommended, and of auto."""
+    """Return a sentence on the measured regret of a recommended policy and of auto."""
     auto, own = measured()["auto"], measured().get(policy)
     if own is None:
         return (
-            f" It did not play in the tournament (T = {HORIZON}), where auto, which asks for "
-            f"nothing but the prior, had {auto.share:.2f} of random choice's regret."
+            f" It did not take part in the tournament (T = {HORIZON}), where auto, which needs "
+            f"only the prior, had {auto.share:.2f} of random choice's regret."
         )
     return (
-        f" In the tournament (T = {HORIZON}) its regret was {own}; auto, which need not be told "
-        f"how fast the function moves, had {auto.share:.2f}."
+        f" In the tournament (T = {HORIZON}) its regret was {own}; auto, which needs no drift "
+        f"parameter, had {auto.share:.2f}."
     )
 
 
@@ -125,8 +125,8 @@ def _why_injected(setting: Setting, best: "Advice") -> str:
     if best.side_queries:
         change = "Whatever alpha is" if alpha is None else f"At alpha = {alpha:g}"
         return (
-            f"{change}, the {counted(best.side_queries)} side queries of {best.policy}, which are "
-            f"allowed, bring regret down to {best.rate}, the lowest of what they can pay for."
+            f"{change}, the {counted(best.side_queries)} side queries of {best.policy} are allowed "
+            f"and reduce regret to {best.rate}, the lowest rate within the allowed number."
         )
     return (
         f"At alpha = {alpha:g} ({regime(setting.measured('exponent'))} change) GP-UCB with noise "
@@ -139,9 +139,9 @@ def _why_hopeless(setting: Setting, allowed: int, policies: "tuple[Advice, ...]"
 
     alpha = setting.measured("exponent")
     asked = [p for p in policies if p.measure == "exponent" and p.side_queries]
-    text = f"At alpha = {alpha:g} ({regime(alpha)} change) nothing that is allowed has a guarantee"
+    text = f"At alpha = {alpha:g} ({regime(alpha)} change) no allowed policy has a guarantee"
     if not math.isinf(setting.nu):
-        return text + ": M25 proves its own for the SE kernel. "
+        return text + ": M25 proves its guarantees for the SE kernel. "
     if asked:
         cheapest = min(asked, key=lambda p: p.side_queries)
         text += f": {cheapest.policy} takes {counted(cheapest.side_queries)} side queries"
@@ -167,7 +167,7 @@ def _why_markov(policies: "tuple[Advice, ...]", lower: dict[Measure, Bound]) -> 
     if bound.value is None:
         return (
             f"TV-GP-UCB is the exact Bayesian filter for Markov drift; its guarantee is {ending}. "
-            f"Whether any policy can do better is not known here: B16's lower bound needs "
+            f"Whether any policy can do better is not known here: B16's lower bound requires "
             f"{'; '.join(map(str, bound.failed))}."
         )
     return (
@@ -179,10 +179,12 @@ def _why_markov(policies: "tuple[Advice, ...]", lower: dict[Measure, Bound]) -> 
 def _why_auto(setting: Setting, useful: "list[Advice]", lower: dict[Measure, Bound]) -> str:
     auto = measured()["auto"]
     text = (
-        f"It has no theorem, but needs nothing but the prior, and in the tournament (T = {HORIZON})"
+        f"It has no theorem, but needs only the prior, and in the tournament (T = {HORIZON}) it"
         f" had the lowest regret of all, {auto}."
     )
-    told = setting.known("variation") is not None or setting.known("rkhs_variation") is not None
+    budget_known = (
+        setting.known("variation") is not None or setting.known("rkhs_variation") is not None
+    )
     budgeted = [p for p in useful if p.measure in ("variation", "rkhs_variation")]
     known = [p for p in budgeted if p.measure is not None and setting.known(p.measure) is not None]
     if not budgeted:
@@ -193,16 +195,16 @@ def _why_auto(setting: Setting, useful: "list[Advice]", lower: dict[Measure, Bou
     else:
         best = max(budgeted, key=lambda advice: advice.limit)
         claim = (
-            f" Of the guarantees that need not be told the change, that of {best.policy}, "
-            f"{best.rate}, stays below T longest"
+            f" Among the guarantees without knowledge of the change, that of {best.policy}, "
+            f"{best.rate}, stays below T up to the largest change"
         )
-        claim += f", up to V_T = {best.limit:,.4g}" if best.measure == "variation" else ""
+        claim += f", V_T = {best.limit:,.4g}" if best.measure == "variation" else ""
     own = best.measured
     if own is not None:
         verdict = "like random choice: its regret was" if own.like_random else "its regret was"
         claim += f"; in the tournament {verdict} {own}"
     text += claim + "."
     bound = lower.get("variation")
-    if told and best.policy == "r-perp" and bound is not None and bound.value is not None:
+    if budget_known and best.policy == "r-perp" and bound is not None and bound.value is not None:
         text += " No policy has a guarantee with a lower power of T (IT25 Theorem 1)."
     return text

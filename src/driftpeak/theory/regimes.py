@@ -1,8 +1,8 @@
-r"""M25's regimes of change, and what side queries cost and buy.
+r"""M25's regimes of change, and the numbers of side queries.
 
 An observation of age a has noise variance \(\sigma^2 (1 + a^\alpha)\). Below \(\alpha = 1/3\)
-GP-UCB with that noise needs no help; from \(\alpha = 1\) on, no policy has sublinear regret without
-re-querying the present function (side queries).
+GP-UCB with that noise needs no side queries. From \(\alpha = 1\) on, no policy has sublinear regret
+without side queries of the present function.
 """
 
 import math
@@ -23,9 +23,9 @@ Regime = Literal["slow", "moderate", "fast"]
 
 @checked
 def regime(exponent: float) -> Regime:
-    r"""Slow for \(\alpha < 1/3\), moderate up to 1, fast from 1 on (M25 Table 1).
+    r"""Return "slow" for \(\alpha < 1/3\), "moderate" up to 1 and "fast" from 1 on (M25 Table 1).
 
-    The text has \(\alpha = 1\) moderate, Table 1 and (18), whose lower bound is linear there, fast.
+    M25's text calls \(\alpha = 1\) moderate. Table 1 and (18), a linear lower bound, call it fast.
 
     Raises:
         DriftpeakError: exponent below 0.
@@ -36,11 +36,11 @@ def regime(exponent: float) -> Regime:
 
 @checked
 def sparq_queries(horizon: int, *, dimension: int, rate: float = 1.0) -> float:
-    r"""Side queries of SparQ in T steps: the sum of `theory.side_queries.side_query_budget`.
+    r"""Return the number of SparQ's side queries in T steps, the sum of `side_query_budget`.
 
-    As many as the policy asks for; it asks for fewer while it has visited fewer distinct points.
-    Counted one by one up to 100,000 steps, beyond that integrated, to 0.1 %; a float, since the
-    counts outgrow 64 bits (at T = 10^5 from d = 14 on), and infinite where it outgrows floats.
+    The policy uses fewer queries while it has visited fewer distinct points. The sum is exact up to
+    100,000 steps and an integral beyond, to 0.1 %. It is a float, since counts overflow 64 bits (at
+    T = 10^5 from d = 14 on), and infinite if it overflows floats.
 
     Raises:
         DriftpeakError: horizon or dimension below 1, rate not positive.
@@ -55,10 +55,10 @@ def sparq_queries(horizon: int, *, dimension: int, rate: float = 1.0) -> float:
 def w_sparq_queries(
     horizon: int, *, dimension: int, exponent: float, a: float = 1 / 4, rate: float = 1.0
 ) -> float:
-    r"""Side queries of W-SparQ in T steps: the budget at each window start.
+    r"""Return the number of W-SparQ's side queries in T steps: the budget at each window start.
 
-    Of order \(T^{1 - a/\alpha} \log^d T\) (M25 Theorem 3.10), while it has points to ask about.
-    Counted as `sparq_queries` counts.
+    It is of order \(T^{1 - a/\alpha} \log^d T\) (M25 Theorem 3.10), while there are enough points
+    to query. The sum is computed as in `sparq_queries`.
 
     Raises:
         DriftpeakError: as for `side_query_windows` and `side_query_budget`.
@@ -83,7 +83,7 @@ def _checked(horizon: int, dimension: int, rate: float) -> tuple[int, int, float
 
 
 def _beyond(horizon: int, density: Callable[[Vector], Vector]) -> float:
-    """The sum of `density` over the steps that are not counted, as an integral over log t."""
+    """Return the sum of `density` over the steps beyond `COUNTED`, as an integral over log t."""
     if horizon <= COUNTED:
         return 0.0
     logarithms = np.linspace(math.log(COUNTED), math.log(horizon), POINTS)
@@ -93,9 +93,10 @@ def _beyond(horizon: int, density: Callable[[Vector], Vector]) -> float:
 
 @checked
 def side_queries_needed(horizon: int, *, exponent: float) -> Bound:
-    r"""Fewer than \(T^{\alpha/(\alpha+1)}\) side queries mean linear regret (M25 Theorem 5.3).
+    r"""Return the number of side queries below which regret is linear (M25 Theorem 5.3).
 
-    Constants are left out. Proved for the SE kernel and \(\alpha > 1\) (M25 Remark 5.6).
+    It is \(T^{\alpha/(\alpha+1)}\) without constants, proved for the SE kernel and \(\alpha > 1\)
+    (M25 Remark 5.6).
 
     Raises:
         DriftpeakError: horizon below 1, exponent below 0.

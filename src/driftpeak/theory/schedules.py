@@ -1,4 +1,4 @@
-"""Parameters that theory sets from the horizon and the rate of change."""
+"""Parameters of policies that theory derives from the horizon and the rate of change."""
 
 import math
 
@@ -18,11 +18,11 @@ from driftpeak.theory.smoothness import smoothness
 
 @checked
 def markov_restart_period(kernel: Kernel, *, drift: float, horizon: int, dimension: int) -> int:
-    r"""R-GP-UCB's period N under Markov drift (B16 section 5.1, from Corollary 4.1).
+    r"""Return R-GP-UCB's period N under Markov drift (B16 section 5.1, from Corollary 4.1).
 
     \(\lceil\min(T, 12\,\epsilon^{-1/4})\rceil\) for SE; for Matern
     \(\lceil\min(T, 24\,\epsilon^{-1/(4-c)})\rceil\) with \(c = d(d+1)/(2\nu + d(d+1))\). The
-    constants 12 and 24 are B16's, found by cross-validation.
+    constants 12 and 24 are from B16, by cross-validation.
 
     Raises:
         DriftpeakError: drift outside [0, 1], horizon or dimension below 1, another kernel.
@@ -48,15 +48,15 @@ def elimination_period(
     variation: float | None = None,
     gain: float | None = None,
 ) -> int:
-    r"""The restart interval H of R-PERP (IT25 Theorem 5) and of OPKB (IT25 Theorem 3).
+    r"""Return the restart interval H of R-PERP (IT25 Theorem 5) and of OPKB (IT25 Theorem 3).
 
     \(\lceil (T/V_T)^{2/3} \log^{(d+2)/3} T\rceil\) for SE; for Matern with \(\nu > 1/2\)
-    \(\lceil (T/V_T)^{\frac{2\nu+d}{3\nu+d}} \log^{\frac{4\nu+d}{6\nu+2d}} T\rceil\); without
-    \(V_T\) the same at \(V_T = 1\) (IT25 Appendix D). It balances the two terms of IT25 (101),
-    drift \(V_T H\) and learning \(T \sqrt{\log T\,\gamma_H / H}\), and is clipped to [2, T]: where
-    the formula exceeds T the theorem's condition on \(V_T\) fails, and restarting does not pay.
-    Theorem 3 states it for Matern only; the balance is the same for SE. With a `gain` it is the
-    balance of (101) itself with that gain, \((T/V_T)^{2/3} (\gamma_T \log T)^{1/3}\).
+    \(\lceil (T/V_T)^{\frac{2\nu+d}{3\nu+d}} \log^{\frac{4\nu+d}{6\nu+2d}} T\rceil\). An unknown
+    \(V_T\) is taken as 1 (IT25 Appendix D). The interval balances the two terms of IT25 (101),
+    drift \(V_T H\) and learning \(T \sqrt{\log T\,\gamma_H / H}\), and is clipped to [2, T]. If the
+    formula exceeds T, the theorem's condition on \(V_T\) fails, and restarts are not useful.
+    Theorem 3 states the interval for Matern only; the balance is equal for SE. With a `gain` the
+    interval balances (101) with that gain: \((T/V_T)^{2/3} (\gamma_T \log T)^{1/3}\).
 
     Arguments:
         kernel: SE or Matern, scaled or not; any other with a `gain`.
@@ -76,16 +76,16 @@ def elimination_period(
         if gain is None
         else (2 / 3, (positive("gain", gain) * math.log(horizon)) ** (1 / 3))
     )
-    # clipped before it is rounded: a minute variation makes it infinite
+    # clipped before rounding: a tiny variation makes it infinite
     wanted = min(power(_steps_per_change(horizon, variation), exponent) * learning, horizon)
     return max(math.ceil(wanted), 2)
 
 
 def _closed_form_balance(kernel: Kernel, horizon: int, dimension: int) -> tuple[float, float]:
-    """The exponent of T / V_T, and the factor of learning, with the gain's closed form."""
+    """Return the exponent of T / V_T and the factor of learning, with the closed-form gain."""
     nu = smoothness(kernel)
     if nu <= 1 / 2:
-        raise DriftpeakError(f"IT25 Theorem 5 needs a Matern kernel with nu above 1/2; got {nu:g}")
+        raise DriftpeakError(f"nu must be above 1/2 for IT25 Theorem 5; got {nu:g}")
     if math.isinf(nu):
         exponent, logarithms = 2 / 3, (dimension + 2) / 3
     else:
@@ -103,11 +103,11 @@ def restart_period(
     variation: float | None = None,
     gain: float | None = None,
 ) -> int:
-    r"""R-GP-UCB's restart interval H (ZS21 remarks 2 and 3), in 1..T.
+    r"""Return R-GP-UCB's restart interval H (ZS21 remarks 2 and 3), in 1..T.
 
-    \(\lceil\gamma_T^{1/4} (T/P_T)^{1/2}\rceil\); without \(P_T\)
+    It is \(\lceil\gamma_T^{1/4} (T/P_T)^{1/2}\rceil\); without \(P_T\)
     \(\lceil\gamma_T^{1/4} T^{1/2}\rceil\). It balances the terms of ZS21 Theorem 1,
-    \(\sqrt{\gamma} H^{3/2} P_T\) and \(\gamma T H^{-1/2}\), the gain held at \(\gamma_T\).
+    \(\sqrt{\gamma} H^{3/2} P_T\) and \(\gamma T H^{-1/2}\), with the gain fixed at \(\gamma_T\).
 
     Arguments:
         kernel: SE, Matern or linear, for the gain.
@@ -118,7 +118,7 @@ def restart_period(
             (`driftpeak.theory.gains.gain_rate`).
 
     Raises:
-        DriftpeakError: a number out of range; no gain given and none known for the kernel.
+        DriftpeakError: a number out of range, or no gain given and no rate for the kernel.
     """
     horizon = at_least_integer("horizon", horizon, 2)
     gain = _gain(kernel, horizon, dimension, gain)
@@ -136,7 +136,7 @@ def window_length(
     variation: float | None = None,
     gain: float | None = None,
 ) -> int:
-    """SW-GP-UCB's window w: the same number as R-GP-UCB's period (ZS21 remarks 2 and 3).
+    """Return SW-GP-UCB's window w, equal to R-GP-UCB's period (ZS21 remarks 2 and 3).
 
     Arguments and errors as for `restart_period`.
     """
@@ -154,16 +154,16 @@ def discount_factor(
     variation: float | None = None,
     gain: float | None = None,
 ) -> float:
-    r"""WGP-UCB's discount (D22 Corollary 5).
+    r"""Return WGP-UCB's discount (D22 Corollary 5).
 
-    \(1 - \gamma_T^{-1/4} B_T^{1/2} T^{-1/2}\); without \(B_T\) the same at 1.
+    It is \(1 - \gamma_T^{-1/4} B_T^{1/2} T^{-1/2}\); an unknown \(B_T\) is taken as 1.
 
     Arguments:
         variation: B_T, in the RKHS norm; if None, unknown.
-        gain: the combined weighted gain, not larger than \(\gamma_T\), whose rate is the default.
+        gain: combined weighted gain, at most \(\gamma_T\), whose rate is the default.
 
     Raises:
-        DriftpeakError: a number out of range; no gain given and none known for the kernel; a
+        DriftpeakError: a number out of range, no gain given and no rate for the kernel, or a
             variation so large that the discount would not be positive.
     """
     horizon = at_least_integer("horizon", horizon, 2)
@@ -171,14 +171,14 @@ def discount_factor(
     discount = 1 - gain**-0.25 / math.sqrt(_steps_per_change(horizon, variation))
     if discount <= 0:
         raise DriftpeakError(
-            f"D22 Corollary 5 gives no discount above 0: variation must be below sqrt(gain) T = "
-            f"{math.sqrt(gain) * horizon:.4g}; got {variation:g}"
+            f"variation must be below sqrt(gain) T = {math.sqrt(gain) * horizon:.4g}, so that the "
+            f"discount of D22 Corollary 5 is above 0; got {variation:g}"
         )
     return discount
 
 
 def _steps_per_change(horizon: int, variation: float | None) -> float:
-    """T / V_T; T, as if V_T were 1, where it is unknown; infinite where nothing changes."""
+    """Return T / V_T; T if V_T is unknown, as if it were 1; infinite without change."""
     if variation is None:
         return horizon
     variation = at_least("variation", variation, 0)
@@ -193,7 +193,7 @@ def _gain(kernel: Kernel, horizon: int, dimension: int, gain: float | None) -> f
 
 @checked
 def rexp3_batch_length(points: int, *, horizon: int, variation: float) -> int:
-    r"""Steps between the restarts of RExp3 (Besbes, Gur and Zeevi 2014, Theorem 2).
+    r"""Return the steps between restarts of RExp3 (Besbes, Gur and Zeevi 2014, Theorem 2).
 
     \(\lceil (n \log n)^{1/3} (T / V_T)^{2/3} \rceil\), at most T; rewards lie in [0, 1].
 

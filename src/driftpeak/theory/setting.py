@@ -1,4 +1,4 @@
-"""What theory must know of a problem before it can say anything."""
+"""The problem description that the theorems need."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from driftpeak.theory.smoothness import smoothness
 
 Measure = Literal["variation", "rkhs_variation", "drift", "exponent"]
 MEASURES: tuple[Measure, ...] = ("drift", "variation", "exponent")
-"""With a lower bound of their own."""
+"""Measures with a lower bound."""
 SYMBOLS = {"variation": "V_T", "rkhs_variation": "P_T", "drift": "epsilon"}
 MOST_DIMENSIONS = 100
 
@@ -19,19 +19,20 @@ MOST_DIMENSIONS = 100
 @checked
 @dataclass(frozen=True)
 class Setting:
-    """A problem, as far as the rates depend on it.
+    """The quantities of a problem that the rates depend on.
 
     Arguments:
         kernel: SE or Matern.
-        dimension: d, at most 100: the rates hold it fixed.
+        dimension: d, at most 100: the rates treat it as fixed.
         horizon: T, from 3, so that log T >= 1, to 10^18.
-        variation: V_T, in the supremum norm, at least 0. drift: epsilon in [0, 1]. exponent: alpha,
-            at least 0. rkhs_variation: P_T, in the RKHS norm, at least V_T. Each may be unknown:
-            None.
+        variation: V_T, in the supremum norm, at least 0; None if unknown.
+        drift: epsilon in [0, 1]; None if unknown.
+        exponent: alpha, at least 0; None if unknown.
         window: M25's parameter of the windows between side queries, 0 < a < 1/3.
+        rkhs_variation: P_T, in the RKHS norm, at least V_T; None if unknown.
 
     Raises:
-        DriftpeakError: a number out of range, another kernel.
+        DriftpeakError: a number out of range, or another kernel.
     """
 
     kernel: Kernel
@@ -47,8 +48,8 @@ class Setting:
         smoothness(self.kernel)
         if at_least_integer("dimension", self.dimension, 1) > MOST_DIMENSIONS:
             raise DriftpeakError(
-                f"dimension must be at most {MOST_DIMENSIONS}; got {self.dimension}: the rates "
-                "hold it fixed, and their log^(d+1) T would exceed every horizon"
+                f"dimension must be at most {MOST_DIMENSIONS}; got {self.dimension}. The rates "
+                "treat it as fixed, and their log^(d+1) T would exceed every horizon"
             )
         at_least_integer("horizon", self.horizon, 3)
         for name in ("variation", "rkhs_variation"):
@@ -64,27 +65,27 @@ class Setting:
 
     @property
     def nu(self) -> float:
-        """Of the Matern kernel; infinite for SE."""
+        """Smoothness nu of the Matern kernel; infinite for SE."""
         return smoothness(self.kernel)
 
     def known(self, measure: Measure) -> float | None:
-        """The number that change is measured by, or a bound of it (P_T of V_T); None if neither."""
+        """Return the measure of change, or its bound (P_T for V_T); None if both are unknown."""
         value: float | None = getattr(self, measure)
         return self.rkhs_variation if value is None and measure == "variation" else value
 
     def measured(self, measure: Measure) -> float:
-        """As `known`.
+        """Return `known(measure)`.
 
         Raises:
-            DriftpeakError: it is not known.
+            DriftpeakError: the measure is unknown.
         """
         value = self.known(measure)
         if value is None:
-            raise DriftpeakError(f"this rate depends on the {measure}: give {measure}=")
+            raise DriftpeakError(f"{measure} must be given: this rate depends on it; got None")
         return value
 
     def quantities(self) -> dict[str, float]:
-        """What exponents are made of."""
+        """Return the named quantities that exponents consist of."""
         d = float(self.dimension)
         alpha = math.nan if self.exponent is None else self.exponent
         return {"nu": self.nu, "d": d, "D": d * (d + 1), "alpha": alpha, "window": self.window}

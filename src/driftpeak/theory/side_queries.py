@@ -1,4 +1,4 @@
-"""How many side queries, when, and the order of the regret that they buy (M25)."""
+"""Numbers and times of side queries, and the order of the resulting regret (M25)."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ MOST = 1e15
 def side_query_budget(
     steps: int, *, rate: float = 1.0, dimension: int = 1
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    r"""\(Q_t = \lceil c \log^d t \rceil\), at least 1, for t = 1, ..., T (M25 Theorems 3.3, 3.10).
+    r"""Return \(Q_t = \lceil c \log^d t \rceil\), at least 1, t = 1, ..., T (M25 Thms 3.3, 3.10).
 
-    A budget above 10^15, more than any domain has points, is given as 10^15.
+    A budget above 10^15, more than the points of any domain, is given as 10^15.
 
     Raises:
-        DriftpeakError: the rate c not positive, steps or dimension below 1.
+        DriftpeakError: the rate c not positive, or steps or dimension below 1.
     """
     steps = at_least_integer("steps", steps, 1, MOST_STEPS)
     power = at_least_integer("dimension", dimension, 1)
@@ -39,7 +39,7 @@ def side_query_budget(
 
 
 def unlimited_budget(times: Vector, rate: float, dimension: int) -> Vector:
-    """Q_t at any times, as floats; infinite where no float can hold it."""
+    """Return Q_t at any times, as floats; infinite on overflow."""
     with np.errstate(over="ignore"):
         return np.maximum(1.0, np.ceil(rate * np.log(times) ** dimension))
 
@@ -48,19 +48,19 @@ def unlimited_budget(times: Vector, rate: float, dimension: int) -> Vector:
 def side_query_windows(
     times: TimesLike, *, exponent: float, a: float = 0.25
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    r"""At which of the steps W-SparQ's windows start (M25 (32)).
+    r"""Return a mask of the steps at which W-SparQ's windows start (M25 (32)).
 
     \(t_1 = 1\) and \(t_{j+1} = t_j + \lfloor t_j^{a/\alpha} \rfloor + 1\): within a window the
-    injected noise stays below \(t_j^a\), up to a constant. Times count from the first, which is 1;
-    where they leave t_{j+1} out, the window starts at the next of them.
+    injected noise stays below \(t_j^a\), up to a constant. Times are counted from the first, which
+    is 1. If no step is at t_{j+1}, the window starts at the next step.
 
     Arguments:
-        times: of the steps, or their number.
-        exponent: alpha > 0, of the uncertainty injection.
-        a: in (0, 1/3); the closer to 1/3, the fewer side queries; 1/4 in M25's experiments.
+        times: times of the steps, or their number.
+        exponent: alpha > 0 of the uncertainty injection.
+        a: in (0, 1/3); values closer to 1/3 give fewer side queries; 1/4 in M25's experiments.
 
     Raises:
-        DriftpeakError: exponent not positive, a outside (0, 1/3).
+        DriftpeakError: exponent not positive, or a outside (0, 1/3).
     """
     growth = checked_share(a) / positive("exponent", exponent)
     elapsed = check_times(times)
@@ -70,13 +70,13 @@ def side_query_windows(
     for step, time in enumerate(elapsed):
         if time >= due:
             starts[step] = True
-            with np.errstate(over="ignore"):  # an endless window is as good as one
+            with np.errstate(over="ignore"):  # an infinite window means a single one
                 due = time + np.floor(time**growth) + 1
     return starts
 
 
 def checked_share(a: float) -> float:
-    """`a` as a float.
+    """Return `a` as a float.
 
     Raises:
         DriftpeakError: a outside (0, 1/3).
@@ -91,17 +91,17 @@ def checked_share(a: float) -> float:
 def w_sparq_regret_order(
     horizons: Any, *, dimension: int = 1, a: float = 0.25, delta: float = 0.1
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    r"""W-SparQ's regret, up to a constant that the theorem does not name (M25 Theorem 3.10, (34)).
+    r"""Return the order of W-SparQ's regret, up to an unknown constant (M25 Theorem 3.10, (34)).
 
     \(\sqrt{T^{2a+1}\, d \log^{d+1} T\, (\log(1/\delta) + d\, T^a \log^{d+1} T)}\)
     for the SE kernel.
-    (34) is printed without the root; M25's Table 2 and the line before (34) in the proof,
+    (34) is printed without the root, but M25's Table 2 and the line before (34) in the proof,
     \(\beta_T \sqrt{T \gamma_T (\sigma^2 T^a + 1)}\), have it.
 
     Arguments:
-        horizons: T, at least 1; any shape, which is that of the result.
+        horizons: T, at least 1, of any shape; the result has this shape.
         a: in (0, 1/3).
-        delta: the failure probability, in (0, 1).
+        delta: failure probability, in (0, 1).
 
     Raises:
         DriftpeakError: a number out of range.

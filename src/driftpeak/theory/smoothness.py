@@ -1,4 +1,4 @@
-"""What the theory asks of a kernel: how smooth it is."""
+"""The smoothness of a kernel, on which the theorems depend."""
 
 import math
 
@@ -7,10 +7,10 @@ from driftpeak.gp.kernels import SE, Kernel, Matern, Scaled
 
 
 def smoothness(kernel: Kernel) -> float:
-    """The nu of a Matern kernel, infinity for SE (its limit); a factor in front does not matter.
+    """Return nu of a Matern kernel, infinity for SE (its limit); a factor in front is ignored.
 
     Raises:
-        DriftpeakError: another kernel, for which the papers prove nothing.
+        DriftpeakError: another kernel, for which the papers have no theorems.
     """
     while isinstance(kernel, Scaled):
         kernel = kernel.kernel
@@ -19,5 +19,5 @@ def smoothness(kernel: Kernel) -> float:
     if isinstance(kernel, Matern):
         return kernel.nu
     raise DriftpeakError(
-        f"the papers treat SE and Matern kernels; they say nothing of {type(kernel).__name__}"
+        f"kernel must be SE or Matern, the kernels of the theorems; got {type(kernel).__name__}"
     )

@@ -1,8 +1,8 @@
-r"""How much a given sequence of functions varies, and how fast recorded data drift.
+r"""Variation of a given sequence of functions, and the drift of recorded data.
 
 The budgets of the theorems are \(\sum_t \|f_{t+1} - f_t\|\), in the supremum norm (IT25's and H23's
-\(V_T\)) or in the RKHS norm (ZS21's \(P_T\), D22's \(B_T\)). Where k(x, x) <= 1 the former is never
-the larger.
+\(V_T\)) or in the RKHS norm (ZS21's \(P_T\), D22's \(B_T\)). If k(x, x) <= 1, the variation in the
+supremum norm is never larger.
 """
 
 import math
@@ -22,15 +22,18 @@ from driftpeak.inference.fitting.likelihood import correlations, spectral
 from driftpeak.inference.fitting.recorded_drift import CONFIDENCE, recorded_drift
 
 NULL = 1e-12  # eigenvalues below this share of the largest count as zero
-OUTSIDE = 1e-6  # a function with more than this share of its length where they do is in no RKHS
+OUTSIDE = 1e-6  # a function with more than this share of its length there is outside the RKHS
 LEAST_DRIFT = 1e-8
 
 
 @checked
 def supremum_variation(values: Any) -> float:
-    r"""\(\sum_t \max_x |f_{t+1}(x) - f_t(x)|\) of `values`, shape `(steps, points)` (IT25's V_T).
+    r"""Compute \(\sum_t \max_x |f_{t+1}(x) - f_t(x)|\), IT25's V_T.
 
-    Noise in the values counts as variation: of recorded data the result is an upper estimate.
+    Noise in the values counts as variation: for recorded data the result is an upper estimate.
+
+    Arguments:
+        values: shape `(steps, points)`.
 
     Raises:
         DriftpeakError: values that are not a finite `(steps, points)` array.
@@ -41,11 +44,11 @@ def supremum_variation(values: Any) -> float:
 
 @checked
 def rkhs_norm(prior: Prior, values: Any) -> Vector:
-    r"""The RKHS norm of every row of `values`, shape `(functions, points)`, over the domain.
+    r"""Compute the RKHS norm of each row of `values`, shape `(functions, points)`, on the domain.
 
-    \(\sqrt{f^\top K^{-1} f}\), the least norm of all functions with these values. Infinite where
-    the values cannot be had from the kernel, to rounding: outside the span of the eigenvectors of K
-    whose eigenvalues exceed 1e-12 of the largest.
+    \(\sqrt{f^\top K^{-1} f}\) is the smallest norm of all functions with these values. It is
+    infinite if the values are outside the RKHS, to rounding: outside the span of the eigenvectors
+    of K whose eigenvalues exceed 1e-12 of the largest.
 
     Raises:
         DriftpeakError: values that are not finite, or for another number of points.
@@ -66,10 +69,10 @@ def rkhs_norm(prior: Prior, values: Any) -> Vector:
 
 @checked
 def rkhs_variation(prior: Prior, values: Any) -> float:
-    r"""\(\sum_t \|f_{t+1} - f_t\|_k\) over the domain (ZS21's P_T, D22's B_T); see `rkhs_norm`.
+    r"""Compute \(\sum_t \|f_{t+1} - f_t\|_k\) on the domain (ZS21's P_T, D22's B_T).
 
     Raises:
-        DriftpeakError: as `rkhs_norm`.
+        DriftpeakError: as for `rkhs_norm`.
     """
     steps = finite_array("values", values, 2)
     if len(steps) < 2:
@@ -81,7 +84,7 @@ def rkhs_variation(prior: Prior, values: Any) -> float:
 def _profile(
     variances: Any, series: Any, noise: Any, drifts: Any, elapsed: Any, begins: Any
 ) -> Any:
-    """The log-likelihood of the series at each of `drifts`."""
+    """Return the log-likelihood of the series at each of `drifts`."""
 
     def at(drift: Any) -> Any:
         return spectral(variances, series, noise, correlations(drift, elapsed, begins))[0]
@@ -91,13 +94,14 @@ def _profile(
 
 @dataclass(frozen=True)
 class DriftEstimate:
-    """B16's epsilon, estimated.
+    """An estimate of B16's epsilon.
 
     Attributes:
-        drift: where the likelihood is largest.
-        low, high: 95 % interval, what a likelihood ratio test would not reject. `low` is 0 where
-            the rows exclude no slower drift, however slow, `high` 1 where they exclude no faster.
-        noise_variance: of one cell, estimated or as given, in squared units of the data.
+        drift: the maximiser of the likelihood.
+        low, high: 95 % interval of a likelihood ratio test. `low` is 0 if the rows exclude no
+            slower drift, `high` 1 if they exclude no faster drift.
+        noise_variance: noise variance of one cell, estimated or as given, in squared units of the
+            data.
     """
 
     drift: float
@@ -107,24 +111,25 @@ class DriftEstimate:
 
     @property
     def cautious(self) -> float:
-        """`drift`, or `high` where the rows set no lower limit: they do not show how slow it is.
+        """`drift`, or `high` if the interval has no lower limit: the drift may then be any slower.
 
-        What is forgotten too early can be looked at again.
+        Too fast a drift is the safer error: points that are forgotten too early can be observed
+        again.
         """
         return self.drift if self.low > 0 else self.high
 
     def __str__(self) -> str:
         if self.low == 0 and self.high == 1:
-            return "the rows do not tell how fast they drift: 95 % interval 0 to 1"
+            return "the rows do not determine the drift: 95 % interval 0 to 1"
         if self.low == 0:
             return (
-                f"at most {self.high:.3g} per row (95 %); the rows do not exclude that nothing "
-                "but noise changes"
+                f"at most {self.high:.3g} per row (95 %); the rows are consistent with noise and "
+                "no drift"
             )
         if self.high == 1:
             return (
-                f"at least {self.low:.3g} per row (95 %); the rows do not exclude that each is a "
-                "new function"
+                f"at least {self.low:.3g} per row (95 %); the rows are consistent with independent "
+                "functions"
             )
         return f"{self.drift:.3g} per row, 95 % interval {self.low:.3g} to {self.high:.3g}"
 
@@ -133,34 +138,33 @@ class DriftEstimate:
 def estimate_drift(
     values: Any, *, prior: Prior | None = None, noise_variance: float | None = None
 ) -> DriftEstimate:
-    r"""The drift \(\epsilon\) per row that makes recorded data most likely (B16 Appendix B).
+    r"""Estimate the drift \(\epsilon\) per row of recorded data (B16 Appendix B).
 
     Rows are \(\mu + f_t\) and noise of one variance, \(f_{t+1} = \sqrt{1-\epsilon} f_t +
-    \sqrt\epsilon\,g\). Without a prior, mean, covariance, noise variance and drift are all learned
-    from the rows, by restricted likelihood (`driftpeak.inference.fitting.recorded_drift`); with
-    one, only the drift is, and interval and estimate are as good as the prior: never take one from
-    these very rows, whose covariance already contains their noise.
+    \sqrt\epsilon\,g\). Without a prior, mean, covariance, noise variance and drift are all fitted
+    to the rows, by restricted likelihood (`driftpeak.inference.fitting.recorded_drift`). With a
+    prior, only the drift is fitted, and the estimate depends on the prior. Do not compute the prior
+    from these rows: their covariance already contains their noise.
 
     Arguments:
         values: shape `(steps, arms)`, at regular times.
-        prior: covariance, mean and noise of the arms, known from elsewhere.
-        noise_variance: of one cell, if it is known, instead of the prior's or of learning it.
+        prior: covariance, mean and noise of the arms, known from another source.
+        noise_variance: noise variance of one cell, if it is known; it replaces the prior's.
 
     Raises:
-        DriftpeakError: fewer than 3 steps, data that do not vary, values that are not finite, a
+        DriftpeakError: fewer than 3 steps, data that do not vary, values that are not finite, or a
             prior for another number of arms.
     """
     table = finite_array("values", values, 2)
     if len(table) < 3 or table.shape[1] < 1:
-        raise DriftpeakError(
-            f"a drift needs at least 3 rows and 1 arm to be estimated; got shape {table.shape}"
-        )
+        raise DriftpeakError(f"values must have at least 3 rows and 1 arm; got shape {table.shape}")
     if prior is not None and len(prior) != table.shape[1]:
         raise DriftpeakError(
-            f"the prior is for {len(prior)} arms, the table has {table.shape[1]} columns"
+            f"values must have {len(prior)} columns, one for each arm of the prior; got "
+            f"{table.shape[1]}"
         )
     if (table == table[0]).all():
-        raise DriftpeakError("the data do not vary, so there is no drift to estimate")
+        raise DriftpeakError("values must vary, so that there is a drift to estimate")
     noise = None if noise_variance is None else positive("noise_variance", noise_variance)
     if prior is None:
         return DriftEstimate(*recorded_drift(table, noise))
@@ -169,7 +173,7 @@ def estimate_drift(
 
 @double_precision
 def _known_covariance(table: Vector, prior: Prior, noise: float) -> DriftEstimate:
-    """The likelihood (24) of the whole table: one Kalman filter per eigenvector of the prior's."""
+    """Maximise the likelihood (24) of the table, a Kalman filter for each eigenvector."""
     spectrum, vectors = np.linalg.eigh(prior.gram)
     seen = spectrum > NULL * spectrum[-1]
     series, variances = (table - prior.mean) @ vectors[:, seen], spectrum[seen]
@@ -187,7 +191,7 @@ def _known_covariance(table: Vector, prior: Prior, noise: float) -> DriftEstimat
     )
 
     def excess(log_drift: float) -> float:
-        """By how much the cost exceeds what the test allows."""
+        """Return the excess of the cost over the threshold of the test."""
         return float(cost(log_drift)[0] - best.fun - CONFIDENCE / 2)
 
     low, high = (

@@ -1,9 +1,9 @@
-r"""What D22 proves of weighted regression: its error, its features, and sums of its deviations.
+r"""D22's theorems on weighted regression: its error, its features, and sums of its deviations.
 
-An observation of age a is worth \(u = w_{t-a}/w_t\), in (0, 1]; under a discount
-\(u = \gamma^a\). `driftpeak.theory.budget_bounds.wgp_ucb_regret` puts the parts together.
+An observation of age a has weight \(u = w_{t-a}/w_t\), in (0, 1]; under a discount
+\(u = \gamma^a\). `driftpeak.theory.budget_bounds.wgp_ucb_regret` combines the parts.
 
-`gain` is always the single-weighted one, \(\max \frac12 \log\det(I + \lambda^{-1} U^{1/2} K_A
+`gain` is always the single-weighted gain, \(\max \frac12 \log\det(I + \lambda^{-1} U^{1/2} K_A
 U^{1/2})\), or an upper bound: `greedy_gain(prior, T, worth=discount ** np.arange(T), upper=True)`.
 """
 
@@ -25,22 +25,21 @@ from driftpeak.theory.gains import total_worth
 
 @checked
 def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
-    r"""\(\tilde\sigma\) of D22 Theorem 2 at every point, shape `(n,)`.
+    r"""Compute \(\tilde\sigma\) of D22 Theorem 2 at each point, shape `(n,)`.
 
-    \(\tilde\sigma^2 = \lambda \|\varphi(x)\|^2_{V^{-1} \tilde V V^{-1}}\), which needs no feature
-    map: with the weighted predictor's coefficients \(a = (K + \lambda U^{-1})^{-1} k(x)\) it is
+    \(\tilde\sigma^2 = \lambda \|\varphi(x)\|^2_{V^{-1} \tilde V V^{-1}}\) needs no feature map.
+    With the coefficients \(a = (K + \lambda U^{-1})^{-1} k(x)\) of the weighted predictor it is
     \(k(x,x) - 2 a^\top k(x) + a^\top (K + \lambda I) a\), the mean square error of that predictor
-    when all observations have the same noise. The belief's own deviation, \(\hat\sigma\) of (3), is
-    the error it would have if the old observations were as noisy as it pretends, and never less
-    (Lemma 13). Theorem 2 is \(|f - \tilde\mu| \le \beta\,\tilde\sigma\) with the width
-    `widths.Confidence`.
+    if all observations have equal noise. The posterior deviation \(\hat\sigma\) of (3) is the error
+    if the old observations had the inflated noise, and is never smaller (Lemma 13). Theorem 2 is
+    \(|f - \tilde\mu| \le \beta\,\tilde\sigma\) with the width `widths.Confidence`.
 
     Arguments:
-        arms: the point numbers observed.
-        worth: \(u_s\) of each, in (0, 1].
+        arms: indices of the observed points.
+        worth: weight \(u_s\) of each, in (0, 1].
 
     Raises:
-        DriftpeakError: as `information_gain`.
+        DriftpeakError: as for `information_gain`.
     """
     chosen = check_arms(prior, arms)
     inflation = 1 / check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
@@ -57,20 +56,20 @@ def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
 def deviation_error(
     *, feature_error: float, worth: float, noise_variance: float, variance: float = 1.0
 ) -> Bound:
-    r"""By how much features change a weighted deviation (D22 Lemma 15, corrected), for any weights.
+    r"""Bound the effect of features on a weighted deviation (D22 Lemma 15, corrected).
 
+    For any weights,
     \(\sup_x |\hat\sigma(x) - \check\sigma(x)| \le \sqrt\varepsilon
-    (1 + \frac12 \sqrt{W/\lambda})\). A posterior variance is the least of a
-    quadratic form in the coefficients a, which the features change by at most
+    (1 + \frac12 \sqrt{W/\lambda})\). A posterior variance is the minimum of a
+    quadratic form in the coefficients a. The features change the form by at most
     \(\varepsilon (1 + \|a\|_1)^2\), and \(\|a\|_1 \le \frac12 \sqrt{W/\lambda}\) at either
-    minimum. D22 states
-    \(O(\sqrt\varepsilon W)\); its proof has a factor \(\lambda\) in the norms of the kernel vector
-    and matrix that is not there.
+    minimum. D22 states \(O(\sqrt\varepsilon W)\); the norms of the kernel vector and matrix in its
+    proof contain a wrong factor \(\lambda\).
 
     Arguments:
         feature_error: \(\varepsilon\), the largest error of a covariance; for quadrature features
             `features.quadrature_fourier_bound`. The features' own variances must not exceed 1.
-        worth: W, the sum of the worths: at most \(1/(1-\gamma)\) under a discount.
+        worth: W, the sum of the weights: at most \(1/(1-\gamma)\) under a discount.
 
     Raises:
         DriftpeakError: a number out of range.
@@ -95,13 +94,13 @@ def sum_of_deviations(
     feature_error: float = 0.0,
     variance: float = 1.0,
 ) -> Bound:
-    r"""A bound of \(\sum_{t \le T} \hat\sigma_{t-1}(x_t)\) (D22 Lemmas 16 and 17, corrected).
+    r"""Bound \(\sum_{t \le T} \hat\sigma_{t-1}(x_t)\) (D22 Lemmas 16 and 17, corrected).
 
     \(\sqrt{C T (2 \check\gamma + p T \log(1/\gamma))} + T e\) with
     \(C = 1/\log(1 + 1/\lambda)\), p features and e of `deviation_error`. D22 has \(2\lambda\) for
-    C, which needs \(\lambda \ge 0.4\), and \(m = p/2\) for p: there are as many sines as cosines.
-    Its \(\check\gamma\), of the features' kernel, is not below the kernel's gain as Lemma 25 says,
-    but exceeds it by at most \(\sqrt T \varepsilon W / (2 \lambda)\), which is added here.
+    C, which requires \(\lambda \ge 0.4\), and \(m = p/2\) for p: there are as many sines as
+    cosines. The gain \(\check\gamma\) of the features' kernel may exceed the kernel's gain, unlike
+    in Lemma 25, by at most \(\sqrt T \varepsilon W / (2 \lambda)\), which is added here.
 
     Arguments:
         features: p, \(2 \bar m^d\) for quadrature features; or the rank of the covariance on a
@@ -131,18 +130,18 @@ def sum_of_deviations(
 
 @checked
 def recent_deviations(*, gain: float, memory: int, discount: float, noise_variance: float) -> Bound:
-    r"""A bound of the deviations at the c newest observations (in place of D22 Lemmas 18 and 19).
+    r"""Bound the deviations at the c newest observations (in place of D22 Lemmas 18 and 19).
 
     \(\sum_{s=t-c}^{t-1} \gamma^{t-1-s} \hat\sigma_{t-1}(x_s) \le \sqrt{2\lambda W \tilde\gamma}\)
     for any t, with \(W = (1-\gamma^c)/(1-\gamma)\). Lemma 18
-    bounds the sum without the worths, but its proof takes \(\sigma_{t-1}(x_s)\) for
-    \(\sigma_{s-1}(x_s)\), which forgetting may leave the smaller. Lemma 21 has the worths before it
-    drops them; with them the sum of the squares is \(\lambda \sum_i \frac{\mu_i}{\mu_i+\lambda}\)
-    over the eigenvalues of the weighted Gram matrix, at most \(2 \lambda \tilde\gamma\), and no
-    features are needed.
+    bounds the sum without the weights, but its proof uses \(\sigma_{t-1}(x_s)\) for
+    \(\sigma_{s-1}(x_s)\), which may be smaller after forgetting. Lemma 21 has the weights before it
+    drops them. With the weights, the sum of the squares is
+    \(\lambda \sum_i \frac{\mu_i}{\mu_i+\lambda}\) over the eigenvalues of the weighted Gram matrix,
+    at most \(2 \lambda \tilde\gamma\), and no features are needed.
 
     Arguments:
-        memory: c, how many steps back.
+        memory: c, the number of steps back.
 
     Raises:
         DriftpeakError: a number out of range.
@@ -166,16 +165,18 @@ def weighted_regret(
     horizon: int,
     noise_variance: float,
 ) -> Bound:
-    r"""Regret of WGP-UCB from its deviations (D22 Lemma 20).
+    r"""Bound the regret of WGP-UCB by its deviations (D22 Lemma 20).
 
     \(2 \beta_T S + \frac2\lambda c B_T R + \frac{4 B \gamma^c}{\lambda (1-\gamma)} T\). D22 takes
     R at the last step alone; it must hold at every step.
 
     Arguments:
         width: the largest \(\beta_t\); see `driftpeak.theory.budget_bounds.wgp_ucb_regret`.
-        deviations: S, as `sum_of_deviations`. recent: R, as `recent_deviations`.
+        deviations: S, as from `sum_of_deviations`.
+        recent: R, as from `recent_deviations`.
         memory: c, any number of steps; D22's choice is `memory_length`.
-        variation: \(B_T\), in the RKHS norm. norm_bound: B.
+        variation: \(B_T\), in the RKHS norm.
+        norm_bound: B.
 
     Raises:
         DriftpeakError: a number out of range.
@@ -193,7 +194,7 @@ def weighted_regret(
 
 @checked
 def memory_length(*, discount: float, horizon: int) -> int:
-    r"""\(c = \lceil \log T / (1-\gamma) \rceil\), when \(\gamma^c \le 1/T\) (D22 Lemma 22).
+    r"""Return \(c = \lceil \log T / (1-\gamma) \rceil\), when \(\gamma^c \le 1/T\) (D22 Lemma 22).
 
     Raises:
         DriftpeakError: discount outside (0, 1), horizon below 2.
@@ -206,15 +207,16 @@ def memory_length(*, discount: float, horizon: int) -> int:
 def feature_degree(
     *, gain: float, horizon: int, dimension: int, lengthscale: float, extent: float = 1.0
 ) -> int:
-    r"""D22's \(\bar m\): the least with \(\varepsilon \le T^{-3} \dot\gamma^{-3/2}\) (Lemma 22).
+    r"""Return D22's \(\bar m\), the least with \(\varepsilon \le T^{-3} \dot\gamma^{-3/2}\).
 
-    D22 gives \(\log_{4/e}(T^3 \dot\gamma_T^{3/2})\), for which \((e/4)^{\bar m}\) must bound the
-    error: true only for \(\bar m \ge (r/l)^2\), a condition that its O() hides. Here
-    \(\varepsilon\) is `features.quadrature_fourier_bound` on \([0, r]^d\) itself. There are
-    \(2 \bar m^d\) features.
+    Source: D22 Lemma 22. D22 gives \(\log_{4/e}(T^3 \dot\gamma_T^{3/2})\), which requires that
+    \((e/4)^{\bar m}\) bounds the error. This holds only for \(\bar m \ge (r/l)^2\), a condition
+    that its O() hides. Here \(\varepsilon\) is `features.quadrature_fourier_bound` on
+    \([0, r]^d\). There are \(2 \bar m^d\) features.
 
     Arguments:
-        lengthscale: l, of the SE kernel. extent: r.
+        lengthscale: l, of the SE kernel.
+        extent: r.
 
     Raises:
         DriftpeakError: a number out of range.
