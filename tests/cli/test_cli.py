@@ -93,7 +93,7 @@ def test_replay_learns_what_is_not_given(run, data):
     code, out, _ = run("replay", data, "--json", "--noise-variance", "0.2", *words)
     assert set(json.loads(out)["settings"]["fitted"]) == {"drift", "window"}
     assert refused(run("replay", data, "--fit", "--policy", "sw-gp-ucb", "--train", "0.2"),
-                   "3 folds need at least 12 rows")  # fmt: skip
+                   "at least 12 rows for 3 folds")  # fmt: skip
 
 
 def test_replay_without_policies_plays_nine(run, data):

@@ -155,14 +155,14 @@ def test_no_policy_can_follow_a_bump_that_moves_at_every_step():
 @pytest.mark.parametrize(
     ("domain", "kernel", "options", "message"),
     [
-        (dp.Grid([0, 1], size=9), dp.Linear(), {}, "for SE and Matern; got Linear"),
+        (dp.Grid([0, 1], size=9), dp.Linear(), {}, "kernel must be SE or Matern; got Linear"),
         (dp.Grid([0, 1], [0, 1], size=4), dp.SE([0.1, 0.2]), {}, "one lengthscale for all"),
         (dp.Grid([0, 1], size=9), dp.SE(0.2), {"cells": 1}, "cells must be an integer"),
         (dp.Grid([0, 1], size=9), dp.SE(0.2), {"period": 0}, "period must be an integer"),
         (dp.Grid([0, 1], size=9), dp.SE(0.2), {"norm": 0.0}, "norm must be a finite number"),
-        (dp.Grid([0, 1], size=9), dp.SE(3.0), {"cells": 40}, "take fewer cells or a shorter"),
-        (dp.Grid([0, 1], size=9), dp.SE(0.1), {"cells": 200_000}, "may be at most 1,000,000"),
-        (dp.Arms([[0.0, 1.0], [1.0, 1.0]]), dp.SE(0.2), {}, "must extend in every dimension"),
+        (dp.Grid([0, 1], size=9), dp.SE(3.0), {"cells": 40}, "Use fewer cells or a shorter"),
+        (dp.Grid([0, 1], size=9), dp.SE(0.1), {"cells": 200_000}, "must be at most 1,000,000"),
+        (dp.Arms([[0.0, 1.0], [1.0, 1.0]]), dp.SE(0.2), {}, "must differ in every dimension"),
     ],
 )
 def test_refusals(domain, kernel, options, message):

@@ -113,7 +113,10 @@ def test_functions_are_drawn_through_the_features_that_are_given(name):
         assert np.abs(sizes).min() > 1e-3
         assert np.allclose(draws, sizes @ one.matrix.T, atol=1e-12) == follows
     others = dp.features.eigen(PRIOR.kernel, dp.Grid([0, 1], size=7))
-    with pytest.raises(dp.DriftpeakError, match="features are for 7 points, the prior has 6"):
+    with pytest.raises(
+        dp.DriftpeakError,
+        match="features must be for the 6 points of the prior; got features for 7",
+    ):
         DRAWN[name](features=others)
 
 
@@ -130,7 +133,7 @@ def test_worlds_refuse_what_are_no_features(name, wrong):
     [
         (
             lambda: dp.environments.Moving(PRIOR, motions.MarkovMotion([0.1, 0.2])),
-            "one motion; got 2",
+            "a single motion; got 2",
         ),
         (lambda: dp.environments.Moving(PRIOR, SUM, changes=[3, 3]), "changes must increase"),
         (lambda: dp.environments.Bursts(dp.MarkovDrift(PRIOR, drift=0), size=-1), "size must be"),
@@ -259,7 +262,9 @@ def test_moving_coefficients_on_a_hundred_thousand_points():
 def test_many_points_without_a_closed_form_are_refused_for_worlds_too():
     scattered = dp.Arms(np.random.default_rng(0).random((50_001, 2)))
     prior = dp.Prior(scattered, dp.Matern(4.0, 0.3), 0.01)
-    with pytest.raises(dp.DriftpeakError, match=r"worlds do without it where .* closed form"):
+    with pytest.raises(
+        dp.DriftpeakError, match=r"environments do not need it if the kernel has a closed form"
+    ):
         dp.AbruptSwitches(prior, changes=[2])
 
 
@@ -301,7 +306,7 @@ def test_injected_drift_is_a_straight_line_at_the_limit():
         (lambda: dp.InjectedDrift(PRIOR, slope=-1.0), "slope must be .*at least 0; got -1.0"),
         (lambda: dp.MovingCoefficients(PRIOR, centres=7), "centres must be at most 6, .*got 7"),
         (lambda: dp.MovingCoefficients(PRIOR, centres=0), "centres must be .*at least 1; got 0"),
-        (lambda: dp.MovingCoefficients(PRIOR, centres=[1, 6]), r"point numbers in 0\.\.5"),
+        (lambda: dp.MovingCoefficients(PRIOR, centres=[1, 6]), r"indices of points in 0\.\.5"),
         (lambda: dp.MovingCoefficients(PRIOR, norm=0.0), "norm must be .*above 0; got 0.0"),
         (lambda: dp.environments.RecordedRewards(np.ones((3, 1))), "at least 1 step and 2 arms"),
         (

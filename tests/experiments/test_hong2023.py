@@ -181,9 +181,9 @@ def test_rewards_stay_within_the_limit():
 
 def test_a_limit_leaves_room_for_noise():
     for limit in (0.8, 0.0):
-        with pytest.raises(dp.DriftpeakError, match=r"reward_limit must lie above peak=0\.8"):
+        with pytest.raises(dp.DriftpeakError, match=r"reward_limit must be above peak=0\.8"):
             dp.SignSwitches(PRIOR, changes=[3], reward_limit=limit)
-        with pytest.raises(dp.DriftpeakError, match=r"reward_limit must lie above peak=0\.8"):
+        with pytest.raises(dp.DriftpeakError, match=r"reward_limit must be above peak=0\.8"):
             dp.MovingCosine(PRIOR, reward_limit=limit)
 
 

@@ -31,8 +31,8 @@ def few_are_made(monkeypatch):
 @pytest.mark.usefixtures("few_are_made")
 def test_policies_that_know_features_only_refuse_rough_kernels_on_large_grids(name):
     message = (
-        r"\(Matern\) needs some 200 features or more on 400 points, .* at most 100 of so many .*"
-        r"GiB.* Take a longer lengthscale, a smoother kernel, fewer points, or .* TVGPUCB"
+        r"at most 100 features can be computed on 400 points, .* \(Matern\) needs 200 or more .*"
+        r"GiB.* Use a longer lengthscale, a smoother kernel, fewer points, or .* TVGPUCB"
     )
     with pytest.raises(dp.DriftpeakError, match=message):
         POLICIES[name](dp.Prior(PLANE, ROUGH, 0.01))
@@ -42,7 +42,7 @@ def test_policies_that_know_features_only_refuse_rough_kernels_on_large_grids(na
 def test_a_million_points_are_refused_at_once():
     """Which took hours and did not end: 632 of at least 1,264 features."""
     grid = dp.Grid([0, 1], [0, 1], size=1000)
-    with pytest.raises(dp.DriftpeakError, match=r"1,\d\d\d features or more on 1,000,000 points"):
+    with pytest.raises(dp.DriftpeakError, match=r"on 1,000,000 points, .* needs 1,\d\d\d or more"):
         dp.Auto(dp.Prior(grid, dp.Matern(1.5, 0.2), 0.01))
 
 
@@ -72,7 +72,7 @@ def test_the_limit_is_the_rank_that_is_needed(most, monkeypatch):
     if most == 41:
         assert affordable(table, arms, tolerance=1e-9).rank == 41
         return
-    with pytest.raises(dp.DriftpeakError, match="needs some 41 features or more on 60 points"):
+    with pytest.raises(dp.DriftpeakError, match=r"on 60 points, .* needs 41 or more"):
         affordable(table, arms, tolerance=1e-9)
 
 

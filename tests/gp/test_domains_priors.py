@@ -44,10 +44,13 @@ REFUSED_ARMS = {
     ),
     "infinity": (lambda: dp.Arms([0.0, np.inf]), r"finite numbers; got inf at index \[1, 0\]"),
     "three dimensions": (lambda: dp.Arms(np.zeros((2, 2, 2))), r"points .* shape \(2, 2, 2\)"),
-    "ragged": (lambda: dp.Arms([[1, 2], [3]]), "points must have the same number of coordinates"),
+    "ragged": (lambda: dp.Arms([[1, 2], [3]]), "points must all have the same number"),
     "text": (lambda: dp.Arms(["a", "b"]), "points must be .* finite numbers; got elements of type"),
     "numbers as text": (lambda: dp.Arms([["1"], ["2"]]), "points must be .* finite numbers"),
-    "too few names": (lambda: dp.Arms(3, names=["a", "b"]), "3 arms need as many names; got 2"),
+    "too few names": (
+        lambda: dp.Arms(3, names=["a", "b"]),
+        "names must be 3, one for each arm; got 2",
+    ),
     "names twice": (
         lambda: dp.Arms([0, 1, 2], names=["a", "b", "a"]),
         "names must be distinct; 'a' occurs more than once",
@@ -93,17 +96,20 @@ def test_a_grid_on_the_line():
 
 
 REFUSED_GRIDS = {
-    "no range": (lambda: dp.Grid(size=3), r"needs a \(low, high\) range per dimension"),
+    "no range": (lambda: dp.Grid(size=3), r"must have a \(low, high\) range for each"),
     "one point": (lambda: dp.Grid([0, 1], size=1), "size must be an integer of at least 2; got 1"),
     "half a point": (lambda: dp.Grid([0, 1], size=2.5), "size must be an integer .*; got 2.5"),
-    "sizes": (lambda: dp.Grid([0, 1], size=[3, 3]), "1 ranges need as many sizes; got 2"),
+    "sizes": (lambda: dp.Grid([0, 1], size=[3, 3]), "size must be one integer or 1, .*; got 2"),
     "empty": (lambda: dp.Grid([1, 1], size=3), r"low < high; got \[1, 1\]"),
     "reversed": (lambda: dp.Grid([0, 1], [2, -2], size=3), r"low < high; got \[2, -2\]"),
     "three ends": (lambda: dp.Grid([0, 1, 2], size=3), r"\(low, high\).*; got \[0, 1, 2\]"),
     "endless": (lambda: dp.Grid([0, np.inf], size=3), r"\(low, high\).*; got \[0, inf\]"),
     "nan": (lambda: dp.Grid([np.nan, 1], size=3), r"\(low, high\).*; got \[nan, 1\]"),
-    "not in brackets": (lambda: dp.Grid(0, 1, size=3), r"\(low, high\), low < high; got 0"),
-    "text": (lambda: dp.Grid(["a", "b"], size=3), r"\(low, high\), low < high; got \['a', 'b'\]"),
+    "not in brackets": (lambda: dp.Grid(0, 1, size=3), r"\(low, high\) with low < high; got 0"),
+    "text": (
+        lambda: dp.Grid(["a", "b"], size=3),
+        r"\(low, high\) with low < high; got \['a', 'b'\]",
+    ),
 }
 
 
@@ -153,7 +159,7 @@ REFUSED_PRIORS = {
     "nan noise": (np.nan, 0.0, "noise_variance must be a finite number above 0; got nan"),
     "endless noise": (np.inf, 0.0, "noise_variance must be a finite number above 0; got inf"),
     "noise as text": ("0.1", 0.0, "noise_variance must be a finite number above 0; got '0.1'"),
-    "short mean": (0.1, [1, 2, 3], "mean must be one number or 6, one per point; got 3"),
+    "short mean": (0.1, [1, 2, 3], "mean must be one number or 6, one for each point; got 3"),
     "mean of a grid": (0.1, np.zeros((2, 3)), r"mean must be a 1-dimensional.*shape \(2, 3\)"),
     "nan mean": (0.1, [0, 0, np.nan, 0, 0, 0], r"mean must be .* finite .* nan at index \[2\]"),
     "mean nan": (0.1, np.nan, "mean must be .* finite numbers; got nan"),

@@ -245,15 +245,15 @@ REFUSED = {
     ),
     "a million features": (
         lambda: quadrature_fourier(0.3, SQUARE, degree=708),
-        "degree 708 in 2 dimensions makes 2 x 708\\^2 features; at most 1,000,000",
+        "at most 1,000,000 features; got 708, which makes 2 x 708\\^2 in 2 dimensions",
     ),
     "quadrature of arms": (
         lambda: quadrature_fourier(0.3, dp.Arms(4), degree=3),
-        "SE needs arms with coordinates",
+        "SE requires arms with coordinates",
     ),
     "quadrature lengthscales": (
         lambda: quadrature_fourier([1, 2, 3], SQUARE, degree=3),
-        "SE has 3 lengthscales, the domain 2 dimensions",
+        "SE must have one lengthscale or 2, one for each dimension of the domain; got 3",
     ),
     "quadrature lengthscale": (
         lambda: quadrature_fourier(-0.3, SQUARE, degree=3),
@@ -265,7 +265,7 @@ REFUSED = {
     ),
     "random of arms": (
         lambda: random_fourier(dp.SE(0.3), dp.Arms(4), count=3),
-        "SE needs arms with coordinates",
+        "SE requires arms with coordinates",
     ),
     "linear": (
         lambda: random_fourier(dp.Linear(), SQUARE, count=3),
@@ -290,7 +290,7 @@ REFUSED = {
             5,
             features=eigen(dp.SE(0.3), dp.Grid([0, 1], [0, 1], size=3)),
         ),
-        "features are for 9 points, the prior has 144",
+        "features must be for the 144 points of the prior; got features for 9",
     ),
 }
 
@@ -316,10 +316,10 @@ GIVEN = {
 def test_policies_refuse_what_are_no_features_of_their_points(name):
     prior = dp.Prior(dp.Grid([0, 1], size=12), dp.SE(0.3), 0.1)
     for wrong in (np.eye(12), 3, "eigen"):
-        with pytest.raises(dp.DriftpeakError, match=r"features must be made by .*pivoted_cholesky"):
+        with pytest.raises(dp.DriftpeakError, match=r"features must be None or .*pivoted_cholesky"):
             GIVEN[name](prior, features=wrong)
     others = eigen(dp.SE(0.3), dp.Grid([0, 1], size=5))
-    message = r"features are for 5 points, the prior has 12: make them of .* or leave them out"
+    message = r"must be for the 12 points of the prior; got features for 5.* or omit the argument"
     with pytest.raises(dp.DriftpeakError, match=message):
         GIVEN[name](prior, features=others)
     GIVEN[name](prior, features=eigen(prior.kernel, prior.domain))

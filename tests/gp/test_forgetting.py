@@ -67,20 +67,23 @@ REFUSED = {
     "decreasing weights": (lambda: fg.Weights([1, 3, 2]), "weights must not decrease"),
     "decreasing logs": (lambda: fg.Weights(log_weights=[0, -1]), "weights must not decrease"),
     "zero weight": (lambda: fg.Weights([0, 1, 2]), "weights must be positive; got 0"),
-    "negative weight": (lambda: fg.Weights([1, 2, -3]), "weights must be positive; got -3"),
+    "negative weight": (
+        lambda: fg.Weights([1, 2, -3]),
+        "weights must be positive; the smallest is -3",
+    ),
     "nan weight": (lambda: fg.Weights([1, np.nan]), r"weights must be .* finite .* index \[1\]"),
     "infinite log": (lambda: fg.Weights(log_weights=[0, np.inf]), "log_weights must be .* finite"),
     "matrix of weights": (lambda: fg.Weights(np.ones((2, 2))), "weights must be a 1-dimensional"),
     "no weights": (lambda: fg.Weights([]), "weights must not decrease"),
-    "neither": (lambda: fg.Weights(), "give either weights or log_weights"),
-    "both": (lambda: fg.Weights([1], log_weights=[0]), "give either weights or log_weights"),
+    "neither": (lambda: fg.Weights(), "exactly one of weights and log_weights"),
+    "both": (lambda: fg.Weights([1], log_weights=[0]), "exactly one of weights and log_weights"),
     "too few": (
         lambda: fg.Weights([1, 2, 3]).memory(np.arange(4.0)),
-        "4 observations need as many weights; got 3",
+        "weights must be at least 4, one for each observation; got 3",
     ),
     "too few for a belief": (
         lambda: dp.make_belief(PRIOR, fg.Weights([1, 2, 3]), 4),
-        "4 observations need as many weights; got 3",
+        "weights must be at least 4, one for each observation; got 3",
     ),
     "times decrease": (
         lambda: dp.make_belief(PRIOR, fg.Keep(), [1.0, 3.0, 2.5]),

@@ -81,7 +81,7 @@ def test_time_weighted_regret():
 
 
 def test_what_is_refused():
-    with pytest.raises(dp.DriftpeakError, match="2 inputs besides time; got 3"):
+    with pytest.raises(dp.DriftpeakError, match="must have 2 inputs, without time; got 3"):
         FUNCTIONS["Rosenbrock"](np.zeros((1, 3)), 0.5)
     with pytest.raises(dp.DriftpeakError, match="time must lie in"):
         FUNCTIONS["Rosenbrock"](np.zeros((1, 2)), 1.5)

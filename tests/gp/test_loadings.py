@@ -189,7 +189,7 @@ def test_what_is_refused():
             Kronecker(wrong, np.array([[0, 0]]))
     loadings = Kronecker(factors, np.array([[0, 1], [1, 0]]))
     for weights in (np.ones(3), np.array(1.0)):
-        with pytest.raises(dp.DriftpeakError, match="2 columns need as many weights"):
+        with pytest.raises(dp.DriftpeakError, match="weights must have 2 rows"):
             loadings @ weights
     with pytest.raises(ValueError, match="without a copy"):
         np.array(loadings, copy=False)

@@ -435,9 +435,12 @@ def test_bad_motions():
     for make, message in (
         (lambda: Oscillation([0.0], [1.0]), "periods must be .* above 0"),
         (lambda: Oscillation([5.0], [-1.0]), "lifetimes must be 1 numbers above 0"),
-        (lambda: SumMotion([], []), "at least one motion"),
+        (lambda: SumMotion([], []), "motions must have at least one part"),
         (lambda: SumMotion([MarkovMotion([0.1])], [1.0, 2.0]), "weights must be 1 numbers"),
-        (lambda: SumMotion([MarkovMotion([0.1]), MarkovMotion([0.1, 0.2])], [1, 1]), "equally"),
+        (
+            lambda: SumMotion([MarkovMotion([0.1]), MarkovMotion([0.1, 0.2])], [1, 1]),
+            "equal numbers",
+        ),
     ):
         with pytest.raises(DriftpeakError, match=message):
             make()

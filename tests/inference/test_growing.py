@@ -114,5 +114,5 @@ def test_trials_with_different_counts_share_a_size():
 
 
 def test_feature_space_is_refused():
-    with pytest.raises(dp.DriftpeakError, match="SpaceTime needs function space"):
+    with pytest.raises(dp.DriftpeakError, match="SpaceTime requires function space"):
         dp.make_belief(prior_of(0.01), fg.SpaceTime(3.0), 9, form="feature-space")

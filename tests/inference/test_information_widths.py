@@ -229,7 +229,7 @@ def test_fading_gains_in_order():
         ({"worth": [1, 1]}, r"worth must be 3 numbers in \(0, 1\]"),
         ({"worth": [1, 1, 0]}, r"worth must be 3 numbers in \(0, 1\]"),
         ({"worth": [0.5, 1, 1]}, "worth must not increase with age"),
-        ({"worth": [1, 1, 0.5], "drift": 0.1}, "either drift or worth"),
+        ({"worth": [1, 1, 0.5], "drift": 0.1}, "at most one of drift and worth"),
     ],
 )
 def test_greedy_gain_refuses_what_cannot_fade(options, message):
@@ -499,11 +499,11 @@ REFUSED = {
     ),
     "decreasing gains": (
         lambda: dp.TabulatedGain([0.0, 2.0, 1.0]),
-        "values must start at 0 or above and not decrease",
+        "values must start at 0 or above and must not decrease",
     ),
     "negative gain": (
         lambda: dp.TabulatedGain([-0.1, 0.0]),
-        "values must start at 0 or above and not decrease",
+        "values must start at 0 or above and must not decrease",
     ),
     "no gains": (lambda: dp.TabulatedGain([]), "values must start at 0 or above"),
     "nan gain": (lambda: dp.TabulatedGain([0.0, np.nan]), r"values must .*index \[1\]"),
@@ -518,7 +518,7 @@ def test_refusals_name_the_culprit_and_what_is_accepted(case):
         make()
 
 
-TOO_SHORT = "gain is tabulated up to 3 observations and the run needs {0}: .*greedy_gain.prior, {0}"
+TOO_SHORT = "gains of up to {0} observations, .*; got 3. Use greedy_gain.prior, {0}"
 
 
 @pytest.mark.parametrize(

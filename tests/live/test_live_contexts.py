@@ -181,9 +181,9 @@ def test_what_is_refused_at_the_door():
     with pytest.raises(dp.DriftpeakError, match="as this study has none"):
         plain.ask(context=np.array([]))  # that equals an empty mapping or not, it cannot say
     for make, words in (
-        (lambda: box.context(), "a context needs a parameter"),
-        (lambda: box.context(5), "a context maps names to parameters"),
-        (lambda: box.context({"a": dp.Boolean()}, a=dp.Boolean()), "has 'a' twice"),
+        (lambda: box.context(), "must have at least one parameter"),
+        (lambda: box.context(5), "a context must map names to parameters"),
+        (lambda: box.context({"a": dp.Boolean()}, a=dp.Boolean()), "got 'a' twice"),
         (
             lambda: dp.Optimizer(box.context(a=3), maximize=True),
             r"context: parameters\[.a.\] must be a Float, .*; got 3",
@@ -248,8 +248,8 @@ def test_as_data_and_as_a_table(shop):
     assert data["context"]["load"] == {"type": "float", "low": 0, "high": 4, "log": False}
     assert space_to_data(space_from_data(data)) == data
     for wrong, words in (
-        ({"context": 3}, "a context maps names"),
-        ({"context": {}}, "needs a par"),
+        ({"context": 3}, "a context must map names"),
+        ({"context": {}}, "must have at least one par"),
     ):
         with pytest.raises(dp.DriftpeakError, match=words):
             space_from_data({**data, **wrong})

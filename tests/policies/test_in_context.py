@@ -183,17 +183,17 @@ def test_contexts_are_listed_once_and_keep_their_order():
     ("said", "words"),
     [
         ([], "at least one step"),
-        ("rain", "a list with one for each step; got 'rain'"),
-        ({"load": [1, 2]}, "a list with one for each step"),
-        ([1, "rain"], "'context' of the contexts is 1.0 at step 1 and 'rain' at step 2"),
-        ([True, 1], "is True at step 1 and 1.0 at step 2"),
-        ([{"a": 1}, {"b": 1}], "at step 2 has the parts b, the first a"),
-        ([{}], "needs a part"),
-        ([{"a": None}], "'a' of the context at step 1 must be a number, a text"),
-        ([{1: 2}], "by a name that is a text"),
+        ("rain", "a list with one context for each step; got 'rain'"),
+        ({"load": [1, 2]}, "a list with one context for each step"),
+        ([1, "rain"], "'context' of the contexts .* got 1.0 at step 1 and 'rain' at step 2"),
+        ([True, 1], "got True at step 1 and 1.0 at step 2"),
+        ([{"a": 1}, {"b": 1}], "got b at step 2 and a at step 1"),
+        ([{}], "must have at least one name"),
+        ([{"a": None}], "'a' of the context at step 1 must be a number, a string"),
+        ([{1: 2}], "with a name that is a string"),
         ([1.0, float("nan")], "at step 2 must be a finite number"),
         ([10**400], "must be a finite number of at most 1e100"),
-        ([[1, 2]], "must be a number, a text"),
+        ([[1, 2]], "must be a number, a string"),
     ],
 )
 def test_what_is_no_context_is_refused_by_step_and_name(without_type_checks, said, words):
@@ -207,17 +207,17 @@ def test_misuse_is_named():
         dp.InContext(dp.UniformRandom(CELLS), CONTEXTS)
     with pytest.raises(dp.DriftpeakError, match="put InContext inside"):
         dp.InContext(dp.RandomStart(policy), CONTEXTS)
-    with pytest.raises(dp.DriftpeakError, match=r"18 points, which are no cells .* in 4 contexts"):
+    with pytest.raises(dp.DriftpeakError, match=r"must be cells of 4 contexts, .* got 18 points"):
         dp.InContext(policy, dp.Contexts([1, 2, 3, 4]))
-    with pytest.raises(dp.DriftpeakError, match="contexts for 40 steps, and the run has 41"):
+    with pytest.raises(dp.DriftpeakError, match=r"must have at most 40 steps, .* got 41"):
         dp.InContext(policy, CONTEXTS).prepare(41)
     with pytest.raises(dp.DriftpeakError, match=r"space.context\(...\)"):
         dp.Optimizer(LINE, maximize=True, policy=dp.InContext(policy, CONTEXTS))
     world = dp.WorldInContext(dp.MarkovDrift(CELLS, drift=0.1), CONTEXTS)
-    with pytest.raises(dp.DriftpeakError, match="contexts for 40 steps, and the run has 41"):
+    with pytest.raises(dp.DriftpeakError, match=r"must have at most 40 steps, .* got 41"):
         dp.true_functions(world, steps=41)
     other = dp.WorldInContext(dp.MarkovDrift(CELLS, drift=0.1), dp.Contexts([1, 2, 3, 4]))
-    with pytest.raises(dp.DriftpeakError, match="18 points, which are no cells"):
+    with pytest.raises(dp.DriftpeakError, match=r"must be cells of 4 contexts, .* got 18 points"):
         dp.true_functions(other, steps=4)
     bigger = dp.MarkovDrift(dp.Prior(dp.Arms(7), dp.kernels.Table(np.eye(7)), 0.1), drift=0.1)
     with pytest.raises(dp.DriftpeakError, match="chooses among 6 points"):

@@ -435,7 +435,7 @@ def test_presets_can_be_changed_field_by_field():
         (lambda: dp.ADAOPKB(PRIOR, horizon=9).prepare(10), "horizon=9 steps, the run has 10"),
         (
             lambda: dp.OPKB(PRIOR, horizon=9, features=SPHERE.features),
-            "features are for 100 points, the prior has 12",
+            "features must be for the 12 points of the prior; got features for 100",
         ),
     ],
 )

@@ -157,10 +157,10 @@ def test_the_unit_sphere():
         (lambda: SignSwitches(PRIOR, changes=[3, 3]), "changes must increase"),
         (lambda: SignSwitches(PRIOR, changes=[3], peak=0), "peak must be .*above 0; got 0"),
         (lambda: MovingCosine(PRIOR, times=[2, 1], phases=[0, 1]), "times must increase"),
-        (lambda: MovingCosine(PRIOR, times=[1, 2], phases=[0]), "phases must be as many as times"),
+        (lambda: MovingCosine(PRIOR, times=[1, 2], phases=[0]), "phases must be one for each time"),
         (
             lambda: MovingCosine(dp.Prior(dp.Arms(3), dp.kernels.Table(np.eye(3)), 0.1)),
-            "points with coordinates",
+            "must have coordinates",
         ),
         (lambda: unit_sphere(1, 3), "count must be an integer of at least 2; got 1"),
         (lambda: unit_sphere(3, 1), "dimension must be an integer of at least 2; got 1"),

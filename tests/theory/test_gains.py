@@ -41,7 +41,7 @@ def test_rates_by_hand():
     assert rate(dp.Matern(1.5), dimension=1, of="srinivas") == pytest.approx(n**0.4 * log)
     failed = gain_rate(dp.Matern(1.0), count=n, dimension=1, of="srinivas")
     assert failed.value is None
-    assert str(failed).endswith("says nothing here: it needs nu > 1 (here nu = 1)")
+    assert str(failed).endswith("does not apply here: it requires nu > 1 (here nu = 1)")
     with pytest.raises(dp.DriftpeakError, match="of must be one of vakili, srinivas"):
         gain_rate(dp.SE(), count=3, dimension=1, of="x")
 
@@ -225,7 +225,7 @@ def test_drifting_gain_conditions():
     [
         ({"tail": []}, "at least one number"),
         ({"tail": [-1.0]}, "none below 0"),
-        ({}, "give count, discount, or both"),
+        ({}, "at least one of count and discount"),
         ({"count": 3, "weighting": "triple"}, "weighting must be one of single, double"),
         ({"discount": 1.0}, r"discount must lie in \(0, 1\); got 1.0"),
     ],
@@ -240,7 +240,7 @@ def test_a_bound_without_a_number_says_why():
     bound = Bound(None, "Theorem", (Condition("a > 1", False, "a = 0"), Condition("b", True, "")))
     assert bound.failed == (bound.conditions[0],)
     with pytest.raises(
-        dp.DriftpeakError, match=r"Theorem says nothing here: .*a > 1 \(here a = 0\)"
+        dp.DriftpeakError, match=r"Theorem does not apply here: .*a > 1 \(here a = 0\)"
     ):
         _ = bound.number
     assert str(Bound(2.0, "Theorem")) == "2 (Theorem)"

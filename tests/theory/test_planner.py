@@ -42,21 +42,21 @@ RECOMMENDED = {
     "hardly drifts": (
         Setting(dp.SE(), 1, 200, drift=1e-8), 0, "gp-ucb", "still 1 - 1e-06, so .* nothing",
     ),
-    "unknown": (se(), 0, "auto", "that of ada-opkb, .* up to V_T = .* 0.6"),
+    "unknown": (se(), 0, "auto", "that of ada-opkb, .* V_T = .* 0.6"),
     "drift": (se(drift=0.01, variation=20.0), 0, "tv-gp-ucb", "linear in T.*auto"),
     "drift, rough": (Setting(dp.Matern(1.5), 1, 100, drift=0.1), 0, "tv-gp-ucb", "nu > 2"),
     "each step anew": (se(drift=1.0), 0, None, "Nothing can be learned.*highest prior mean"),
     "nearly so": (se(drift=0.99995), 0, None, "correlation 0.0071 with the last"),
     "not quite": (se(drift=0.999), 0, "tv-gp-ucb", "exact Bayesian filter"),
-    "each step anew, side queries": (se(drift=1.0, exponent=0.5), 10**6, "sparq", "bring regret"),
+    "each step anew, side queries": (se(drift=1.0, exponent=0.5), 10**6, "sparq", "reduce regret"),
     "drift, nu too small for the lower bound": (
-        Setting(dp.Matern(2.5), 1, 1000, drift=0.1), 0, "tv-gp-ucb", "needs nu > 4",
+        Setting(dp.Matern(2.5), 1, 1000, drift=0.1), 0, "tv-gp-ucb", "requires nu > 4",
     ),
     "slow injection": (
         Setting(dp.SE(), 1, 10**8, exponent=0.05), 0, "ui-gp-ucb", "without any side query",
     ),
     "moderate": (se(exponent=0.5), 0, "auto", "takes [0-9,]+ side queries"),
-    "moderate, paid": (se(exponent=0.5), 10**6, "sparq", "bring regret down.*did not play"),
+    "moderate, paid": (se(exponent=0.5), 10**6, "sparq", "reduce regret to.*did not take part"),
     "fast, poor": (se(exponent=2.0), 100, "auto", "no more than about 464"),
     "alpha unknown": (se(), 10**6, "sparq", "Whatever alpha is"),
     "injection, Matern": (
@@ -143,8 +143,8 @@ def test_fill_in_keeps_what_is_given():
     assert (horizon, len(notes)) in ((40, 3), (40, 4))
     assert 0 < drift <= 1
     slow = fill_in(np.cumsum(values, axis=0), 40, 1.0, None)[3]
-    assert "do not exclude that nothing but noise changes" in slow[0]
-    assert "Planned for the fastest drift that they allow" in slow[1]
+    assert "consistent with noise and no drift" in slow[0]
+    assert "The plan uses the upper end of the interval" in slow[1]
     longer = fill_in(values, 79, None, 0.5)[1]
     assert longer == pytest.approx(2 * variation)
 

@@ -155,9 +155,9 @@ def test_drift_of_the_intel_sensors():
     [
         (lambda: supremum_variation([1.0]), "values must be a 2-dimensional array"),
         (lambda: rkhs_norm(PRIOR, np.ones((1, 3))), "one column for each of 25 points; got 3"),
-        (lambda: estimate_drift(np.ones((2, 3))), r"at least 3 rows and 1 arm .* \(2, 3\)"),
-        (lambda: estimate_drift(np.ones((5, 3))), "the data do not vary"),
-        (lambda: estimate_drift(np.eye(5), prior=PRIOR), "prior is for 25 arms, the table has 5"),
+        (lambda: estimate_drift(np.ones((2, 3))), r"at least 3 rows and 1 arm; .* \(2, 3\)"),
+        (lambda: estimate_drift(np.ones((5, 3))), "values must vary"),
+        (lambda: estimate_drift(np.eye(5), prior=PRIOR), "values must have 25 columns, .*; got 5"),
         (lambda: estimate_drift(np.eye(5), noise_variance=0.0), "noise_variance must be"),
     ],
 )
