@@ -1,4 +1,4 @@
-"""Follow the peak of a function that keeps moving: time-varying Gaussian-process bandits."""
+"""Bayesian optimisation for objectives that drift: time-varying Gaussian-process bandits."""
 
 from importlib.metadata import version
 
@@ -6,8 +6,7 @@ import lazy_loader
 
 from driftpeak._core import former_names
 
-# The names are those of `__init__.pyi`. They are loaded when they are used: JAX alone takes longer
-# than the command line may take to print its help.
+# Names from `__init__.pyi` are loaded on first use: importing JAX would slow down `--help`.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 __version__ = version("driftpeak")

@@ -1,4 +1,4 @@
-"""`python -m driftpeak` is the command line."""
+"""The command line, as `python -m driftpeak`."""
 
 from driftpeak.cli.app import main
 

@@ -1,4 +1,4 @@
-"""Policies: rules that decide where to sample next."""
+"""Policies: rules that decide which point to sample next."""
 
 from driftpeak.policies.adaptive_elimination import AdaptiveRPERP
 from driftpeak.policies.auto import Auto

@@ -1,45 +1,47 @@
-r"""Phased elimination restarted on evidence of change, for a variation that nobody knows.
+r"""Phased elimination restarted on evidence of change, for an unknown variation.
 
-IT25 (section 7 and Appendix D) leaves R-PERP with adaptive restarts to future work. This is one: it
-is not published, and no regret bound is proved for it. Batches are R-PERP's, with three rules.
+IT25 (section 7 and Appendix D) leaves R-PERP with adaptive restarts to future work. This policy is
+one: it is not published, and no regret bound is proved for it. Batches are those of R-PERP, with
+three rules.
 
-**When to restart.** Nothing in a batch depends on the rewards in it: points and order are fixed by
-what came before it and by a shuffle of its own. So any run of consecutive queries of a batch gives,
-by its own data alone, with \(A = I + \Phi^\top \Phi / \lambda\) over those queries, the band
+**When to restart.** Nothing in a batch depends on its rewards: points and order are fixed by
+earlier batches and by a random shuffle. Any run of consecutive queries of a batch therefore gives a
+confidence band from its data alone. With \(A = I + \Phi^\top \Phi / \lambda\) over those queries,
 
 \[\mu(x) \pm \Bigl(B\, \|A^{-1}\phi(x)\| + \rho \sqrt{2 L}\, \|w(x)\| \Bigr),\qquad
 \|w(x)\|^2 = \phi(x)^\top (A^{-1} - A^{-2}) \phi(x) / \lambda, \qquad L = \log(2 n K / \delta'),\]
 
-which holds at all n points, for all of at most K runs, with probability \(1 - \delta'\), while the
-function stays: the first term bounds the bias of ridge regression, \(\phi(x)^\top A^{-1}\theta\)
-with \(\|\theta\| \le B\), and w are the weights of the noise, which is \(\rho\)-sub-Gaussian given
-the past. It is narrower than (8) of IT25, and free of its constant C, which pays for changes within
-a batch: a test of "nothing has changed" need not. What default features miss is bounded too:
-\(B e (1 + \sqrt{N} \|w\|)\), \(e^2\) the largest variance they miss. The runs are the pieces of
-every batch of \(u, 2u, 4u, \ldots\) steps: short ones notice large changes soon, long ones small
-changes. Two rules say what contradicts that the function stays:
+holds at all n points, for all of at most K runs, with probability \(1 - \delta'\), while the
+function does not change. The first term bounds the bias of ridge regression,
+\(\phi(x)^\top A^{-1}\theta\) with \(\|\theta\| \le B\). The w are the weights of the noise, which
+is \(\rho\)-sub-Gaussian given the past. The band is narrower than (8) of IT25 and does not contain
+its constant C, which covers changes within a batch: a test of "nothing has changed" does not need
+it. The error of default features is bounded too: \(B e (1 + \sqrt{N} \|w\|)\), where \(e^2\) is the
+largest variance that they miss. The runs are the pieces of each batch of \(u, 2u, 4u, \ldots\)
+steps: short runs detect large changes early, long runs detect small changes. There are two rules
+for evidence of change:
 
-- "harm", the default: an eliminated point's lower bound, the largest since the last restart,
-  exceeds the upper bounds, by the newest run, of all that survive. So by what is known the best
-  point is not among those that are played. Changes that leave it there are borne, as in
-  ADA-OPKB, which compares regrets and not rewards. While the function stays and the best point
-  survives, the chance of any restart is at most \(\delta'\). That the best point does not survive
-  has a chance of at most \(\delta/2\) whatever C, because the width (8) holds for a function that
-  stays even at C = 0; a restart then mends it.
-- "change": two bands since the last restart have no value in common at some point. The chance of
-  any restart while the function stays is at most \(\delta'\).
+- "harm", the default: the lower bound of an eliminated point, the largest since the last restart,
+  exceeds the upper bounds, by the newest run, of all survivors. The best point is then known not to
+  be played. Changes that do not eliminate the best point cause no restart, as in ADA-OPKB, which
+  compares regrets and not rewards. While the function does not change and the best point survives,
+  the probability of any restart is at most \(\delta'\). The probability that the best point does
+  not survive is at most \(\delta/2\) for any C, because the width (8) holds for a constant function
+  even at C = 0; a restart then corrects the error.
+- "change": two bands since the last restart are disjoint at some point. The probability of any
+  restart while the function does not change is at most \(\delta'\).
 
-**What to sample.** A drop of what is played is seen in passing. For a rise of what was eliminated,
-batch j spends, besides the set \(X_j\) that survives, a share \(r\,2^{(m-j)/2}/j\) of its queries
-on every earlier set \(X_m\), mixed in at random. This spreads the replays of ADA-OPKB (Hong, Li,
-Tewari 2023, Algorithm 3) and MASTER (Wei and Luo 2021), whose chance falls with scale in the same
-way, over the batch. A point of \(X_m\) loses of order \(2^{-m/2}\), so that all of it costs at most
-r times what the bound of the batch itself is, of order \(2^{j/2}\). A change that only samples of
-\(X_m\) show is noticed after about \(j\,2^{(j-m)/2}/r\) times as many steps as if nothing else were
-sampled.
+**What to sample.** A decrease at the points that are played is observed directly. To detect an
+increase at eliminated points, batch j uses a share \(r\,2^{(m-j)/2}/j\) of its queries on each
+earlier set \(X_m\), in random order, in addition to the set \(X_j\) of survivors. This distributes
+over the batch the replays of ADA-OPKB (Hong, Li, Tewari 2023, Algorithm 3) and MASTER (Wei and Luo
+2021), whose probability decreases with scale in this way too. A point of \(X_m\) has regret of
+order \(2^{-m/2}\), so the total cost is at most r times the bound of the batch, which is of order
+\(2^{j/2}\). A change that only samples of \(X_m\) reveal takes about \(j\,2^{(j-m)/2}/r\) times as
+many steps to detect as if only \(X_m\) were sampled.
 
-**How long batches are.** \(N_j = 2^j E\) with \(E \approx \sqrt T\): R-PERP's own
-\(\sqrt{T' N_{j-1}}\) needs the length T' of the interval, which nobody knows here.
+**How long batches are.** \(N_j = 2^j E\) with \(E \approx \sqrt T\): R-PERP's
+\(\sqrt{T' N_{j-1}}\) requires the length T' of the interval, which is unknown here.
 """
 
 import math
@@ -61,28 +63,28 @@ from driftpeak.policies.player import Query, checked_reward
 
 Evidence = Literal["harm", "change"]
 FEATURE_SHARE = 1e-6
-"""Features are exact to this share of the noise variance, unless others are given: what they miss
-then widens the bands by some hundredths."""
+"""Error of default features as a share of the noise variance; it widens the bands by a few
+hundredths."""
 HALVINGS = 3
-"""The shortest runs that are tested are the first batch, halved so often."""
+"""The shortest runs that are tested are the first batch, halved this number of times."""
 
 
 class Epoch(NamedTuple):
-    """What is known since the last restart; it changes, but for the data, at ends of runs only."""
+    """State since the last restart; except for counts and sums, it changes at ends of runs only."""
 
     opened: Int[Array, ""]  # first step of the current batch
     batch: Int[Array, ""]
     sets: Bool[Array, "batches n"]  # X_0, ..., X_j
     plan: Int[Array, " longest"]
     counts: Float[Array, "lengths n"]  # of the current run of every length
-    sums: Float[Array, "lengths n"]  # of rewards, less the prior mean
+    sums: Float[Array, "lengths n"]  # of rewards minus the prior mean
     low: Float[Array, " n"]  # the largest lower bounds
     high: Float[Array, " n"]  # the smallest upper bounds
     restarts: Int[Array, ""]
 
 
 class AdaptiveState(NamedTuple):
-    """The number of decisions made, and the epoch."""
+    """The number of decisions, and the epoch."""
 
     step: Int[Array, ""]
     epoch: Epoch
@@ -95,18 +97,18 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
     Arguments:
         prior, horizon: as for `RPERP`.
         options: norm_bound, noise_scale, delta, constant, features, as for `RPERP`. The width (8)
-            is that of restarts after every first batch, the most there can be.
-        false_alarms: delta', the chance of any restart in the whole run, at most, while the
-            function stays and the best point survives, if `norm_bound` and `noise_scale` are true
-            and the features come from the prior's kernel.
-        exploration: r, the cost of sampling what was eliminated, as a share of that of the batch;
-            0: only changes of what is played are noticed.
-        evidence: "harm", restart if something eliminated is known to be better than all that
-            survives, or "change", restart if anything is known to have changed.
+            assumes restarts after every first batch, the largest possible number.
+        false_alarms: delta', an upper bound of the probability of any restart in the whole run
+            while the function does not change and the best point survives. It holds if `norm_bound`
+            and `noise_scale` are correct and the features come from the prior's kernel.
+        exploration: r, cost of sampling eliminated points as a share of the cost of the batch. With
+            0, only changes of survivors are detected.
+        evidence: "harm", restart if an eliminated point is known to be better than all survivors,
+            or "change", restart if any point is known to have changed.
 
     Raises:
-        DriftpeakError: a number out of range, an unknown kind of evidence; features as for `PE`; a
-            run longer than the horizon.
+        DriftpeakError: a number out of range, an unknown kind of evidence, features as for `PE`, or
+            a run longer than the horizon.
     """
 
     logarithm: Any  # L
@@ -185,10 +187,10 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
     def band(
         self, counts: Float[Array, " n"], sums: Float[Array, " n"]
     ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-        """Lower and upper bounds of a function that stays, from a run of queries.
+        """Return lower and upper bounds of a constant function from a run of queries.
 
         Arguments:
-            counts, sums: how often each point was queried, and the rewards less the prior mean.
+            counts, sums: number of queries of each point, and sums of rewards minus prior mean.
         """
         mean, known, square = self.fit(counts, sums)
         spread = known - square
@@ -198,14 +200,14 @@ class AdaptiveRPERP(BatchElimination[AdaptiveState]):
         return mean - self.norm_bound * bias - noise, mean + self.norm_bound * bias + noise
 
     def shares(self, batch: Any) -> Float[Array, " batches"]:
-        """What part of batch number `batch` goes to each earlier set, for re-exploration."""
+        """Return the share of batch number `batch` for re-exploration of each earlier set."""
         index = jnp.arange(self.batches)
         share = self.exploration * 2.0 ** ((index - batch) / 2) / jnp.maximum(batch, 1)
         return jnp.where(index < batch, share, 0.0)
 
 
 def _reconsider(epoch: Epoch, inputs: Any) -> Epoch:
-    """At the end of a shortest run: test for a change; at the end of a batch, plan the next."""
+    """Test for a change at the end of a shortest run; plan the next batch at the end of a batch."""
     policy, step, key = inputs
     units = (step - epoch.opened) // policy.unit
     index = jnp.arange(len(epoch.counts))
@@ -257,10 +259,10 @@ def _reconsider(epoch: Epoch, inputs: Any) -> Epoch:
             restarts=epoch.restarts + changed,
         )
 
-    def go_on() -> Epoch:
-        going = ~ended[:, None]
+    def continue_batch() -> Epoch:
+        running = ~ended[:, None]
         return epoch._replace(
-            counts=epoch.counts * going, sums=epoch.sums * going, low=low, high=high
+            counts=epoch.counts * running, sums=epoch.sums * running, low=low, high=high
         )
 
-    return jax.lax.cond(changed | ended[whole] | (step == 0), open_batch, go_on)
+    return jax.lax.cond(changed | ended[whole] | (step == 0), open_batch, continue_batch)

@@ -1,19 +1,20 @@
-r"""`Auto`: the policy without knobs. It infers, while it runs, how the function moves.
+r"""`Auto`: a policy without drift parameters, which estimates the motion of the function online.
 
-Most other policies must be told how fast the world drifts. Here a *bank* of beliefs (see
-`driftpeak.inference.imm`), from standing still to forgetting within a few steps, learns from every
-observation, and each member is weighted by how well it has predicted. Weights leak,
+Most other policies need the drift rate. `Auto` has a *bank* of posteriors (see
+`driftpeak.inference.imm`), from no drift to forgetting within a few steps. Every member is updated
+with every observation and weighted by how well it has predicted. The weights are mixed with the
+initial weights,
 
 \[w \leftarrow (1 - s)\,w + s\,w_0,\]
 
-so that a member that was wrong for long can come back soon, and members learn from one another when
-the way of moving changes. The queries maximise the weighted upper bounds
+so a member with a small weight can recover quickly, and members exchange information when the
+motion changes. The queries maximise the weighted upper bounds
 
 \[\sum_k w_k \left(\mu_k(x) + \beta_k \sigma_k(x)\right), \qquad
 \beta_k^2 = \min(0.8 \log 4t,\; 0.7 \log 1/\epsilon_k).\]
 
-Where the function drifts fast, what exploration finds is soon worth nothing: the width of a member
-is bounded by its drift. None of the five papers has this policy; it is driftpeak's own.
+If the function drifts fast, the information from exploration soon becomes useless: the width of a
+member is therefore bounded by its drift. The policy is not from the five papers.
 """
 
 import math
@@ -33,6 +34,7 @@ from driftpeak._core.errors import (
     at_least_integer,
     finite_array,
     positive,
+    shown,
     unit_interval,
 )
 from driftpeak._core.numerics.conditionals import lockstep
@@ -51,25 +53,25 @@ AutoAcquisition = Literal["ucb", "influence"]
 DRIFTS = (0.0, 0.001, 0.004, 0.016, 0.064, 0.25)
 RATES = (0.005, 0.03)
 FEATURE_SHARE = 1e-2
-"""Features miss at most this share of the noise variance, unless others are given."""
+"""Largest error of default features, as a share of the noise variance."""
 GAPS = 16
-"""Time differences of which the median is a step, where times are not known beforehand."""
+"""Number of time differences whose median is a step, if times are unknown in advance."""
 LEAST_DRIFT = 1e-4
-"""Standing still counts as this drift in a geometric mean."""
+"""Drift of a constant function in geometric means."""
 RECENT = 25.0
-"""Steps after which a change counts as recent with probability 1/e."""
+"""Number of steps after which a change counts as recent with probability 1/e."""
 
 
 class AutoState(NamedTuple):
-    """What the members believe, how much each is believed, level and scale of the rewards.
+    """Posteriors of the members and their weights; level and scale of the rewards.
 
     `step` is the number of observations. `gaps` holds the first `GAPS` differences between the
-    times of observations, NaN where there is none yet; None where the step is known.
+    times of observations, NaN for missing differences; None if the step is known.
     """
 
     banks: tuple[BankState, ...]
     weights: Float[Array, " k"]
-    changed: Float[Array, " k"]  # probability that the function has lately begun to move that way
+    changed: Float[Array, " k"]  # probability that the function has recently switched to it
     level: LevelState
     scale: ScaleState
     time: Float[Array, ""]
@@ -78,7 +80,7 @@ class AutoState(NamedTuple):
 
 
 class Predictive(NamedTuple):
-    """A mixture of Gaussians, k of them."""
+    """A mixture of k Gaussians."""
 
     weights: Float[Array, " k"]
     means: Float[Array, " k"]
@@ -86,39 +88,39 @@ class Predictive(NamedTuple):
 
 
 class Auto(Recorded, ActingPolicy[AutoState]):
-    """A bank of beliefs that infers how the function moves, and how large function and noise are.
+    """A bank of posteriors that estimates motion, amplitude and noise of the function online.
 
     Arguments:
-        prior: domain, kernel, noise variance and mean, as far as they are known.
-        drifts: of the members that take the function for a Markov drift (B16), per step.
-        rates: of the members that give it momentum, per step (`motions.SmoothMotion`).
-        lengthscales: factors on the kernel's lengthscale; each has its own members.
-        learn_scale: whether the scale of function and noise is learned too; if not, it is the
-            prior's.
-        learn_level: whether a constant that the prior mean lacks is learned too.
-        switching: probability per step that the function changes its way of moving.
-        mix_every: steps between two times that the members learn from one another.
-        leak: s, the share of the weights that returns to equal ones at every step.
-        outlier: deviations from what any member expects, beyond which a reward is pulled in.
-        features: a factor of the covariance; by default one exact to 1e-2 of the noise variance.
-        motions: further members, by laws of motion of `driftpeak.gp.dynamics`.
-        profile: a mean that comes round with time, added to the prior's (`Profile`).
-        acquisition: "ucb", or "influence" to explore what will still be true.
+        prior: domain, kernel, noise variance and mean; amplitude and noise may be rough guesses.
+        drifts: drifts of the members with Markov drift (B16), per step.
+        rates: rates of the members with momentum, per step (`motions.SmoothMotion`).
+        lengthscales: factors of the kernel's lengthscale; each has its own members.
+        learn_scale: whether amplitude and noise are estimated; otherwise they are the prior's.
+        learn_level: whether a constant added to the prior mean is estimated.
+        switching: probability per step that the function changes its motion.
+        mix_every: number of steps between two exchanges of information between members.
+        leak: s, the share of the initial weights that is mixed into the weights at every step.
+        outlier: limit in predictive standard deviations; rewards beyond it are clipped to it.
+        features: a factor of the covariance; by default with an error of at most 1e-2 of the noise
+            variance.
+        motions: further members, motions of `driftpeak.gp.dynamics`.
+        profile: a periodic mean that is added to the prior mean (`Profile`).
+        acquisition: "ucb", or "influence" to explore where observations inform later steps.
 
-    A step is the median distance of the times that the policy is prepared for. Behind an
+    A step is the median difference of the times that the policy is prepared for. In an
     `Optimizer`, whose times are not known in advance, it is the median of the first 16 differences
-    between the times of observations, in whatever unit: an hour if rewards come every hour. Until
-    two times differ, whatever has elapsed counts as one step.
+    between the times of observations, in any unit: an hour if rewards arrive every hour. Until two
+    times differ, any elapsed time counts as one step.
 
     Raises:
-        DriftpeakError: a number out of range, no member at all, lengthscales for a kernel of arms
-            without coordinates, features together with lengthscales or for another number of
-            points, a kernel so rough that its features would take too long to make.
+        DriftpeakError: a number out of range, no members, lengthscales for a kernel of arms without
+            coordinates, features together with lengthscales or for another number of points, or a
+            kernel so rough that its features would take too long to compute.
 
     Example:
         >>> import driftpeak as dp
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
-        >>> policy = dp.Auto(prior)             # told nothing of how fast the function moves
+        >>> policy = dp.Auto(prior)             # needs no drift parameter
     """
 
     banks: tuple[Bank, ...]
@@ -131,7 +133,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     switching: Scalar
     leak: Scalar
     outlier: Scalar
-    unit: Scalar | None  # one step, in units of time; None: it is inferred
+    unit: Scalar | None  # one step, in units of time; None if it is estimated
     mix_every: int = eqx.field(static=True)
     acquisition: AutoAcquisition = eqx.field(static=True)
     labels: tuple[str, ...] = eqx.field(static=True)
@@ -162,17 +164,17 @@ class Auto(Recorded, ActingPolicy[AutoState]):
             kinds.append(SmoothMotion(rates))
         if not kinds:
             raise DriftpeakError(
-                "give at least one of motions, drifts and rates: the bank has no member"
+                "at least one of motions, drifts and rates must be non-empty; got no members"
             )
         factors = finite_array("lengthscales", lengthscales, 1)
         if len(factors) == 0 or factors.min() <= 0:
             raise DriftpeakError(
-                f"lengthscales must be one or more factors above 0; got {lengthscales}"
+                f"lengthscales must be one or more factors above 0; got {shown(lengthscales)}"
             )
         scaled = len(factors) > 1 or factors[0] != 1
         if scaled and (features is not None or not prior.domain.has_coordinates):
             raise DriftpeakError(
-                "lengthscales need a kernel of coordinates and features of their own; give "
+                "lengthscales require a kernel of coordinates and default features. Set "
                 "lengthscales=(1.0,) for arms without coordinates or with given features"
             )
         self.banks = tuple(
@@ -221,7 +223,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
 
     def prepare(self, times: TimesLike | AtMost) -> "Auto":
         unit = None if isinstance(times, AtMost) else np.float64(median_step(times))
-        return eqx.tree_at(lambda policy: policy.unit, self, unit, is_leaf=lambda one: one is None)
+        return eqx.tree_at(lambda policy: policy.unit, self, unit, is_leaf=lambda x: x is None)
 
     def init(self, key: PRNGKeyArray) -> AutoState:
         return AutoState(
@@ -259,7 +261,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         amplitude, noise = state.scale.amplitude, self.noise_variance * state.scale.ratio
         residual = checked_reward(reward) - self._mean(time)[query]
 
-        # by member and level: what is expected of the function
+        # predictions of the function, by member and level
         levels = self.level.given(state.level, amplitude)
         lift = 1 - forecast.mean[:, 1]
         means = forecast.mean[:, :1] + levels.mean * lift[:, None]
@@ -286,8 +288,8 @@ class Auto(Recorded, ActingPolicy[AutoState]):
             bank.update(own, query, observed, noise, elapsed)
             for bank, own in zip(self.banks, state.banks, strict=True)
         )
-        found = weights @ self.level.given(level, amplitude).moments(amplitude)[0]
-        shares = jnp.stack([jnp.ones(()), -found])
+        level_mean = weights @ self.level.given(level, amplitude).moments(amplitude)[0]
+        shares = jnp.stack([jnp.ones(()), -level_mean])
         own = (self, banks, weights, state.changed * jnp.exp(-1 / RECENT), amplitude, shares)
         banks, changed = lockstep(_mix, step % self.mix_every == 0, own)
         return AutoState(
@@ -308,7 +310,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         means: Float[Array, "k h"],
         variances: Float[Array, "k h"],
     ) -> ScaleState:
-        """What is known of the scale after a reward, the members taken together."""
+        """Return the posterior of the scale after a reward, averaged over the members."""
         expected = state.weights @ means
         spread = state.weights @ (means - expected[None]) ** 2 / state.scale.amplitude
         grid = jnp.exp(self.scale.amplitudes)
@@ -318,7 +320,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         return self.scale.update(state.scale, surprise, variance, chance, self.noise_variance)
 
     def predictive(self, state: AutoState, query: Query, time: Scalar) -> Predictive:
-        """The distribution of a reward at one point: a mixture of Gaussians."""
+        """Return the distribution of a reward at one point, a mixture of Gaussians."""
         mean, variance = self._expected(state, self._forecast(state, time, query))
         noise = self.noise_variance * state.scale.ratio
         total = state.scale.amplitude * (variance + noise)
@@ -339,11 +341,11 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     def readings(self) -> Mapping[str, Reading]:
         return {
             "believed_drift": Reading("drift per step, geometric mean over the members"),
-            "memory": Reading("steps that an observation is of use, mean over the members"),
-            "believed_amplitude": Reading("deviation of the function as a factor on the prior's"),
+            "memory": Reading("steps that an observation stays useful, mean over the members"),
+            "believed_amplitude": Reading("function deviation as a factor of the prior's"),
             "believed_noise": Reading("deviation of the noise, in units of the reward"),
-            "change_probability": Reading("that the way of moving has changed within 25 steps"),
-            "member_weight": Reading("probability of every member", self.labels),
+            "change_probability": Reading("that the motion has changed within 25 steps"),
+            "member_weight": Reading("probability of each member", self.labels),
         } | ({"time_step": Reading("one step, in units of time")} if self.unit is None else {})
 
     def read(self, state: AutoState) -> dict[str, Any]:
@@ -364,11 +366,11 @@ class Auto(Recorded, ActingPolicy[AutoState]):
 
     @property
     def drift(self) -> Float[Array, " k"]:
-        """Of every member, the drift per step of Markov drift that forgets as fast."""
+        """Drift per step of the Markov drift that forgets as fast, for each member."""
         return jnp.concatenate([bank.drift for bank in self.banks])
 
     def _elapsed(self, state: AutoState, time: Scalar) -> Scalar:
-        # before the first observation the beliefs are stationary: any time will do
+        # before the first observation the posteriors are stationary: any time is equivalent
         elapsed = jnp.maximum(time - state.time, 0.0)
         if self.unit is not None:
             return elapsed / self.unit
@@ -381,21 +383,21 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         return jnp.where(jnp.isnan(median), otherwise, median)
 
     def _gaps(self, state: AutoState, time: Scalar) -> Float[Array, " g"] | None:
-        """Return the first differences between the times of observations, with a new one."""
+        """Return the first differences between the times of observations, including a new one."""
         if state.gaps is None:
             return None
         gap, known = time - state.time, jnp.isfinite(state.gaps).sum()
         is_gap = (state.step > 0) & (gap > 0)
-        added = state.gaps.at[known].set(gap, mode="drop")  # none when all places are taken
+        added = state.gaps.at[known].set(gap, mode="drop")  # dropped when all places are filled
         return jnp.where(is_gap, added, state.gaps)
 
     def _mean(self, time: Scalar) -> Float[Array, " n"]:
-        """The prior mean at a time."""
+        """Return the prior mean at a time."""
         mean = jnp.asarray(self.mean)
         return mean if self.profile is None else mean + self.profile(time)
 
     def _persistence(self, state: AutoState, time: Scalar) -> Float[Array, "k n"]:
-        """Mean over the horizons of |Cov(f_t, f_{t+h})|, in units of the prior's covariance."""
+        """Return the mean over the horizons of |Cov(f_t, f_{t+h})|, in units of the prior's."""
         elapsed, horizons = self._elapsed(state, time), HORIZONS
         each = [
             bank.persistence(own, elapsed, horizons)
@@ -404,7 +406,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         return jnp.concatenate(each)
 
     def _expected(self, state: AutoState, forecast: Forecast) -> tuple[Any, Any]:
-        """Of all members, the mean with the level, and the variance in units of the prior's."""
+        """Return each member's mean with the level, and its variance in units of the prior's."""
         amplitude = state.scale.amplitude
         level, doubt = self.level.given(state.level, amplitude).moments(amplitude)
         lift = 1 - forecast.mean[:, 1]
@@ -412,7 +414,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         return forecast.mean[:, 0] + level * lift, forecast.variance + doubt * lift**2
 
     def _forecast(self, state: AutoState, time: Scalar, query: Query | None = None) -> Forecast:
-        """What all members expect of all points, or of one, given that the prior mean is right."""
+        """Return the forecasts of all members, at all points or one, without the level."""
         elapsed = self._elapsed(state, time)
         each = [
             bank.posterior(own, elapsed) if query is None else bank.forecast(own, query, elapsed)
@@ -422,7 +424,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
 
 
 def _mix(due: Any, own: Any) -> Any:
-    """Let the members of every bank learn from one another, if it is time to."""
+    """Let the members of every bank exchange information, if this step is due for it."""
     policy, banks, weights, changed, amplitude, shares = own
 
     def mix() -> Any:
@@ -440,7 +442,10 @@ def _mix(due: Any, own: Any) -> Any:
 
 
 def _features(prior: Prior, given: Features | None, factor: float) -> Features:
-    """Those given, or those of the lengthscale times `factor`: of points closer together."""
+    """Return the given features, or features for the lengthscale times `factor`.
+
+    Points closer together replace a longer lengthscale.
+    """
     share = FEATURE_SHARE * prior.noise_variance / prior.variance.max()
     if factor == 1:
         return prior.features_or(given, tolerance=share)

@@ -1,4 +1,4 @@
-"""Yardsticks: what the policies should beat, and what nobody can."""
+"""Baselines: policies to beat, and policies with knowledge of the true function."""
 
 import math
 from typing import Any, ClassVar, NamedTuple
@@ -28,17 +28,17 @@ from driftpeak.theory.schedules import rexp3_batch_length
 
 
 class RandomState(NamedTuple):
-    """The number of decisions made, and the source of randomness."""
+    """The number of decisions, and the random key."""
 
     step: Int[Array, ""]
     key: PRNGKeyArray
 
 
 class UniformRandom(Recorded, ActingPolicy[RandomState]):
-    """Sample a point uniformly at random. The prior only says how many there are.
+    """A baseline that samples a point uniformly at random.
 
     Arguments:
-        prior: of which only the number of points is used.
+        prior: a prior, of which only the number of points is used.
     """
 
     size: int = eqx.field(static=True)
@@ -63,7 +63,7 @@ class UniformRandom(Recorded, ActingPolicy[RandomState]):
 
 
 class Foreseeing(ActingPolicy[Float[Array, " n"]]):
-    """Sample the largest of the values it was shown. Base class."""
+    """A baseline that samples the largest of the values it was shown. Base class."""
 
     size: int = eqx.field(static=True)
 
@@ -90,10 +90,10 @@ class Foreseeing(ActingPolicy[Float[Array, " n"]]):
 
 
 class Clairvoyant(Foreseeing):
-    """Sample the true maximum of every step: regret 0.
+    """A baseline that samples the true maximum at every step: regret 0.
 
     Arguments:
-        prior: of which only the number of points is used.
+        prior: a prior, of which only the number of points is used.
     """
 
     foresight: ClassVar[Foresight] = "present"
@@ -103,10 +103,10 @@ class Clairvoyant(Foreseeing):
 
 
 class BestFixedArm(Foreseeing):
-    """Sample, at every step, the one point that is best on average over the whole run.
+    """A baseline that samples at every step the single point that is best on average over the run.
 
     Arguments:
-        prior: of which only the number of points is used.
+        prior: a prior, of which only the number of points is used.
     """
 
     foresight: ClassVar[Foresight] = "all"
@@ -116,21 +116,21 @@ class BestFixedArm(Foreseeing):
 
 
 class Timetable(Recorded, ActingPolicy[Int[Array, ""]]):
-    """Play what history says, and learn nothing: the arm that was best at this time of the cycle.
+    """A baseline that plays the arm with the best history at this phase of the cycle.
 
-    Who has a history needs no bandit that does not beat this. With a period of one step it is the
-    arm that was best on average.
+    It does not learn. A policy that does not beat it is not worth using if there is a history. With
+    a period of one step it plays the arm with the best average.
 
     Arguments:
         history: rewards, shape `(steps, arms)`; the last row is at time 0, as for
             `driftpeak.learn`.
-        period: steps in a cycle. A time of the cycle that no row shows has the arms' averages.
+        period: steps in a cycle. Phases without rows use the averages of the arms.
 
     Raises:
-        DriftpeakError: no rows, values that are not finite, a period below 1.
+        DriftpeakError: no rows, values that are not finite, or a period below 1.
     """
 
-    arms: Any  # (period,), the best at times 1, 2, ...
+    arms: Any  # (period,), the best arm at times 1, 2, ...
     size: int = eqx.field(static=True)
 
     @checked
@@ -138,7 +138,7 @@ class Timetable(Recorded, ActingPolicy[Int[Array, ""]]):
         rows = finite_array("history", history, 2)
         period = at_least_integer("period", period, 1)
         if len(rows) == 0:
-            raise DriftpeakError("history must have at least one row")
+            raise DriftpeakError("history must have at least one row; got none")
         self.size = rows.shape[1]
         places = np.arange(-len(rows), 0) % period  # of times 1 - T, ..., 0, counted from time 1
         means = np.tile(rows.mean(axis=0), (period, 1))
@@ -166,7 +166,7 @@ class Timetable(Recorded, ActingPolicy[Int[Array, ""]]):
 
 
 class RExp3State(NamedTuple):
-    """The number of decisions made, the logarithms of the weights, the source of randomness."""
+    """The number of decisions, the logarithms of the weights, and the random key."""
 
     step: Int[Array, ""]
     log_weights: Float[Array, " n"]
@@ -174,24 +174,25 @@ class RExp3State(NamedTuple):
 
 
 class RExp3(Recorded, PlannedPolicy[RExp3State]):
-    r"""Exp3, started afresh every so many steps (Besbes, Gur and Zeevi 2014, Theorem 2).
+    r"""Exp3 with scheduled restarts (Besbes, Gur and Zeevi 2014, Theorem 2).
 
-    It knows nothing of the kernel. Points are drawn with probability
-    \(p = (1 - \gamma) w / \sum w + \gamma / n\); a reward z in [0, 1] multiplies the weight of its
-    point by \(\exp(\gamma z / (n p))\); after every \(\Delta = \lceil (n \log n)^{1/3}
-    (T / V_T)^{2/3} \rceil\) steps all weights are one again, and
+    It does not use the kernel. Points are drawn with probability
+    \(p = (1 - \gamma) w / \sum w + \gamma / n\). A reward z in [0, 1] multiplies the weight of its
+    point by \(\exp(\gamma z / (n p))\). After every \(\Delta = \lceil (n \log n)^{1/3}
+    (T / V_T)^{2/3} \rceil\) steps all weights are reset to one, and
     \(\gamma = \min(1, \sqrt{n \log n / ((e - 1) \Delta)})\).
 
     Arguments:
         prior: the number of points and the prior mean.
-        horizon: T, the number of decisions; `Doubling` lifts the limit.
+        horizon: T, the number of decisions; `Doubling` removes the limit.
         variation: V_T, the sum over time of the largest change of the function, in units of the
-            reward; if unknown, the range of the rewards stands for it.
-        reward_bound: rewards, noise included, lie between the smallest prior mean less this and the
-            largest plus this; default three deviations of a reward under the prior.
+            reward; by default the range of the rewards.
+        reward_bound: rewards, noise included, lie between the smallest prior mean minus this bound
+            and the largest plus this bound; by default three standard deviations of a reward under
+            the prior.
 
     Raises:
-        DriftpeakError: a number out of range; a run longer than the horizon.
+        DriftpeakError: a number out of range, or a run longer than the horizon.
     """
 
     low: Any
@@ -247,7 +248,7 @@ class RExp3(Recorded, PlannedPolicy[RExp3State]):
 
     @property
     def bounds_in_words(self) -> str:
-        # relative to the prior mean, so that it holds for costs, which a policy sees negated
+        # relative to the prior mean, so it also holds for costs, which a policy receives negated
         return f"reward_bound={self.reward_bound:g} beyond the smallest and largest prior mean"
 
     def _probabilities(self, log_weights: Float[Array, " n"]) -> Float[Array, " n"]:

@@ -1,10 +1,10 @@
-"""What policies that eliminate in batches share: choosing a batch's queries, and judging by them.
+"""Batches of queries and elimination, shared by policies that eliminate in batches.
 
-A batch takes, one after another, the allowed point of largest posterior variance given those
-already taken; this needs no rewards. With the batch's data alone, the points whose upper bound lies
-below the largest lower bound are then dropped (PE, Li and Scarlett 2022; IT25 Algorithm 1). A batch
-queried in random order gives a confidence bound for the average of the functions that it met (IT25
-Theorem 4), whatever set of points it consists of, as long as that is fixed beforehand.
+A batch takes, one after another, the allowed point of largest posterior variance given the points
+already taken; this needs no rewards. With the data of the batch alone, points whose upper bound is
+below the largest lower bound are then eliminated (PE, Li and Scarlett 2022; IT25 Algorithm 1). A
+batch queried in random order gives a confidence bound for the average of the functions during it
+(IT25 Theorem 4), for any set of points that is fixed in advance.
 """
 
 import math
@@ -28,11 +28,11 @@ from driftpeak.policies.player import State
 from driftpeak.policies.widths import Elimination, FixedDesign
 
 PLAUSIBLE_NOISE = 5.0
-"""A reward further than this many noise scales outside +-B contradicts the bound B."""
+"""A reward more than this number of noise scales outside +-B contradicts the bound B."""
 
 
 class BatchOptions(TypedDict, total=False):
-    """What all take besides prior, horizon and when to restart; explained in `RPERP`."""
+    """Arguments in addition to prior, horizon and restarts; see `RPERP`."""
 
     norm_bound: float
     noise_scale: float | None
@@ -42,14 +42,14 @@ class BatchOptions(TypedDict, total=False):
 
 
 class BatchElimination(Recorded, PlannedPolicy[State]):
-    """Batches of queries that are planned ahead, and elimination by each of them. Base class."""
+    """A policy with planned batches of queries and elimination after each batch. Base class."""
 
     prior: FeaturePrior
     width: Scalar
     norm_bound: Scalar
     noise_scale: Scalar
     horizon: int = eqx.field(static=True)
-    longest: int = eqx.field(static=True)  # batch
+    longest: int = eqx.field(static=True)  # length of the longest batch
 
     def _configure(
         self,
@@ -66,9 +66,10 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
         batches: int | None = None,
         features: Features | None = None,
     ) -> None:
-        """`feature_share`: what default features may miss of any variance, in noise variances.
+        """Set the fields.
 
-        `batches`: how many there are, where none is queried in random order: no `constant` needed.
+        `feature_share` is the largest error of default features, in noise variances. `batches` is
+        the number of batches if none is in random order; `constant` may then be None.
         """
         noise_scale = math.sqrt(prior.noise_variance) if noise_scale is None else noise_scale
         width: Elimination | FixedDesign
@@ -82,7 +83,7 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
         elif batches is not None:
             width = FixedDesign(len(prior), batches=batches, **given)
         else:
-            raise DriftpeakError("constant must be a number: a random order costs the width C")
+            raise DriftpeakError("constant must be a number for a random order; got None")
         share = feature_share * prior.noise_variance / prior.variance.max()
         self.prior = FeaturePrior(prior, prior.features_or(features, tolerance=share))
         self.width = width.value
@@ -107,10 +108,10 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
     def select(
         self, sets: Bool[Array, "sets n"], ends: Int[Array, " sets"]
     ) -> Int[Array, " longest"]:
-        """Points of largest posterior variance given those before: up to number `ends[0]` from
-        `sets[0]`, from there up to number `ends[1]` from `sets[1]`, and so on.
+        """Select points of largest posterior variance given the points before.
 
-        Entries from `ends[-1]` on are 0.
+        Points up to number `ends[0]` are from `sets[0]`, then up to number `ends[1]` from
+        `sets[1]`, and so on. Entries from `ends[-1]` on are 0.
         """
         features = self.prior.features
 
@@ -133,21 +134,21 @@ class BatchElimination(Recorded, PlannedPolicy[State]):
         return jax.lax.fori_loop(0, ends[-1], pick, begin)[0]
 
     def shuffle(self, key: PRNGKeyArray, plan: Int[Array, " longest"], size: Any) -> Any:
-        """The first `size` entries of `plan` in uniformly random order, before the others."""
+        """Return `plan` with its first `size` entries in uniformly random order."""
         order = jax.random.uniform(key, (self.longest,), dtype=float)
         return plan[jnp.argsort(jnp.where(jnp.arange(self.longest) < size, order, jnp.inf))]
 
     def fit(self, counts: Float[Array, " n"], sums: Float[Array, " n"]) -> Ridge:
-        """From `counts` queries with `sums` of rewards, less the prior mean."""
-        found = ridge(self.prior.features, counts, sums, self.prior.noise_variance)
-        return found._replace(mean=self.prior.mean + found.mean)
+        """Fit to `counts` queries with `sums` of rewards minus the prior mean."""
+        fitted = ridge(self.prior.features, counts, sums, self.prior.noise_variance)
+        return fitted._replace(mean=self.prior.mean + fitted.mean)
 
     def eliminate(
         self, survivors: Bool[Array, " n"], counts: Float[Array, " n"], sums: Float[Array, " n"]
     ) -> Bool[Array, " n"]:
-        """Who may still be the best after `counts` queries with these `sums` of rewards.
+        """Return the points that may still be best after `counts` queries with these `sums`.
 
-        The point of the largest upper bound always stays.
+        The point of the largest upper bound always survives.
         """
         mean, known, _ = self.fit(counts, sums)
         missed = self.prior.variance - self.prior.features.squares()

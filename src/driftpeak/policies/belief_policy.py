@@ -1,4 +1,4 @@
-"""A belief under a forgetting rule, and a way to act on it: all of the GP-UCB family."""
+"""The GP-UCB family: a posterior under a forgetting rule and an acquisition function."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -28,17 +28,17 @@ ACQUISITIONS = ("ucb", "influence", "thompson")
 
 
 class Acquisition(eqx.Module):
-    """How to turn a belief into a score for every point; the largest is sampled."""
+    """An acquisition function: a score of every point, the largest of which is sampled."""
 
     @abstractmethod
     def __call__(
         self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray
     ) -> Float[Array, " n"]:
-        """The scores at decision number `step` (from 1)."""
+        """Return the scores at decision number `step` (from 1)."""
 
 
 class UpperConfidenceBound(Acquisition):
-    """mean + width * deviation."""
+    """The acquisition function mean + width * deviation."""
 
     width: Width
 
@@ -50,7 +50,7 @@ class UpperConfidenceBound(Acquisition):
 
 
 class Influence(Acquisition):
-    r"""mean + width * how much an observation now would move the forecast of later steps.
+    r"""An acquisition function whose bonus is the effect of an observation on later forecasts.
 
     The bonus is the mean over `HORIZONS`, H,
 
@@ -58,13 +58,13 @@ class Influence(Acquisition):
         \frac{|\mathrm{Cov}(f_{t+h}(x), f_t(x))|}{\sqrt{\sigma^2 + \lambda / w_h}},\]
 
     with the posterior covariance, the posterior variance \(\sigma^2\) of \(f_t(x)\), and \(w_h\)
-    the worth of the observation h steps later. Absolute values, because covariances of opposite
-    signs, as of a rhythm at different phases, must not cancel. What is forgotten by then is not
-    worth exploring. driftpeak's own.
+    the weight of the observation h steps later. Absolute values are used because covariances of
+    opposite signs, as of an oscillation at different phases, must not cancel. Points whose
+    observations are forgotten soon get no bonus. This acquisition function is not from the papers.
     """
 
     width: Width
-    unit: Scalar  # of time: one step
+    unit: Scalar  # one step, in units of time
 
     def __call__(
         self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray
@@ -81,7 +81,7 @@ class Influence(Acquisition):
 
 
 class ThompsonSampling(Acquisition):
-    """One function drawn from the posterior (Thompson 1933; Chowdhury and Gopalan 2017)."""
+    """Thompson sampling: a draw from the posterior (Thompson 1933; Chowdhury and Gopalan 2017)."""
 
     def __call__(
         self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray
@@ -90,7 +90,7 @@ class ThompsonSampling(Acquisition):
 
 
 class BeliefState(NamedTuple):
-    """The belief's state, the number of decisions made, and the source of randomness."""
+    """The state of the belief, the number of decisions, and the random key."""
 
     belief: Any
     step: Int[Array, ""]
@@ -98,16 +98,16 @@ class BeliefState(NamedTuple):
 
 
 class BeliefPolicy(Policy):
-    """Sample where the acquisition, given the belief, is largest (the first such point).
+    """A policy that samples the first maximiser of an acquisition function of a belief.
 
-    Made by the constructors in `driftpeak.policies.ucb`.
+    The constructors in `driftpeak.policies.ucb` return it.
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
         forgetting: a rule of `driftpeak.gp.forgetting`.
-        width: of exploration, `widths.ScaledLog(0.8, 4)` by default (B16 section 5).
-        acquisition: "ucb"; "thompson", to act on one draw from the same belief; or "influence", to
-            explore what will still be true (`Influence`).
+        width: width of exploration, `widths.ScaledLog(0.8, 4)` by default (B16 section 5).
+        acquisition: "ucb"; "thompson", a draw from the posterior; or "influence", to explore where
+            observations inform later steps (`Influence`).
         form: "auto", "feature-space" or "function-space" (`driftpeak.inference.beliefs.choice`).
         features: a factor of the covariance to use instead of pivoted Cholesky.
 
@@ -170,7 +170,7 @@ class BeliefPolicy(Policy):
         self.width.check(self.prior, most)
         form = self.form
         if self.acquisition == "thompson" and form == "auto" and self.prior.by_row:
-            form = "feature-space" if self.forgetting.markov else form  # else a draw needs n^2
+            form = "feature-space" if self.forgetting.markov else form  # other draws need n^2
         belief = make_belief(self.prior, self.forgetting, times, form=form, features=self.features)
         acquisitions: dict[str, Acquisition] = {
             "ucb": UpperConfidenceBound(self.width),
@@ -181,7 +181,7 @@ class BeliefPolicy(Policy):
 
 
 class BeliefPlayer(Player[BeliefState]):
-    """A belief of fixed size and an acquisition."""
+    """The player of a belief and an acquisition function, of fixed size."""
 
     belief: Belief[Any]
     acquisition: Acquisition

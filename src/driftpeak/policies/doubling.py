@@ -1,4 +1,4 @@
-"""The doubling trick: never-ending use of a policy that must know its horizon."""
+"""The doubling trick: a policy with a fixed horizon, used without a horizon."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -31,16 +31,16 @@ from driftpeak.policies.wrappers import WrappingPolicy
 class Doubling(WrappingPolicy):
     """A policy planned for `first` steps, then a new one for twice as many, and so on.
 
-    `Doubling(lambda horizon: RPERP(prior, horizon=horizon))`. A regret bound of order
+    For example, `Doubling(lambda horizon: RPERP(prior, horizon=horizon))`. A regret bound of order
     horizon^a holds for it at every time, with a constant 2^a / (2^a - 1) times as large
     (Besson and Kaufmann 2018).
 
     Arguments:
-        make: from a horizon, the policy.
+        make: a function from a horizon to a policy.
         first: the first horizon.
 
     Raises:
-        DriftpeakError: first below 2, a policy that sees the true function.
+        DriftpeakError: first below 2, or a policy that sees the true function.
     """
 
     make: Callable[[int], Policy] = eqx.field(static=True)
@@ -50,11 +50,11 @@ class Doubling(WrappingPolicy):
     def __init__(self, make: Callable[[int], Policy], *, first: int = 128) -> None:
         self.make = make
         self.first = at_least_integer("first", first, 2, MOST_STEPS)
-        self.policy = make(self.first)  # the first of them speaks for all
+        self.policy = make(self.first)  # its properties are those of all
         if not isinstance(self.policy, Policy):
             raise DriftpeakError(f"make must return a policy; got {shown(self.policy)}")
         if self.policy.foresight != "none":
-            raise DriftpeakError("a policy that sees the true function needs no doubling")
+            raise DriftpeakError("make must not return a policy that sees the true function")
 
     def prepare(self, times: TimesLike | AtMost) -> "Stages":
         known = check_times(times)
@@ -69,14 +69,14 @@ class Doubling(WrappingPolicy):
 
 
 class StagesState(NamedTuple):
-    """The number of decisions made, and the state of every stage's player."""
+    """The number of decisions, and the state of each stage's player."""
 
     step: Int[Array, ""]
     states: tuple[Any, ...]
 
 
 class Stages(Player[StagesState]):
-    """One player after another: stage i acts from step `starts[i]` (from 0) on."""
+    """A sequence of players: stage i acts from step `starts[i]` (from 0) on."""
 
     players: tuple[Player[Any], ...]
     starts: Any
@@ -146,11 +146,11 @@ class Stages(Player[StagesState]):
         return jnp.searchsorted(jnp.asarray(self.starts), step, side="right") - 1
 
     def _change(self, change: Any, step: Any, state: StagesState, *given: Any) -> Any:
-        """The states after `change` of the stage that acts at `step`, and what else it gave."""
+        """Return the states after `change` of the stage that acts at `step`, and its results."""
         return lockstep(partial(_of_one, change), self._stage(step), (self, state.states, given))
 
     def _see(self, look: Any, state: StagesState, *given: Any) -> Any:
-        """What the newest stage that has decided shows."""
+        """Return the result of `look` for the newest stage that has decided."""
         newest = self._stage(jnp.maximum(state.step - 1, 0))
         return lockstep(partial(_shown_by_one, look), newest, (self, state.states, given))
 

@@ -1,20 +1,20 @@
-r"""Determinantal point processes of fixed size (k-DPP): diverse subsets, drawn at random.
+r"""Determinantal point processes of fixed size (k-DPP): random diverse subsets.
 
 \(\Pr(Z) \propto \det K_Z\) over the subsets Z of k points (M25 definition 3.1; Kulesza and Taskar
-2011): the better the points of a subset represent one another, the rarer it is. A point that stands
-for m points of the same place counts m times: \(\Pr(Z) \propto \det K_Z \prod_{z \in Z} m_z\).
+2011): a subset of similar points is rare. A point that stands for m equal points counts m times:
+\(\Pr(Z) \propto \det K_Z \prod_{z \in Z} m_z\).
 
 `draw` and `sample` run a Markov chain of swaps from the greedy subset (Anari, Oveis Gharan, Rezaei
-2016, as in Burt, Rasmussen, van der Wilk 2020): take one point of Z out, at random; bring another,
-or the same, in. The point to bring in is drawn in proportion to its variance given those that
-stayed, which is the ratio of the determinants, instead of being proposed at random and accepted
-with probability min(1, ratio): both leave the k-DPP invariant, but this chain comes within a total
-variation of e of it in
+2016, as in Burt, Rasmussen, van der Wilk 2020). A swap removes a random point of Z and inserts a
+point, possibly the removed one. The new point is drawn in proportion to its variance given the
+others, which is the ratio of the determinants. The published chain proposes a random point and
+accepts it with probability min(1, ratio). Both chains leave the k-DPP invariant, but this chain is
+within a total variation of e after
 
 \(k\,\log\bigl(\log(1/\Pr(Z_0)) / 2e^2\bigr)\)
 
-swaps (Cryan, Guo, Mousa 2021, Theorem 1), where random proposals need some n times as many
-(Anari et al.). Both ends of a swap cost O(k n). `sample_exactly` is the reference: an eigenvalue
+swaps (Cryan, Guo, Mousa 2021, Theorem 1), whereas random proposals need about n times as many
+(Anari et al.). A swap costs O(k n) in both. `sample_exactly` is the reference: an eigenvalue
 decomposition.
 """
 
@@ -38,18 +38,18 @@ from driftpeak._core.errors import (
 from driftpeak._core.numerics.precision import double_precision
 
 Subsets = np.ndarray[Any, np.dtype[np.int64]]
-JITTER = 1e-10  # of the largest variance: makes a set with two equal points unlikely, not singular
+JITTER = 1e-10  # of the largest variance: makes sets with equal points unlikely, not singular
 
 
 def mixing_steps(points: int, size: int, *, distance: float = 0.05) -> int:
-    r"""Swaps after which the chain is within `distance` (total variation) of the k-DPP.
+    r"""Return the number of swaps until the chain is within `distance` (total variation) of k-DPP.
 
-    The bound of Cryan, Guo and Mousa for the greedy start \(Z_0\), whose determinant is at least
-    the largest divided by \((k!)^2\) (Civril and Magdon-Ismail 2009), so that
+    It is the bound of Cryan, Guo and Mousa for the greedy start \(Z_0\). The determinant of
+    \(Z_0\) is at least the largest divided by \((k!)^2\) (Civril and Magdon-Ismail 2009), so that
     \(1 / \Pr(Z_0) \le \binom{n}{k} (k!)^2\). For 7 of 400 points: 65.
 
     Raises:
-        DriftpeakError: size not in 1..points, distance outside (0, 1).
+        DriftpeakError: size not in 1..points, or distance outside (0, 1).
     """
     points = at_least_integer("points", points, 1)
     size = _checked_size(size, points)
@@ -60,11 +60,11 @@ def mixing_steps(points: int, size: int, *, distance: float = 0.05) -> int:
 
 
 class Swaps(NamedTuple):
-    r"""A subset of the n points, in k places, and what is left of the others given it.
+    r"""A subset of the n points, in k places, and the variance of the others given it.
 
-    With the coordinates of all points in an orthonormal basis of what the subset spans,
-    \(V = M^{-\top} K_{Z\cdot}\), M holds those of the subset itself. In an empty place the
-    covariances are zero, and a unit vector of the basis stands in the point's stead.
+    \(V = M^{-\top} K_{Z\cdot}\) are the coordinates of all points in an orthonormal basis of the
+    span of the subset; M holds the coordinates of the subset. In an empty place the covariances are
+    zero, and a unit vector of the basis replaces the point.
     """
 
     items: Int[Array, " k"]
@@ -84,19 +84,19 @@ def draw(
     capacity: int,
     steps: int,
 ) -> tuple[Int[Array, " capacity"], Bool[Array, " capacity"]]:
-    """A random subset of the points, for use inside compiled programs.
+    """Draw a random subset of the points, for use inside compiled programs.
 
     Arguments:
-        key: the source of randomness.
-        row: the covariances of a point, by its number, with all.
-        variance: their variances, shape `(n,)`.
-        multiplicity: shape `(n,)`; how often each point counts, 0 if it may not be drawn.
-        size: k, at most `capacity`; all points that may be drawn are taken where they are fewer.
-        capacity: places for the subset, a constant.
+        key: random key.
+        row: function from the index of a point to its covariances with all points.
+        variance: variances of the points, shape `(n,)`.
+        multiplicity: shape `(n,)`; multiplicity of each point, 0 if it may not be drawn.
+        size: k, at most `capacity`; if fewer points may be drawn, all of them are taken.
+        capacity: number of places for the subset, a constant.
         steps: swaps after the greedy start, a constant; see `mixing_steps`.
 
     Returns:
-        Point numbers, and which of them count, both of shape `(capacity,)`.
+        Indices of points, and a mask of those that count, both of shape `(capacity,)`.
     """
     size = jnp.minimum(size, (multiplicity > 0).sum())
     largest = variance.max()
@@ -107,10 +107,10 @@ def draw(
     numbers, slots = jnp.arange(len(variance)), jnp.arange(capacity)
 
     def swap(number: Any, state: Swaps) -> Swaps:
-        greedy = number < size  # first every place is filled with what the others explain least
+        greedy = number < size  # first each place is filled with the point of largest variance
         slot = jnp.where(greedy, number, place[number])
         normal = state.inverse[slot] / jnp.linalg.norm(state.inverse[slot])
-        along = (state.inverse @ normal) @ state.covariances  # what only this place's point spans
+        along = (state.inverse @ normal) @ state.covariances  # spanned by this place's point only
         left = state.left + along**2
         stayed = state.taken & (numbers != state.items[slot])
         weights = jnp.where(stayed, 0.0, multiplicity * jnp.maximum(left, 0.0))
@@ -135,7 +135,7 @@ def draw(
 
     points = len(variance)
     start = Swaps(
-        # an empty place holds the number n, out of range, so that emptying it frees no point
+        # an empty place holds the number n, out of range, so removing it frees no point
         items=jnp.full(capacity, points),
         taken=jnp.zeros(points, bool),
         covariances=jnp.zeros((capacity, points)),
@@ -147,10 +147,10 @@ def draw(
 
 
 def _pick(weights: Float[Array, " n"], uniform: Float[Array, ""]) -> Int[Array, ""]:
-    """A number drawn in proportion to the weights, from a uniform draw in (0, 1].
+    """Draw a number in proportion to the weights, from a uniform draw in (0, 1].
 
-    In two steps, first a block and then a number in it: a running sum over all would cost more
-    than the rest of a swap.
+    The draw has two steps, first a block and then a number in it: a running sum over all weights
+    would cost more than the rest of a swap.
     """
     width = math.ceil(math.sqrt(len(weights)))
     blocks = jnp.pad(weights, (0, width**2 - len(weights))).reshape(width, width)
@@ -166,7 +166,7 @@ def _pick(weights: Float[Array, " n"], uniform: Float[Array, ""]) -> Int[Array, 
 def _first(
     weights: Float[Array, " m"], sums: Float[Array, " m"], target: Float[Array, ""]
 ) -> Int[Array, ""]:
-    """Where the running sums reach the target; never at a weight of 0, whatever the rounding."""
+    """Return where running sums reach the target; never at a weight of 0, despite rounding."""
     reached = jnp.minimum(target, jnp.where(weights > 0, sums, 0.0).max())
     return jnp.argmax((weights > 0) & (sums >= reached))
 
@@ -175,22 +175,21 @@ def _first(
 def sample(
     gram: Any, size: int, *, samples: int = 1, steps: int | None = None, seed: int = 0
 ) -> Subsets:
-    """Subsets of `size` points drawn by the Markov chain, independently.
+    """Draw independent subsets of `size` points by the Markov chain.
 
     Arguments:
-        gram: covariance of the n points, shape `(n, n)`. It may be singular: where no subset of
-            this size has a positive determinant, the points that the others explain are drawn
-            among one another evenly.
+        gram: covariance of the n points, shape `(n, n)`. It may be singular: if no subset of this
+            size has a positive determinant, points that the others determine are drawn uniformly.
         size: k.
-        samples: how many subsets.
+        samples: number of subsets.
         steps: swaps after the greedy start; by default `mixing_steps(n, size)`.
-        seed: of the randomness.
+        seed: seed of the random numbers.
 
     Returns:
-        Point numbers in no particular order, shape `(samples, size)`.
+        Indices of points in no particular order, shape `(samples, size)`.
 
     Raises:
-        DriftpeakError: a gram matrix that is not square, or not finite; numbers out of range.
+        DriftpeakError: a gram matrix that is not square or not finite, or numbers out of range.
     """
     matrix = _checked_gram(gram)
     size = _checked_size(size, len(matrix))
@@ -206,21 +205,21 @@ def sample(
 
 @partial(jax.jit, static_argnames=("size", "steps"))
 def _draws(keys: Any, gram: Any, size: int, steps: int) -> Any:
-    def one(key: Any) -> Any:
+    def sample_once(key: Any) -> Any:
         allowed = jnp.ones(len(gram), bool)
         some = (key, gram.__getitem__, gram.diagonal(), allowed, jnp.asarray(size))
         return draw(*some, capacity=size, steps=steps)[0]
 
-    return jax.vmap(one)(keys)
+    return jax.vmap(sample_once)(keys)
 
 
 def sample_exactly(gram: Any, size: int, *, samples: int = 1, seed: int = 0) -> Subsets:
-    """Subsets drawn exactly, by eigenvalues (Kulesza and Taskar 2011, Algorithm 1): O(n^3).
+    """Draw subsets exactly, by eigenvalues (Kulesza and Taskar 2011, Algorithm 1): O(n^3).
 
     Arguments and result are those of `sample`.
 
     Raises:
-        DriftpeakError: as `sample`, and for a covariance of rank below `size`: no subset of this
+        DriftpeakError: as for `sample`, and a covariance of rank below `size`: no subset of this
             size has a positive determinant.
     """
     matrix = _checked_gram(gram)
@@ -230,10 +229,10 @@ def sample_exactly(gram: Any, size: int, *, samples: int = 1, seed: int = 0) -> 
     values = np.where(values > len(values) * np.finfo(float).eps * values.max(), values, 0.0)
     if (values > 0).sum() < size:
         raise DriftpeakError(
-            f"the covariance has rank {(values > 0).sum()}: no {size} points have a positive "
-            "determinant; draw fewer"
+            f"size must be at most {(values > 0).sum()}, the rank of gram: larger subsets have "
+            f"determinant 0; got {size}"
         )
-    scaled = values / values.max()  # the process is the same, and the polynomials stay in range
+    scaled = values / values.max()  # the process does not change, and polynomials do not overflow
     polynomials = _elementary_symmetric(scaled, size)
     count = at_least_integer("samples", samples, 1)
     return np.array(
@@ -242,7 +241,7 @@ def sample_exactly(gram: Any, size: int, *, samples: int = 1, seed: int = 0) -> 
 
 
 def _elementary_symmetric(values: Any, size: int) -> Any:
-    """Entry (l, m): the l-th elementary symmetric polynomial of the first m values."""
+    """Return a table: entry (l, m) is the l-th elementary symmetric polynomial of m values."""
     table = np.zeros((size + 1, len(values) + 1))
     table[0] = 1.0
     for order in range(1, size + 1):
@@ -262,7 +261,7 @@ def _one_exactly(values: Any, vectors: Any, table: Any, size: int, generator: An
         weights = np.sum(basis**2, axis=1)
         item = int(generator.choice(len(weights), p=weights / weights.sum()))
         items.append(item)
-        # the part of the span that vanishes at the item, orthonormal again
+        # the part of the span that vanishes at the item, orthonormalised again
         pivot = int(np.argmax(np.abs(basis[item])))
         basis = basis - np.outer(basis[:, pivot] / basis[item, pivot], basis[item])
         basis = np.linalg.qr(np.delete(basis, pivot, axis=1))[0]

@@ -1,7 +1,7 @@
 r"""Phased elimination, restarted: PE (Li and Scarlett 2022) and R-PERP (IT25 Algorithm 1).
 
-An interval of T' steps is cut into batches of \(N_j = \min(\lceil\sqrt{T' N_{j-1}}\rceil,
-\text{what is left})\), \(N_0 = 1\). What happens in a batch: `batch_elimination`.
+An interval of T' steps is divided into batches of \(N_j = \min(\lceil\sqrt{T' N_{j-1}}\rceil,
+\text{rest})\), \(N_0 = 1\). Module `batch_elimination` describes the batches.
 """
 
 import math
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 FEATURE_SHARE = 1e-3
-"""Features are exact to this share of the noise variance, unless others are given."""
+"""Error of default features, as a share of the noise variance."""
 
 
 def batch_sizes(interval: int) -> list[int]:
-    """The batches of phased elimination in an interval of `interval` steps (IT25 Alg. 1, line 5).
+    """Return the sizes of the batches in an interval of `interval` steps (IT25 Alg. 1, line 5).
 
     Raises:
         DriftpeakError: interval below 1.
@@ -46,18 +46,18 @@ def batch_sizes(interval: int) -> list[int]:
 
 
 class EliminationState(NamedTuple):
-    """The current batch: who may still be the best, what will be queried, what was seen."""
+    """The current batch: points that may still be best, planned queries, and observations."""
 
     step: Int[Array, ""]
     survivors: Bool[Array, " n"]
     plan: Int[Array, " longest"]
     counts: Float[Array, " n"]
-    sums: Float[Array, " n"]  # of rewards, less the prior mean
+    sums: Float[Array, " n"]  # of rewards minus the prior mean
     key: PRNGKeyArray
 
 
 class PhasedElimination(BatchElimination[EliminationState]):
-    """What `PE` and `RPERP` make; the schedule is fixed by the horizon and the period."""
+    """Phased elimination with a schedule fixed by horizon and period, from `PE` and `RPERP`."""
 
     first_steps: Any  # of the batches, from 0
     sizes: Any
@@ -123,7 +123,7 @@ class PhasedElimination(BatchElimination[EliminationState]):
 
     @double_precision
     def surviving_sets(self, actions: Any, rewards: Any) -> "xr.DataArray":
-        """Who was left after every finished batch of a recorded trial.
+        """Return the points that survive each finished batch of a recorded trial.
 
         Arguments:
             actions, rewards: of one trial, from its first step, shape `(steps,)` each.
@@ -133,14 +133,14 @@ class PhasedElimination(BatchElimination[EliminationState]):
             `last_step` (from 1).
 
         Raises:
-            DriftpeakError: no or more steps than the horizon, or arrays of different lengths.
+            DriftpeakError: no steps, more steps than the horizon, or arrays of different lengths.
         """
-        import xarray as xr  # with pandas half a second, which other users need not pay
+        import xarray as xr  # imported here: with pandas it takes half a second
 
         actions, rewards = np.asarray(actions), np.asarray(rewards, dtype=float)
         if actions.ndim != 1 or actions.shape != rewards.shape or len(actions) == 0:
             raise DriftpeakError(
-                "actions and rewards must be of one trial, one value per step; got shapes "
+                "actions and rewards must be one trial, one value for each step; got shapes "
                 f"{actions.shape} and {rewards.shape}"
             )
         check_horizon(self.horizon, len(actions))
@@ -173,7 +173,7 @@ def _eliminate(policy: PhasedElimination, survivors: Any, counts: Any, sums: Any
 
 
 def _open_batch(batch: Any, own: Any) -> Any:
-    """If a batch opens at this step: eliminate by the last one, and plan the new one."""
+    """Eliminate by the last batch and plan the new one, if a batch opens at this step."""
     policy, survivors, plan, counts, sums, key = own
 
     def renew() -> Any:
@@ -193,17 +193,18 @@ def _open_batch(batch: Any, own: Any) -> Any:
 
 @checked
 def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> PhasedElimination:
-    """Phased elimination (Li and Scarlett 2022): for a function that stays; the order is as picked.
+    """PE: phased elimination in greedy order, for a constant function (Li and Scarlett 2022).
 
     Arguments:
         prior: its noise variance is lambda.
         horizon: T, the number of decisions.
-        options: as for `RPERP`, but for the width: by default that of Li and Scarlett,
+        options: as for `RPERP`, except for the width: by default that of Li and Scarlett,
             `widths.FixedDesign`, and with a `constant` that of IT25 with one interval.
 
     Raises:
-        DriftpeakError: a number out of range; features for another number of points, or a kernel
-            so rough that they would take too long to make; a run longer than the horizon.
+        DriftpeakError: a number out of range, features for another number of points, a kernel so
+            rough that its features would take too long to compute, or a run longer than the
+            horizon.
     """
     horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     options.setdefault("constant", None)
@@ -219,26 +220,26 @@ def RPERP(
     variation: float | None = None,
     **options: Unpack[BatchOptions],
 ) -> PhasedElimination:
-    """R-PERP: phased elimination, restarted, in random order (IT25 Algorithm 1, Theorem 5).
+    """R-PERP: phased elimination with restarts, in random order (IT25 Algorithm 1, Theorem 5).
 
     Arguments:
-        prior: its noise variance is lambda; the theory takes k(x, x) <= 1.
-        horizon: T, the number of decisions; `Doubling` lifts the limit.
-        period: H in [2, T], the steps between restarts; by default what Theorem 5 gives for SE and
+        prior: its noise variance is lambda; the theory assumes k(x, x) <= 1.
+        horizon: T, the number of decisions; `Doubling` removes the limit.
+        period: H in [2, T], the steps between restarts; by default that of Theorem 5 for SE and
             Matern kernels (`theory.schedules.elimination_period`).
-        variation: V_T, for that default; unknown if left out.
+        variation: V_T, for the default period; unknown if omitted.
         options:
-            - norm_bound: B, a bound on the RKHS norm of every f_t less the prior mean; default 1.
-            - noise_scale: rho, sub-Gaussian constant of the noise; default the prior's noise
-              deviation.
+            - norm_bound: B, a bound of the RKHS norm of each f_t minus the prior mean; default 1.
+            - noise_scale: rho, sub-Gaussian constant of the noise; by default the prior's noise
+              standard deviation.
             - delta: failure probability; default 0.1.
-            - constant: C in the width (8), which the paper does not name; default 1.
-            - features: a factor of the covariance; by default one exact to 1e-3 of the noise
-              variance.
+            - constant: C in the width (8), which the paper does not give; default 1.
+            - features: a factor of the covariance; by default with an error of at most 1e-3 of the
+              noise variance.
 
     Raises:
         DriftpeakError: a number out of range, both period and variation, no period for a kernel
-            that theory gives none for; features as for `PE`; a run longer than the horizon.
+            without one in theory, features as for `PE`, or a run longer than the horizon.
     """
     horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     period = chosen_period(prior, horizon, period, variation)

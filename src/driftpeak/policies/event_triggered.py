@@ -1,4 +1,4 @@
-r"""ET-GP-UCB: forget everything when a reward contradicts the belief (Brunzema et al. 2025)."""
+r"""ET-GP-UCB: resets when a reward fails a change-point test (Brunzema et al. 2025)."""
 
 import math
 from collections.abc import Mapping
@@ -23,13 +23,13 @@ from driftpeak.policies.wrappers import WrappedState, Wrapping
 
 
 class ETGPUCB(Recorded, Policy):
-    r"""ET-GP-UCB: GP-UCB that drops its data when a reward is implausible (TMLR 2025, Alg. 1).
+    r"""ET-GP-UCB: GP-UCB that resets when a reward fails a change-point test (TMLR 2025, Alg. 1).
 
     After the t-th decision since the last restart it restarts if
     \(|y - \mu(x)| > \sqrt{\rho_t}\,\sigma(x) + \bar w_t\), with \(\rho_t = 2 \log(2\pi_t/\delta)\),
-    \(\bar w_t = \sigma_n \sqrt{2 \log(2\pi_t/\delta)}\) and \(\pi_t = \pi^2 t^2 / 6\): under the
-    prior, without change, this ever happens with probability at most delta. The reward that
-    contradicted is the first of the new data. Nothing need be known of how the function moves.
+    \(\bar w_t = \sigma_n \sqrt{2 \log(2\pi_t/\delta)}\) and \(\pi_t = \pi^2 t^2 / 6\). Under the
+    prior, without change, the probability that this ever happens is at most delta. The reward that
+    failed the test is the first of the new data. The policy needs no drift parameter.
 
     Arguments:
         prior: domain, kernel, noise variance \(\sigma_n^2\).
@@ -37,7 +37,7 @@ class ETGPUCB(Recorded, Policy):
         options: as for `driftpeak.policies.ucb`.
 
     Raises:
-        DriftpeakError: delta outside (0, 1), and as for GP-UCB.
+        DriftpeakError: delta outside (0, 1), or errors of GP-UCB.
     """
 
     acting: BeliefPolicy
@@ -69,7 +69,7 @@ class ETGPUCB(Recorded, Policy):
 
 
 class ETGPUCBPlayer(Wrapping):
-    """GP-UCB's player, made to start afresh; the wrapper counts how often."""
+    """GP-UCB's player with resets; the wrapper counts them."""
 
     player: BeliefPlayer
     delta: Scalar
@@ -85,7 +85,7 @@ class ETGPUCBPlayer(Wrapping):
         root = jnp.sqrt(2 * jnp.log(2 * math.pi**2 * step**2 / (6 * self.delta)))
         plausible = root * (spread + jnp.sqrt(expected.noise_variance))
         event = jnp.abs(reward - expected.mean[query]) > plausible
-        # the key stays as it is: what has been drawn must not be drawn again
+        # the key is kept: random draws must not be repeated
         fresh = own._replace(belief=self.player.belief.init(), step=jnp.ones((), int))
         started = jax.tree.map(lambda new, old: jnp.where(event, new, old), fresh, own)
         return WrappedState(self.player.tell(started, query, reward, time), state.more + event)

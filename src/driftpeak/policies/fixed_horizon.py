@@ -1,4 +1,4 @@
-"""Policies that are planned for a number of steps, which they must know beforehand."""
+"""Policies that are planned for a number of steps known in advance."""
 
 import equinox as eqx
 
@@ -11,7 +11,7 @@ from driftpeak.theory.schedules import elimination_period
 
 
 class PlannedPolicy(ActingPolicy[State]):
-    """A policy for runs of at most `horizon` steps; `Doubling` lifts the limit. Base class."""
+    """A policy for runs of at most `horizon` steps; `Doubling` removes the limit. Base class."""
 
     horizon: eqx.AbstractVar[int]
 
@@ -25,41 +25,44 @@ class PlannedPolicy(ActingPolicy[State]):
 
 
 def check_horizon(horizon: int, times: TimesLike | AtMost) -> None:
-    """Raise DriftpeakError unless a run at `times` fits into a policy's horizon."""
+    """Raise DriftpeakError if a run at `times` is longer than a policy's horizon."""
     steps = len(check_times(times))
     if steps > horizon:
         raise DriftpeakError(
-            f"the policy is planned for horizon={horizon} steps, the run has {steps}: give a "
-            "larger horizon, or wrap the policy in Doubling"
+            f"the run must have at most horizon={horizon} steps; got {steps}. Use a larger "
+            "horizon, or wrap the policy in Doubling"
         )
 
 
 def check_period(period: int, horizon: int) -> int:
     """Raise DriftpeakError unless `period` is an integer in [2, horizon]."""
     if at_least_integer("period", period, 1) not in range(2, horizon + 1):
-        raise DriftpeakError(f"period must lie in [2, {horizon}], the horizon; got {period}")
+        raise DriftpeakError(f"period must lie in [2, {horizon}], up to the horizon; got {period}")
     return int(period)
 
 
 def chosen_period(prior: Prior, horizon: int, period: int | None, variation: float | None) -> int:
-    """The given period, or theory's for this variation.
+    """Return the given period, or the period from theory for this variation.
 
     Raises:
-        DriftpeakError: both are given, a period outside [2, horizon], a variation that is not
-            positive, a kernel that theory gives no period for.
+        DriftpeakError: both given, a period outside [2, horizon], a variation that is not positive,
+            or a kernel without a period in theory.
     """
     if period is None:
         return check_period(default_period(prior, horizon, variation), horizon)
     if variation is not None:
-        raise DriftpeakError("give period or variation, not both: variation only sets the period")
+        raise DriftpeakError(
+            "at most one of period and variation must be given, since variation only sets the "
+            "period; got both"
+        )
     return check_period(period, horizon)
 
 
 def default_period(prior: Prior, horizon: int, variation: float | None) -> int:
-    """H of IT25 Theorems 3 and 5 for this prior.
+    """Return H of IT25 Theorems 3 and 5 for this prior.
 
     Raises:
-        DriftpeakError: a kernel that theory gives no H for.
+        DriftpeakError: a kernel without H in theory.
     """
     if variation is not None:
         positive("variation", variation)
@@ -69,4 +72,4 @@ def default_period(prior: Prior, horizon: int, variation: float | None) -> int:
             prior.kernel, horizon=horizon, dimension=dimension, variation=variation
         )
     except DriftpeakError as error:
-        raise DriftpeakError(f"{error}; give period") from None
+        raise DriftpeakError(f"{error}. Give period") from None

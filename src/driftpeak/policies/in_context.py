@@ -1,4 +1,4 @@
-"""Any policy with a belief, told at every step in which context it decides."""
+"""Policies in contexts: any policy with a belief, restricted to the context of each step."""
 
 from typing import Any
 
@@ -18,24 +18,24 @@ from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 
 class InContext(WrappingPolicy):
-    """`policy`, which is one of the cells, choosing a point in the context of each step.
+    """A policy on cells, `policy`, that chooses a point in the context of each step.
 
-    Of its belief in all cells (`Contexts.cells`) only those in the context of the step may be
-    chosen, and a reward is one of its cell (contextual GP-UCB, Krause and Ong 2011, if the policy
-    is `GPUCB`). To others it is a policy of the n points: the same world is played by policies that
-    know the contexts and by those that do not. Contexts of later steps have no influence.
+    Only the cells in the context of the step may be chosen, and a reward is an observation of its
+    cell (contextual GP-UCB, Krause and Ong 2011, if the policy is `GPUCB`). The belief covers all
+    cells (`Contexts.cells`). Outside it is a policy of the n points, so policies with and without
+    contexts can play one environment. Contexts of later steps have no influence.
 
-    After the last of the steps it predicts the mixture over the contexts, as often as they came.
+    After the last step its predictions are a mixture over the contexts by their frequency.
 
     Arguments:
-        policy: of the GP-UCB family, `Auto`, or one of these in `Transformed`; its prior is one of
-            the cells.
-        contexts: of the run; it may be shorter, not longer.
+        policy: a policy of the GP-UCB family, `Auto`, or one of these in `Transformed`, with a
+            prior on the cells.
+        contexts: contexts of the run; the run may be shorter, not longer.
 
     Raises:
-        DriftpeakError: a policy that cannot be told what may be chosen (it eliminates points, draws
-            them, or asks an expert), or whose points are not the cells of these contexts; a run
-            longer than the contexts, or at times that nobody knows yet.
+        DriftpeakError: a policy that does not support a choice among given points (it eliminates
+            points, draws them, or makes side queries), points that are not the cells of these
+            contexts, a run longer than the contexts, or times that are unknown in advance.
     """
 
     numbers: AnyArray  # (steps,), of kinds
@@ -45,9 +45,8 @@ class InContext(WrappingPolicy):
     def __init__(self, policy: Policy, contexts: Contexts) -> None:
         if not policy.chooses_among:
             raise DriftpeakError(
-                f"{type(policy).__name__} cannot be told what may be chosen, so it knows no "
-                "contexts: take a policy of the GP-UCB family or Auto, and put InContext inside "
-                "other wrappers"
+                f"policy must support contexts; got {type(policy).__name__}. Use a policy of the "
+                "GP-UCB family or Auto, and put InContext inside other wrappers"
             )
         kinds = len(contexts.kinds)
         check_cells("the policy", policy.points, kinds, "its prior")
@@ -62,8 +61,8 @@ class InContext(WrappingPolicy):
     def prepare(self, times: TimesLike | AtMost) -> "InContextPlayer":
         if isinstance(times, AtMost):
             raise DriftpeakError(
-                "InContext needs the contexts of the whole run beforehand: for decisions whose "
-                "contexts come with them, take a DriftingGP on a space with space.context(...)"
+                "times must be known in advance for InContext. If contexts arrive with decisions, "
+                "use a DriftingGP on a space with space.context(...)"
             )
         check_room(self.numbers, len(check_times(times)))
         return InContextPlayer(self.policy.prepare(times), self.numbers, self.kinds)
@@ -73,7 +72,7 @@ class InContextPlayer(Wrapping):
     """The player of the cells; the wrapper counts the decisions."""
 
     numbers: Any
-    shares: Any  # (kinds,), of the steps
+    shares: Any  # (kinds,), share of the steps
     kinds: int = eqx.field(static=True)
 
     def __init__(self, player: Any, numbers: AnyArray, kinds: int) -> None:
@@ -100,20 +99,20 @@ class InContextPlayer(Wrapping):
         return super().tell(state, self._first(state.more - 1) + query, reward, time)
 
     def predict(self, state: WrappedState, time: Scalar) -> Prediction | None:
-        found = super().predict(state, time)
-        if found is None:
+        prediction = super().predict(state, time)
+        if prediction is None:
             return None
         known = jnp.arange(self.kinds) == jnp.asarray(self.numbers)[self._step(state.more)]
         shares = jnp.where(state.more < len(self.numbers), known, jnp.asarray(self.shares))
-        means = found.mean.reshape(self.kinds, -1)
+        means = prediction.mean.reshape(self.kinds, -1)
         mean = shares @ means
-        variance = shares @ (found.variance.reshape(means.shape) + (means - mean[None]) ** 2)
-        return Prediction(mean, variance, found.noise_variance)
+        variance = shares @ (prediction.variance.reshape(means.shape) + (means - mean[None]) ** 2)
+        return Prediction(mean, variance, prediction.noise_variance)
 
     def _step(self, decisions: Int[Array, ""]) -> Int[Array, ""]:
-        """Which step comes after so many decisions; padding beyond the last is not recorded."""
+        """Return the step after so many decisions; padding beyond the last is not recorded."""
         return jnp.clip(decisions, 0, len(self.numbers) - 1)
 
     def _first(self, decisions: Int[Array, ""]) -> Int[Array, ""]:
-        """The number of the first cell in the context of the next step."""
+        """Return the index of the first cell in the context of the next step."""
         return jnp.asarray(self.numbers)[self._step(decisions)] * self.points

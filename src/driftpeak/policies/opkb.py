@@ -1,19 +1,19 @@
 r"""Optimisation-based kernel bandits: OPKB, OPKB with restarts and ADA-OPKB (H23; IT25 Theorem 3).
 
 H23 is Hong, Li, Tewari, "An optimization-based algorithm for non-stationary kernel bandits without
-prior knowledge", AISTATS 2023. An epoch is cut into blocks of 1, 2, 4, ... times E steps. Block 0
-draws its queries from the optimal design \(\pi(X)\), block j from
+prior knowledge", AISTATS 2023. An epoch is divided into blocks of 1, 2, 4, ... times E steps. Block
+0 draws its queries from the optimal design \(\pi(X)\), block j from
 
 \[P_j = (1 - \mu_j) Q_j + \mu_j \pi(X), \qquad Q_j = (1 - q) P^* + q\,\pi(A),\]
 
-\(P^*\) the balance of estimated regret and exploration (`design.balance`), A the points whose
-estimated gap is at most \(2\alpha\,\gamma/\beta_j\). Rewards are estimated by inverse propensity:
-\(\hat R(x) = \phi(x)^\top S(P_t, \sigma/T)^{-1} \phi(x_t)\,y_t\), averaged over an interval, with
-the distribution \(P_t\) that step t was drawn from. ADA-OPKB now and then replays an earlier
-\(P_m\) for \(2^m E\) steps, and starts a new epoch if what it then sees contradicts what it knew.
+where \(P^*\) is the balance of estimated regret and exploration (`design.balance`), and A the
+points whose estimated gap is at most \(2\alpha\,\gamma/\beta_j\). Rewards are estimated by inverse
+propensity: \(\hat R(x) = \phi(x)^\top S(P_t, \sigma/T)^{-1} \phi(x_t)\,y_t\), averaged over an
+interval, with the distribution \(P_t\) of step t. ADA-OPKB occasionally replays an earlier
+\(P_m\) for \(2^m E\) steps, and starts a new epoch if the results contradict earlier estimates.
 
-Kernel and rewards are scaled as the analysis asks: the largest prior variance is one, and rewards
-less the prior mean, divided by `reward_bound`, lie in [-1, 1].
+Kernel and rewards are scaled as the analysis requires: the largest prior variance is one, and
+rewards minus the prior mean, divided by `reward_bound`, lie in [-1, 1].
 """
 
 import math
@@ -42,25 +42,25 @@ from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.randomised import default_reward_bound, draw
 
 DESIGN_TOLERANCE = 1e-3
-"""Duality gap at which designs are taken as solved, as a share of the information gain."""
+"""Duality gap at which designs count as solved, as a share of the information gain."""
 FEATURE_SHARE = 1e-2
-"""Default features miss at most this share of s = sigma / T of any variance: the estimates' bias
-from it is a tenth of what the regulariser s itself brings."""
+"""Largest error of default features, as a share of s = sigma / T; the bias of the estimates from it
+is a tenth of the bias from the regulariser s."""
 
 
 class Knowledge(NamedTuple):
-    """What an epoch has worked out; it changes at the ends of blocks and replays only."""
+    """Estimates of an epoch, which change at the ends of blocks and replays only."""
 
     begin: Int[Array, ""]  # first step of the epoch
     block: Int[Array, ""]
     strategies: Float[Array, "blocks n"]  # P_0, ..., P_j
-    gaps: Float[Array, "blocks n"]  # estimated after each finished block, from the whole epoch
-    replays: Bool[Array, "blocks slots"]  # of the current block: which slots of which index
+    gaps: Float[Array, "blocks n"]  # estimated from the whole epoch after each finished block
+    replays: Bool[Array, "blocks slots"]  # of the current block: a mask of slots for each index
     restarts: Int[Array, ""]
 
 
 class StepLog(NamedTuple):
-    """What happened at every step: the point, the scaled reward, the index of the strategy."""
+    """Data of every step: the point, the scaled reward, the index of the strategy."""
 
     actions: Int[Array, " T"]
     rewards: Float[Array, " T"]
@@ -68,7 +68,7 @@ class StepLog(NamedTuple):
 
 
 class OptimizationState(NamedTuple):
-    """The number of decisions made, what is known, and what happened."""
+    """The number of decisions, the estimates, the data, and the random key."""
 
     step: Int[Array, ""]
     knowledge: Knowledge
@@ -77,7 +77,7 @@ class OptimizationState(NamedTuple):
 
 
 class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
-    """What `OPKB` and `ADAOPKB` make."""
+    """Optimisation-based kernel bandits, from `OPKB` and `ADAOPKB`."""
 
     features: Loadings  # of the n points on p weights, scaled
     mean: AnyArray  # (n,), prior mean in scaled rewards
@@ -110,7 +110,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         reward_bound: float | None,
         features: Features | None,
     ) -> None:
-        epoch = horizon if period is None else period  # the T of the algorithm that is restarted
+        epoch = horizon if period is None else period  # T of the algorithm between restarts
         size = float(prior.variance.max())
         regulariser = constants.sigma / epoch
         features = prior.features_or(features, tolerance=FEATURE_SHARE * regulariser)
@@ -187,15 +187,15 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         return f"reward_bound={self.reward_bound:g} around the prior mean"
 
     def _lengths(self) -> Array:
-        """Steps of a block, or of a replay, of every index."""
+        """Return the steps of a block, or of a replay, for each index."""
         return self.block_length * 2 ** jnp.arange(self.blocks)
 
     def _start(self, knowledge: Knowledge) -> Array:
-        """First step of the current block."""
+        """Return the first step of the current block."""
         return knowledge.begin + self.block_length * (2**knowledge.block - 1)
 
     def _running(self, knowledge: Knowledge, step: Scalar) -> Array:
-        """Which indices are scheduled at `step`; the block's own always is."""
+        """Return a mask of the indices scheduled at `step`; the block's own always is."""
         place = (step - self._start(knowledge)) // self._lengths()
         slots = knowledge.replays.shape[1]
         replayed = knowledge.replays[jnp.arange(self.blocks), jnp.minimum(place, slots - 1)]
@@ -203,11 +203,11 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         return (replayed & (index < knowledge.block)) | (index == knowledge.block)
 
     def _index(self, state: OptimizationState) -> Array:
-        """The strategy to play: the smallest index scheduled."""
+        """Return the index of the strategy to play, the smallest index scheduled."""
         return jnp.argmax(self._running(state.knowledge, state.step))
 
     def _endings(self, state: OptimizationState) -> tuple[Array, Array, Array]:
-        """Which tested intervals, and whether the block and the epoch, end with this step."""
+        """Return the tested intervals that end with this step, and whether block and epoch end."""
         knowledge = state.knowledge
         index = jnp.arange(self.blocks)
         done = state.step + 1 - self._start(knowledge)
@@ -224,7 +224,10 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
     def estimate(
         self, strategies: Float[Array, "blocks n"], history: StepLog, begin: Scalar, end: Scalar
     ) -> Float[Array, " n"]:
-        """Scaled rewards of all points over steps `begin` to `end - 1`, by inverse propensity."""
+        """Estimate scaled rewards of all points over steps `begin` to `end - 1`.
+
+        The estimate is by inverse propensity.
+        """
         features, rank = self.features, self.features.shape[1]
         step = jnp.arange(self.horizon)
         rewards = jnp.where((step >= begin) & (step < end), history.rewards, 0.0)
@@ -235,8 +238,8 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
             def solve() -> Any:
                 matrix = information(features, strategies[index])
                 matrix = matrix + self.regulariser * jnp.eye(rank)
-                told = features.combined(sums[index])
-                return jax.scipy.linalg.solve(matrix, told, assume_a="pos")
+                target = features.combined(sums[index])
+                return jax.scipy.linalg.solve(matrix, target, assume_a="pos")
 
             return weights + jax.lax.cond((sums[index] != 0).any(), solve, lambda: jnp.zeros(rank))
 
@@ -244,7 +247,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
         return jnp.asarray(self.mean) + features.values(weights) / (end - begin)
 
     def strategy(self, gaps: Float[Array, " n"], block: Scalar) -> Float[Array, " n"]:
-        """P_j for the block number `block`, given the estimated gaps."""
+        """Return P_j for the block number `block`, given the estimated gaps."""
         features, tolerance = self.features, DESIGN_TOLERANCE * self.gain
         design = jnp.asarray(self.design)
         cost = gaps * (jnp.asarray(self.beta)[block] / 2)
@@ -255,7 +258,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
             cost, allowed, begin = problem
             return maximise(features, self.regulariser, cost, allowed, begin, tolerance).weights
 
-        # one after the other, in one loop: compiled once; P* from pi(X), sparse and of full rank
+        # solved one after the other in a loop, so compiled once; P* starts at pi(X), of full rank
         problems = (
             jnp.stack([cost, jnp.zeros(self.points)]),
             jnp.stack([jnp.ones(self.points, bool), good]),
@@ -268,7 +271,7 @@ class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
 
 
 def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
-    """At the end of a replay, a block or an epoch: test for a change, then plan what comes next."""
+    """Test for a change at the end of a replay, block or epoch, and plan the next steps."""
     policy, history, step, ended, block_ends, epoch_ends, key = inputs
     block = knowledge.block
 
@@ -279,9 +282,9 @@ def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
 
     def gaps_over(number: Any, table: Any) -> Any:
         def estimate() -> Any:
-            found = policy.estimate(knowledge.strategies, history, begins[number], step)
-            # fused differently, the largest may exceed the largest by a rounding error
-            return table.at[number].set(jnp.maximum(found.max() - found, 0.0))
+            estimates = policy.estimate(knowledge.strategies, history, begins[number], step)
+            # fused differently, the maximum may exceed itself by a rounding error
+            return table.at[number].set(jnp.maximum(estimates.max() - estimates, 0.0))
 
         return jax.lax.cond(wanted[number], estimate, lambda: table)
 
@@ -292,7 +295,7 @@ def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
     compared = ended[:, None] & ((index < block) & (index >= policy.first_index))[None, :]
     changed = (compared & (excess > jnp.asarray(policy.limits))).any()
 
-    def start_again() -> Knowledge:
+    def restart() -> Knowledge:
         return Knowledge(
             begin=step,
             block=jnp.zeros((), int),
@@ -316,21 +319,21 @@ def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
 
     return jax.lax.cond(
         changed | epoch_ends,
-        start_again,
+        restart,
         lambda: jax.lax.cond(block_ends, next_block, lambda: knowledge),
     )
 
 
 @double_precision
 def _optimal_design(features: Loadings, regulariser: float) -> tuple[Any, float]:
-    """pi(X) and the gain, to a duality gap of `DESIGN_TOLERANCE` of the gain."""
+    """Compute pi(X) and the gain, to a duality gap of `DESIGN_TOLERANCE` of the gain."""
     points, rank = features.shape
     if points <= MANY:
         matrix = np.asarray(features.matrix)
         sums = matrix.T @ matrix
     else:
         sums = np.asarray(jax.jit(information)(features, jnp.ones(points)))
-    # every design's gain is a lower bound of the largest: the one of equal weights sets the scale
+    # the gain of any design is a lower bound of the largest; equal weights set the scale
     even = np.linalg.slogdet(sums / points / regulariser + np.eye(rank))[1]
     design: Design = optimal_design(features, regulariser, tolerance=DESIGN_TOLERANCE * even)
     return design.weights, float(design.objective) - rank * math.log(regulariser)
@@ -351,20 +354,20 @@ def OPKB(
 
     Arguments:
         prior: its kernel gives the features; its noise variance is not used.
-        horizon: T, the number of decisions; `Doubling` lifts the limit.
+        horizon: T, the number of decisions; `Doubling` removes the limit.
         period: H, the steps between restarts, and then the T of the restarted algorithm;
             `theory.schedules.elimination_period` gives IT25's. None: no restarts.
-        reward_bound: rewards, noise included, lie within this of the prior mean; default three
+        reward_bound: bound of rewards minus prior mean, noise included; by default three standard
             deviations of a reward under the prior.
-        preset: "published", what H23's figures were made with, or "theory", the constants of its
+        preset: "published", the constants of H23's figures, or "theory", the constants of its
             analysis, with which block 0 alone is thousands of steps long.
-        features: a factor of the covariance; by default one fine enough for s = sigma / T.
+        features: a factor of the covariance; by default accurate enough for s = sigma / T.
         constants: any field of `Constants`, to replace the preset's.
 
     Raises:
-        DriftpeakError: a number out of range, an unknown preset or constant; features for another
-            number of points, or a kernel so rough that they would take too long to make; a run
-            longer than the horizon.
+        DriftpeakError: a number out of range, an unknown preset or constant, features for another
+            number of points, a kernel so rough that its features would take too long to compute, or
+            a run longer than the horizon.
     """
     horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     return OptimizationBased(
@@ -387,16 +390,16 @@ def ROPKB(
     variation: float | None = None,
     **options: Any,
 ) -> OptimizationBased:
-    """OPKB restarted every H steps, H from theory (IT25 Theorem 3), for SE and Matern kernels.
+    """OPKB restarted every H steps, with H from theory (IT25 Theorem 3), for SE and Matern kernels.
 
     Arguments:
         prior, horizon, options: as for `OPKB`.
-        period: H; by default theory's.
-        variation: V_T, for theory's H; unknown if left out.
+        period: H; by default the value from theory.
+        variation: V_T, for the default H; unknown if omitted.
 
     Raises:
-        DriftpeakError: as for `OPKB`, both period and variation, or no period for a kernel that
-            theory gives no H for.
+        DriftpeakError: as for `OPKB`, both period and variation, or no period for a kernel without
+            one in theory.
     """
     horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     period = chosen_period(prior, horizon, period, variation)
@@ -413,9 +416,9 @@ def ADAOPKB(
     features: Features | None = None,
     **constants: float,
 ) -> OptimizationBased:
-    """ADA-OPKB: OPKB that notices changes by replaying old strategies (H23 Algorithm 3).
+    """ADA-OPKB: OPKB that detects changes by replaying old strategies (H23 Algorithm 3).
 
-    It needs no knowledge of how much the function moves.
+    It needs no drift parameter.
 
     Arguments:
         prior, horizon, reward_bound, preset, features, constants: as for `OPKB`.

@@ -1,4 +1,4 @@
-"""The constants of OPKB: those of its analysis, and those its authors ran."""
+"""The constants of OPKB, from its analysis and from its authors' program."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,14 +23,15 @@ class Constants:
 
     - block 0 has \(E = \lceil c_3 \gamma L \rceil\) steps;
     - \(\mu_j = c_1 2^{-j/2}\), \(\beta_j = 2 c_2 \gamma / \epsilon_j\);
-    - A holds the gaps up to `threshold` \(\cdot 2 \alpha \gamma / \beta_j\), and q is `mixture`;
-    - replays and tests concern indices of at least `first_index`;
-    - a replay of index m contradicts block k where a gap exceeds four times the other by more than
+    - A holds the points with gaps up to `threshold` \(\cdot 2 \alpha \gamma / \beta_j\), and q is
+      `mixture`;
+    - replays and tests use indices of at least `first_index`;
+    - a replay of index m contradicts block k if a gap exceeds four times the other by more than
       \(4 c_0 \epsilon_{\min(m, k)}\), or, with `averaged`, \(4 c_0 (\epsilon_m + \epsilon_k) / 2\);
-    - with `blocks_tested`, a block is put to the test like a replay when it ends.
+    - with `blocks_tested`, a block is tested like a replay when it ends.
 
     Attributes:
-        gain_share: g; the analysis has the whole log det, the published program half of it.
+        gain_share: g; 1 in the analysis, 1/2 in the published program.
 
     Raises:
         DriftpeakError: a number out of range.
@@ -75,15 +76,15 @@ PUBLISHED = Constants(
     averaged=True,
     blocks_tested=False,
 )
-"""What H23's figures were made with (the configurations beside its program)."""
+"""The constants of H23's figures (the configurations of its program)."""
 PRESETS = {"published": PUBLISHED, "theory": THEORY}
 
 
 def preset_constants(preset: str, given: Mapping[str, Any]) -> Constants:
-    """The constants of a preset, with some replaced.
+    """Return the constants of a preset, with some replaced.
 
     Raises:
-        DriftpeakError: an unknown preset or constant, a number out of range.
+        DriftpeakError: an unknown preset or constant, or a number out of range.
     """
     if preset not in PRESETS:
         raise DriftpeakError(f"preset must be one of {', '.join(PRESETS)}; got {preset!r}")
@@ -92,4 +93,4 @@ def preset_constants(preset: str, given: Mapping[str, Any]) -> Constants:
     except TypeError:
         known = ", ".join(Constants.__dataclass_fields__)
         unknown = ", ".join(set(given) - set(Constants.__dataclass_fields__))
-        raise DriftpeakError(f"{unknown} is no constant of H23; known: {known}") from None
+        raise DriftpeakError(f"constants must be fields of H23: {known}; got {unknown}") from None

@@ -1,6 +1,7 @@
-"""When to ask the expert: at every step, as windows start, or when the answers have grown stale.
+"""Times of side queries: at every step, at the starts of windows, or by the age of the answers.
 
-A rule of when, and its state; what is asked and believed is `driftpeak.policies.side_queries`.
+A rule defines when to query, with its state; `driftpeak.policies.side_queries` defines the queries
+and the posterior.
 """
 
 from abc import abstractmethod
@@ -17,31 +18,31 @@ from driftpeak.theory.side_queries import checked_share, side_query_windows
 
 
 class Timing(eqx.Module):
-    """When to ask the expert."""
+    """A rule for the times of side queries. Base class."""
 
     def prepare(self, times: Times) -> "Timing":
-        """The rule made ready for decisions at `times`."""
+        """Return the rule, ready for decisions at `times`."""
         return self
 
     @abstractmethod
     def longest(self, times: Times, budget: Any) -> int:
-        """The most observations in memory at once, answers included, if the expert answers."""
+        """Return the largest number of observations in memory, answers of the expert included."""
 
     def init(self) -> Any:
-        """The rule's state before the first decision."""
+        """Return the state before the first decision."""
         return ()
 
     @abstractmethod
     def due(self, state: Any, step: Scalar, time: Scalar) -> Bool[Array, ""]:
-        """Whether to ask at step number `step` (from 1), at `time`."""
+        """Return whether to query at step number `step` (from 1), at `time`."""
 
     def heard(self, state: Any, step: Scalar, time: Scalar, report: "Report") -> Any:
-        """The state after answers."""
+        """Return the state after answers."""
         return state
 
 
 class Report(NamedTuple):
-    """The expert's answers beside what had been expected of them."""
+    """The expert's answers with their predictive moments."""
 
     answers: Float[Array, " q"]
     answered: Bool[Array, " q"]
@@ -51,7 +52,7 @@ class Report(NamedTuple):
 
 
 class EveryStep(Timing):
-    """SparQ: always (M25 Algorithm 1)."""
+    """SparQ's rule: query at every step (M25 Algorithm 1)."""
 
     def longest(self, times: Times, budget: Any) -> int:
         return int(budget.max()) + 1
@@ -61,7 +62,7 @@ class EveryStep(Timing):
 
 
 class Windows(Timing):
-    """W-SparQ: at the starts of M25's windows (32): `theory.side_queries.side_query_windows`."""
+    """W-SparQ's rule: query at the starts of M25's windows (32), `side_query_windows`."""
 
     exponent: Scalar
     a: Scalar
@@ -86,25 +87,25 @@ class Windows(Timing):
 
 
 class Length(NamedTuple):
-    """When the expert answered last, and how long to wait."""
+    """The time of the last answers, and the length of the window."""
 
     last: Float[Array, ""]
     length: Float[Array, ""]
 
 
 class Feedback(Timing):
-    r"""As soon as the answers are expected to be as far off as M25's analysis can bear.
+    r"""An adaptive rule: query as soon as the answers are as inaccurate as M25's analysis allows.
 
-    Each time the expert answers, the errors r of what was expected of the answers estimate the
-    variance v that the drift since the last answers has injected, in excess of the belief's own:
+    Each time the expert answers, the prediction errors r estimate the variance v that the drift
+    since the last answers has injected, in excess of the posterior variance:
 
     \(v = \sum_i w_i (r_i^2 - s_i^2) / \sum_i w_i\), with \(s_i^2 = \sigma^2(x_i) + \lambda\) and
     \(w_i = s_i^{-4}\).
 
-    W-SparQ's windows keep it below \(\lambda\,t^a\), if alpha is right. The next window is
-    \(\sqrt{\lambda t^a / v}\) times as long as the last, at least half and at most twice: if v
+    W-SparQ's windows keep v below \(\lambda\,t^a\) if alpha is right. The next window is
+    \(\sqrt{\lambda t^a / v}\) times as long as the last, at least half and at most twice. If v
     grows as the alpha-th power of the length, \(\log(v / \lambda t^a)\) shrinks by the factor
-    \(1 - \alpha/2\) each time, for every alpha that there is (in (0, 2], see
+    \(1 - \alpha/2\) each time, for every possible alpha (in (0, 2], see
     `environments.InjectedDrift`).
     """
 
@@ -130,6 +131,6 @@ class Feedback(Timing):
         injected = jnp.sum(weights * errors) / weights.sum()
         bearable = report.noise_variance * jnp.asarray(step, float) ** self.a
         factor = jnp.sqrt(bearable / jnp.maximum(injected, bearable / 4))
-        # the first answers come after no window: ask again at the next step, whatever its time
+        # the first answers follow no window: query again at the next step, at any time
         elapsed = jnp.where(jnp.isfinite(state.last), time - state.last, 0.0)
         return Length(time, elapsed * jnp.maximum(factor, 0.5))

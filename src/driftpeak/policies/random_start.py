@@ -1,4 +1,4 @@
-"""A random first query, or several, in front of any policy."""
+"""A wrapper of any policy with random first queries."""
 
 from typing import NamedTuple
 
@@ -17,19 +17,19 @@ from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 
 class RandomStart(WrappingPolicy):
-    """`policy`, but for its first `steps` queries, which are drawn uniformly at random.
+    """A policy, `policy`, whose first `steps` queries are drawn uniformly at random.
 
-    The policy learns what they bring. In a simulation all policies with
-    a random start sample the same points first, so that they can be compared over starting points
-    (B16 section 5.2: 20 first sensors).
+    The policy is updated with their rewards. In a simulation all policies with a random start
+    sample the same first points, so they can be compared over starting points (B16 section 5.2: 20
+    first sensors).
 
     Arguments:
-        policy: what acts after the start.
-        steps: random queries, at least 1.
+        policy: the policy after the start.
+        steps: number of random queries, at least 1.
 
     Raises:
-        DriftpeakError: steps below 1, a policy that sees the true function, a policy that learns
-            only from queries of its own (elimination, importance weights).
+        DriftpeakError: steps below 1, a policy that sees the true function, or a policy that learns
+            only from its own queries (elimination, importance weights).
     """
 
     steps: int = eqx.field(static=True)
@@ -37,10 +37,11 @@ class RandomStart(WrappingPolicy):
     @checked
     def __init__(self, policy: Policy, *, steps: int = 1) -> None:
         if policy.foresight != "none":
-            raise DriftpeakError("a policy that sees the true function needs no random start")
+            raise DriftpeakError("policy must not see the true function to have a random start")
         if not policy.learns_from_any:
             raise DriftpeakError(
-                f"{type(policy).__name__} learns only from queries of its own: no random start"
+                f"policy must learn from any query to have a random start; got "
+                f"{type(policy).__name__}, which learns only from its own"
             )
         self.policy = policy
         self.steps = at_least_integer("steps", steps, 1, MOST_STEPS)
@@ -54,14 +55,14 @@ class RandomStart(WrappingPolicy):
 
 
 class Start(NamedTuple):
-    """The number of decisions made, and the source of randomness of the first ones."""
+    """The number of decisions, and the random key of the first queries."""
 
     step: Int[Array, ""]
     key: PRNGKeyArray
 
 
 class RandomStartPlayer(Wrapping):
-    """The player of the policy behind `steps` random queries."""
+    """The player of the policy after `steps` random queries."""
 
     steps: int = eqx.field(static=True)
 

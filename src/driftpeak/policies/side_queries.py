@@ -1,24 +1,24 @@
-r"""Policies that may ask an expert: SparQ-GP-UCB and W-SparQ-GP-UCB (M25), and an adaptive one.
+r"""Policies with side queries: SparQ-GP-UCB and W-SparQ-GP-UCB (M25), and an adaptive policy.
 
-An expert can re-evaluate the function *now* at points sampled before. Each of these policies is a
-belief and an acquisition, as the GP-UCB family, and a rule that says when to ask: then the expert
-is asked about \(Q_t = \lceil c \log^d t \rceil\) of the distinct points sampled so far, drawn from
-a k-DPP on their covariance, and the answers replace all that was believed.
+An expert can re-evaluate the function *now* at points sampled before. Each of these policies has a
+belief and an acquisition function, as in the GP-UCB family, and a rule for the times of queries. At
+these times the expert evaluates \(Q_t = \lceil c \log^d t \rceil\) of the distinct points sampled
+so far, drawn from a k-DPP on their covariance, and the answers replace all earlier observations.
 
-All take the options of the GP-UCB family, and
+All accept the options of the GP-UCB family, and
 
-- `rate`: c above; `dimension`: d, by default the domain's (1 for arms without coordinates);
-- `asks`: "before" it decides, about the function of the decision, or "after" the reward, about the
-  function that brought it, one step older by the time of the decision (M25 Algorithms 1 and 2);
-- `multiplicity`: whether a point that has been sampled m times is drawn as m points of the same
-  place would be, \(\Pr(Z) \propto \det K_Z \prod_{z \in Z} m_z\) (M25 Definition 3.1, which is on
-  the columns of the observations' Gram matrix), or all distinct points alike;
+- `rate`: c above; `dimension`: d, by default that of the domain (1 for arms without coordinates);
+- `asks`: query "before" the decision, about the function of the decision, or "after" the reward,
+  about the function of that reward, one step older by the time of the decision (M25 Algorithms 1
+  and 2);
+- `multiplicity`: whether a point that has been sampled m times is drawn as m equal points,
+  \(\Pr(Z) \propto \det K_Z \prod_{z \in Z} m_z\) (M25 Definition 3.1, which is on the columns of
+  the observations' Gram matrix), or once;
 - `mixing`: swaps of the chain that draws the points, `determinantal.mixing_steps` by default.
 
-Where fewer points have been sampled than they may ask about, they ask about all. If the expert
-answers only some, the belief starts again from those; if none, the policy goes on with what it has:
-SparQ and W-SparQ with the newest of as many observations as between two timely answers, the
-adaptive policy with all.
+If fewer points have been sampled than the budget, all are queried. If the expert answers only some
+queries, the belief restarts from those answers. If it answers none, earlier observations are kept:
+by SparQ and W-SparQ the newest, as many as between two timely answers; by the adaptive policy all.
 
 All raise DriftpeakError for a parameter outside its range.
 """
@@ -52,9 +52,9 @@ from driftpeak.theory.side_queries import side_query_budget
 
 
 class SideQueryPolicy(Recorded, Policy):
-    """A belief, an acquisition, and a rule that says when to ask the expert.
+    """A belief, an acquisition function, and a rule for the times of side queries.
 
-    Made by `SparQ`, `WSparQ` and `AdaptiveSparQ`.
+    `SparQ`, `WSparQ` and `AdaptiveSparQ` return it.
     """
 
     acting: BeliefPolicy
@@ -107,7 +107,7 @@ class SideQueryPolicy(Recorded, Policy):
         if asked[-1] > points:
             warn(
                 f"rate={self.rate:g} makes {asked[-1]} side queries at a time, of {points} points: "
-                "all points sampled before will be asked about"
+                "all points sampled before will be queried"
             )
         # before the reward of step t at most t - 1 points have been sampled
         sampled = np.arange(len(times)) + (self.asks == "after")
@@ -129,7 +129,7 @@ class SideQueryPolicy(Recorded, Policy):
 
 
 class SideQueryState(NamedTuple):
-    """What the acting policy knows, how often it has sampled each point, and when it will ask."""
+    """The acting policy's state, the visits of each point, the rule's state, and the random key."""
 
     acting: BeliefState
     visits: Int[Array, " n"]
@@ -144,7 +144,7 @@ class SideQueryPlayer(Player[SideQueryState]):
     timing: Timing
     pairs: Pairs
     noise_variance: Any
-    budget: Any  # the most side queries at each step
+    budget: Any  # largest number of side queries at each step
     asks: Asks = eqx.field(static=True)
     multiplicity: bool = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
@@ -163,7 +163,7 @@ class SideQueryPlayer(Player[SideQueryState]):
         return self.asks
 
     def _number(self, state: SideQueryState) -> Int[Array, ""]:
-        """Of the step that is being made (from 1)."""
+        """Return the number of the current step (from 1)."""
         return state.acting.step + (self.asks == "before")
 
     def init(self, key: PRNGKeyArray) -> SideQueryState:
@@ -242,7 +242,7 @@ class SideQueryPlayer(Player[SideQueryState]):
 
 
 def _believe_anew(_: Any, arguments: tuple[Belief[Any], Any, Any, Any, Any]) -> Any:
-    """The belief from the answers alone."""
+    """Return the belief from the answers alone."""
     belief, arms, answers, answered, time = arguments
 
     def learn(place: Any, state: Any) -> Any:
@@ -253,7 +253,7 @@ def _believe_anew(_: Any, arguments: tuple[Belief[Any], Any, Any, Any, Any]) -> 
 
 
 class SideQueryOptions(Options, total=False):
-    """What every policy here accepts."""
+    """Options of every policy in this module."""
 
     rate: float
     dimension: int | None
@@ -264,9 +264,9 @@ class SideQueryOptions(Options, total=False):
 
 @checked
 def SparQ(prior: Prior, **options: Unpack[SideQueryOptions]) -> SideQueryPolicy:
-    r"""SparQ-GP-UCB: ask at every step, and believe the answers alone (M25 Algorithm 1).
+    r"""SparQ-GP-UCB: query at every step, and use the answers alone (M25 Algorithm 1).
 
-    As published: `asks="after", multiplicity=True, width=widths.Heteroscedastic(...)`. Where the
+    As published: `asks="after", multiplicity=True, width=widths.Heteroscedastic(...)`. If the
     expert does not answer, observations age as under Brownian drift, \(h(a) = 1 + a\).
 
     Arguments:
@@ -289,7 +289,7 @@ def WSparQ(
     slope: float = 1.0,
     **options: Unpack[SideQueryOptions],
 ) -> SideQueryPolicy:
-    r"""W-SparQ-GP-UCB: ask at the starts of windows that grow with time (M25 Algorithm 2).
+    r"""W-SparQ-GP-UCB: query at the starts of windows that grow with time (M25 Algorithm 2).
 
     Within a window the rewards are added to the answers, and all age by uncertainty injection,
     \(h = 1 + c\,\mathrm{age}^\alpha\).
@@ -298,7 +298,7 @@ def WSparQ(
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
-        exponent: alpha > 0; how fast the function moves.
+        exponent: alpha > 0, the exponent of the drift.
         a: in (0, 1/3); windows grow as t^(a / alpha).
         slope: c of the injected noise, 1 in M25.
         options: rate, dimension, asks, multiplicity, mixing (`driftpeak.policies.side_queries`),
@@ -314,10 +314,10 @@ def WSparQ(
 def AdaptiveSparQ(
     prior: Prior, *, a: float = 0.25, **options: Unpack[SideQueryOptions]
 ) -> SideQueryPolicy:
-    r"""W-SparQ with windows from what the answers show, not from alpha. Not in the papers.
+    r"""W-SparQ with windows estimated from the answers instead of alpha. Not in the papers.
 
-    Where W-SparQ's windows keep the injected noise below \(\lambda t^a\) if alpha is known, these
-    measure it, each time the expert answers, and lengthen or shorten the next window accordingly:
+    W-SparQ's windows keep the injected noise below \(\lambda t^a\) if alpha is known. This policy
+    measures it each time the expert answers, and lengthens or shortens the next window accordingly:
     see `Feedback`. Within a window nothing is forgotten.
 
     Arguments:

@@ -1,4 +1,4 @@
-"""Conformance checks for policies, for those of this package and for yours.
+"""Conformance checks for policies, of this package and of your own.
 
 from driftpeak.policies.testing import check_policy
 check_policy(MyPolicy(prior))
@@ -22,46 +22,47 @@ from driftpeak.policies import Doubling, Player, Policy, RandomStart
 STEPS = 24
 TRIALS = 3
 TOLERANCE = 1e-6
-"""Between what a player expects when it knows the times beforehand and when it does not."""
+"""Largest difference between predictions of a player with known times and with unknown times."""
 
 
 @checked
 @double_precision
 def check_policy(policy: Policy, *, wrapped: bool = True) -> None:
-    """Check that a policy keeps the contract of `driftpeak.policies`.
+    """Check that a policy satisfies the contract of `driftpeak.policies`.
 
-    Plays it against smooth made-up functions, at regular and then irregular times, and checks that
+    The policy is run on smooth artificial functions, at regular and then irregular times. The
+    checks are:
 
     - its state keeps structure, shapes and types, so that it can run in a compiled loop;
-    - its queries are point numbers of the domain;
+    - its queries are indices of points of the domain;
     - equal keys give equal runs, whether trials run together in a compiled loop or one by one, step
       by step;
     - `refresh` changes no query;
-    - its side queries, if it makes any, are about points that it has sampled, and all this also
-      holds with an expert that answers none of them;
-    - prepared for `AtMost` so many decisions, as a live optimiser prepares it, it decides and
-      expects the same as for times that are known;
-    - what it draws does not come again after it has started afresh;
-    - what it can show (`predict`, `held`, `readings`) can be shown at every step, in a compiled
-      loop, and without changing a decision;
-    - a reward that is not a finite number is refused, or changes nothing.
+    - its side queries, if it makes any, are about points that it has sampled, and all checks also
+      hold with an expert that answers none of them;
+    - prepared for `AtMost` a number of decisions, as by a live optimiser, it decides and predicts
+      as it does for known times;
+    - its random draws are not repeated after a restart;
+    - its optional outputs (`predict`, `held`, `readings`) can be computed at every step, in a
+      compiled loop, without changing a decision;
+    - a reward that is not a finite number raises an error or changes nothing.
 
-    Behind `RandomStart` and in `Doubling`, where these are possible, nothing of what it can do may
-    be lost, and decisions and expectations must not depend on how it was prepared either.
+    In `RandomStart` and `Doubling`, where these are possible, no ability may be lost, and decisions
+    and predictions must not depend on how the policy was prepared either.
 
     Arguments:
-        policy: any; those that see the true function too.
+        policy: any policy, including policies that see the true function.
         wrapped: also check it within this package's wrappers.
 
     Raises:
-        AssertionError: naming what does not hold.
+        AssertionError: a check fails; the message names it.
     """
     regular = np.arange(1.0, STEPS // 2 + 1)
     irregular = np.cumsum(np.random.default_rng(0).exponential(1.0, STEPS // 2))
     _check(policy, np.concatenate([regular, regular[-1] + irregular]))
     if not wrapped or policy.foresight != "none":
         return
-    # one stage: a policy planned for a horizon shorter than its own would be another
+    # one stage: a policy planned for a shorter horizon would differ
     inner: list[tuple[str, Policy]] = [("Doubling", Doubling(lambda _: policy, first=STEPS))]
     if policy.learns_from_any:
         inner.append(("RandomStart", RandomStart(policy, steps=2)))
@@ -86,7 +87,7 @@ def _check(policy: Policy, times: Times) -> None:
         )
     values = _smooth(player.points, times)
     keys = jax.random.split(jax.random.key(0), TRIALS)
-    # an expert that answers nothing must be borne with; it makes no difference without side queries
+    # an expert may answer nothing; without side queries this makes no difference
     for answers in (True, False) if player.side_capacity else (True,):
         played = _together(player, keys, values, times, answers)
         queries, arms, wanted = (np.asarray(part) for part in played[:3])
@@ -105,7 +106,7 @@ def _check(policy: Policy, times: Times) -> None:
 
 
 def _smooth(points: int, times: Times) -> Array:
-    """A function that moves smoothly, at every time."""
+    """Return a function that moves smoothly, at every time."""
     return jnp.asarray(np.sin(3.0 * np.arange(points)[None, :] + 0.1 * times[:, None]))
 
 
@@ -117,10 +118,10 @@ def _play(
     answers: Array,
     taken: Array,
 ) -> Any:
-    """One run in a compiled loop: it fails if the state changes its type.
+    """Run once in a compiled loop, which fails if the state changes its type.
 
     Arguments:
-        taken: at every step the point that is sampled instead of the player's, or -1.
+        taken: at each step the point that is sampled instead of the player's, or -1.
     """
 
     def step(state: Any, inputs: Any) -> Any:
@@ -164,7 +165,7 @@ def _one_step(
     answers: Scalar,
     instead: Scalar = -1,
 ) -> Any:
-    """The next state, the query, and the side queries before or after it."""
+    """Return the next state, the query, and the side queries before or after it."""
     if player.foresight == "present":
         state = player.inform(state, value)
     arms, wanted = jnp.zeros(0, int), jnp.zeros(0, bool)
@@ -182,10 +183,12 @@ def _one_step(
 
 
 def _look(player: Player[Any], state: Any, time: Scalar) -> Any:
-    """All that the player can show of what it thinks."""
+    """Return all optional outputs of the player."""
     read = player.read(state)
     if read.keys() != player.readings.keys():
-        raise AssertionError(f"read gives {set(read)}, readings promises {set(player.readings)}")
+        raise AssertionError(
+            f"read must return the names of readings, {set(player.readings)}; got {set(read)}"
+        )
     for name, reading in player.readings.items():
         shape = (len(reading.labels),) if reading.labels else ()
         if jnp.shape(read[name]) != shape:
@@ -200,13 +203,13 @@ def _check_side_queries(
     places = (*queries.shape, player.side_capacity)
     if arms.shape != places or wanted.shape != places or wanted.dtype != bool:
         raise AssertionError(
-            f"consult must return {player.side_capacity} point numbers and as many booleans; "
+            f"consult must return {player.side_capacity} indices of points and as many booleans; "
             f"got shapes {arms.shape[2:]}, {wanted.shape[2:]} and {wanted.dtype}"
         )
     for trial, step, place in np.argwhere(wanted):
         if arms[trial, step, place] not in queries[trial, : step + (player.consults == "after")]:
             raise AssertionError(
-                f"side queries must be about points sampled before; step {step + 1} asks about "
+                f"side queries must be about points sampled before; step {step + 1} queries "
                 f"{arms[trial, step, place]}"
             )
 
@@ -214,7 +217,7 @@ def _check_side_queries(
 def _play_by_hand(
     player: Player[Any], key: PRNGKeyArray, values: Array, times: Times, answers: bool
 ) -> Any:
-    """The queries of the same, step by step, with a refresh now and then."""
+    """Return the queries of an equal run, step by step, with an occasional refresh."""
     state, queries = _begin(player, key, values), []
     for number, (value, time) in enumerate(zip(values, times, strict=True)):
         state, (query, _, _) = _one_step(player, state, value, time, answers)
@@ -230,20 +233,20 @@ def _refresh(player: Player[Any], state: Any) -> Any:
 
 
 def _check_live(policy: Policy, keys: Key[Array, " trials"], steps: int) -> None:
-    """Prepared for any order, it must be the player that it is for known times."""
+    """Check that a player prepared for any times equals the player for known times."""
     regular = np.arange(1.0, steps + 1)
-    # all at one time, as fast as a live system may go: nothing may fall out of memory unnoticed
+    # all at one time, as a fast live system may report: no observation may be dropped unnoticed
     for kind, times in (("", regular), (", which then all come at one time", np.ones(steps))):
-        what = f"prepared for AtMost so many decisions{kind}, it"
+        what = f"prepared for AtMost a number of decisions{kind}, it"
         values = _smooth(policy.points, regular)
         known = _together(policy.prepare(times), keys, values, times, True)
         live = policy.prepare(AtMost(steps))
         if live.side_capacity and kind:
-            continue  # when it asks its expert is planned by the times
-        found = _together(live, keys, values, times, True, known[0])
+            continue  # the times determine when it makes side queries
+        result = _together(live, keys, values, times, True, known[0])
         if policy.deterministic:
-            _same(what, np.asarray(known[0]), np.asarray(found[0]))
-        planned, expected = known[3], found[3]
+            _same(what, np.asarray(known[0]), np.asarray(result[0]))
+        planned, expected = known[3], result[3]
         if (planned is None) != (expected is None):
             raise AssertionError(f"{what} must predict if it does for known times")
         for name in ("mean", "variance") if planned is not None else ():
@@ -251,16 +254,16 @@ def _check_live(policy: Policy, keys: Key[Array, " trials"], steps: int) -> None
             error = np.abs(right - wrong).max()
             if not error <= TOLERANCE * max(float(np.abs(right).max()), 1.0):
                 raise AssertionError(
-                    f"{what} must expect what it does for known times: predict gives a {name} "
-                    f"that is off by {error:.3g}; is there room for all observations?"
+                    f"{what} must predict what it does for known times: predict gives a {name} "
+                    f"that is off by {error:.3g}; check that there is room for all observations"
                 )
 
 
 def _check_draws(policy: Policy, keys: Key[Array, " trials"], steps: int) -> None:
-    """A stretch of draws must not come again after the player has started afresh."""
+    """Check that random draws are not repeated after a restart."""
     if policy.deterministic:
         return
-    # rewards that jump make those start afresh that do so for what they see
+    # rewards that jump cause restarts by evidence
     times, length = np.arange(1.0, steps + 1), steps // 4
     jumps = np.where(np.arange(steps) // length % 2, -50.0, 50.0)
     values = jnp.asarray(np.repeat(jumps[:, None], policy.points, axis=1))
@@ -268,16 +271,16 @@ def _check_draws(policy: Policy, keys: Key[Array, " trials"], steps: int) -> Non
     for queries, restarts in zip(np.asarray(played[0]), np.asarray(played[4]), strict=True):
         begins = [0, *(np.flatnonzero(np.diff(restarts)) + 1)]
         stretches = [tuple(queries[begin : begin + length]) for begin in begins]
-        varied = [one for one in stretches if len(one) == length and len(set(one)) > 2]
+        varied = [draws for draws in stretches if len(draws) == length and len(set(draws)) > 2]
         if len(set(varied)) < len(varied):
             raise AssertionError(
-                "after it has started afresh it draws what it had drawn before: its keys hang on "
-                "something that the restart resets"
+                "random draws must not be repeated after a restart; its keys depend on something "
+                "that the restart resets"
             )
 
 
 def _check_nothing_hidden(policy: Policy, wrapper: Policy, times: Times) -> None:
-    """A wrapper must be able to do whatever the policy is."""
+    """Check that a wrapper keeps the abilities of the policy."""
     inside, outside = policy.prepare(times), wrapper.prepare(times)
     able: dict[str, Callable[[Player[Any]], Any]] = {
         "side_capacity": lambda player: player.side_capacity,

@@ -1,4 +1,4 @@
-"""A policy that is told logarithms or roots of the rewards."""
+"""A wrapper that gives a policy the logarithms or roots of the rewards."""
 
 from typing import Any
 
@@ -18,21 +18,21 @@ from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 
 class Transformed(WrappingPolicy):
-    """`policy`, to which the rewards are told as their logarithms or roots (Box and Cox 1964).
+    """A policy, `policy`, that receives logarithms or roots of the rewards (Box and Cox 1964).
 
-    For rewards above 0 that vary the more the larger they are, such as prices, durations and
-    counts: on their own scale no Gaussian belief fits them. What is largest stays largest, so the
-    policy decides as before; the prior of `policy` is one of the transformed rewards. What it
-    predicts is in units of the rewards again, the noise in the mean over the points.
+    It is for rewards above 0 whose variance grows with their size, such as prices, durations and
+    counts: no Gaussian posterior fits them on their own scale. The transformation is increasing, so
+    the order of the points does not change. The prior of `policy` is one of the transformed
+    rewards. Predictions are in units of the rewards, with the noise averaged over the points.
 
     Arguments:
-        policy: what acts.
+        policy: the policy that decides.
         transformation: "log" or "root".
-        least: rewards below it count as this much; above 0.
+        least: smaller rewards are set to this value; above 0.
 
     Raises:
-        DriftpeakError: no such transformation, least not above 0, a policy that sees the true
-            function or is told a bound of the rewards.
+        DriftpeakError: an unknown transformation, least not above 0, a policy that sees the true
+            function, or a policy with a bound of the rewards.
 
     Example:
         >>> import driftpeak as dp
@@ -51,11 +51,12 @@ class Transformed(WrappingPolicy):
                 f"transformation must be one of {', '.join(changing)}; got {transformation!r}"
             )
         if policy.foresight != "none":
-            raise DriftpeakError("a policy that sees the true function is told no rewards")
+            raise DriftpeakError("policy must not see the true function to be transformed")
         if policy.bounds_in_words:
             raise DriftpeakError(
-                f"{type(policy).__name__} is told a bound of the rewards ({policy.bounds_in_words})"
-                ": give it the bound of the transformed rewards and transform them yourself"
+                f"policy must have no bound of the rewards; got {type(policy).__name__} with "
+                f"{policy.bounds_in_words}. Give it a bound of the transformed rewards and "
+                "transform them yourself"
             )
         self.policy = policy
         self.transformation = transformation
@@ -70,7 +71,7 @@ class Transformed(WrappingPolicy):
 
 
 class TransformedPlayer(Wrapping):
-    """The player of the policy, told what `Transformed` says."""
+    """The player of the policy, with the rewards that `Transformed` describes."""
 
     transformation: Transformation = eqx.field(static=True)
     least: Scalar
@@ -87,10 +88,10 @@ class TransformedPlayer(Wrapping):
         return super().hear(state, arms, self._changed(answers), answered, time)
 
     def predict(self, state: WrappedState, time: Scalar) -> Prediction | None:
-        found = super().predict(state, time)
-        if found is None:
+        prediction = super().predict(state, time)
+        if prediction is None:
             return None
-        change, (mean, variance, noise) = CHANGES[self.transformation], found
+        change, (mean, variance, noise) = CHANGES[self.transformation], prediction
         own = change.variance(mean, variance)
         whole = change.variance(mean, variance + noise)
         return Prediction(change.mean(mean, variance), own, (whole - own).mean())

@@ -1,9 +1,9 @@
 r"""The GP-UCB family: each policy is a forgetting rule and a width.
 
-All take the same options:
+All accept these options:
 
 - `width`: the exploration width, `widths.ScaledLog(0.8, 4)` by default (B16 section 5);
-- `acquisition`: "ucb", or "thompson" to act on one draw from the same belief instead;
+- `acquisition`: "ucb", "influence", or "thompson" for a draw from the posterior;
 - `form`: "auto", "feature-space" or "function-space" (see `driftpeak.inference.beliefs.choice`);
 - `features`: a factor of the covariance to use instead of pivoted Cholesky.
 
@@ -34,7 +34,7 @@ from driftpeak.policies.widths import IGP, Width
 
 
 class Options(TypedDict, total=False):
-    """What every policy of the family accepts."""
+    """Options of every policy of the family."""
 
     width: Width | None
     acquisition: AcquisitionName
@@ -51,7 +51,7 @@ def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
         options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
 
     Raises:
-        DriftpeakError: an option that is unknown or does not fit the prior.
+        DriftpeakError: an option that is unknown or does not match the prior.
 
     Example:
         >>> import driftpeak as dp
@@ -76,15 +76,16 @@ def IGPUCB(
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
-        norm_bound: B, a bound on the RKHS norm.
-        noise_scale: R, sub-Gaussian constant of the noise; default the prior's noise deviation.
+        norm_bound: B, a bound of the RKHS norm.
+        noise_scale: R, sub-Gaussian constant of the noise; by default the prior's noise standard
+            deviation.
         delta: failure probability.
-        horizon: T. Given, the regulariser becomes \(\lambda = 1 + 2/T\) as the analysis asks;
-            without it the prior's noise variance stays.
+        horizon: T. If given, the regulariser is \(\lambda = 1 + 2/T\), as the analysis requires;
+            otherwise it is the prior's noise variance.
         options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
 
     Raises:
-        DriftpeakError: a bound, scale or horizon that is not positive, delta outside (0, 1).
+        DriftpeakError: a bound, scale or horizon that is not positive, or delta outside (0, 1).
     """
     scale = math.sqrt(prior.noise_variance) if noise_scale is None else noise_scale
     options.setdefault("width", IGP(norm_bound, scale, delta, RealisedGain()))
@@ -95,15 +96,15 @@ def IGPUCB(
 
 @checked
 def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> BeliefPolicy:
-    """R-GP-UCB: start again every `period` steps.
+    """R-GP-UCB: restart every `period` steps.
 
-    The Bayesian version (B16 Alg. 1) takes the default width; the frequentist one (ZS21 Alg. 1)
-    `widths.Confidence(...)`. Both restart before steps 1, 1 + period, ...
+    The Bayesian version (B16 Alg. 1) uses the default width; the frequentist version (ZS21 Alg. 1)
+    uses `widths.Confidence(...)`. Both restart before steps 1, 1 + period, ...
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
-        period: H, the time between two restarts, at least 1, in units of time; theory's are
-            `theory.schedules.markov_restart_period` and `restart_period`.
+        period: H, the time between two restarts, at least 1, in units of time. Values from theory
+            are `theory.schedules.markov_restart_period` and `restart_period`.
         options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
 
     Raises:
@@ -119,18 +120,18 @@ def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> Belief
 
 @checked
 def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefPolicy:
-    """SW-GP-UCB: remember the `window` newest observations (ZS21 Alg. 2).
+    """SW-GP-UCB: keep the `window` newest observations (ZS21 Alg. 2).
 
     ZS21's width is `widths.SlidingConfidence(...)`.
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
-        window: W, how many observations count, at least 1; theory's is
+        window: W, the number of observations that count, at least 1. The value from theory is
             `theory.schedules.window_length`.
         options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
 
     Raises:
-        DriftpeakError: a window that is no integer or below 1.
+        DriftpeakError: a window that is not an integer or below 1.
 
     Example:
         >>> import driftpeak as dp
@@ -142,7 +143,7 @@ def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefP
 
 @checked
 def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> BeliefPolicy:
-    """TV-GP-UCB: the prior itself drifts, by `drift` in [0, 1] per unit of time (B16 Alg. 2).
+    """TV-GP-UCB: the prior drifts, by `drift` in [0, 1] per unit of time (B16 Alg. 2).
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
@@ -166,17 +167,18 @@ def ABO(
 ) -> BeliefPolicy:
     """ABO: the function is smooth in time as it is in space (Nyikosa et al. 2018, section 3).
 
-    Their policy also chooses when to sample; here the times are given. Only in function space.
+    The published policy also chooses when to sample; here the times are given. It runs in function
+    space only.
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
-        lengthscale: of the squared exponential in time, in its unit.
-        memory: the number of newest observations that are kept; by default
+        lengthscale: lengthscale of the squared exponential in time, in units of time.
+        memory: number of newest observations that are kept; by default
             `forgetting.SpaceTime.MOST`, 500.
         options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
 
     Raises:
-        DriftpeakError: a lengthscale that is not positive, memory below 1.
+        DriftpeakError: a lengthscale that is not positive, or memory below 1.
     """
     return BeliefPolicy(prior, SpaceTime(lengthscale, memory), **options)
 
@@ -190,19 +192,19 @@ def WGPUCB(
     log_weights: Any = None,
     **options: Unpack[Options],
 ) -> BeliefPolicy:
-    """WGP-UCB: old observations weigh less (D22 Alg. 1).
+    """WGP-UCB: old observations have smaller weights (D22 Alg. 1).
 
     D22's width is `widths.Confidence(...)`.
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
-        discount: in (0, 1]; an observation of age a, in units of time, weighs `discount ** a`.
-            Theory's is `theory.schedules.discount_factor`.
-        weights, log_weights: instead, any non-decreasing weights, one per observation to come.
+        discount: in (0, 1]; an observation of age a, in units of time, has weight `discount ** a`.
+            The value from theory is `theory.schedules.discount_factor`.
+        weights, log_weights: instead, any non-decreasing weights, one for each future observation.
         options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
 
     Raises:
-        DriftpeakError: discount outside (0, 1]; not exactly one of the three given; weights that
+        DriftpeakError: discount outside (0, 1], not exactly one of the three given, or weights that
             decrease.
 
     Example:
@@ -210,8 +212,8 @@ def WGPUCB(
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> policy = dp.WGPUCB(prior, discount=0.97)
     """
-    if sum(one is not None for one in (discount, weights, log_weights)) != 1:
-        raise DriftpeakError("give one of discount, weights and log_weights")
+    if sum(given is not None for given in (discount, weights, log_weights)) != 1:
+        raise DriftpeakError("exactly one of discount, weights and log_weights must be given")
     rule = Weights(weights, log_weights=log_weights) if discount is None else Discount(discount)
     return BeliefPolicy(prior, rule, **options)
 

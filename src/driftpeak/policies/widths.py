@@ -1,8 +1,7 @@
 r"""Exploration widths: the multiplier of the posterior standard deviation in an upper bound.
 
 The policies choose \(x_t = \arg\max_x \mu(x) + w_t\,\sigma(x)\), steps t counted from 1. The papers
-call either \(w_t\) (ZS21, D22, M25) or its square (B16, IT25) beta; here `width` is always the
-multiplier itself.
+call either \(w_t\) (ZS21, D22, M25) or its square (B16, IT25) beta; here `width` is the multiplier.
 """
 
 import math
@@ -31,23 +30,23 @@ from driftpeak.inference.information import Gain, RealisedGain
 
 
 class Width(eqx.Module):
-    """An exploration width."""
+    """An exploration width. Base class."""
 
     @abstractmethod
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
-        """The width at decision number `step` (from 1), given what is believed."""
+        """Return the width at decision number `step` (from 1), given the posterior."""
 
     def check(self, prior: Prior, most: int) -> None:
-        """Raise DriftpeakError unless the width suits `prior` and `most` observations in memory."""
+        """Raise DriftpeakError unless the width is valid for `prior` and `most` observations."""
 
 
 class ScaledLog(Width):
-    r"""\(\sqrt{c_1 \log(c_2 t)}\), and 0 while \(c_2 t < 1\) (B16 section 5).
+    r"""The width \(\sqrt{c_1 \log(c_2 t)}\), and 0 while \(c_2 t < 1\) (B16 section 5).
 
-    B16 takes c1 = 0.8, c2 = 4 for synthetic data, 0.8, 0.4 for sensors and 0.2, 0.4 for traffic.
+    B16 uses c1 = 0.8, c2 = 4 for synthetic data, 0.8, 0.4 for sensors and 0.2, 0.4 for traffic.
 
     Raises:
-        DriftpeakError: c1 negative or c2 not positive.
+        DriftpeakError: c1 negative, or c2 not positive.
     """
 
     c1: Scalar
@@ -63,7 +62,7 @@ class ScaledLog(Width):
 
 
 class Constant(Width):
-    """The same width at every step.
+    """A width that is equal at every step.
 
     Raises:
         DriftpeakError: a negative value.
@@ -80,10 +79,11 @@ class Constant(Width):
 
 
 class FiniteDomain(Width):
-    r"""\(\sqrt{2 \log(n \pi^2 t^2 / (6 \delta))}\) for n points (Srinivas et al. 2010, Theorem 1).
+    r"""The width \(\sqrt{2 \log(n \pi^2 t^2 / (6 \delta))}\) for n points
+    (Srinivas et al. 2010, Theorem 1).
 
     Raises:
-        DriftpeakError: points below 2, delta outside (0, 1).
+        DriftpeakError: points below 2, or delta outside (0, 1).
     """
 
     points: Scalar
@@ -99,24 +99,25 @@ class FiniteDomain(Width):
 
 
 class Bayesian(Width):
-    r"""\(\sqrt{\beta_t}\) with B16 (16) for resetting or (19) for drift, on \([0, r]^d\).
+    r"""The width \(\sqrt{\beta_t}\) with B16 (16) for resetting or (19) for drift, on \([0, r]^d\).
 
     \(\beta = 2\log\frac{u}{\delta} + 2 d \log(r d b t^2 \sqrt{\log\frac{v}{\delta}})\); (16), for
     R-GP-UCB, has \(u = 2\pi^2t^2/3\) and \(v = 2 d a \pi^2 t^2/3\); (19), for TV-GP-UCB,
     \(u = \pi^2t^2/2\) and \(v = d a \pi^2 t^2/2\). The constants a and b bound the derivatives of
     the sample paths, \(\Pr(\sup_x |\partial f/\partial x_j| > L) \le a e^{-(L/b)^2}\) (B16 (10)).
-    `Bayesian.of(prior)` takes from the prior what is true of it; a policy refuses constants that
-    its prior contradicts (`driftpeak.gp.sample_paths`).
+    `Bayesian.of(prior)` computes constants that hold for the prior; a policy raises an error for
+    constants that its prior contradicts (`driftpeak.gp.sample_paths`).
 
     Arguments:
         dimension: d.
         extent: side r of the domain.
         a, b: constants of B16 (10).
         resetting: (16) if true, (19) if false.
-        horizon: T, for the constant width the theorems state; by default t itself takes its place.
+        delta: failure probability.
+        horizon: T, for the constant width of the theorems; by default t.
 
     Raises:
-        DriftpeakError: a constant that is not positive, delta outside (0, 1).
+        DriftpeakError: a constant that is not positive, or delta outside (0, 1).
     """
 
     dimension: Scalar
@@ -152,11 +153,11 @@ class Bayesian(Width):
     def of(
         cls, prior: Prior, *, resetting: bool, delta: float = 0.1, horizon: int | None = None
     ) -> "Bayesian":
-        """With the dimension and extent of a prior's domain, and constants true of its kernel.
+        """Return the width for the domain of a prior, with constants that hold for its kernel.
 
         Raises:
             DriftpeakError: a kernel whose sample paths have no derivative, arms without
-                coordinates; delta or horizon out of range.
+                coordinates, or delta or horizon out of range.
         """
         sides = _extents(prior)
         a, b = derivative_tail(prior.kernel, sides)
@@ -174,15 +175,16 @@ class Bayesian(Width):
         sides = _extents(prior)
         if len(sides) != self.dimension or sides.max() > self.extent * (1 + 1e-9):
             raise DriftpeakError(
-                f"the width is for {self.dimension:g} dimensions of side {self.extent:g}, the "
-                f"domain has {len(sides)} of side {sides.max():g}; take widths.Bayesian.of(prior)"
+                f"the width must be for {len(sides)} dimensions of side {sides.max():g}, the "
+                f"domain; got {self.dimension:g} of side {self.extent:g}. Use "
+                "widths.Bayesian.of(prior)"
             )
         check_tail(Tail(float(self.a), float(self.b)), prior.kernel, len(sides))
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
         t, d = jnp.asarray(step if self.horizon is None else self.horizon, float), self.dimension
         u = (2 / 3 if self.resetting else 1 / 2) * jnp.pi**2 * t**2
-        # b t^2 may be small enough for the logarithm to be negative: the bound is then trivial
+        # b t^2 may be small enough for the logarithm to be negative: the bound is trivial then
         inner = jnp.log(jnp.maximum(d * self.a * u / self.delta, 1.0))
         spread = self.extent * d * self.b * t**2 * jnp.sqrt(inner)
         beta = 2 * jnp.log(u / self.delta) + 2 * d * jnp.log(jnp.maximum(spread, 1.0))
@@ -190,16 +192,16 @@ class Bayesian(Width):
 
 
 class FrequentistWidth(Width):
-    """What the RKHS widths share: B, R, delta, and a choice of information gain. Base class.
+    """A width from an RKHS norm bound and an information gain. Base class.
 
     Arguments:
-        norm_bound: B, a bound on the RKHS norm of every f_t.
+        norm_bound: B, a bound of the RKHS norm of each f_t.
         noise_scale: R, the sub-Gaussian constant of the noise.
         delta: failure probability.
-        gain: which information gain to use; the realised one by default.
+        gain: the information gain; the realised gain by default.
 
     Raises:
-        DriftpeakError: norm_bound or noise_scale negative, delta outside (0, 1).
+        DriftpeakError: norm_bound or noise_scale negative, or delta outside (0, 1).
     """
 
     norm_bound: Scalar
@@ -225,9 +227,9 @@ class FrequentistWidth(Width):
 
 
 class IGP(FrequentistWidth):
-    r"""\(B + R \sqrt{2(\gamma_{t-1} + 1 + \log(1/\delta))}\), meant for \(\lambda = 1 + 2/T\).
+    r"""The width \(B + R \sqrt{2(\gamma_{t-1} + 1 + \log(1/\delta))}\), for \(\lambda = 1 + 2/T\).
 
-    Chowdhury and Gopalan 2017, Theorem 2; ZS21's algorithm boxes.
+    Source: Chowdhury and Gopalan 2017, Theorem 2; ZS21's algorithms.
     """
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
@@ -236,17 +238,18 @@ class IGP(FrequentistWidth):
 
 
 class Confidence(FrequentistWidth):
-    r"""\(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma + 2\log(1/\delta)}\) (ZS21 Lemma 1; D22 Thm 2).
+    r"""The width \(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma + 2\log(1/\delta)}\)
+    (ZS21 Lemma 1; D22 Theorem 2).
 
-    For ZS21's R-GP-UCB the gain is that of the current block. For D22's WGP-UCB it is the
-    double-weighted gain (D22 (5); Algorithm 1 prints the plain one), given as a `TabulatedGain`;
-    the realised single-weighted gain of the belief bounds it from above, since weights are at most
-    one, so the default is valid too, and a little wider.
+    For ZS21's R-GP-UCB the gain is that of the current block.
+    For D22's WGP-UCB it is the double-weighted gain (D22 (5); Algorithm 1 prints the plain gain),
+    given as a `TabulatedGain`. The realised single-weighted gain of the posterior is an upper
+    bound, since weights are at most one, so the default is valid too, and slightly wider.
 
     ZS21's \(\delta\) is that of one block, D22's that of one step (see the page on theory):
-    for a whole run divide it by the number of blocks, or of steps.
+    for a whole run divide it by the number of blocks or of steps.
 
-    `noise_variance` is lambda, the prior's.
+    `noise_variance` is lambda, the prior's noise variance.
     """
 
     noise_variance: Scalar
@@ -271,13 +274,14 @@ class Confidence(FrequentistWidth):
 
 
 class SlidingConfidence(Confidence):
-    r"""\(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma_{\min(t-1,w)} + 2\log(T/\delta)}\), ZS21 Lemma 2.
+    r"""The width \(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma_{\min(t-1,w)} + 2\log(T/\delta)}\)
+    (ZS21 Lemma 2).
 
-    The gain is that of the observations in memory, \(\min(t-1, w)\) when the t-th point is chosen:
-    those over which the lemma's proof sums. The lemma prints \(\min(t, w)\), which is one more
-    until the window is full, and no larger bound is needed.
+    The gain is that of the observations in memory, \(\min(t-1, w)\) when the
+    t-th point is chosen, over which the lemma's proof sums. The lemma prints \(\min(t, w)\), which
+    is one more until the window is full, and is not needed.
 
-    `horizon` is T: what leaves the window costs the width a factor T in the logarithm.
+    `horizon` is T: observations that leave the window cause the factor T in the logarithm.
     """
 
     horizon: Scalar
@@ -303,13 +307,13 @@ class SlidingConfidence(Confidence):
 
 
 class Heteroscedastic(Width):
-    r"""\(B + \sqrt{2 \log(2 |S + K|^{1/2} / (\delta |S|^{1/2}))}\) (M25 (12)).
+    r"""The width \(B + \sqrt{2 \log(2 |S + K|^{1/2} / (\delta |S|^{1/2}))}\) (M25 (12)).
 
-    After Kirschner and Krause 2018. The ratio of determinants is the exponential of the belief's
-    realised information, \(\frac12 \log |S + K| / |S|\).
+    After Kirschner and Krause 2018. The ratio of determinants is the exponential of the realised
+    information gain of the posterior, \(\frac12 \log |S + K| / |S|\).
 
     Raises:
-        DriftpeakError: norm_bound negative, delta outside (0, 1).
+        DriftpeakError: norm_bound negative, or delta outside (0, 1).
     """
 
     norm_bound: Scalar
@@ -326,16 +330,17 @@ class Heteroscedastic(Width):
 
 
 class FixedDesign(Recorded, Width):
-    r"""The width where no point was chosen by looking at rewards, the same at every step.
+    r"""The width for points chosen without rewards, equal at every step.
 
-    \(B + \frac{\rho}{\sqrt\lambda} \sqrt{2 \log(2 n b / \delta)}\) for n points and b batches, the
+    \(B + \frac{\rho}{\sqrt\lambda} \sqrt{2 \log(2 n b / \delta)}\) for n points and b batches, with
     2 for the two sides of the bound: Vakili et al. 2021, Theorem 1, as in Li and Scarlett 2022. The
-    function must stay.
+    function must be constant.
 
     Arguments:
-        points, batches: n, and how often a bound for all of them is used.
+        points, batches: n, and the number of times that a bound for all points is used.
         noise_variance: lambda.
-        norm_bound: B. noise_scale: rho, the sub-Gaussian constant.
+        norm_bound: B.
+        noise_scale: rho, the sub-Gaussian constant.
 
     Raises:
         DriftpeakError: a number out of range.
@@ -366,7 +371,7 @@ class FixedDesign(Recorded, Width):
 
 
 class Elimination(Recorded, Width):
-    r"""The width of phased elimination with restarts (IT25 (8)), the same at every step.
+    r"""The width of phased elimination with restarts (IT25 (8)), equal at every step.
 
     \(B (\frac{C}{\sqrt\lambda} \sqrt{L} + 1) + \frac{\rho}{\sqrt\lambda} \sqrt{2 L}\) with
     \(L = \log(4 n Q / \delta)\) for n points and \(Q = \lceil T/H \rceil (1 + \log_2 \log_2 H)\).
@@ -375,8 +380,9 @@ class Elimination(Recorded, Width):
         points: n.
         horizon, period: T and the restart interval H in [2, T].
         noise_variance: lambda.
-        norm_bound: B. noise_scale: rho, the sub-Gaussian constant.
-        constant: C, an absolute constant that the paper does not name.
+        norm_bound: B.
+        noise_scale: rho, the sub-Gaussian constant.
+        constant: C, an absolute constant that the paper does not give.
 
     Raises:
         DriftpeakError: a number out of range.
@@ -401,7 +407,9 @@ class Elimination(Recorded, Width):
         horizon = at_least_integer("horizon", horizon, 2)
         period = at_least_integer("period", period, 2)
         if period > horizon:
-            raise DriftpeakError(f"period must lie in [2, {horizon}], the horizon; got {period}")
+            raise DriftpeakError(
+                f"period must lie in [2, {horizon}], up to the horizon; got {period}"
+            )
         batches = math.ceil(horizon / period) * (1 + math.log2(math.log2(period)))
         logarithm = math.log(4 * points * batches / _failure_probability(delta))
         root = math.sqrt(logarithm / positive("noise_variance", noise_variance))
@@ -419,7 +427,7 @@ class Elimination(Recorded, Width):
 def _extents(prior: Prior) -> np.ndarray[Any, np.dtype[np.float64]]:
     if not prior.domain.has_coordinates:
         raise DriftpeakError(
-            "B16's width is for a box of coordinates; for arms without, take widths.FiniteDomain"
+            "B16's width requires arms with coordinates. For arms without, use widths.FiniteDomain"
         )
     return np.ptp(prior.domain.points, axis=0)
 

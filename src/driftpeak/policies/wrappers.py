@@ -1,4 +1,4 @@
-"""Policies and players around another: what they do not say or do themselves, the other does."""
+"""Wrappers of policies and players, which delegate everything that they do not define."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from driftpeak.policies.protocol import Policy
 
 
 class WrappingPolicy(Policy):
-    """Says of itself what `policy` says; a subclass says what is different. Base class."""
+    """A policy whose properties are those of `policy`; subclasses override some. Base class."""
 
     policy: Policy
 
@@ -45,16 +45,16 @@ class WrappingPolicy(Policy):
 
 
 class WrappedState(NamedTuple):
-    """The inner player's state, and the wrapper's."""
+    """The inner player's state, and the wrapper's state."""
 
     own: Any
     more: Any
 
 
 class Wrapping(Player[WrappedState]):
-    """Hands everything on to `player`; a subclass says what is different. Base class.
+    """A player that delegates to `player`; subclasses override some methods. Base class.
 
-    Only `init` is left to write: `WrappedState(self.player.init(key), ...)`.
+    Only `init` must be written: `WrappedState(self.player.init(key), ...)`.
     """
 
     player: Player[Any]
