@@ -20,7 +20,7 @@ ONCE_ACCEPTED = {
     "no width": (lambda: dp.GPUCB(PRIOR, width=5), "width must be a width of .*, or None; got 5"),
     "no number": (
         lambda: dp.ROPKB(PRIOR, horizon=50, period=10, variation="abc"),
-        "give period or variation, not both",
+        "at most one of period and variation",
     ),
     "text for a bool": (lambda: dp.DriftingGP(learn="no"), "learn must be True or False; got 'no'"),
     "phase": (
@@ -46,7 +46,7 @@ ONCE_ACCEPTED = {
     ),
     "a policy of a doubling": (lambda: dp.Doubling(int), "make must return a policy; got 128"),
     "ignored weights": (
-        lambda: dp.WGPUCB(PRIOR, discount=0.9, weights=[1.0, 2.0]), "give one of discount, weights",
+        lambda: dp.WGPUCB(PRIOR, discount=0.9, weights=[1.0, 2.0]), "exactly one of discount",
     ),
     "misspelt": (
         lambda: dp.GPUCB(PRIOR, acquisition="tomson"),

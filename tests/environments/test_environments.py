@@ -124,7 +124,7 @@ def test_functions_are_drawn_through_the_features_that_are_given(name):
 @pytest.mark.parametrize("wrong", [np.eye(6), 3, "eigen"], ids=["array", "number", "text"])
 @pytest.mark.usefixtures("without_type_checks")
 def test_worlds_refuse_what_are_no_features(name, wrong):
-    with pytest.raises(dp.DriftpeakError, match=r"features must be made by .*pivoted_cholesky"):
+    with pytest.raises(dp.DriftpeakError, match=r"features must be .*pivoted_cholesky"):
         DRAWN[name](features=wrong)
 
 

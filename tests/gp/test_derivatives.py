@@ -150,7 +150,7 @@ REFUSED = {
     ),
     "no coordinates": (
         lambda: widths.Bayesian.of(dp.Prior(dp.Arms(3), Table(np.eye(3)), 1.0), resetting=True),
-        "arms without, take widths.FiniteDomain",
+        "arms without, use widths.FiniteDomain",
     ),
 }
 
@@ -176,8 +176,8 @@ def test_a_policy_refuses_constants_that_its_prior_contradicts():
         (2, {"a": 1.0, "b": 1.0}, r"in B16 \(10\), b must be at least .*Bayesian\.of\(prior\)"),
         (2, {"b": 0.99 * least}, "b must be at least sqrt"),
         (2, {"a": 0.99}, "and a at least 1"),
-        (1, {}, "for 1 dimensions of side 2, the domain has 2"),
-        (2, {"extent": 1.0}, "of side 1, the domain has 2 of side 2"),
+        (1, {}, "for 2 dimensions of side 2, the domain; got 1 of side 2"),
+        (2, {"extent": 1.0}, "for 2 dimensions of side 2, the domain; got 2 of side 1"),
     ):
         policy = dp.TVGPUCB(prior, drift=0.1, width=widths.Bayesian(dimension, **good | change))
         with pytest.raises(dp.DriftpeakError, match=message):

@@ -35,8 +35,8 @@ def test_arms_without_coordinates(count):
 REFUSED_ARMS = {
     "one": (lambda: dp.Arms(1), "number of arms must be an integer of at least 2; got 1"),
     "a truth value": (lambda: dp.Arms(True), "number of arms must be an integer .*; got True"),
-    "one point": (lambda: dp.Arms([[0.0, 1.0]]), "needs at least 2 arms; got 1"),
-    "no points": (lambda: dp.Arms([]), "needs at least 2 arms; got 0"),
+    "one point": (lambda: dp.Arms([[0.0, 1.0]]), "must have at least 2 arms; got 1"),
+    "no points": (lambda: dp.Arms([]), "must have at least 2 arms; got 0"),
     "no coordinates": (lambda: dp.Arms(np.zeros((3, 0))), "at least 1 coordinate; got none"),
     "nan": (
         lambda: dp.Arms([[0.0, 1.0], [np.nan, 1.0]]),

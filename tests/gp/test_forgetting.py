@@ -66,7 +66,7 @@ REFUSED = {
     ),
     "decreasing weights": (lambda: fg.Weights([1, 3, 2]), "weights must not decrease"),
     "decreasing logs": (lambda: fg.Weights(log_weights=[0, -1]), "weights must not decrease"),
-    "zero weight": (lambda: fg.Weights([0, 1, 2]), "weights must be positive; got 0"),
+    "zero weight": (lambda: fg.Weights([0, 1, 2]), "weights must be positive; the smallest is 0"),
     "negative weight": (
         lambda: fg.Weights([1, 2, -3]),
         "weights must be positive; the smallest is -3",

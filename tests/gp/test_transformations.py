@@ -108,7 +108,7 @@ def test_bad_arguments():
         (lambda: dp.Transformed(auto, "log", least=0), "least must be"),
         (lambda: dp.Transformed(dp.Clairvoyant(prior), "log", least=1), "sees the true function"),
         (lambda: dp.Transformed(dp.RExp3(prior, horizon=9, variation=1.0), "log", least=1),
-         "is told a bound of the rewards"),
+         "must have no bound of the rewards"),
         (lambda: dp.learn(wandering(), transformation="log"), "logarithms need rewards above 0"),
         (lambda: dp.learn(wandering(), transformation="cube"), "must be auto or one of none"),
     ):  # fmt: skip

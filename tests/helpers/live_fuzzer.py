@@ -20,7 +20,7 @@ STATED = [
     (lambda: dp.Integer(0, np.timedelta64(5)), "integer"),
     (lambda: dp.Box("x"), "parameters must be a mapping"),
     (lambda: dp.Box(x=3), "Float, Integer, Categorical or Boolean"),
-    (lambda: dp.Arms(3, names=5), "sequence of texts"),
+    (lambda: dp.Arms(3, names=5), "sequence of strings"),
     (lambda: dp.Grid([[0], [1, 2]], size=5), "low < high"),
     (lambda: dp.DriftingGP(width=5), "driftpeak.policies.widths"),
 ]

@@ -197,7 +197,7 @@ def test_drift_of_the_intel_lab():
     ("call", "message"),
     [
         (lambda: dp.fit(np.ones((3, 5)), PRIOR), "data must have 4 columns, .*; got 5"),
-        (lambda: dp.fit(dp.Observations([4], [1], [0.0]), PRIOR), "arms must be at most 3, .*; got 4"),
+        (lambda: dp.fit(dp.Observations([4], [1], [0.0]), PRIOR), "at most 3, .*; got 4"),
         (lambda: dp.fit(TABLES, PRIOR, learn="drfit"), "learn must name.*'drift'"),
         (lambda: dp.fit(TABLES, PRIOR, learn=()), "at least one"),
         (lambda: dp.fit(TABLES, PRIOR, drift=2.0), "drift must lie"),

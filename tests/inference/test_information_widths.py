@@ -483,7 +483,7 @@ REFUSED = {
     "points": (lambda: widths.FiniteDomain(1), "points must be an integer of at least 2; got 1"),
     "period": (
         lambda: widths.Elimination(5, horizon=10, period=11, noise_variance=1.0),
-        r"period must lie in \[2, 10\], the horizon; got 11",
+        r"period must lie in \[2, 10\], up to the horizon; got 11",
     ),
     "period 1": (
         lambda: widths.Elimination(5, horizon=10, period=1, noise_variance=1.0),

@@ -64,7 +64,7 @@ def test_spaces_as_data(space):
         ({"box": {"x": {"type": "float", "low": 1, "high": 2, "log": 1}}}, "log must be true"),
         ({"box": {"x": {"type": "categorical", "choices": "ab"}}}, "choices must be a list"),
         ({"arms": 1}, "number of arms"),
-        ({"arms": 3, "names": ["a"]}, "as many names"),
+        ({"arms": 3, "names": ["a"]}, "one for each arm"),
         ({"grid": [[0, 1]]}, 'a grid must have the key "size"'),
         ({"grid": 3, "size": 4}, "a grid must be a list"),
     ],

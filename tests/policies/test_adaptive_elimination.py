@@ -204,5 +204,5 @@ def test_bad_input(settings, message, without_type_checks):
 
 
 def test_a_longer_run_than_planned_is_refused():
-    with pytest.raises(dp.DriftpeakError, match="horizon=9 steps, the run has 10"):
+    with pytest.raises(dp.DriftpeakError, match="at most horizon=9 steps; got 10"):
         dp.AdaptiveRPERP(LINE, horizon=9).prepare(10)

@@ -289,7 +289,10 @@ def test_bad_arguments(without_type_checks):
         ({"outlier": 0}, "outlier must be a finite number above 0"),
         ({"mix_every": 0}, "mix_every must be an integer of at least 1"),
         ({"lengthscales": (0.0,)}, "lengthscales must be .* above 0"),
-        ({"lengthscales": (0.5, 1), "features": PRIOR.features}, "features of their own"),
+        (
+            {"lengthscales": (0.5, 1), "features": PRIOR.features},
+            "require a kernel of coordinates and default features",
+        ),
     ):
         with pytest.raises(dp.DriftpeakError, match=message):
             dp.Auto(PRIOR, **options)

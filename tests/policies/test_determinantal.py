@@ -127,5 +127,5 @@ def test_bad_arguments_are_named(draw, gram, size, message):
 
 
 def test_the_exact_sampler_names_a_rank_that_is_too_low():
-    with pytest.raises(dp.DriftpeakError, match="has rank 1: no 2 points"):
+    with pytest.raises(dp.DriftpeakError, match="size must be at most 1, the rank of gram"):
         sample_exactly(np.ones((4, 4)), 2)

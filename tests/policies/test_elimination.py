@@ -262,16 +262,19 @@ def test_rewards_outside_the_bound_are_counted_and_used():
         (lambda: dp.RPERP(PRIOR, horizon=9, period=2.5), "period must be an integer"),
         (lambda: dp.RPERP(PRIOR, horizon=9, variation=0), "variation must be .*above 0; got 0"),
         (lambda: dp.RPERP(PRIOR, horizon=9, variation=-1), "variation must be .*above 0; got -1"),
-        (lambda: dp.RPERP(PRIOR, horizon=9, period=3, variation=1), "period or variation"),
+        (
+            lambda: dp.RPERP(PRIOR, horizon=9, period=3, variation=1),
+            "at most one of period and variation",
+        ),
         (lambda: dp.RPERP(PRIOR, horizon=9, delta=0), r"delta must lie in \(0, 1\); got 0"),
         (lambda: dp.RPERP(PRIOR, horizon=9, delta=1), r"delta must lie in \(0, 1\); got 1"),
         (lambda: dp.RPERP(PRIOR, horizon=9, norm_bound=-1), "norm_bound must be .*at least 0"),
         (lambda: dp.RPERP(PRIOR, horizon=9, constant=-1), "constant must be .*at least 0"),
-        (lambda: dp.PE(PRIOR, horizon=9).prepare(10), "horizon=9 steps, the run has 10.*Doubling"),
+        (lambda: dp.PE(PRIOR, horizon=9).prepare(10), "at most horizon=9 steps; got 10.*Doubling"),
         (lambda: batch_sizes(0), "interval must be an integer of at least 1; got 0"),
         (
             lambda: dp.RPERP(dp.Prior(dp.Arms(POINTS), dp.Linear(), 0.1), horizon=9),
-            "Linear.*give period",
+            "Linear.*Give period",
         ),
         (
             lambda: dp.PE(PRIOR, horizon=9).surviving_sets([1, 2], [0.0]),

@@ -429,10 +429,13 @@ def test_presets_can_be_changed_field_by_field():
         ),
         (lambda: dp.ADAOPKB(PRIOR, horizon=9, delta=1.0), r"delta must lie in \(0, 1\); got 1"),
         (lambda: dp.ADAOPKB(PRIOR, horizon=9, sigma=-1), "sigma must be .*above 0; got -1"),
-        (lambda: dp.ADAOPKB(PRIOR, horizon=9, c5=1.0), "c5 is no constant of H23; known: sigma"),
+        (
+            lambda: dp.ADAOPKB(PRIOR, horizon=9, c5=1.0),
+            "constants must be fields of H23: sigma.*; got c5",
+        ),
         (lambda: dp.ADAOPKB(PRIOR, horizon=9, c1=2.0), r"c1 must lie in \(0, 1\]; got 2"),
         (lambda: dp.ROPKB(PRIOR, horizon=9, variation=0.0), "variation must be .*above 0"),
-        (lambda: dp.ADAOPKB(PRIOR, horizon=9).prepare(10), "horizon=9 steps, the run has 10"),
+        (lambda: dp.ADAOPKB(PRIOR, horizon=9).prepare(10), "at most horizon=9 steps; got 10"),
         (
             lambda: dp.OPKB(PRIOR, horizon=9, features=SPHERE.features),
             "features must be for the 12 points of the prior; got features for 100",

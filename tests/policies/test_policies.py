@@ -165,7 +165,7 @@ class Forgetful(dp.ActingPolicy):
 
 
 def test_draws_that_come_again_are_noticed():
-    with pytest.raises(AssertionError, match="what it had drawn before"):
+    with pytest.raises(AssertionError, match="draws must not be repeated"):
         check_policy(Forgetful(), wrapped=False)
 
 
@@ -308,7 +308,7 @@ def test_a_reward_that_is_not_finite_never_touches_the_belief(reward):
         (lambda: dp.RGPUCB(PRIOR, period=0.5), "period must be .*at least 1; got 0.5"),
         (lambda: dp.SWGPUCB(PRIOR, window=0), "window must be an integer of at least 1; got 0"),
         (lambda: dp.UIGPUCB(PRIOR, exponent=-1), "exponent must be .*at least 0; got -1"),
-        (lambda: dp.WGPUCB(PRIOR), "give one of discount, weights and log_weights"),
+        (lambda: dp.WGPUCB(PRIOR), "exactly one of discount, weights and log_weights"),
         (lambda: dp.WGPUCB(PRIOR, weights=[1, 2]).prepare(3), "weights must be at least 3"),
         (lambda: dp.GPUCB(PRIOR, acquisition="ubc"), "acquisition must be .*ucb"),
         (lambda: dp.GPUCB(PRIOR, form="features"), "form must be one of"),

@@ -46,11 +46,11 @@ def test_afterwards_the_policy_acts_on_what_the_start_brought():
     ("make", "message"),
     [
         (lambda: dp.RandomStart(dp.GPUCB(PRIOR), steps=0), "steps must be"),
-        (lambda: dp.RandomStart(dp.Clairvoyant(PRIOR)), "no random start"),
-        (lambda: dp.RandomStart(dp.PE(PRIOR, horizon=9)), "queries of its own"),
+        (lambda: dp.RandomStart(dp.Clairvoyant(PRIOR)), "must not see the true function"),
+        (lambda: dp.RandomStart(dp.PE(PRIOR, horizon=9)), "learns only from its own"),
         (
             lambda: dp.RandomStart(dp.Doubling(lambda h: dp.PE(PRIOR, horizon=h))),
-            "queries of its own",
+            "learns only from its own",
         ),
     ],
 )

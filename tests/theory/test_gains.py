@@ -223,8 +223,8 @@ def test_drifting_gain_conditions():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tail": []}, "at least one number"),
-        ({"tail": [-1.0]}, "none below 0"),
+        ({"tail": []}, "one or more numbers of at least 0"),
+        ({"tail": [-1.0]}, "one or more numbers of at least 0"),
         ({}, "at least one of count and discount"),
         ({"count": 3, "weighting": "triple"}, "weighting must be one of single, double"),
         ({"discount": 1.0}, r"discount must lie in \(0, 1\); got 1.0"),

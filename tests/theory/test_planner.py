@@ -353,4 +353,4 @@ def test_data_that_do_not_vary_are_refused(run, tmp_path):
     path.write_text("a,b\n" + "1,2\n" * 10)
     code, _, err = run("--data", path)
     assert code == 2
-    assert "do not vary" in err
+    assert "values must vary" in err

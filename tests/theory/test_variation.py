@@ -128,7 +128,7 @@ def test_what_cannot_be_told_is_said():
     random = np.random.default_rng(3)
     noise = estimate_drift(random.normal(size=(40, 3)))
     assert (noise.low, noise.high) == (0.0, 1.0)
-    assert "do not tell" in str(noise)
+    assert "do not determine the drift" in str(noise)
     walk = estimate_drift(np.cumsum(random.normal(size=(60, 3)), axis=0))
     assert walk.low == 0.0
     assert str(walk).startswith("at most")

@@ -85,8 +85,8 @@ class Moving(Environment[Weights]):
 
     def move(self, state: Weights, time: Scalar) -> tuple[Weights, Float[Array, " r"]]:
         changed = (state.time <= self.changes) & (self.changes < time)
-        anew = (state.step == 0) | changed.any()
-        a = jnp.where(anew, 0.0, self.motion.transition(time - state.time)[0])
+        redrawn = (state.step == 0) | changed.any()
+        a = jnp.where(redrawn, 0.0, self.motion.transition(time - state.time)[0])
         root = semidefinite_root(jnp.eye(len(a)) - a @ a.T)
         key = jax.random.fold_in(state.key, state.step)
         fresh = jax.random.normal(key, state.components.shape, dtype=float)

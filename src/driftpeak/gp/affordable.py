@@ -16,8 +16,8 @@ from driftpeak.gp.features import Features, by_axis, factored
 from driftpeak.gp.kernels import Kernel
 
 MOST_MADE = 5_000
-"""Largest number of features that are written out; up to so many points, the rank is not estimated
-first."""
+"""Largest number of features that are written out. On at most as many points, which takes a minute,
+the rank is not estimated first."""
 MOST_WORK = 4e11
 """Largest number of operations, n r^2, to compute features: three minutes on two cores."""
 TRIED = 6_000

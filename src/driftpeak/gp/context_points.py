@@ -108,8 +108,8 @@ class Contexts:
         """
         if not 0 <= steps < len(self):
             raise DriftpeakError(
-                f"steps must be at least 0 and below {len(self)}, the number of contexts; got "
-                f"{steps}"
+                f"steps must be in 0..{len(self) - 1}, so that contexts remain; got {steps}. Give "
+                "contexts for later steps"
             )
         rest = object.__new__(Contexts)
         rest.__attrs_init__(self.kinds, self.numbers[steps:], self.labels, self.coordinates)

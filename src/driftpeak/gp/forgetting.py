@@ -59,7 +59,7 @@ class Forgetting(eqx.Module):
         return None
 
     def memory(self, times: Times) -> int:
-        """Return the largest number of observations with positive weight at any time in `times`."""
+        """Return the largest number of observations with weight at once, if made at `times`."""
         return len(times)
 
     def same_epoch(self, last: Scalar, now: Scalar) -> Bool[Array, "..."]:

@@ -33,12 +33,12 @@ for evidence of change:
 
 **What to sample.** A decrease at the points that are played is observed directly. To detect an
 increase at eliminated points, batch j uses a share \(r\,2^{(m-j)/2}/j\) of its queries on each
-earlier set \(X_m\), in random order, in addition to the set \(X_j\) of survivors. This distributes
-over the batch the replays of ADA-OPKB (Hong, Li, Tewari 2023, Algorithm 3) and MASTER (Wei and Luo
-2021), whose probability decreases with scale in this way too. A point of \(X_m\) has regret of
-order \(2^{-m/2}\), so the total cost is at most r times the bound of the batch, which is of order
-\(2^{j/2}\). A change that only samples of \(X_m\) reveal takes about \(j\,2^{(j-m)/2}/r\) times as
-many steps to detect as if only \(X_m\) were sampled.
+earlier set \(X_m\), and the rest on the set \(X_j\) of survivors, in random order. ADA-OPKB (Hong,
+Li, Tewari 2023, Algorithm 3) and MASTER (Wei and Luo 2021) use replays, whose probability decreases
+with scale in this way too; here they are distributed over the batch. A point of \(X_m\) has regret
+of order \(2^{-m/2}\), so the total cost is at most r times the bound of the batch, which is of
+order \(2^{j/2}\). A change that only samples of \(X_m\) reveal takes about \(j\,2^{(j-m)/2}/r\)
+times as many steps to detect as if only \(X_m\) were sampled.
 
 **How long batches are.** \(N_j = 2^j E\) with \(E \approx \sqrt T\): R-PERP's
 \(\sqrt{T' N_{j-1}}\) requires the length T' of the interval, which is unknown here.

@@ -408,10 +408,10 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     def _expected(self, state: AutoState, forecast: Forecast) -> tuple[Any, Any]:
         """Return each member's mean with the level, and its variance in units of the prior's."""
         amplitude = state.scale.amplitude
-        level, doubt = self.level.given(state.level, amplitude).moments(amplitude)
+        level, uncertainty = self.level.given(state.level, amplitude).moments(amplitude)
         lift = 1 - forecast.mean[:, 1]
-        level, doubt = (x.reshape(-1, *(1,) * (lift.ndim - 1)) for x in (level, doubt))
-        return forecast.mean[:, 0] + level * lift, forecast.variance + doubt * lift**2
+        level, uncertainty = (x.reshape(-1, *(1,) * (lift.ndim - 1)) for x in (level, uncertainty))
+        return forecast.mean[:, 0] + level * lift, forecast.variance + uncertainty * lift**2
 
     def _forecast(self, state: AutoState, time: Scalar, query: Query | None = None) -> Forecast:
         """Return the forecasts of all members, at all points or one, without the level."""

@@ -4,7 +4,7 @@ A batch takes, one after another, the allowed point of largest posterior varianc
 already taken; this needs no rewards. With the data of the batch alone, points whose upper bound is
 below the largest lower bound are then eliminated (PE, Li and Scarlett 2022; IT25 Algorithm 1). A
 batch queried in random order gives a confidence bound for the average of the functions during it
-(IT25 Theorem 4), for any set of points that is fixed in advance.
+(IT25 Theorem 4). The set of its points may be any set that is fixed in advance.
 """
 
 import math

@@ -21,8 +21,8 @@ class InContext(WrappingPolicy):
     """A policy on cells, `policy`, that chooses a point in the context of each step.
 
     Only the cells in the context of the step may be chosen, and a reward is an observation of its
-    cell (contextual GP-UCB, Krause and Ong 2011, if the policy is `GPUCB`). The belief covers all
-    cells (`Contexts.cells`). Outside it is a policy of the n points, so policies with and without
+    cell. With `GPUCB` this is contextual GP-UCB (Krause and Ong 2011). The belief covers all cells
+    (`Contexts.cells`). Outside it is a policy of the n points, so policies with and without
     contexts can play one environment. Contexts of later steps have no influence.
 
     After the last step its predictions are a mixture over the contexts by their frequency.

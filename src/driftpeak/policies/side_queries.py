@@ -8,12 +8,12 @@ so far, drawn from a k-DPP on their covariance, and the answers replace all earl
 All accept the options of the GP-UCB family, and
 
 - `rate`: c above; `dimension`: d, by default that of the domain (1 for arms without coordinates);
-- `asks`: query "before" the decision, about the function of the decision, or "after" the reward,
-  about the function of that reward, one step older by the time of the decision (M25 Algorithms 1
-  and 2);
+- `asks`: query "before" the decision, about the function of the decision; or "after" the reward,
+  about the function of that reward, as in M25 Algorithms 1 and 2. By the time of the decision the
+  answers are then one step old;
 - `multiplicity`: whether a point that has been sampled m times is drawn as m equal points,
-  \(\Pr(Z) \propto \det K_Z \prod_{z \in Z} m_z\) (M25 Definition 3.1, which is on the columns of
-  the observations' Gram matrix), or once;
+  \(\Pr(Z) \propto \det K_Z \prod_{z \in Z} m_z\), or once. M25 Definition 3.1, on the columns of
+  the observations' Gram matrix, has the multiplicities;
 - `mixing`: swaps of the chain that draws the points, `determinantal.mixing_steps` by default.
 
 If fewer points have been sampled than the budget, all are queried. If the expert answers only some
@@ -211,7 +211,9 @@ class SideQueryPlayer(Player[SideQueryState]):
             self.noise_variance,
         )
         arguments = (self.actor.belief, arms, answers, answered, jnp.asarray(time, float))
-        belief = on_demand(any_answer, _believe_anew, state.acting.belief, arguments, together=True)
+        belief = on_demand(
+            any_answer, _belief_from_answers, state.acting.belief, arguments, together=True
+        )
         timing = jax.tree.map(
             lambda new, old: jnp.where(any_answer, new, old),
             self.timing.heard(state.timing, self._number(state), time, report),
@@ -241,7 +243,7 @@ class SideQueryPlayer(Player[SideQueryState]):
         return state._replace(acting=self.actor.refresh(state.acting))
 
 
-def _believe_anew(_: Any, arguments: tuple[Belief[Any], Any, Any, Any, Any]) -> Any:
+def _belief_from_answers(_: Any, arguments: tuple[Belief[Any], Any, Any, Any, Any]) -> Any:
     """Return the belief from the answers alone."""
     belief, arms, answers, answered, time = arguments
 

@@ -185,10 +185,10 @@ def fill_in(
 ) -> tuple[int, float, float, tuple[str, ...]]:
     """Estimate horizon, variation and drift from recorded data where they are None.
 
-    The horizon is the number of rows. The variation is the supremum variation of the rows in units
-    of the arms' average standard deviation, since theory assumes k(x, x) <= 1, in proportion to the
-    horizon. The drift is B16's, per row (`estimate_drift`); if its interval has no lower limit, its
-    upper end.
+    The horizon is the number of rows. The variation is the supremum variation of the rows, in
+    proportion to the horizon. Its unit is the arms' average standard deviation, since theory
+    assumes k(x, x) <= 1. The drift is B16's, per row (`estimate_drift`); if its interval has no
+    lower limit, its upper end.
 
     Arguments:
         values: shape `(steps, arms)`.

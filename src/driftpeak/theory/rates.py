@@ -242,7 +242,7 @@ NONE, ONE = _constant(0), _constant(1)
 QUARTER, THIRD = _constant(1, 4), _constant(1, 3)
 UCB = _of({"nu": 12, "d": 13}, {"nu": 16, "d": 8})  # 3/4 + 7/8 of the gain's exponent
 OPKB = _of({"nu": 4, "d": 3}, {"nu": 6, "d": 3})  # 2/3 + 1/3 of it
-STATIC = _of({"nu": 1, "d": 1}, {"nu": 2, "d": 1})  # 1/2 + 1/2 of it: a function that stays
+STATIC = _of({"nu": 1, "d": 1}, {"nu": 2, "d": 1})  # 1/2 + 1/2 of it: a constant function
 BEST = _of({"nu": 2, "d": 1}, {"nu": 3, "d": 1})
 BEST_V = _of({"nu": 1}, {"nu": 3, "d": 1})
 BAYES_STATIC = _of({"nu": 1, "D": 1}, {"nu": 2, "D": 1})  # (1 + c)/2, c = D/(2 nu + D)

@@ -1,9 +1,10 @@
 r"""Choice of a policy, with the reason.
 
 Theorems rank guarantees, with constants left out; the tournament ranks regret. A policy is
-recommended if it is the exact filter for the known change (B16's drift), or the only policy with a
-guarantee within the allowed side queries (M25). Otherwise `auto` is recommended, and the reason
-names the best guarantee. The reason also states the measured regret of the recommended policy.
+recommended if it is the exact filter for the known change (B16's drift). It is also recommended if
+it is the only policy with a guarantee within the allowed side queries (M25). Otherwise `auto` is
+recommended, and the reason names the best guarantee. The reason also states the measured regret of
+the recommended policy.
 
 Under Markov drift \(\epsilon\) consecutive functions have correlation
 \(\rho = \sqrt{1 - \epsilon}\): \(f_{t+1} = m + \rho (f_t - m) + \sqrt{\epsilon}\, g\) for the prior

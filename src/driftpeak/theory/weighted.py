@@ -46,10 +46,10 @@ def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
     cross, among = prior.gram[chosen], prior.gram[np.ix_(chosen, chosen)]
     noise = prior.noise_variance
     coefficients = np.linalg.solve(among + noise * np.diag(inflation), cross)
-    believed = prior.variance - (coefficients * cross).sum(axis=0)
-    pretended = noise * ((inflation - 1)[:, None] * coefficients**2).sum(axis=0)
+    posterior = prior.variance - (coefficients * cross).sum(axis=0)
+    inflated = noise * ((inflation - 1)[:, None] * coefficients**2).sum(axis=0)
     # a difference of variances: below rounding it is 0
-    return np.sqrt(np.maximum(believed - pretended, 0.0))
+    return np.sqrt(np.maximum(posterior - inflated, 0.0))
 
 
 @checked

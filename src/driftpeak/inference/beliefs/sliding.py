@@ -148,7 +148,7 @@ class Sliding(Belief[SlidingState]):
         )
         due = (window > self.span) & (count % self.span == 0)
         inputs = (self, arms, residuals, count)
-        base, edge = on_demand(due, _begin_anew, (state.base, edge), inputs, together=True)
+        base, edge = on_demand(due, _next_base, (state.base, edge), inputs, together=True)
         inverse, surprises = self._solve(base, edge)
         scaled = inverse @ edge.rows
         return SlidingState(
@@ -216,7 +216,7 @@ def step_cost(points: int, rank: Any, capacity: int, each: Any = None) -> Any:
     return 2 * points * (rank if each is None else each) + 2 * rank**2 + edges
 
 
-def _begin_anew(_: Any, inputs: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edge]:
+def _next_base(_: Any, inputs: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edge]:
     """Return base and edge for the next b steps."""
     belief, arms, residuals, count = inputs
     features, window = belief.prior.features, belief.window

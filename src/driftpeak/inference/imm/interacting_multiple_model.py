@@ -276,9 +276,9 @@ class Bank(eqx.Module):
             jnp.tensordot(came, function.values, 1),
         )
         # centred before squaring: large means would lose the digits of the covariance
-        away = _believed(share, function.mean)[None] - _believed(share, mean)[:, None]
+        away = _combined(share, function.mean)[None] - _combined(share, mean)[:, None]
         spread = jnp.swapaxes(away * came[:, :, None], 1, 2) @ away
-        far = _believed(share, function.values)[None] - _believed(share, values)[:, None]
+        far = _combined(share, function.values)[None] - _combined(share, values)[:, None]
         covariance = (came @ function.covariance.reshape(k, -1)).reshape(function.covariance.shape)
         variances = came @ function.variances + (came[:, :, None] * far**2).sum(axis=1)
         from_others = _Function(mean, covariance + spread, values, variances)
@@ -348,8 +348,8 @@ def _switched(
         return tuple(_times(kept, x[i]) + _times(goes * sees[:, i], f) for i in range(d))
 
     def apart(x: tuple[Any, ...], f: Any) -> list[Any]:
-        f = _believed(share, f)
-        return [_believed(share, x[i]) - _times(sees[:, i], f) for i in range(d)]
+        f = _combined(share, f)
+        return [_combined(share, x[i]) - _times(sees[:, i], f) for i in range(d)]
 
     def moments(x: Blocks, f: Any, fresh: Any, gaps: Any) -> Blocks:
         def entry(i: int, j: int) -> Any:
@@ -373,7 +373,7 @@ def _switched(
     )  # fmt: skip
 
 
-def _believed(share: Any, x: Any) -> Any:
+def _combined(share: Any, x: Any) -> Any:
     """Return the combination, by `share`, of responses to c series, in axis 1."""
     return sum(share[series] * x[:, series] for series in range(x.shape[1]))
 

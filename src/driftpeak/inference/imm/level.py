@@ -29,7 +29,7 @@ from driftpeak._core.types import Scalar
 
 DEVIATIONS = (0.0, 4.0, 1000.0)
 CHANCES = (0.8, 0.15, 0.05)
-"""Prior probabilities of the levels' deviations, in standard deviations of the function."""
+"""Prior probabilities of `DEVIATIONS`, the level's deviations in units of the function's."""
 
 
 class LevelState(NamedTuple):
