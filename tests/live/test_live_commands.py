@@ -105,11 +105,14 @@ def test_cancel_forget_reset_export(run, created, tmp_path, monkeypatch):
     store = f"sqlite:///{tmp_path}/studies"
     monkeypatch.setattr("driftpeak.live.study.study_state.PENDING", 9)
     created("ask", "--count", 9)
-    refused(run("live", "ask", store), "9 suggestions are out .* live cancel --all")
+    refused(
+        run("live", "ask", store),
+        "at most 9 suggestions may be pending; got 9 .* live cancel --all",
+    )
     assert created("cancel", "--id", 7) == {"cancelled": [7], "pending": 8}
     assert len(created("cancel", "--all")["cancelled"]) == 8
     refused(run("live", "cancel", store), "--id of a suggestion, or --all")
-    refused(run("live", "cancel", store, "--id", "7"), "already told, or cancelled")
+    refused(run("live", "cancel", store, "--id", "7"), "already told or cancelled")
     for step in (1, 2, 3):
         setting = json.dumps({"speed": step, "kind": "a"})
         created("tell", "--parameters", setting, "--reward", step, "--time", step)

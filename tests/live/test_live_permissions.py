@@ -17,7 +17,7 @@ from driftpeak.live.study.storage import open_store, study, verify
 KINDS = ("journal", "sqlite")
 REFUSED = {
     "journal": "others/journal cannot be written: Permission denied",
-    "sqlite": "others/sqlite: nothing was changed, since attempt to write a readonly database",
+    "sqlite": "others/sqlite failed: attempt to write a readonly database",
 }
 
 

@@ -316,7 +316,7 @@ def test_files_that_are_no_policies_are_refused(tmp_path, runs):
     path.write_text(json.dumps(good))
     with pytest.raises(dp.DriftpeakError, match="a stored policy without space"):
         read_policy(path)
-    with pytest.raises(dp.DriftpeakError, match=r"cannot be stored.*not driftpeak's own"):
+    with pytest.raises(dp.DriftpeakError, match=r"cannot be stored.*user-defined"):
         StoredPolicy.of(Mine(TABLE), dp.Arms(3), maximize=True, name="mine")
 
 

@@ -506,7 +506,7 @@ def test_a_study_that_was_removed_and_begun_again(folder, client, study):
     """What was known of it is known no more."""
     study.tell({"x": 0.5}, 1.0)
     (folder / f"{study.name}.jsonl").unlink()
-    with pytest.raises(StorageError, match="has gone"):
+    with pytest.raises(StorageError, match="no longer exists"):
         dp.Client(client.url, retries=0).study(study.name).describe()
     with pytest.raises(dp.DriftpeakError, match="there is no study"):
         study.describe()

@@ -1,1 +1,1 @@
-"""A study: its events, its state, its storage."""
+"""Studies: events, state and storage."""

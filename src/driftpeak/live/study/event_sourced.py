@@ -1,4 +1,4 @@
-"""An optimiser's state: a function of its arguments and of the events so far, in order."""
+"""The state of an optimiser, a function of its arguments and of its events in order."""
 
 import io
 import json
@@ -29,41 +29,41 @@ from driftpeak.live.study.study_state import Ledger
 
 
 class EventSourced(ABC):
-    """Books and an engine that events alone change: what of an `Optimizer` is kept and restored."""
+    """The part of an `Optimizer` that only events change: a ledger and an engine. Base class."""
 
     coding: Coding
     rules: Rules
     _engine: Engine
-    _sign: float  # of what the engine maximises
+    _sign: float  # of rewards that the engine maximises
 
     @abstractmethod
     def describe(self) -> dict[str, object]:
-        """The arguments, as data that JSON can hold."""
+        """Return the arguments as JSON-compatible data."""
 
     def begin(self) -> None:
-        """Be as new: no event has happened."""
+        """Return to the state before the first event."""
         with computing():
             self._engine.reset()
         self._ledger = Ledger()
-        self._lessons = 0  # learned since
+        self._lessons = 0  # number of `Learned` events
 
     def mark(self) -> Any:
-        """What is needed to come `back` to this state, quickly."""
+        """Return a cheap copy of the state for `back`."""
         return self._ledger.copy(), self._engine.mark(), self._lessons
 
     def back(self, mark: Any) -> None:
-        """Undo all events since a mark."""
+        """Restore the state of a mark."""
         self._ledger, engine, self._lessons = mark
         self._engine.back(engine)
 
     def apply(self, event: Event) -> None:
-        """Apply an event that happened here or elsewhere, in this very study.
+        """Apply an event of this study.
 
         Raises:
-            DriftpeakError: the event does not fit the study. Nothing has changed then.
+            DriftpeakError: the event does not fit the study. The state is unchanged.
         """
         if not isinstance(event, Event):
-            raise DriftpeakError(f"this is no event of an optimiser: {shown(event)}")
+            raise DriftpeakError(f"event must be an event of an optimiser; got {shown(event)}")
         before = self.mark()
         with computing(), self._undone_on_error(before):
             self._apply(event)
@@ -72,8 +72,8 @@ class EventSourced(ABC):
         """Apply all events of a study, in order.
 
         Raises:
-            DriftpeakError: an event does not fit the study. Nothing has changed then. What
-                `events` itself raises leaves the events before it applied.
+            DriftpeakError: an event does not fit the study. The state is unchanged. If the
+                iterator `events` raises, the events before stay applied.
         """
         before = self.mark()
         with computing():
@@ -84,7 +84,7 @@ class EventSourced(ABC):
 
     @contextmanager
     def _undone_on_error(self, before: Any) -> Iterator[None]:
-        """Return to the state of a mark if anything is raised."""
+        """Return to the state of a mark after an error."""
         try:
             yield
         except BaseException:
@@ -92,11 +92,11 @@ class EventSourced(ABC):
             raise
 
     def _is_used(self, time: float) -> bool:
-        """Return whether the policy learns from a reward of this time."""
+        """Return whether the policy uses a reward of this time."""
         return time >= self._ledger.forgotten and not self._engine.is_too_late(time)
 
     def snapshot(self) -> bytes:
-        """The whole state, for `restore`; instead of replaying what happened so far."""
+        """Return the whole state as bytes for `restore`, which is faster than replaying events."""
         with computing():
             arrays, rest = self._engine.save()
         shell = {"of": self._code(), "ledger": self._ledger.save(), "engine": rest}
@@ -106,46 +106,48 @@ class EventSourced(ABC):
         return target.getvalue()
 
     def restore(self, snapshot: bytes) -> None:
-        """Take over the state of an optimiser that was made with equal arguments.
+        """Restore the state of an optimiser with equal arguments.
 
         Raises:
-            StorageCorruptError: the bytes are no snapshot, or a damaged one. Nothing has changed.
-            StudyMismatchError: the snapshot is of other arguments. Nothing has changed.
+            StorageCorruptError: the bytes are not a snapshot, or a damaged one. The state is
+                unchanged.
+            StudyMismatchError: the snapshot is of an optimiser with other arguments. The state is
+                unchanged.
         """
         if not isinstance(snapshot, bytes | bytearray | memoryview):
-            raise DriftpeakError(f"a snapshot is made of bytes; got {shown(snapshot)}")
+            raise DriftpeakError(f"snapshot must be bytes; got {shown(snapshot)}")
         arrays, shell = _read_snapshot(bytes(snapshot))
         if shell.get("of") != self._code():
             raise StudyMismatchError(
-                "the snapshot is of an optimiser with another space, direction, policy, seed or "
-                "horizon: make this one with equal arguments"
+                "the snapshot must be of an optimiser with the same space, direction, policy, seed "
+                "and horizon. Create this optimiser with equal arguments"
             )
         with computing():
             before = self.mark()
             try:
                 ledger = Ledger.load(shell["ledger"])
-                made: list[Any] = [*ledger.pending.values(), *ledger.history]
-                for one in made:
-                    self.coding.clean_context(one.context)
-                    self.rules.known_limits(one.chances)
-                settings = [one.parameters for one in made]
+                records: list[Any] = [*ledger.pending.values(), *ledger.history]
+                for record in records:
+                    self.coding.clean_context(record.context)
+                    self.rules.known_limits(record.chances)
+                settings = [record.parameters for record in records]
                 if ledger.told_last is not None:
                     settings.append(ledger.told_last.parameters)
                 for setting in settings:
                     self.coding.clean(setting)
                 self._engine.load(arrays, shell["engine"])
-            except Exception as error:  # of any kind: whoever damaged it chose the values
+            except Exception as error:  # any class: the values may be arbitrary
                 self.back(before)
                 raise StorageCorruptError(f"the snapshot is damaged: {shown(error)}") from None
         self._ledger = ledger
 
     def _code(self) -> int:
-        """Equal for equal arguments."""
+        """Return a checksum of the arguments."""
         return zlib.crc32(json.dumps(self.describe(), sort_keys=True).encode())
 
     def _apply(self, event: Event) -> None:
         if isinstance(event, happened.Asked | happened.Told):
-            self.coding.clean(event.parameters)  # refuses what is outside the space
+            self.coding.clean(event.parameters)  # raises if it is outside the space
             self.coding.clean_context(event.context)
             self.rules.known_limits(
                 event.chances if isinstance(event, happened.Asked) else event.constraints
@@ -169,7 +171,7 @@ class EventSourced(ABC):
                 self._engine.learned(event.values)
                 self._lessons += 1
             case happened.Answered():
-                signed = [None if one is None else self._sign * one for one in event.answers]
+                signed = [None if value is None else self._sign * value for value in event.answers]
                 self._engine.answered(event.queries, signed, event.time)
             case happened.Forgot():
                 self._engine.forgot(event.before)
@@ -180,22 +182,24 @@ class EventSourced(ABC):
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """In double precision, and in one thread: many small matrices."""
+    """Compute in double precision and in one thread, which suits many small matrices."""
     with jax.enable_x64(True), single_threaded_lapack():
         yield
 
 
 def _read_snapshot(snapshot: bytes) -> tuple[Arrays, dict[str, Any]]:
-    """Arrays, and what JSON held."""
+    """Return the arrays and the JSON data of a snapshot."""
     try:
         with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         shell = json.loads(arrays.pop("shell").tobytes())
         if isinstance(shell, dict):
             return arrays, shell
-    # whatever a damaged archive leads to
+    # all errors that a damaged archive can cause
     except (OSError, ValueError, LookupError, AttributeError, TypeError, EOFError) as error:
-        raise StorageCorruptError(f"this is no snapshot of an optimiser: {shown(error)}") from None
+        raise StorageCorruptError(
+            f"snapshot must be from Optimizer.snapshot(): {shown(error)}"
+        ) from None
     except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
         raise StorageCorruptError(f"the snapshot is damaged: {shown(error)}") from None
-    raise StorageCorruptError("this is no snapshot of an optimiser")
+    raise StorageCorruptError("snapshot must be from Optimizer.snapshot(); got other data")

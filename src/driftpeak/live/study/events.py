@@ -1,11 +1,11 @@
-"""What happens to an optimiser. Its state is a function of its configuration and these, in order.
+"""Events of an optimiser. Its state is a function of its configuration and its events, in order.
 
-Events hold numbers, text and lists only, so that they can be written as JSON and read back equal.
-A computation whose outcome must not depend on the machine that repeats it, a search or a fit, is
-an event by its outcome: replaying a study repeats none.
+Events hold only numbers, text and lists, so that they can be written as JSON and read back equal.
+The results of searches and fits are stored as events, because such computations may differ between
+machines. Replaying a study does not repeat them.
 
-Whatever wrote them, events that exist have fields of the right kinds. Whether they fit a study, its
-space and what came before, is seen when they take effect.
+The constructor of an event checks the types of its fields. Applying the event checks that it fits
+the study, its space and earlier events.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ LONGEST_KEY = 200
 
 
 class Checked:
-    """Base class of events: an error instead of one with a field of another kind."""
+    """An event whose constructor checks the types of its fields. Base class."""
 
     def __post_init__(self) -> None:
         fields = vars(self)
@@ -32,9 +32,10 @@ class Checked:
 
 @dataclass(frozen=True)
 class Asked(Checked):
-    """A suggestion went out; `context` is what the world said, if anything.
+    """The event of a suggestion.
 
-    `chances` are the probabilities, by limit, with which it keeps them, as was believed.
+    `context` has the values of the context, if any. `chances` are the posterior probabilities of
+    meeting each limit, by name.
     """
 
     id: int
@@ -47,13 +48,13 @@ class Asked(Checked):
 
 @dataclass(frozen=True)
 class Told(Checked):
-    """A reward came in; `id` is None if nobody had asked.
+    """The event of a reward. `id` is None if the setting was not suggested.
 
-    `expected` is the mean and the standard deviation, noise included, of what had been expected of
-    the reward just before, if anything; `noise` is the standard deviation of its noise, if known;
-    `context` is what the world said, and `constraints` what was measured of limits, if anything;
-    `trials` of how many measurements the reward is the mean, if of several; `key` the teller's own
-    name for it, if it has one.
+    `expected` is the mean and the standard deviation (noise included) of the one-step forecast, if
+    there is one. `noise` is the standard deviation of the noise, if known. `context` has the values
+    of the context, and `constraints` the measurements of quantities with limits, if any. `trials`
+    is the number of measurements that the reward averages, if given. `key` is the user's name for
+    the reward, if given.
     """
 
     id: int | None
@@ -71,14 +72,14 @@ class Told(Checked):
 
 @dataclass(frozen=True)
 class Learned(Checked):
-    """Hyperparameters were learned."""
+    """The event of learned hyperparameters."""
 
     values: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Answered(Checked):
-    """An expert answered side queries; None where it did not."""
+    """The event of an expert's answers to side queries; None for queries without an answer."""
 
     time: float
     kind: Kind
@@ -88,30 +89,30 @@ class Answered(Checked):
 
 @dataclass(frozen=True)
 class Cancelled(Checked):
-    """A suggestion will never be told."""
+    """The event of a cancelled suggestion."""
 
     id: int
 
 
 @dataclass(frozen=True)
 class Forgot(Checked):
-    """Observations made before a time, or all, are no longer believed."""
+    """The event that deletes the observations before a time, or all observations."""
 
     before: float | None = None
 
 
 @dataclass(frozen=True)
 class Reset(Checked):
-    """Everything starts again, but for the numbers of suggestions."""
+    """The event that restarts the study; the numbering of suggestions continues."""
 
 
 def _any(name: str, value: object) -> None:
-    """Checked elsewhere."""
+    """Do nothing, as the field is checked elsewhere."""
 
 
 def _number(name: str, value: object) -> None:
     if value is not None and not (whole(value) and value >= 1):
-        raise DriftpeakError(f"{name} must be a whole number from 1 on; got {shown(value)}")
+        raise DriftpeakError(f"{name} must be an integer of at least 1; got {shown(value)}")
 
 
 def _optional(name: str, value: object) -> None:
@@ -120,10 +121,10 @@ def _optional(name: str, value: object) -> None:
 
 
 def check_key(name: str, value: object) -> None:
-    """Refuse what is no key of a reward.
+    """Check the key of a reward.
 
     Raises:
-        DriftpeakError: with what is accepted.
+        DriftpeakError: the key is not 1 to 200 printable ASCII characters.
     """
     fits = isinstance(value, str) and 1 <= len(value) <= LONGEST_KEY and value.isascii()
     if value is not None and not (fits and str(value).isprintable()):
@@ -139,22 +140,22 @@ def _scale(name: str, value: object) -> None:
 
 def _mapping(name: str, value: object) -> None:
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise DriftpeakError(f"{name} must be an object with names; got {shown(value)}")
+        raise DriftpeakError(f"{name} must be a mapping with text keys; got {shown(value)}")
 
 
 def _numbers(name: str, value: object) -> None:
     _mapping(name, value)
     assert isinstance(value, dict)
-    for key, one in value.items():
-        stored_number(f"{name} {key!r}", one)
+    for key, number in value.items():
+        stored_number(f"{name} {key!r}", number)
 
 
 def _list_of(check: Any) -> Any:
     def check_list(name: str, value: object) -> None:
         if not isinstance(value, Sequence) or isinstance(value, str):
             raise DriftpeakError(f"{name} must be a list; got {shown(value)}")
-        for one in value:
-            check(name, one)
+        for item in value:
+            check(name, item)
 
     return check_list
 
@@ -162,8 +163,8 @@ def _list_of(check: Any) -> Any:
 def _expectation(name: str, value: object) -> None:
     if value is not None and not (isinstance(value, tuple) and len(value) == 2):
         raise DriftpeakError(f"{name} must be a mean and a deviation; got {shown(value)}")
-    for one in value or ():
-        stored_number(name, one)
+    for number in value or ():
+        stored_number(name, number)
 
 
 CHECKS: dict[str, Any] = {
@@ -192,25 +193,25 @@ NEWER: dict[str, Any] = {
     "trials": None,
     "key": None,
 }
-"""Fields that are written only where they say something."""
+"""Fields that are written only if they differ from these defaults."""
 Event = Asked | Told | Learned | Answered | Cancelled | Forgot | Reset
 KINDS = {kind.__name__: kind for kind in (Asked, Told, Learned, Answered, Cancelled, Forgot, Reset)}
 
 
 def to_dict(event: Event) -> dict[str, Any]:
-    """The event as a dictionary fit for JSON; its type is under "event"."""
+    """Return an event as a JSON-compatible dictionary, with its type under "event"."""
     fields = asdict(event)
     for name, nothing in NEWER.items():
         if fields.get(name, 0.0) == nothing:
-            del fields[name]  # as it was before there was such a thing
+            del fields[name]  # as in events of versions without the field
     return {"event": type(event).__name__, **fields}
 
 
 def from_dict(written: dict[str, Any]) -> Event:
-    """The event that `to_dict` wrote.
+    """Return the event that `to_dict` wrote.
 
     Raises:
-        DriftpeakError: no such event, or one with other fields.
+        DriftpeakError: the type or a field is unknown, missing or invalid.
     """
     fields = dict(written)
     name = fields.pop("event", None)
@@ -220,4 +221,6 @@ def from_dict(written: dict[str, Any]) -> Event:
     try:
         return kind(**fields)  # type: ignore[misc]
     except TypeError:
-        raise DriftpeakError(f"this is no event of an optimiser: {shown(written)}") from None
+        raise DriftpeakError(
+            f"an event must be one of {', '.join(KINDS)} with its fields; got {shown(written)}"
+        ) from None

@@ -1,4 +1,4 @@
-"""Ctrl-C, which waits while an optimiser is at work: what is half changed would be of no use."""
+"""Delayed handling of Ctrl-C, so that an optimiser's changes are always complete."""
 
 import signal
 import threading
@@ -8,14 +8,14 @@ from types import FrameType
 
 
 class Interrupts:
-    """What to do when Ctrl-C is pressed: `KeyboardInterrupt` at once, or when a block has ended."""
+    """A handler of Ctrl-C that raises `KeyboardInterrupt` at once or at the end of a block."""
 
     def __init__(self) -> None:
         self._held = self._waiting = False
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Inside the block Ctrl-C waits; `KeyboardInterrupt` is raised behind it."""
+        """Delay `KeyboardInterrupt` until the end of the block."""
         self._held = True
         try:
             yield
@@ -26,7 +26,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def pressed(self, number: int, frame: FrameType | None) -> None:
-        """The handler of the signal."""
+        """Handle the signal."""
         if not self._held:
             raise KeyboardInterrupt
         self._waiting = True
@@ -34,19 +34,20 @@ class Interrupts:
 
 @contextmanager
 def interrupts() -> Iterator[Interrupts]:
-    """Take Ctrl-C over, if it is Python's own handler that would be called, and give it back.
+    """Replace Python's own handler of Ctrl-C during the block.
 
-    Signals reach the main thread alone, and somebody else's handler stays.
+    Other handlers are kept. Outside the main thread nothing is changed, because only the main
+    thread receives signals.
     """
-    found = Interrupts()
+    handler = Interrupts()
     ours = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )
     if ours:
-        signal.signal(signal.SIGINT, found.pressed)
+        signal.signal(signal.SIGINT, handler.pressed)
     try:
-        yield found
+        yield handler
     finally:
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)

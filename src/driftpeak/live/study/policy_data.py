@@ -1,4 +1,4 @@
-"""A policy as data that JSON can hold, and back again, exactly.
+"""Exact conversion of policies to JSON-compatible data and back.
 
 A policy and its parts are written as a tag and the constructor's arguments::
 
@@ -6,11 +6,11 @@ A policy and its parts are written as a tag and the constructor's arguments::
                                            "kernel": {"se": {"lengthscale": 0.2}}, ...}},
                        "forgetting": {"drift": {"drift": 0.02}}, ...}}
 
-The tags are those of `driftpeak.live.study.registry`; besides, `{"array": [...]}` is an array of
-numbers, `{"number": "inf"}` a number that JSON lacks, `{"space": ...}` arms or a grid. What
-somebody else wrote, a kernel or a function, cannot be written: `{"yours": "its name"}` is, for
-comparison only. Reading calls constructors of the registry, with arguments of the kinds they ask
-for, and nothing else.
+The tags are in `driftpeak.live.study.registry`. In addition, `{"array": [...]}` is an array of
+numbers, `{"number": "inf"}` is a number that JSON does not have, and `{"space": ...}` is arms or a
+grid. User-defined kernels and functions cannot be stored. `{"yours": "its name"}` is stored for
+comparison only. Reading calls only constructors of the registry, with arguments of the types that
+they accept.
 """
 
 import math
@@ -30,15 +30,15 @@ from driftpeak.live.study.registry import Entry, entry_of, tag_of
 
 
 class NotOursError(DriftpeakError):
-    """A part was written by somebody else."""
+    """A part of a stored policy is user-defined and cannot be constructed."""
 
 
-DEEPEST = 50  # parts within parts; a policy has about five
-ARRAYS = "biuf"  # kinds of numbers: booleans, integers and real ones
+DEEPEST = 50  # maximum of nesting; a policy has about five levels
+ARRAYS = "biuf"  # NumPy's kinds of booleans, integers and real numbers
 
 
 def policy_to_data(policy: Any) -> Any:
-    """The policy as tags and arguments, fit for JSON."""
+    """Return a policy as tags and arguments in JSON-compatible data."""
     if policy is None or isinstance(policy, bool | str):
         return policy
     if isinstance(policy, int | float | np.generic) or (_is_array(policy) and policy.ndim == 0):
@@ -46,7 +46,7 @@ def policy_to_data(policy: Any) -> Any:
     if _is_array(policy) and np.asarray(policy).dtype.kind in ARRAYS:
         return {"array": np.asarray(policy).tolist()}
     if type(policy) in (list, tuple):
-        return [policy_to_data(one) for one in policy]
+        return [policy_to_data(part) for part in policy]
     if isinstance(policy, Arms | Grid):
         return {"space": space_to_data(policy)}
     tag = tag_of(type(policy))
@@ -54,23 +54,23 @@ def policy_to_data(policy: Any) -> Any:
     if entry is not None:
         given = arguments_of(policy, entry.parameters)
         if given is not None:
-            return {tag: {name: policy_to_data(one) for name, one in given.items()}}
+            return {tag: {name: policy_to_data(part) for name, part in given.items()}}
     named = policy if isinstance(policy, type) or isfunction(policy) else type(policy)
     return {"yours": f"{named.__module__}.{named.__qualname__}"}
 
 
 def policy_from_data(data: Any) -> Any:
-    """The policy that `policy_to_data` described.
+    """Return the policy that `policy_to_data` described.
 
     Raises:
-        DriftpeakError: a part that is not driftpeak's own, that this version does not know, or
-            that no constructor takes; and where.
+        DriftpeakError: a part is user-defined, unknown to this version, or rejected by its
+            constructor. The message names the part.
     """
     return _made(data, "the policy", 0)
 
 
 def can_be_made(data: Any) -> bool:
-    """Whether every constructor takes what is stored for it, parts of somebody else's apart."""
+    """Return whether a stored policy can be constructed, apart from user-defined parts."""
     try:
         policy_from_data(data)
     except NotOursError:
@@ -81,10 +81,10 @@ def can_be_made(data: Any) -> bool:
 
 
 def differences(stored: Any, given: Any, where: str = "policy") -> Iterator[tuple[str, bool]]:
-    """Where two policies differ, and whether that is certain.
+    """Return the parts in which two policies differ, and whether each difference is certain.
 
-    It is not where what was stored was somebody else's, or is unknown to this version. An argument
-    that was not there yet when the policy was stored had its default.
+    A difference is uncertain if the stored part is user-defined or unknown to this version. A
+    missing argument, added after the policy was stored, has its default.
     """
     tag, other = _tag(stored), _tag(given)
     entry = entry_of(tag)
@@ -128,9 +128,9 @@ def _number(value: Any) -> Any:
 
 def _made(data: Any, where: str, depth: int) -> Any:
     if depth > DEEPEST:
-        raise DriftpeakError(f"{where} has parts within parts, too deeply")
+        raise DriftpeakError(f"{where} must be nested at most {DEEPEST} levels deep")
     if isinstance(data, list):
-        return tuple(_made(one, f"{where}[{n}]", depth + 1) for n, one in enumerate(data))
+        return tuple(_made(part, f"{where}[{n}]", depth + 1) for n, part in enumerate(data))
     if not isinstance(data, dict):
         return data
     tag = _tag(data)
@@ -141,40 +141,46 @@ def _made(data: Any, where: str, depth: int) -> Any:
         case "number" if content in ("inf", "-inf", "nan"):
             return float(content)
         case "yours":
-            raise NotOursError(f"{where} is {_shown(content)}, which is not driftpeak's own")
+            raise NotOursError(
+                f"{where} must be a part of driftpeak; got the user-defined {_shown(content)}"
+            )
         case "space":
             return _called(lambda: space_from_data(content), tag, where)
         case str() if isinstance(content, dict) and (entry := entry_of(tag)) is not None:
             return _constructed(tag, entry, content, where, depth)
-    raise DriftpeakError(f"{where} is {_shown(tag or data)}, which this version does not know")
+    raise DriftpeakError(f"{where} must be known to this version; got {_shown(tag or data)}")
 
 
 def _constructed(tag: str, entry: Entry, content: dict[str, Any], where: str, depth: int) -> Any:
     given = {}
-    for name, one in content.items():
+    for name, value in content.items():
         if name not in entry.parameters:
-            raise DriftpeakError(f"{where} is a {tag}, which has no {_shown(name)} here")
-        given[name] = _made(one, f"{where}.{name}", depth + 1)
+            raise DriftpeakError(
+                f"{where}, a {tag}, must have arguments that this version knows; got {_shown(name)}"
+            )
+        given[name] = _made(value, f"{where}.{name}", depth + 1)
         if not fits(given[name], entry.parameters[name][0]):
-            raise DriftpeakError(f"{where}.{name} of a {tag} cannot be {_shown(one)}")
+            raise DriftpeakError(
+                f"{where}.{name} of a {tag} must have a supported type; got {_shown(value)}"
+            )
     return _called(lambda: entry.make(**given), tag, where)
 
 
 def _called(make: Callable[[], Any], tag: str, where: str) -> Any:
     try:
         return make()
-    except Exception as error:  # of any kind: whoever wrote the data chose the arguments
-        raise DriftpeakError(f"{where} is no {tag}: {_shown(error)}") from None
+    except Exception as error:  # any class: the stored arguments may be arbitrary
+        raise DriftpeakError(f"{where} must be a valid {tag}: {_shown(error)}") from None
 
 
 def _array(content: Any, where: str) -> np.ndarray:
     try:
-        found = np.asarray(content)
+        array = np.asarray(content)
     except (ValueError, OverflowError):
-        found = np.empty(0, object)
-    if not isinstance(content, list) or found.dtype.kind not in ARRAYS:
-        raise DriftpeakError(f"{where} is no array of numbers: {_shown(content)}")
-    return found
+        array = np.empty(0, object)
+    if not isinstance(content, list) or array.dtype.kind not in ARRAYS:
+        raise DriftpeakError(f"{where} must be an array of numbers; got {_shown(content)}")
+    return array
 
 
 def _shown(content: Any) -> str:

@@ -1,4 +1,4 @@
-"""Tags of policies, see `driftpeak.live.study.registry`."""
+"""Tags of policies other than `DriftingGP`; see `driftpeak.live.study.registry`."""
 
 from driftpeak import policies
 from driftpeak.live.study.registry import Entry
@@ -24,9 +24,9 @@ POLICIES: dict[str, Entry] = {
     "opkb-constants": Entry(Constants),
     "rexp3": Entry(policies.RExp3),
     "timetable": Entry(policies.Timetable),
-    # around policies
+    # wrappers of policies
     "random-start": Entry(policies.RandomStart),
     "doubling": Entry(policies.Doubling),
     "transformed": Entry(policies.Transformed),
 }
-"""Policies that decide as in `simulate`, and their parts."""
+"""Policies of `driftpeak.policies`, and their parts."""

@@ -1,12 +1,12 @@
-"""What may stand in a stored policy: public tags, and the constructors that they stand for.
+"""The registry of stored policies: public tags and their constructors.
 
-Nothing that is stored names code: a tag that is not in this table is refused. A class may move or
-be renamed, and a constructor may get a further argument with a default: no stored study notices. A
-tag that was released, and the meaning of its arguments, stay for ever; a constructor that no longer
-takes them is replaced here by a function of the old ones.
+Stored policies contain no names of code. A tag that is not in this table is rejected. A class may
+be moved or renamed, and a constructor may get a further argument with a default; stored studies
+stay valid. A released tag and the meaning of its arguments never change. If a constructor no longer
+accepts them, this table has a function of the old arguments instead.
 
-Policies other than `DriftingGP` stand in `driftpeak.live.study.registered_policies`, which is
-loaded when one is met: most studies have none.
+Policies other than `DriftingGP` are in `driftpeak.live.study.registered_policies`, which is
+imported only when it is needed.
 """
 
 from collections.abc import Callable
@@ -25,14 +25,14 @@ from driftpeak.policies import widths
 
 
 class Entry(NamedTuple):
-    """A constructor, and where the defaults of its `**options` stand, if it has any."""
+    """A constructor, and the function with the defaults of its `**options` if it has any."""
 
     make: type
     options: Callable[..., Any] | None = None
 
     @property
     def parameters(self) -> Parameters:
-        """What it takes."""
+        """Parameters of the constructor."""
         return parameters_of(*self)
 
 
@@ -73,28 +73,28 @@ PARTS: dict[str, Entry] = {
     "elimination": Entry(widths.Elimination),
     "realised-gain": Entry(information.RealisedGain),
     "tabulated-gain": Entry(information.TabulatedGain),
-    # ways of moving, and a mean that comes round
+    # drift models, and a periodic mean
     "markov-motion": Entry(motions.MarkovMotion),
     "smooth-motion": Entry(motions.SmoothMotion),
     "oscillation": Entry(motions.Oscillation),
     "sum-motion": Entry(motions.SumMotion),
     "profile": Entry(Profile),
 }
-"""Parts of policies, and the policy that needs no other."""
+"""Parts of policies, and `DriftingGP`."""
 
 
 def entry_of(tag: str | None) -> Entry | None:
-    """What a tag stands for; None: for nothing."""
+    """Return the entry of a tag, or None."""
     return None if tag is None else PARTS.get(tag) or tags().get(tag)
 
 
 def tag_of(kind: type) -> str | None:
-    """The tag of a class; None: it has none."""
+    """Return the tag of a class, or None."""
     return _names(PARTS).get(kind) or _names(tags()).get(kind)
 
 
 def tags() -> dict[str, Entry]:
-    """All tags, those of policies too."""
+    """Return all tags, including those of policies."""
     from driftpeak.live.study.registered_policies import POLICIES
 
     return PARTS | POLICIES

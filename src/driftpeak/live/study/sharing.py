@@ -1,4 +1,4 @@
-"""Several threads and several processes at one optimiser: each call has it to itself."""
+"""Exclusive calls of an optimiser that several threads and processes share."""
 
 import os
 import weakref
@@ -14,20 +14,20 @@ _SHARED: "weakref.WeakSet[Shared]" = weakref.WeakSet()
 
 
 class Shared:
-    """What may be in use by several threads, and stored where other processes use it too."""
+    """An object that several threads use, with a study that several processes use. Base class."""
 
     on_event: Callable[[Event], None]
-    """Called with every event that happens here: before it takes effect, or, with a storage,
-    once it is durable."""
+    """Called with each event of this optimiser: before it takes effect, or, with a storage, once
+    it is durable."""
 
     def __init__(self) -> None:
         self.on_event = _ignore
         self._study: Study | None = None
-        self._lock = RLock()  # one call at a time; a call may make others
+        self._lock = RLock()  # one call at a time; calls may be nested
         _SHARED.add(self)
 
     def _begin_change(self) -> None:
-        """A change is called for; what it does may have to be done again."""
+        """Prepare for a change, whose computation may be repeated."""
 
 
 Owner = TypeVar("Owner", bound=Shared)
@@ -37,7 +37,7 @@ Method = Callable[Concatenate[Owner, Arguments], Result]
 
 
 def changing(method: Method[Owner, Arguments, Result]) -> Method[Owner, Arguments, Result]:
-    """The method changes a stored study: it holds the study, and is durable when it returns."""
+    """Decorate a method that changes the study: the change is durable when it returns."""
 
     @wraps(method)
     def durable(self: Owner, /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
@@ -51,7 +51,7 @@ def changing(method: Method[Owner, Arguments, Result]) -> Method[Owner, Argument
 
 
 def looking(method: Method[Owner, Arguments, Result]) -> Method[Owner, Arguments, Result]:
-    """The method looks at what is known, with what other processes have added to the study."""
+    """Decorate a method that reads the study: events of other processes are applied first."""
 
     @wraps(method)
     def fresh(self: Owner, /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
@@ -64,15 +64,15 @@ def looking(method: Method[Owner, Arguments, Result]) -> Method[Owner, Arguments
 
 
 def _ignore(event: Event) -> None:
-    """Without a store, events are not kept."""
+    """Do nothing: the default of `on_event`."""
 
 
 def _after_fork() -> None:
-    """In a child process: another thread of the parent may have held what it does not hold here."""
-    for one in _SHARED:
-        one._lock = RLock()
-        if one._study is not None:
-            one._study.after_fork()
+    """Renew the locks in a child process, because another thread of the parent may hold them."""
+    for shared in _SHARED:
+        shared._lock = RLock()
+        if shared._study is not None:
+            shared._study.after_fork()
 
 
 if hasattr(os, "register_at_fork"):

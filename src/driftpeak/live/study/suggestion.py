@@ -1,4 +1,4 @@
-"""What an optimiser hands out: suggestions, estimates, and the record of what was told."""
+"""Results of an optimiser: suggestions, estimated peaks and records of observations."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,7 +12,7 @@ from driftpeak.live.study.events import Asked, Told
 
 
 class NamedValues(Mapping[str, Value]):
-    """Parameters by name, and in `context` what the world said, if anything. Base class."""
+    """A mapping of parameters, with the values of the context in `context`. Base class."""
 
     def __init__(
         self, parameters: Mapping[str, Value], coding: Coding, context: Mapping[str, Value]
@@ -23,7 +23,7 @@ class NamedValues(Mapping[str, Value]):
 
     @property
     def index(self) -> int | None:
-        """The number of the arm or grid point; None in a box."""
+        """Number of the arm or grid point; None in a box."""
         finite = isinstance(self._coding, FiniteCoding)
         return self._coding.number(self._parameters) if finite else None  # type: ignore[attr-defined]
 
@@ -42,17 +42,17 @@ class NamedValues(Mapping[str, Value]):
 
 
 class Suggestion(NamedValues):
-    """Where to sample next: a mapping of parameters. Made by `Optimizer.ask`.
+    """A suggestion of `Optimizer.ask`: a mapping of parameters to sample next.
 
     Attributes:
-        id: its number, from 1.
+        id: number of the suggestion, from 1.
         time: when it is to be sampled.
-        hold: whether it is to stay where the system was.
-        context: what the world said when it was asked for; empty if it says nothing.
-        chances: the probability, by limit, that what is measured there keeps it, as is believed;
-            empty where nothing is known yet.
-        feasible: whether every limit is kept with the probability stated for it. If nothing is
-            believed to, this is the setting that most probably does. None where nothing is known.
+        hold: whether it repeats the current setting.
+        context: the context it was made in; empty without a context.
+        chances: posterior probability of meeting each limit, by name; empty before the first
+            measurements.
+        feasible: whether each limit is met with its stated probability. If no setting meets them,
+            the suggestion has the highest probability. None before the first measurements.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class Suggestion(NamedValues):
 
 
 class EstimatedPeak(NamedValues):
-    """An estimated peak: a mapping of parameters. Made by `Optimizer.best` and `peaks`.
+    """An estimated peak of `Optimizer.best` or `peaks`: a mapping of parameters.
 
     Attributes:
-        time: for which it is estimated.
-        mean, deviation: of the noiseless reward there, in its unit.
-        context: in which; empty if the world says nothing.
+        time: the time of the estimate.
+        mean, deviation: posterior mean and standard deviation of the noiseless reward at the peak.
+        context: the context of the estimate; empty without a context.
     """
 
     def __init__(
@@ -110,22 +110,22 @@ class EstimatedPeak(NamedValues):
 
 @dataclass(frozen=True)
 class Observation:
-    """One reward, as told.
+    """An observation: a reward with all that was told about it.
 
     Attributes:
-        id: of the suggestion; None if nobody had asked.
-        parameters: where.
-        reward: how much.
-        number, kind: when, as the optimiser counts; see `time`.
-        expected: mean and deviation, noise included, foretold just before; None if nothing was.
-        noise: its standard deviation, if it was told; else None.
-        context: what the world said; empty if it says nothing.
-        constraints: what was measured of the quantities with limits.
-        chances: with which its suggestion was believed to keep them; empty where it was not
-            followed, or nothing was known.
-        trials: of how many measurements it is the mean, if that was told; else None.
-        used: whether the policy learned from it. It does not from a reward that is dated before an
-            earlier `forget`, or that comes too late for a policy other than a `DriftingGP`.
+        id: number of the suggestion; None if the setting was not suggested.
+        parameters: the setting.
+        reward: the reward.
+        number, kind: the time as a number, and its kind; see `time`.
+        expected: mean and deviation (noise included) of the one-step forecast; None without one.
+        noise: standard deviation of the noise, if it was told; else None.
+        context: values of the context; empty without a context.
+        constraints: measurements of the quantities with limits.
+        chances: posterior probabilities of its suggestion to meet the limits; empty if the
+            suggestion was not followed, and before the first measurements.
+        trials: number of measurements that the reward averages, if it was told; else None.
+        used: whether the policy uses the reward. It does not if the reward is dated before an
+            earlier `forget`, or is too late for a policy other than a `DriftingGP`.
     """
 
     id: int | None
@@ -143,19 +143,19 @@ class Observation:
 
     @property
     def time(self) -> Any:
-        """When, as the user writes it."""
+        """Time of the reward in the user's type."""
         return show_time(self.number, self.kind)
 
     @staticmethod
     def of(
         event: Told, chances: dict[str, float] | None = None, *, used: bool = True
     ) -> "Observation":
-        """Make the record of an event.
+        """Return the observation of an event.
 
         Arguments:
-            event: the reward.
-            chances: with which its suggestion keeps limits.
-            used: whether the policy learns from it.
+            event: the event of a reward.
+            chances: posterior probabilities of its suggestion to meet the limits.
+            used: whether the policy uses the reward.
         """
         return Observation(
             event.id,
@@ -173,20 +173,24 @@ class Observation:
         )
 
     def to_list(self) -> list[Any]:
-        """For JSON."""
+        """Return the fields as JSON-compatible data."""
         return list(asdict(self).values())
 
     @staticmethod
     def from_list(written: list[Any]) -> "Observation":
-        """What `to_list` wrote; what an event cannot say is refused."""
+        """Return the observation that `to_list` wrote.
+
+        Raises:
+            DriftpeakError: a field is invalid.
+        """
         number, parameters, reward, time, kind, expected, noise, *newer = written
         context, constraints, chances, trials, *rest = newer or [{}, {}, {}, None]
         (used,) = rest or [True]
         if not isinstance(used, bool):
             raise DriftpeakError(f"used must be True or False; got {shown(used)}")
-        Asked(1, 0.0, "steps", {}, {}, chances)  # checked as in an event
+        Asked(1, 0.0, "steps", {}, {}, chances)  # checks the chances
         expected = None if expected is None else tuple(expected)
-        told = Told(
+        event = Told(
             number, time, kind, parameters, reward, expected, noise, context, constraints, trials
         )
-        return Observation.of(told, chances, used=used)
+        return Observation.of(event, chances, used=used)

@@ -1,4 +1,4 @@
-"""Where studies are kept: files and databases."""
+"""Storage of studies in files and databases."""
 
 import re
 from pathlib import Path
@@ -25,26 +25,25 @@ __all__ = [
 Storage = str | Path | Store
 TIMEOUT = 30.0  # seconds to wait for another process
 KINDS = "a path, journal:///PATH, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE"
-NEEDED = "this storage needs {}: pip install 'driftpeak[live-sql]'"
+NEEDED = "this storage needs the package {}. Run pip install 'driftpeak[live-sql]'"
 
 
 def open_store(storage: Storage, name: str | None = None) -> Store:
-    """The store that a path or an address names.
+    """Return the store of a path or an address.
 
     Arguments:
-        storage: a path (of a journal), `journal:///path`, `sqlite:///path`, `postgresql://...`, or
-            a `Store`. As is usual for sqlite, three slashes precede a relative path, and four
-            begin an absolute one. `?timeout=5` behind an address: seconds to wait for a lock.
-        name: of the study; by default the only one there is.
+        storage: the path of a journal, `journal:///path`, `sqlite:///path`, `postgresql://...`, or
+            a `Store`. As usual for sqlite, three slashes precede a relative path, and four an
+            absolute one. Append `?timeout=5` to an address to wait up to 5 seconds for a lock.
+        name: name of the study; by default the only one in the storage.
 
     Raises:
-        DriftpeakError: no such kind of storage, or what it needs is not installed. Nothing of an
-            address that may hold a password is in the message.
+        DriftpeakError: the kind of storage is unknown, or a package is missing. The message does
+            not contain an address that may hold a password.
     """
     if name is not None and (not isinstance(name, str) or not name or not _is_text(name)):
         raise DriftpeakError(
-            "a study's name must be a string that is not empty, without null characters; got "
-            f"{name!r}"
+            f"a study's name must be non-empty text without null characters; got {name!r}"
         )
     if isinstance(storage, Store):
         return storage
@@ -56,7 +55,7 @@ def open_store(storage: Storage, name: str | None = None) -> Store:
     if scheme == "journal" and separator:
         path, _, query = rest.partition("?")
         if not path.startswith("/") or path == "/":
-            raise DriftpeakError("write journal:///PATH, with three slashes")
+            raise DriftpeakError("a journal's address must be journal:///PATH, with three slashes")
         timeout = _timeout(parse_qs(query).get("timeout", []))
         return Journal(_checked(Path(path[1:])), name, timeout)
     if scheme.partition("+")[0] in ("sqlite", "postgresql") and separator:
@@ -65,8 +64,8 @@ def open_store(storage: Storage, name: str | None = None) -> Store:
 
     if separator or looks_like_address(storage):
         raise DriftpeakError(
-            f"storage must be {KINDS}; what was given, which may hold a password and is not shown, "
-            "is none of these"
+            f"storage must be {KINDS}; got another address, which is not shown as it may hold a "
+            "password"
         )
     return Journal(_checked(Path(storage)), name, TIMEOUT)
 
@@ -82,12 +81,14 @@ def _open_database(storage: str, name: str | None) -> Store:
     authority, _, rest = storage.partition("://")[2].partition("/")
     if authority.count("@") > 1 or re.search(r":.*@", rest, re.DOTALL):
         raise DriftpeakError(
-            "an address has one @, before the host: write %40 for one in a password"
+            "an address must have one @, before the host. Write %40 for an @ in a password"
         )
     try:
         url = sa.make_url(storage)
-    except (sa.exc.ArgumentError, ValueError):  # whose texts may repeat the address
-        raise DriftpeakError(f"storage must be {KINDS}; this address cannot be read") from None
+    except (sa.exc.ArgumentError, ValueError):  # their messages may contain the address
+        raise DriftpeakError(
+            f"storage must be {KINDS}; got an address that cannot be parsed"
+        ) from None
     timeout = _timeout(url.query.get("timeout"))
     url = url.difference_update_query(["timeout"])
     try:
@@ -97,7 +98,7 @@ def _open_database(storage: str, name: str | None) -> Store:
         raise
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, TypeError, ValueError):
         raise DriftpeakError(
-            f"storage must be {KINDS}; there is no such driver, or it does not take these options"
+            f"storage must be {KINDS}; got an address with an unknown driver or option"
         ) from None
     except ModuleNotFoundError as error:
         raise DriftpeakError(NEEDED.format(error.name)) from None
@@ -106,12 +107,12 @@ def _open_database(storage: str, name: str | None) -> Store:
 def _checked(path: Path) -> Path:
     text = str(path)
     if "\0" in text:
-        raise DriftpeakError(f"a path has no null characters; got {text!r}")
+        raise DriftpeakError(f"a path must have no null characters; got {text!r}")
     return path
 
 
 def _is_text(name: str) -> bool:
-    """Whether every database can hold it."""
+    """Return whether all databases can store the text."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Addresses of databases may hold passwords: only where they lead to is ever shown."""
+"""Display of database addresses without passwords."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ HIDDEN = "***"
 
 
 class Secrets:
-    """What of an address must not stand in any text."""
+    """The secret parts of an address, which must not be displayed."""
 
     def __init__(self, url: "sa.URL") -> None:
         values = [url.password, *_texts(url.query)]
@@ -27,21 +27,21 @@ class Secrets:
         self._written = sorted(written, key=len, reverse=True)
 
     def hidden(self, text: str) -> str:
-        """The text without them."""
-        for one in self._written:
-            text = text.replace(one, HIDDEN)
+        """Return the text with secrets replaced by `***`."""
+        for secret in self._written:
+            text = text.replace(secret, HIDDEN)
         return text
 
 
 def shown(url: "sa.URL") -> str:
-    """Where an address leads, without user, password and options."""
+    """Return an address without user, password and options."""
     host = url.host or ""
     port = "" if url.port is None else f":{url.port}"
     return in_line(f"{url.get_backend_name()}://{host}{port}/{url.database or ''}")
 
 
 def looks_like_address(text: str) -> bool:
-    """Whether a path is rather the misspelt address of a database, which may hold a password."""
+    """Return whether a path may be the misspelt address of a database, with a password."""
     scheme = re.match(
         r"\s*[a-z][a-z0-9+.-]+:/|\s*(postgres|mysql|maria|sqlite|oracle|mssql)\w*[:/+]/", text, re.I
     )

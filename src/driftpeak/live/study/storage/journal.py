@@ -1,13 +1,13 @@
-"""A study in a file to which lines are added.
+"""A study in an append-only file.
 
-Every line is a JSON object. The first is the study's description, the second its head, the others
-are events. All but the head end with a checksum of themselves and of all lines before, without the
-head. The head, of fixed length, is written over after every change: the study's id, how many events
-have been confirmed, the checksum of the last, and its own. So a file that was cut is noticed, even
-between two lines.
+Each line is a JSON object. The first line is the study's description, the second its head, and the
+others are events. Each line except the head ends with a checksum of itself and of all earlier
+lines, without the head. The head has a fixed length and is overwritten after each change. It holds
+the study's id, the number of confirmed events, the checksum of the last event, and its own
+checksum. A truncated file is therefore detected, even if it was cut between two lines.
 
-The lock is one on the file itself. Beside it lies FILE.snapshot, which may be deleted, and, if a
-last line was ever cut off, FILE.cut-BYTE, what was cut.
+The lock is on the file itself. FILE.snapshot is a cache and may be deleted. If an unfinished last
+line was cut off, it is kept in FILE.cut-BYTE.
 """
 
 import errno
@@ -39,7 +39,7 @@ BLOCK = 2**20
 
 
 class Head(NamedTuple):
-    """The second line: whose file this is, how many events it holds, the checksum of the last."""
+    """The second line: the study's id, the number of events, and the checksum of the last one."""
 
     id: str
     events: int
@@ -55,12 +55,12 @@ class Head(NamedTuple):
 
     @staticmethod
     def of(line: bytes) -> "Head | None":
-        """What `line` wrote; None if it is damaged."""
+        """Return the head that `line` wrote, or None if it is damaged."""
         if _tail(zlib.crc32(line[: -TAIL - 1])) + b"\n" != line[-TAIL - 1 :]:
             return None
         try:
-            found = json.loads(line)
-            return Head(found["id"], int(found["events"]), int(found["last"], 16))
+            fields = json.loads(line)
+            return Head(fields["id"], int(fields["events"]), int(fields["last"], 16))
         except (ValueError, LookupError, TypeError):
             return None
 
@@ -72,9 +72,9 @@ class Journal(Store):
         self.path, self.name, self.timeout = path, name, timeout
         self.where = f"journal {in_line(str(path))}"
         self._held: BinaryIO | None = None  # the file, while it is locked
-        self._id: str | None = None  # of the study, once it was described
+        self._id: str | None = None  # the study's id, after `describe` or `create`
         self._start: Position = ()
-        self._told = False  # of an unfinished line
+        self._told = False  # whether a warning of an unfinished line was given
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -97,32 +97,32 @@ class Journal(Store):
             return None
         if not line:
             return None  # an empty file can become a journal
-        found = _read_line(line, 0)
-        if found is None and line.startswith(BEGIN):
+        first = _read_line(line, 0)
+        if first is None and line.startswith(BEGIN):
             raise self._corrupt(0, 0, "the checksum of its description is wrong")
-        if found is None or not _is_description(found[0].get("study")):
+        if first is None or not _is_description(first[0].get("study")):
             raise StorageError(
-                f"{in_line(str(self.path))} is no journal of driftpeak, and was not touched: give "
-                "another file"
+                f"{in_line(str(self.path))} must be a journal of driftpeak; got another file. It "
+                "was not changed. Give another path"
             )
-        description: dict[str, Any] = found[0]["study"]
+        description: dict[str, Any] = first[0]["study"]
         stored = description.get("name")
         if self.name not in (None, stored):
             raise DriftpeakError(
-                f"{self.where} holds study {stored!r}, not {self.name!r}; a journal holds one "
-                "study: give another file, or an sqlite:/// storage"
+                f"name must be {stored!r}, the only study of {self.where}; got {self.name!r}. Give "
+                "another file, or an sqlite:/// storage for several studies"
             )
         if self._id not in (None, description.get("id")):
             raise self._another()
         self.name, self._id = stored, description.get("id")
-        self._start = 0, len(line) + HEAD, found[1]
+        self._start = 0, len(line) + HEAD, first[1]
         self._begin = len(line)
         if len(head) < HEAD:
             raise self._corrupt(0, len(line), "its head is missing")
         if Head.of(head) is None:
             warn(
-                f"the head of {self.where} is damaged: whether events are missing at the end "
-                "cannot be told; the next change repairs it"
+                f"the head of {self.where} is damaged, so that missing events at the end cannot be "
+                "detected. The next change repairs the head"
             )
         return description
 
@@ -139,11 +139,11 @@ class Journal(Store):
                     self._sync_folder()
                 except StorageError:
                     file.truncate(0)
-                    if made:  # nothing is left behind
+                    if made:  # leave no empty file
                         self.path.unlink(missing_ok=True)
                     raise
         except _NoLocksError:
-            if made:  # without locks, no other process has written into it
+            if made:  # no other process can have written without a lock
                 self.path.unlink(missing_ok=True)
             raise
         self.name, self._id = description["name"], description["id"]
@@ -151,13 +151,13 @@ class Journal(Store):
         return True
 
     def _make(self) -> bool:
-        """Make an empty file, if there is none."""
+        """Create an empty file if there is none."""
         try:
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         except FileExistsError:
             return False
         except (OSError, ValueError) as error:
-            raise self._failed("cannot be made", error) from None
+            raise self._failed("cannot be created", error) from None
         return True
 
     def start(self) -> Position:
@@ -170,21 +170,20 @@ class Journal(Store):
         if rest and not self._told:
             self._told = True
             warn(
-                f"{self.where} ends in an unfinished line of {len(rest)} bytes, written when a "
-                "program was stopped; nothing that was confirmed is in it. The next change cuts it "
-                "off and keeps it beside the file"
+                f"{self.where} ends in an unfinished line of {len(rest)} bytes, as after a crash. "
+                "It contains no confirmed event. The next change moves it to another file"
             )
         return News(len(lines), self._checked(lines, position, head))
 
     def _after(self, file: BinaryIO, position: Position) -> tuple[bytes, Head | None]:
-        """All that lies behind a position, which must be one, and the head."""
+        """Return the bytes after a position, which is checked, and the head."""
         count, offset, check = position
         file.seek(self._begin)
         head = Head.of(file.read(HEAD))
         if head is not None and head.id != self._id:
             raise self._another()
         size = file.seek(0, os.SEEK_END)
-        # the last newline may be damaged, or never have been written: then it is mended
+        # the last newline may be damaged or missing; the next change writes it
         if size < offset - 1:
             raise self._shorter(count, "fewer")
         if count:
@@ -199,16 +198,16 @@ class Journal(Store):
     ) -> Iterator[tuple[Position, dict[str, Any]]]:
         count, offset, check = position
         for line in lines:
-            found = _read_line(line, _through(check))
-            if found is None:
+            parsed = _read_line(line, _through(check))
+            if parsed is None:
                 raise self._corrupt(count + 1, offset, "its checksum is wrong")
-            event, check = found
+            event, check = parsed
             count, offset = count + 1, offset + len(line)
             yield (count, offset, check), event
         if head is not None and head.events > count:
             raise self._shorter(head.events, count)
         if head is not None and head.events == count and head.last != check:
-            raise self._corrupt(count, offset, "it is not the one that was confirmed")
+            raise self._corrupt(count, offset, "it differs from the confirmed event")
 
     def append(self, position: Position, events: list[dict[str, Any]]) -> Position | None:
         count, offset, check = position
@@ -231,21 +230,20 @@ class Journal(Store):
         return count + len(events), offset + len(block), check
 
     def _cut(self, file: BinaryIO, offset: int, rest: bytes) -> None:
-        """Cut off a last line that was never finished, and so never confirmed to anybody."""
+        """Move an unfinished and therefore unconfirmed last line to another file."""
         kept = self._beside(f".cut-{offset}")
         try:
             kept.write_bytes(rest)
             file.truncate(offset)
         except OSError as error:
-            raise self._failed("cannot be repaired, and nothing has changed", error) from None
+            raise self._failed("cannot be repaired, and is unchanged", error) from None
         warn(
-            f"{self.where} ended in an unfinished line: its {len(rest)} bytes from byte {offset} "
-            f"were cut off, and are kept in {in_line(str(kept))}; nothing that was confirmed is "
-            "lost"
+            f"{self.where} ended in an unfinished line. Its {len(rest)} bytes from byte {offset} "
+            f"were moved to {in_line(str(kept))}. No confirmed event is lost"
         )
 
     def _put(self, file: BinaryIO, offset: int, block: bytes, end: int) -> None:
-        """Write at `offset`, behind a newline, all or nothing: the file then ends at `end`."""
+        """Write at `offset` after a newline; on an error, truncate the file to `end`."""
         try:
             try:
                 start = max(offset - 1, 0)
@@ -256,17 +254,17 @@ class Journal(Store):
                 file.truncate(end)
                 raise
         except OSError as error:
-            raise self._failed("cannot be written, and nothing has changed", error) from None
+            raise self._failed("cannot be written, and is unchanged", error) from None
 
     def _note(self, file: BinaryIO, head: Head) -> None:
-        """Write the head, which may lag behind: it reaches the disk with the next change."""
+        """Write the head, which is not synced: it may reach the disk only with the next change."""
         try:
             file.seek(self._begin)
             _write_all(file, head.line())
         except OSError as error:
             warn(
-                f"the head of {self.where} could not be written: {error.strerror}; the next change "
-                "will"
+                f"the head of {self.where} could not be written: {error.strerror}. The next change "
+                "writes it"
             )
 
     def holds(self, position: Position) -> bool:
@@ -281,15 +279,15 @@ class Journal(Store):
             file.seek(offset - TAIL - 1)
             if file.read(TAIL) != _tail(check):
                 return False
-            # every byte before it, but for the head
+            # the checksum of all earlier bytes except the head
             file.seek(0)
-            found = zlib.crc32(file.read(self._begin))
+            computed = zlib.crc32(file.read(self._begin))
             file.seek(self._begin + HEAD)
             left = offset - TAIL - 1 - file.tell()
             while left > 0:
                 some = file.read(min(left, BLOCK))
-                found, left = zlib.crc32(some, found), left - len(some)
-            return found == check
+                computed, left = zlib.crc32(some, computed), left - len(some)
+            return computed == check
 
     def snapshot(self) -> bytes | None:
         try:
@@ -311,13 +309,13 @@ class Journal(Store):
             raise self._failed("cannot be written", error) from None
 
     def _beside(self, ending: str) -> Path:
-        """A file beside the journal itself, if the path is a link to it."""
+        """Return the path of a file in the journal's own folder, with links resolved."""
         path = self.path.resolve()
         return path.with_name(path.name + ending)
 
     @contextmanager
     def _opened(self, *, write: bool = False) -> Iterator[BinaryIO]:
-        """The file, locked: shared with others for reading, alone for writing."""
+        """Open and lock the file: shared for reading, exclusively for writing."""
         if self._held is not None:
             yield self._held
             return
@@ -333,11 +331,11 @@ class Journal(Store):
                 if write:
                     file.close()
                     why = self._failed("cannot be locked", error)
-                    remedy = "keep it on a disk of this machine, or use PostgreSQL"
-                    raise _NoLocksError(f"{why}; {remedy}") from None
+                    remedy = "Use a disk of this machine, or PostgreSQL"
+                    raise _NoLocksError(f"{why}. {remedy}") from None
             if self._is_there(file):
                 break
-            file.close()  # it was replaced while we waited
+            file.close()  # the file was replaced during the wait
         try:
             yield file
         finally:
@@ -351,19 +349,19 @@ class Journal(Store):
         try:
             return open_regular(self.path, write=write)
         except FileNotFoundError:
-            raise _GoneError(f"{self.where} has gone: there is no such file any more") from None
+            raise _GoneError(f"{self.where} no longer exists. Restore it from a copy") from None
         except (OSError, ValueError) as error:
             raise self._failed("cannot be written" if write else "cannot be read", error) from None
 
     def _is_there(self, file: BinaryIO) -> bool:
-        """Whether the path still leads to this file."""
+        """Return whether the path still refers to this file."""
         try:
             return os.path.samestat(os.fstat(file.fileno()), os.stat(self.path))
         except FileNotFoundError:
             return False
 
     def _sync_folder(self) -> None:
-        """A new file is safe only when its folder is; Windows cannot, and need not."""
+        """Sync the folder, so that a new file is durable; not needed on Windows."""
         if os.name != "posix":
             return
         try:
@@ -373,19 +371,19 @@ class Journal(Store):
             finally:
                 os.close(number)
         except OSError as error:
-            raise self._failed("cannot be made: its folder cannot be synced", error) from None
+            raise self._failed("cannot be created: its folder cannot be synced", error) from None
 
     def _changed(self, count: int, offset: int) -> DriftpeakError:
         return StorageCorruptError(
-            f"{self.where} is not what it was: event {count}, before byte {offset}, is another "
-            "than was confirmed. Nothing was changed; restore the file from a copy, or use "
-            "Optimizer.load to go on with what is there now"
+            f"{self.where} has changed: event {count}, before byte {offset}, differs from the "
+            "confirmed event. Nothing was changed. Restore the file from a copy, or use "
+            "Optimizer.load to resume the current study"
         )
 
     def _corrupt(self, count: int, offset: int, why: str) -> DriftpeakError:
         return StorageCorruptError(
-            f"{self.where} is corrupt at event {count}, byte {offset}: {why}. Nothing was changed; "
-            "restore the file from a copy"
+            f"{self.where} is corrupt at event {count}, byte {offset}: {why}. Nothing was changed. "
+            "Restore the file from a copy"
         )
 
     def _failed(self, what: str, error: OSError | ValueError) -> DriftpeakError:
@@ -393,17 +391,17 @@ class Journal(Store):
         if getattr(error, "errno", None) == errno.ENOENT:
             reason = (
                 f"there is no folder {in_line(str(self.path.parent.absolute()))} (an absolute path "
-                "follows journal:// and two slashes, journal:////var/lib/study, as for sqlite)"
+                "has four slashes, as in journal:////var/lib/study and for sqlite)"
             )
         return StorageError(f"{self.where} {what}: {reason}")
 
 
 class _GoneError(StorageError):
-    """There is no file."""
+    """The file does not exist."""
 
 
 class _NoLocksError(StorageError):
-    """The file system has no locks, so nothing may be written."""
+    """The file system has no locks, so that writing is not safe."""
 
 
 def _tail(check: int) -> bytes:
@@ -411,19 +409,19 @@ def _tail(check: int) -> bytes:
 
 
 def _through(check: int) -> int:
-    """The checksum of all bytes up to the end of a line whose checksum is `check`."""
+    """Return the checksum of all bytes up to the end of a line whose checksum is `check`."""
     return zlib.crc32(_tail(check) + b"\n", check)
 
 
 def _write_line(content: dict[str, Any], before: int) -> tuple[bytes, int]:
-    """One line, and the checksum up to and with it."""
+    """Return a line, and the checksum up to and including it."""
     body = json.dumps(content, separators=(",", ":")).encode()[:-1]
     check = zlib.crc32(body, before)
     return body + _tail(check) + b"\n", check
 
 
 def _read_line(line: bytes, before: int) -> tuple[dict[str, Any], int] | None:
-    """What `_write_line` wrote; None if it is anything else."""
+    """Return the content and checksum of a line that `_write_line` wrote, or None."""
     if not line.endswith(b"\n"):
         return None
     body = line[: -TAIL - 1]
@@ -442,9 +440,9 @@ def _is_description(found: Any) -> bool:
 
 
 def _split(block: bytes) -> tuple[list[bytes], bytes]:
-    """Whole lines, and what was left unfinished behind them.
+    """Return the complete lines, and an unfinished last line.
 
-    A line whose newline alone is missing or damaged is whole: its own checksum shows it.
+    A last line without a valid newline is complete if it ends in a checksum.
     """
     *lines, rest = block.split(b"\n")
     lines = [line + b"\n" for line in lines]
@@ -455,15 +453,15 @@ def _split(block: bytes) -> tuple[list[bytes], bytes]:
 
 
 def _first_line(file: BinaryIO) -> bytes:
-    """The first line of one of our files; of others at most a part of it."""
+    """Return the first line of a journal; of other files at most a part of it."""
     file.seek(0)
-    found = file.read(BLOCK)
-    while b"\n" not in found and found.startswith(BEGIN):
+    content = file.read(BLOCK)
+    while b"\n" not in content and content.startswith(BEGIN):
         some = file.read(BLOCK)
         if not some:
             break
-        found += some
-    line, newline, _ = found.partition(b"\n")
+        content += some
+    line, newline, _ = content.partition(b"\n")
     return line + newline
 
 

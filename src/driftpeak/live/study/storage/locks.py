@@ -1,8 +1,7 @@
-"""A lock on an open file: it belongs to the file itself, whatever its name.
+"""A lock on an open file, which does not depend on the file's name.
 
-A link, a second mount or a new name of the file is the same file and the same lock, and nothing
-lies beside the file that could be deleted. The lock ends when the file is closed, or the process
-ends.
+A link, a second mount or a new name of the file refers to the same lock. There is no lock file that
+could be deleted. The lock ends when the file is closed or the process ends.
 """
 
 import errno
@@ -12,12 +11,12 @@ import time
 from contextlib import suppress
 from typing import BinaryIO
 
-QUICK = 0.0003, 0.004  # seconds between two attempts: the first, and in the end
+QUICK = 0.0003, 0.004  # seconds between two attempts, at first and later
 
 if sys.platform == "win32":
     import msvcrt
 
-    PLACE = 2**40  # beyond any content: what is locked there cannot be read or written
+    PLACE = 2**40  # beyond the content, because locked bytes cannot be read or written
 
     def _attempt(file: BinaryIO, shared: bool) -> None:
         place = file.tell()
@@ -28,8 +27,8 @@ if sys.platform == "win32":
             file.seek(place)
 
     def unlock(file: BinaryIO) -> None:
-        """Release the lock, also for a child process that has inherited the file."""
-        with suppress(OSError):  # there was none; the system releases one when the file is closed
+        """Release the lock, also for a child process that inherited the file."""
+        with suppress(OSError):  # no lock was held
             file.seek(PLACE)
             msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
 
@@ -40,8 +39,8 @@ else:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
     def unlock(file: BinaryIO) -> None:
-        """Release the lock, also for a child process that has inherited the file."""
-        with suppress(OSError):  # there was none; the system releases one when the file is closed
+        """Release the lock, also for a child process that inherited the file."""
+        with suppress(OSError):  # no lock was held
             fcntl.flock(file, fcntl.LOCK_UN)
 
 
@@ -52,15 +51,17 @@ def lock(
     deadline: float,
     every: tuple[float, float] = QUICK,
 ) -> None:
-    """Lock an open file, alone or with others that share it.
+    """Lock an open file, exclusively or shared.
 
     Arguments:
-        deadline: of `time.monotonic`, when to give up.
-        every: seconds between two attempts, the first ones and in the end.
+        file: the open file.
+        shared: whether other processes may hold a shared lock at the same time.
+        deadline: value of `time.monotonic` at which to stop waiting.
+        every: seconds between two attempts, at first and later.
 
     Raises:
-        TimeoutError: others held it until the deadline.
-        OSError: this file system has no locks.
+        TimeoutError: other processes held the lock until the deadline.
+        OSError: the file system has no locks.
     """
     wait, longest = every
     while True:

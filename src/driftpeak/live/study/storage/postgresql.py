@@ -17,18 +17,18 @@ OURS = zlib.crc32(b"driftpeak")
 
 
 class PostgreSQL(Database):
-    """A study in PostgreSQL: `postgresql://user:password@host/database`, by psycopg 3."""
+    """A study in PostgreSQL: `postgresql://user:password@host/database`, with psycopg 3."""
 
     def _make_engine(self, url: sa.URL) -> sa.Engine:
         if url.drivername == "postgresql":
             url = url.set(drivername="postgresql+psycopg")
-        # a server may have been restarted
+        # the server may have been restarted
         return sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
 
     def _begin(self, connection: sa.Connection) -> None:
         wait = sa.text("SELECT set_config('lock_timeout', :wait, true)")
         connection.execute(wait, {"wait": f"{max(round(1000 * self.timeout), 1)}ms"})
-        # a server may be told not to wait for its disk: here it must
+        # overrides servers that are configured not to wait for the disk
         connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
 
     def _guard_tables(self, connection: sa.Connection) -> None:

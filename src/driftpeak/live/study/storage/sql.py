@@ -1,7 +1,7 @@
-"""Studies in a database, through SQLAlchemy: three tables, and one transaction per change.
+"""Studies in a database through SQLAlchemy: three tables, and one transaction per change.
 
-Every event has a checksum of itself and of all before it, and the study knows how many events there
-are and the checksum of the last.
+Each event has a checksum of itself and of all earlier events. The study's row has the number of
+events and the checksum of the last one.
 """
 
 import json
@@ -34,8 +34,8 @@ STUDIES = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("description", sa.Text, nullable=False),
-    sa.Column("events", sa.BigInteger, nullable=False),  # how many there are
-    sa.Column("last", sa.BigInteger, nullable=False),  # the checksum of the last
+    sa.Column("events", sa.BigInteger, nullable=False),  # number of events
+    sa.Column("last", sa.BigInteger, nullable=False),  # checksum of the last event
 )
 EVENTS = sa.Table(
     "driftpeak_events",
@@ -63,13 +63,13 @@ class Database(Store):
         self._process = os.getpid()
         weakref.finalize(self, _dispose, self._engine, self._process)
         self._connection: sa.Connection | None = None
-        self._row: int | None = None  # of the study
+        self._row: int | None = None  # id of the study's row
         self._id: str | None = None
         self._start: Position = ()
         self.name = self._only() if name is None else name
 
     def of(self, name: str) -> "Database":
-        """Another study of this database, through the same connections, which this one holds."""
+        """Return another study of this database, which shares the connections of this object."""
         other = copy(self)
         other._connection = other._row = other._id = None
         other._start, other.name = (), name
@@ -77,19 +77,19 @@ class Database(Store):
 
     @abstractmethod
     def _make_engine(self, url: sa.URL) -> sa.Engine:
-        """The engine for the database."""
+        """Return SQLAlchemy's engine for the database."""
 
     def _turn(self) -> AbstractContextManager[object]:
-        """Wait until no other thread of this process writes, where a database makes them poll."""
+        """Wait for other writing threads of this process, if the database makes writers poll."""
         return nullcontext()
 
     @abstractmethod
     def _begin(self, connection: sa.Connection) -> None:
-        """Before anything else in a transaction that will write."""
+        """Prepare a transaction that will write."""
 
     @abstractmethod
     def _guard_tables(self, connection: sa.Connection) -> None:
-        """Let this transaction alone make tables."""
+        """Let only this transaction create tables."""
 
     @abstractmethod
     def _kind(self, error: DBAPIError) -> type[StorageError]:
@@ -97,7 +97,7 @@ class Database(Store):
 
     def after_fork(self) -> None:
         self._connection = None
-        self._engine.dispose(close=False)  # the connections are the parent's
+        self._engine.dispose(close=False)  # the connections belong to the parent
         self._process = os.getpid()
 
     @contextmanager
@@ -112,7 +112,7 @@ class Database(Store):
 
     @contextmanager
     def _connected(self, *, write: bool = False) -> Iterator[sa.Connection]:
-        """The transaction that is under way, or one for this block."""
+        """Return the connection of the current transaction, or begin one for the block."""
         if self._connection is not None:
             yield self._connection
             return
@@ -127,7 +127,7 @@ class Database(Store):
                     self._begin(connection)
                 yield connection
         except (SQLAlchemyError, UnicodeError, OverflowError) as error:
-            raise self._failed(error) from None  # its text and its chain may hold a password
+            raise self._failed(error) from None  # the original error may contain a password
 
     def _failed(self, error: Exception) -> DriftpeakError:
         kind = self._kind(error) if isinstance(error, DBAPIError) else StorageError
@@ -135,22 +135,28 @@ class Database(Store):
             return self._locked()
         reason = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         reason = in_line(self._secrets.hidden(reason))
-        return kind(f"{self.where}: nothing was changed, since {reason}")
+        return kind(f"{self.where} failed: {reason}. Nothing was changed")
 
     def names(self) -> list[str]:
-        """Of all studies in this database, in order."""
+        """Return the names of all studies in this database, sorted."""
         with self._connected() as connection:
             if not sa.inspect(connection).has_table(STUDIES.name):
                 return []
             names = list(connection.scalars(sa.select(STUDIES.c.name).order_by(STUDIES.c.name)))
         if not all(isinstance(name, str) for name in names):
-            raise StorageCorruptError(f"{self.where} is damaged: the name of a study is no text")
+            raise StorageCorruptError(
+                f"{self.where} is corrupt: the name of a study must be text. Restore the database "
+                "from a copy"
+            )
         return names
 
     def _only(self) -> str | None:
         names = self.names()
         if len(names) > 1:
-            raise DriftpeakError(f"{self.where} holds several studies: name one of {_some(names)}")
+            raise DriftpeakError(
+                f"a name must be given, as {self.where} holds several studies. Give one of "
+                f"{_some(names)}"
+            )
         return names[0] if names else None
 
     def describe(self) -> dict[str, Any] | None:
@@ -158,22 +164,22 @@ class Database(Store):
             if not sa.inspect(connection).has_table(STUDIES.name):
                 return None
             chosen = sa.select(STUDIES.c.id, STUDIES.c.description)
-            found = connection.execute(chosen.where(STUDIES.c.name == self.name)).first()
-        if found is None:
+            row = connection.execute(chosen.where(STUDIES.c.name == self.name)).first()
+        if row is None:
             return None
         try:
-            description: dict[str, Any] = json.loads(found.description)
+            description: dict[str, Any] = json.loads(row.description)
             identity = description["id"]
         except (ValueError, LookupError, TypeError, RecursionError):
-            raise self._corrupt(0, "its description cannot be read") from None
+            raise self._corrupt(0, "its description cannot be decoded") from None
         if self._id not in (None, identity):
             raise self._another()
-        self._row, self._id = found.id, identity
-        self._start = 0, self._first(found.description)
+        self._row, self._id = row.id, identity
+        self._start = 0, self._first(row.description)
         return description
 
     def _first(self, description: str) -> int:
-        """The checksum from which that of the first event goes on."""
+        """Return the checksum before the first event."""
         return zlib.crc32(description.encode(), zlib.crc32(str(self.name).encode()))
 
     def others(self) -> str:
@@ -201,13 +207,16 @@ class Database(Store):
 
     def _own_row(self, connection: sa.Connection, *, lock: bool = True) -> Sequence[Any]:
         """How many events there are, the last checksum, and the description."""
-        if self._row is None:  # not begun yet
+        if self._row is None:  # not created yet
             return 0, 0
         chosen = sa.select(STUDIES.c.events, STUDIES.c.last).where(STUDIES.c.id == self._row)
-        found = connection.execute(chosen.with_for_update() if lock else chosen).first()
-        if found is None:
-            raise StorageError(f"{self.where} has no study {self.name!r} any more: it was deleted")
-        return found
+        row = connection.execute(chosen.with_for_update() if lock else chosen).first()
+        if row is None:
+            raise StorageError(
+                f"study {self.name!r} no longer exists in {self.where}. It was deleted by another "
+                "process"
+            )
+        return row
 
     def read(self, position: Position) -> News:
         number, check = position
@@ -218,23 +227,23 @@ class Database(Store):
             if (count, last) == (number, check):
                 return News(0, iter(()))
             self._check_place(connection, position, count)
-            # no further than the study's row says: others may have added some since that was read
+            # only events that the study's row counts: others may have appended since
             there = EVENTS.c.number.between(number + 1, count)
             rows = connection.execute(chosen.where(there)).all()
         return News(len(rows), self._checked(rows, position, (count, last)))
 
     def _check_place(self, connection: sa.Connection, position: Position, count: int) -> None:
-        """Refuse a position that is not one of this study any more."""
+        """Check that a position is still in this study."""
         number, check = position
         if count < number:
-            self.describe()  # which may find another study
+            self.describe()  # raises if the study was replaced
             raise self._shorter(number, count)
         if self._at(connection, number) != check:
             self.describe()
-            raise self._corrupt(number, "it is another than was confirmed")
+            raise self._corrupt(number, "it differs from the confirmed event")
 
     def _at(self, connection: sa.Connection, number: int) -> Any:
-        """The checksum at an event, as stored."""
+        """Return the stored checksum of an event."""
         if number == 0:
             text = sa.select(STUDIES.c.description).where(STUDIES.c.id == self._row)
             return self._first(str(connection.scalar(text)))
@@ -245,17 +254,17 @@ class Database(Store):
         self, rows: Sequence[Any], position: Position, end: tuple[int, int]
     ) -> Iterator[tuple[Position, dict[str, Any]]]:
         number, check = position
-        for found, event, stored in rows:
-            if found != number + 1:
+        for its_number, event, stored in rows:
+            if its_number != number + 1:
                 raise self._corrupt(number + 1, "it is missing")
             try:
                 check = zlib.crc32(event.encode(), check)
                 content = json.loads(event)
             except (ValueError, AttributeError, RecursionError):
-                raise self._corrupt(found, "it cannot be read") from None
+                raise self._corrupt(its_number, "it cannot be decoded") from None
             if check != stored:
-                raise self._corrupt(found, "its checksum is wrong")
-            number = found
+                raise self._corrupt(its_number, "its checksum is wrong")
+            number = its_number
             yield (number, check), content
         if (number, check) != end:
             raise self._shorter(end[0], number)
@@ -263,7 +272,7 @@ class Database(Store):
     def _corrupt(self, number: int, why: str) -> DriftpeakError:
         return StorageCorruptError(
             f"{self.where} is corrupt at event {number} of study {self.name!r}: {why}. Nothing was "
-            "changed; restore the database from a copy"
+            "changed. Restore the database from a copy"
         )
 
     def append(self, position: Position, events: list[dict[str, Any]]) -> Position | None:
@@ -295,8 +304,8 @@ class Database(Store):
     def snapshot(self) -> bytes | None:
         chosen = sa.select(SNAPSHOTS.c.state).where(SNAPSHOTS.c.study == self._row)
         with self._connected() as connection:
-            found = connection.scalar(chosen)
-        return found if isinstance(found, bytes | None) else bytes(0)
+            state = connection.scalar(chosen)
+        return state if isinstance(state, bytes | None) else bytes(0)
 
     def keep(self, snapshot: bytes) -> None:
         with self._connected(write=True) as connection:
@@ -305,7 +314,7 @@ class Database(Store):
 
 
 def _dispose(engine: sa.Engine, process: int) -> None:
-    """Close the connections, if they are this process's own."""
+    """Close the connections if they belong to this process."""
     engine.dispose(close=process == os.getpid())
 
 

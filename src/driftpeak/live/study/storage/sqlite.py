@@ -33,7 +33,8 @@ class SQLite(Database):
     def __init__(self, url: sa.URL, name: str | None, timeout: float) -> None:
         if url.database in (None, "", ":memory:"):
             raise DriftpeakError(
-                "an sqlite address without a file would not last: sqlite:///study.db does"
+                "an sqlite address must name a file, as in sqlite:///study.db; got a database in "
+                "memory"
             )
         self.path = Path(str(url.database))
         self._writing = Lock()  # shared by all studies that share connections
@@ -50,7 +51,7 @@ class SQLite(Database):
 
         @sa.event.listens_for(engine, "begin")
         def begun(connection: sa.Connection) -> None:
-            # with the right to write from the start: two that read first could not both go on
+            # writers lock at the start: two that read first could not both write
             write = connection.get_execution_options().get("driftpeak_write", True)
             connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
@@ -58,7 +59,7 @@ class SQLite(Database):
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """In order: SQLite itself has those that wait look again, ever more seldom."""
+        """Serialise the writers of this process, because SQLite makes waiting writers poll."""
         if not self._writing.acquire(timeout=self.timeout):
             raise self._locked()
         try:
@@ -71,10 +72,10 @@ class SQLite(Database):
         self._writing = Lock()  # another thread of the parent may have held it
 
     def _begin(self, connection: sa.Connection) -> None:
-        pass  # as such
+        pass  # SQLite needs no settings per transaction
 
     def _guard_tables(self, connection: sa.Connection) -> None:
-        pass  # nobody else can write now
+        pass  # the transaction already excludes other writers
 
     def _kind(self, error: DBAPIError) -> type[StorageError]:
         code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # without the extended part
@@ -87,7 +88,7 @@ class SQLite(Database):
         return super().describe() if self._is_there() else None
 
     def _is_there(self) -> bool:
-        """Whether there is a file: connecting would make one, which reading must not do."""
+        """Return whether the file exists; connecting would create it."""
         try:
             self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -99,6 +100,8 @@ class SQLite(Database):
 
     def inspect(self) -> None:
         with self._connected() as connection:
-            said = list(connection.exec_driver_sql("PRAGMA integrity_check").scalars())
-        if said != ["ok"]:
-            raise StorageCorruptError(f"{self.where} is corrupt: {said[0]}; restore it from a copy")
+            results = list(connection.exec_driver_sql("PRAGMA integrity_check").scalars())
+        if results != ["ok"]:
+            raise StorageCorruptError(
+                f"{self.where} is corrupt: {results[0]}. Restore it from a copy"
+            )

@@ -1,4 +1,4 @@
-"""What a store of studies must do."""
+"""The interface of stores of studies."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -13,24 +13,24 @@ from driftpeak._core.errors import (
 )
 
 Position = tuple[int, ...]
-"""A place between two events: first their number so far, then whatever helps the store find it."""
+"""A position between two events: the number of events before it, then data of the store."""
 
 
 class News(NamedTuple):
-    """Events after some position: how many, and each with the position behind it."""
+    """The events after a position: their number, and each event with the position after it."""
 
     number: int
     events: Iterator[tuple[Position, dict[str, Any]]]
 
 
 class Store(ABC):
-    """Where one study is kept: a description, events that only grow in number, and a snapshot.
+    """The storage of one study: a description, an append-only list of events, and a snapshot.
 
-    Several processes may use the same study. Nothing but `create`, `append` and `keep` writes.
+    Several processes may use the same study. Only `create`, `append` and `keep` write.
 
     Attributes:
-        name: of the study; None while it is not known.
-        where: the storage, for messages; without passwords, in one line.
+        name: name of the study; None while it is unknown.
+        where: the storage in messages, in one line and without passwords.
         timeout: seconds to wait for a lock.
     """
 
@@ -40,96 +40,96 @@ class Store(ABC):
 
     @abstractmethod
     def locked(self) -> AbstractContextManager[None]:
-        """Hold the study alone: meanwhile nobody else can append.
+        """Lock the study during the block: no other process can append.
 
         Raises:
-            StorageLockedError: another process held it for longer than `timeout`.
+            StorageLockedError: another process held the lock for longer than `timeout`.
         """
 
     @abstractmethod
     def describe(self) -> dict[str, Any] | None:
-        """The study's description; None if there is no such study."""
+        """Return the study's description, or None if there is no such study."""
 
     def others(self) -> str:
-        """A sentence on the other studies here, if there are any: " It holds ..."."""
+        """Return a sentence on other studies in the storage if there are any: " It holds ..."."""
         return ""
 
     @abstractmethod
     def create(self, description: dict[str, Any]) -> bool:
-        """Begin the study; False if it is there already, perhaps since this moment."""
+        """Create the study; return False if it exists already, such as by another process."""
 
     @abstractmethod
     def start(self) -> Position:
-        """The position before the first event."""
+        """Return the position before the first event."""
 
     @abstractmethod
     def read(self, position: Position) -> News:
-        """The events after a position; they are checked as they are taken.
+        """Return the events after a position; they are checked during the iteration.
 
         Raises:
-            StorageCorruptError: what is stored is corrupt, and where, or has become shorter.
-            StorageError: it is not the study that was described any more; it cannot be read.
+            StorageCorruptError: an event is corrupt or missing; the message says which.
+            StorageError: the study was replaced, or cannot be read.
         """
 
     @abstractmethod
     def append(self, position: Position, events: list[dict[str, Any]]) -> Position | None:
-        """Store events behind `position`; all of them are on disk when this returns, or none.
+        """Append events after `position`; all or none of them are on disk when this returns.
 
         Returns:
-            The new last position; None, and nothing is stored, if others have appended since.
+            The new last position; None if other processes appended events before, in which case
+            nothing is stored.
 
         Raises:
-            StorageError: they could not be stored, or as `read`.
+            StorageError: the events could not be stored, or as `read`.
         """
 
     @abstractmethod
     def holds(self, position: Position) -> bool:
-        """Whether this position, of an earlier run perhaps, is one of the study as it is now."""
+        """Return whether a position, such as one of an earlier run, is in the current study."""
 
     @abstractmethod
     def snapshot(self) -> bytes | None:
-        """The newest snapshot kept, if any."""
+        """Return the newest snapshot, or None."""
 
     @abstractmethod
     def keep(self, snapshot: bytes) -> None:
-        """Replace the snapshot. It may be lost, but not half written.
+        """Replace the snapshot. A crash may lose it, but never leaves half of it.
 
         Raises:
-            StorageError: it could not be written; the old one is still there.
+            StorageError: it could not be written. The old snapshot is kept.
         """
 
     def after_fork(self) -> None:  # noqa: B027, most have nothing to do
-        """A process was forked, and this is its child: share nothing with the parent."""
+        """Stop sharing resources with the parent, in a forked child process."""
 
     def inspect(self) -> None:  # noqa: B027
-        """What else a store can look at when all of a study is verified.
+        """Check the storage beyond the events, for `verify`.
 
         Raises:
-            StorageCorruptError: something is wrong.
+            StorageCorruptError: the storage is corrupt.
         """
 
-    # what is wrong, in the same words everywhere
+    # errors with equal words in all stores
 
     def _another(self) -> DriftpeakError:
         return StorageError(
-            f"{self.where} holds another study than when this optimiser opened it: it was "
-            "replaced. Nothing was changed; use Optimizer.load to go on with the one that is there "
-            "now"
+            f"{self.where} holds another study than when this optimiser opened it. Nothing was "
+            "changed. Use Optimizer.load to resume the current study"
         )
 
     def _locked(self) -> DriftpeakError:
         return StorageLockedError(
-            f"{self.where} is locked: another process has held it for {self.timeout:g} s. Try "
-            "again later, or wait longer: add ?timeout=SECONDS to its address"
+            f"{self.where} is locked: another process has held the lock for {self.timeout:g} s. "
+            "Try again later, or wait longer with ?timeout=SECONDS in the address"
         )
 
     def _shorter(self, count: int, there: int | str) -> DriftpeakError:
         return StorageCorruptError(
-            f"{self.where} has become shorter: {count} events had been confirmed, {there} are "
-            "there. Nothing was changed; restore it from a copy"
+            f"{self.where} must have at least the {count} confirmed events; got {there}. Nothing "
+            "was changed. Restore the storage from a copy"
         )
 
 
 def in_line(text: str) -> str:
-    """Text in one line: what cannot be printed as its escape."""
+    """Return text in one line, with escapes for characters that cannot be printed."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

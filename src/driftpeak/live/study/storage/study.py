@@ -1,4 +1,4 @@
-"""An optimiser's life in a store: read what others have done, then do something, durably."""
+"""A stored study: apply events of other processes, then compute and store changes."""
 
 import json
 import uuid
@@ -24,60 +24,62 @@ from driftpeak.live.study.storage.turns import turn
 from driftpeak.live.study.study_state import Ledger
 from driftpeak.live.study.suggestion import Observation
 
-HEAD = {"format", "version", "name", "id"}  # of a description, besides the optimiser's arguments
+HEAD = {"format", "version", "name", "id"}  # fields of a description that are not arguments
 FORMAT = 3  # 1: one kind of drift only; 2: policies by the names of their classes, no heads
 EVERY = 1_000  # events between two snapshots
-TURNS = 64  # taken by who has lost a race, before the next
+TURNS = 64  # changes in turn after another process was faster
 STEP = 200  # events between two reports of progress
 DEFAULT_NAME = "study"
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
-"""Called with the number of events done, and of all."""
+"""Called with the number of events read so far, and of all events."""
 
 
 @runtime_checkable
 class State(Protocol):
-    """What is kept: an optimiser."""
+    """The stored object: an optimiser."""
 
     def begin(self) -> None:
-        """Be as new."""
+        """Return to the state before the first event."""
 
     def replay(self, events: Iterable[Event]) -> None:
-        """Let events take effect, in order."""
+        """Apply events in order."""
 
     def snapshot(self) -> bytes:
-        """The whole state."""
+        """Return the whole state."""
 
     def restore(self, snapshot: bytes) -> None:
-        """Take over a state."""
+        """Restore a state."""
 
     def mark(self) -> Any:
-        """What is needed to come `back` to this state, quickly."""
+        """Return a cheap copy of the state for `back`."""
 
     def back(self, mark: Any) -> None:
-        """Undo all events since a mark."""
+        """Restore the state of a mark."""
 
 
 class Study:
-    """A study that is kept, seen from one optimiser.
+    """A stored study of one optimiser.
 
-    Nothing is locked while the optimiser computes: a change is computed first, and stored if nobody
-    else has changed the study meanwhile; otherwise it is undone, and computed again.
+    The study is not locked while the optimiser computes. A change is computed first. It is stored
+    if no other process has changed the study in the meantime; otherwise it is undone and computed
+    again.
 
-    Where many want to change it, most of that would be in vain, and take the processor from the one
-    that is about to succeed. Who was too slow once therefore takes turns with the other processes
-    of this machine for a while. Who is too slow in its turn computes while the study is held, but
-    compiles nothing then.
+    If many processes change a study, most of these computations would be discarded, and would slow
+    down the process that is about to succeed. A process that was too slow once therefore takes
+    turns with the other processes of its machine for some time. A process that is too slow in its
+    turn computes while the study is locked, but does not compile programs then.
 
     Arguments:
-        store: of this one study.
-        state: the optimiser, as new; it is brought up to date.
-        description: of the optimiser: equal ones have equal states after equal events.
-        progress: told of, now and then, while many events are read.
+        store: the store of this study.
+        state: an optimiser without events, to which the stored events are applied.
+        description: description of the optimiser. Optimisers with equal descriptions have equal
+            states after equal events.
+        progress: called regularly while many events are read.
 
     Raises:
-        DriftpeakError: a study of another description, or of a newer driftpeak, has this name; the
-            store is locked or corrupt.
+        StudyMismatchError: a study of another description has this name.
+        StorageError: the study has another format, or the store is locked or corrupt.
     """
 
     def __init__(
@@ -90,28 +92,28 @@ class Study:
         self.store, self._state, self._progress = store, state, progress
         self._added: list[Event] = []
         self._inside = False
-        self._turns = 0  # to take before a race is risked again
-        self._sound = False  # whether the state is that of `_position`
+        self._turns = 0  # remaining changes in turn
+        self._sound = False  # whether the state belongs to `_position`
         self._replayed = 0  # events since the newest snapshot
-        found = store.describe()
-        if found is None:
+        stored = store.describe()
+        if stored is None:
             name = store.name or DEFAULT_NAME
             made = {"format": FORMAT, "version": version("driftpeak"), "name": name}
             made["id"] = uuid.uuid4().hex[:16]
             if not store.create(made | description):
-                found = store.describe()  # somebody else has just begun it
-        if found is not None:
-            check_format(found, store)
-            _compare(found, description, store)
-        self._id = str((found or made)["id"])
+                stored = store.describe()  # another process has just created it
+        if stored is not None:
+            check_format(stored, store)
+            _compare(stored, description, store)
+        self._id = str((stored or made)["id"])
         self._known = self._position = store.start()
         self._catch_up()
 
     def change(self, act: Callable[[], Result], told: Callable[[Event], None]) -> Result:
-        """Do something to the study as it is now; what `act` adds is durable in the end, or undone.
+        """Change the current study; the events that `act` adds are durable in the end, or undone.
 
         Arguments:
-            act: adds events, and lets them take effect; called again if somebody else was quicker.
+            act: adds and applies events; called again if another process was faster.
             told: called with each event once it is durable.
         """
         if self._inside:
@@ -142,16 +144,16 @@ class Study:
         return result  # type: ignore[return-value]
 
     def _attempt_in_turn(self, act: Callable[[], Result]) -> tuple[bool, Result | None]:
-        """While no other process of this machine tries that has lost a race, too."""
+        """Attempt the change in this process's turn."""
         with turn(self._id, self._catch_up) as mine:
             if not mine:
-                self._turns = 0  # who has it may have been halted
+                self._turns = 0  # the process that has the turn may be suspended
             self._catch_up()
             return self._attempt(act)
 
     def _attempt_held(self, act: Callable[[], Result]) -> tuple[bool, Result | None]:
-        """While nobody else can change the study; not done if something must be compiled first."""
-        self._catch_up()  # most of it, before anybody has to wait
+        """Attempt the change while the study is locked, unless a program must be compiled."""
+        self._catch_up()  # reads most events before other processes have to wait
         with self.store.locked():
             self._catch_up()
             try:
@@ -161,9 +163,9 @@ class Study:
                 return False, None
 
     def _attempt(self, act: Callable[[], Result]) -> tuple[bool, Result | None]:
-        """Whether it was done, or somebody else was quicker."""
+        """Attempt the change, and return whether it was stored, and its result."""
         before, self._added = self._state.mark(), []
-        self._sound = False  # until what happens is durable
+        self._sound = False  # until the change is durable
         try:
             result = act()
         except BaseException:
@@ -183,27 +185,27 @@ class Study:
         return after is not None, result
 
     def refresh(self) -> None:
-        """Read what others have done."""
+        """Apply the events of other processes."""
         if not self._inside:
             self._catch_up()
 
     def add(self, event: Event) -> None:
-        """Store an event with the rest of this change. The caller lets it take effect."""
+        """Add an event to the current change. The caller applies it."""
         self._added.append(event)
 
     def after_fork(self) -> None:
-        """A process was forked, and this is its child."""
+        """Stop sharing resources with the parent, in a forked child process."""
         self._inside = self._sound = False
         self.store.after_fork()
 
     def _catch_up(self) -> None:
         if not self._sound:
             if not self.store.holds(self._known):
-                self.store.describe()  # refuses another study
+                self.store.describe()  # raises if the study was replaced
                 raise StorageCorruptError(
-                    f"{self.store.where} is not what it was: event {self._known[0]} is missing, or "
-                    "another than was confirmed. Nothing was changed; restore it from a copy, or "
-                    "use Optimizer.load to go on with what is there now"
+                    f"{self.store.where} has changed: event {self._known[0]} is missing or differs "
+                    "from the confirmed event. Nothing was changed. Restore the storage from a "
+                    "copy, or use Optimizer.load to resume the current study"
                 )
             self._state.begin()
             self._position, self._replayed = self.store.start(), 0
@@ -218,18 +220,18 @@ class Study:
                 next(events, None)  # the store checks that nothing is missing
         except DriftpeakError:
             raise
-        except Exception as error:  # of any kind: whoever wrote the events chose them
+        except Exception as error:  # any class: the stored events may be arbitrary
             raise StorageCorruptError(
-                f"event {self._position[0] + 1} in {self.store.where} does not fit what came "
-                f"before: {type(error).__name__} {error}"
+                f"event {self._position[0] + 1} in {self.store.where} must fit the events before "
+                f"it; got {type(error).__name__}: {error}"
             ) from error
         self._known = max(self._known, self._position)
 
     def _taken(self, news: News) -> Iterator[Event]:
-        """What was added since; the position moves on when the next one is asked for."""
+        """Return new events; the position advances when the next event is requested."""
         for number, (position, written) in enumerate(news.events, start=1):
             event = from_dict(written)
-            self._sound = False  # until it has taken effect
+            self._sound = False  # until the event is applied
             yield event
             self._sound, self._position = True, position
             self._replayed += 1
@@ -248,31 +250,31 @@ class Study:
                 self._state.restore(state)
                 self._position = position
                 return
-        except Exception:  # of whatever layout it is
+        except Exception:  # any class: the layout may be arbitrary
             self._state.begin()
         warn(
-            f"the snapshot in {self.store.where} is of another version, layout or history: all "
-            "events are read instead"
+            f"the snapshot in {self.store.where} is not used, as it is of another version, layout "
+            "or history. All events are replayed instead"
         )
 
     def _keep_snapshot(self) -> None:
-        """Losing a snapshot loses time only, so a failure is told, and not an error."""
+        """Store a snapshot; a failure is only a warning, as a missing snapshot costs only time."""
         try:
             self.store.keep(write_snapshot(self._position, self._state.snapshot()))
         except DriftpeakError as error:
-            warn(f"no snapshot was kept: {error}")
+            warn(f"no snapshot was stored: {error}")
         self._replayed = 0
 
 
 def write_snapshot(position: Position, state: bytes) -> bytes:
-    """A state, bound to a place in a history and to this version, with a checksum of all of it."""
+    """Return a snapshot: a state, its position in the history, this version, and a checksum."""
     head = {"format": FORMAT, "version": version("driftpeak"), "position": position}
     line = json.dumps(head).encode() + b"\n"
     return b"%08x\n" % zlib.crc32(line + state) + line + state
 
 
 def read_snapshot(kept: bytes) -> tuple[Position | None, bytes]:
-    """The position and the state; None if they are damaged or of another version."""
+    """Return the position and state of a snapshot; None if damaged or of another version."""
     check, _, rest = kept.partition(b"\n")
     line, _, state = rest.partition(b"\n")
     try:
@@ -286,18 +288,19 @@ def read_snapshot(kept: bytes) -> tuple[Position | None, bytes]:
 
 
 def verify(store: Store) -> dict[str, Any]:
-    """Check every byte of a study against its checksums, and that every event can be read.
+    """Check a study against its checksums, and decode all events.
 
     Returns:
-        Its name, the number of events, and whether there is a snapshot and it is of this history.
+        The study's name, the number of events, and whether there is a snapshot of this history.
 
     Raises:
-        DriftpeakError: no such study, or what is wrong with it, and where.
+        StudyNotFoundError: there is no such study.
+        StorageCorruptError: the study is corrupt; the message says where.
     """
-    found = store.describe()
-    if found is None:
+    description = store.describe()
+    if description is None:
         raise missing(store)
-    check_format(found, store)
+    check_format(description, store)
     store.inspect()
     count = 0
     for position, written in store.read(store.start()).events:
@@ -313,60 +316,62 @@ def verify(store: Store) -> dict[str, Any]:
 
 
 def rewards(store: Store) -> list[Observation]:
-    """Return all rewards since the start, or the last reset, in the order of telling.
+    """Return all observations since the start or the last reset, in the order of `tell`.
 
-    No policy is computed. `used` is therefore False only for a reward that is dated before an
-    earlier `forget`, not for one that came too late for the policy.
+    The policy is not computed. `used` is therefore False only for rewards dated before an earlier
+    `forget`, and not for rewards that are too late for the policy.
 
     Raises:
-        DriftpeakError: no such study, or one that is corrupt, and where.
+        StudyNotFoundError: there is no such study.
+        StorageCorruptError: the study is corrupt; the message says where.
     """
-    found = store.describe()
-    if found is None:
+    description = store.describe()
+    if description is None:
         raise missing(store)
-    check_format(found, store)
-    told: list[Observation] = []
+    check_format(description, store)
+    observations: list[Observation] = []
     ledger = Ledger()
     for _, written in store.read(store.start()).events:
         event = from_dict(written)
         if isinstance(event, Reset):
-            told, ledger = [], ledger.anew()
+            observations, ledger = [], ledger.anew()
         else:
             ledger.enter(event)
         if isinstance(event, Told):
-            told.append(ledger.history[-1])
-    return told
+            observations.append(ledger.history[-1])
+    return observations
 
 
 def missing(store: Store) -> DriftpeakError:
-    """There is no such study."""
+    """Return the error that a study does not exist."""
     wanted = "no study" if store.name is None else f"no study {store.name!r}"
-    others = store.others() or " `driftpeak live create` or dp.Optimizer(storage=...) makes one"
+    others = store.others() or " Use `driftpeak live create` or dp.Optimizer(storage=...)"
     return StudyNotFoundError(f"there is {wanted} in {store.where}.{others}")
 
 
 def check_format(found: dict[str, Any], store: Store) -> None:
-    """Refuse a study that another version of driftpeak wrote in another way, or something else.
+    """Check the format and the types of a study's description.
 
     Raises:
-        DriftpeakError: naming the versions, or what is wrong.
+        StorageCorruptError: a field is missing or has another type.
+        StorageError: another version of driftpeak wrote the study in another format.
     """
     if found.get("format") == FORMAT:
         try:
             space_from_data(found["space"])
             kinds = {"name": str, "maximize": bool, "seed": int, "horizon": int}
             wrong = [name for name, kind in kinds.items() if type(found.get(name)) is not kind]
-        except Exception:  # of any kind: whoever wrote it chose it
+        except Exception:  # any class: the description may be arbitrary
             wrong = ["space"]
         if wrong:
             raise StorageCorruptError(
-                f"the description of a study in {store.where} has no {wrong[0]}"
+                f"the description of a study in {store.where} must have a valid {wrong[0]}"
             )
     if found.get("format") != FORMAT:
         raise StorageError(
-            f"study {found.get('name')!r} in {store.where} was written by driftpeak "
-            f"{found.get('version')} in format {found.get('format')}; this version "
-            f"({version('driftpeak')}) reads format {FORMAT}"
+            f"study {found.get('name')!r} in {store.where} must have format {FORMAT} for this "
+            f"version ({version('driftpeak')}); got format {found.get('format')}, written by "
+            f"driftpeak {found.get('version')}. Use that version"
         )
 
 
@@ -379,28 +384,28 @@ def _compare(found: dict[str, Any], description: dict[str, Any], store: Store) -
         if key == "policy":
             _compare_policies(stored, given, whose)
             continue
-        # as text: the order of a box's parameters counts
+        # compared as text, because the order of a box's parameters matters
         wanted = json.dumps(given)
         stored = json.dumps(space_to_data(space_from_data(stored)) if key == "space" else stored)
         if stored != wanted:
             raise StudyMismatchError(
-                f"{whose} has another {key}: {_shown(stored)}, not {_shown(wanted)}; "
-                "give another name, or use Optimizer.load to go on with it"
+                f"{whose} has another {key}: {_shown(stored)}, not {_shown(wanted)}. "
+                "Give another name, or use Optimizer.load to resume the study"
             )
 
 
 def _compare_policies(stored: Any, given: Any, whose: str) -> None:
-    found = list(differences(stored, given))
-    places = ", ".join(dict.fromkeys(where for where, _ in found))
-    if any(certain for _, certain in found) and can_be_made(stored):
+    differing = list(differences(stored, given))
+    places = ", ".join(dict.fromkeys(where for where, _ in differing))
+    if any(certain for _, certain in differing) and can_be_made(stored):
         raise StudyMismatchError(
             f"{whose} has another policy: {places} differs. Give another name, or use "
-            "Optimizer.load to go on with it"
+            "Optimizer.load to resume the study"
         )
-    if found:
+    if differing:
         warn(
-            f"{whose} was made with a policy that this version cannot make again; what was given "
-            f"is taken for the same, though {places} may differ"
+            f"{whose} has a policy that this version cannot construct. The given policy is used, "
+            f"although {places} may differ"
         )
 
 

@@ -1,7 +1,7 @@
-"""Turns: the processes of one machine that change a study at the same time do so in turn.
+"""Turns: processes of one machine that change a study at the same time do so one after another.
 
-A courtesy that spares their processors what would be computed in vain. Nothing depends on it: a
-study changes only as its store allows.
+Turns avoid computations whose results would be discarded. They are optional, because the store
+alone ensures that changes are consistent.
 """
 
 import hashlib
@@ -15,25 +15,27 @@ from typing import BinaryIO
 
 from driftpeak.live.study.storage.locks import lock, unlock
 
-PATIENCE = 2.0  # seconds to wait for others, who may be compiling
-MEANWHILE = 0.1  # seconds between two calls of what is to be done meanwhile
-EVERY = 0.004, 0.012  # seconds between two attempts: who waits shall not take the processor
+PATIENCE = 2.0  # seconds to wait for other processes, which may be compiling
+MEANWHILE = 0.1  # seconds between two calls of `meanwhile`
+EVERY = 0.004, 0.012  # seconds between two attempts, long enough to leave the processor free
 
 
 @contextmanager
 def turn(of: str, meanwhile: Callable[[], None]) -> Iterator[bool]:
-    """Be the only one for this block, unless others take too long, or there are no such locks here.
+    """Wait for a turn, and hold it during the block.
+
+    The block also runs without a turn, if other processes take too long or there are no locks.
 
     Arguments:
-        of: what it is about. An empty file in the folder for temporary files stands for it.
-        meanwhile: called now and then while others are at it.
+        of: text that identifies the turn, for which there is an empty file in the temporary folder.
+        meanwhile: called regularly while other processes have the turn.
 
     Returns:
-        Whether this is our turn.
+        Whether this process has the turn.
     """
     name = hashlib.sha256(of.encode()).hexdigest()[:16]
     path = Path(tempfile.gettempdir()) / f"driftpeak-{name}.turn"
-    # no link of somebody else's is followed, and nothing is ever written
+    # links are not followed, and nothing is ever written
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
         number = os.open(path, flags, 0o600)
@@ -50,7 +52,7 @@ def turn(of: str, meanwhile: Callable[[], None]) -> Iterator[bool]:
 
 
 def _wait(file: BinaryIO, meanwhile: Callable[[], None]) -> bool:
-    """Whether it is our turn, and not only our patience that has ended."""
+    """Wait for the lock, and return whether this process has it."""
     end = time.monotonic() + PATIENCE
     while (now := time.monotonic()) < end:
         try:
