@@ -411,7 +411,7 @@ def test_bad_input_is_refused_and_changes_nothing():
         (lambda: optimizer.cancel(7), "no suggestion 7"),
         (lambda: optimizer.cancel({"x": 0, "n": 1, "kind": "a"}), "cancel a suggestion or an id"),
         (lambda: optimizer.belief([{"x": 0.5}]), "'n' is missing"),
-        (lambda: optimizer.belief(), "give the points of the box"),
+        (lambda: optimizer.belief(), "points must be given for a Box"),
         (lambda: optimizer.best(dt.datetime(2026, 1, 1)), "comparable"),
         (lambda: optimizer.side_queries(), "makes no side queries"),
     ]

@@ -314,7 +314,10 @@ def test_doubling_is_given_again(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda data: {"forgets-oddly": data["belief-policy"]}, "forgets-oddly, which this vers"),
+        (
+            lambda data: {"forgets-oddly": data["belief-policy"]},
+            "known to this version; got forgets-oddly",
+        ),
         (
             lambda data: changed(data, "forgetting", {"drift": {"drift": 7}}),
             "must be a valid drift: drift m",
@@ -323,7 +326,10 @@ def test_doubling_is_given_again(tmp_path):
             lambda data: changed(data, "forgetting", {"drift": {"drft": 7}}),
             "arguments that this version knows; got drft",
         ),
-        (lambda data: changed(data, "width", {"yours": "old.place.Flat"}), "is old.place.Flat, wh"),
+        (
+            lambda data: changed(data, "width", {"yours": "old.place.Flat"}),
+            "got the user-defined old.place.Flat",
+        ),
         (lambda data: changed(data, "novelty", 3), "a belief-policy, must have .* got novelty"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Views of a study: diagnostics, data frames, plots."""
+"""Views of a study: diagnostics, data frames and figures."""

@@ -1,4 +1,4 @@
-"""How well does it go, without knowing the truth: what is believed, and what had been foretold."""
+"""Diagnostics of an optimiser: learned hyperparameters, and the calibration of its forecasts."""
 
 import math
 from collections.abc import Sequence
@@ -11,37 +11,37 @@ from driftpeak.live.model.likelihoods import Rates
 from driftpeak.live.study.suggestion import Observation
 
 LEVELS = (0.5, 0.8, 0.95)
-FARTHEST = 1e150  # deviations: its square is still a number
+FARTHEST = 1e150  # bound of standardised errors: squares do not overflow
 TINY = 1e-15
 
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What the belief thinks. None where the policy has no such thing.
+    """The state of an optimiser's model. Values that a policy does not have are None.
 
     Attributes:
-        told: rewards ever told since the start or the last reset.
-        held: of them in memory.
-        doubted: of those in memory, how many are taken for accidents and not believed.
-        pending: suggestions that are out.
-        memory: effective memory length: the held observations, each counted with the share of its
-            variance that is still that of the present, under Markov drift (1 - drift)^age; under a
-            forgetting rule, with its weight.
-        motion: how the function is most probably moving: "markov", "momentum", "two speeds" or
-            "period 86400.0" (in units of time, a day in seconds: a rhythm beside Markov drift).
-        motion_probability: of that, against the others; 1 if the choice was yours.
-        drift: epsilon per unit of time (per second where times are dates); with momentum, of the
-            Markov drift whose correlation falls to 1/2 at the same time.
-        half_life: after this time half of the function's variance is new, in units of time; where
-            it moves in two parts, of the first.
-        noise: standard deviation of the noise on one reward; None where it is that of 0/1 rewards
-            or counts.
-        amplitude: standard deviation of the function around its level; of the log-odds or the
-            logarithm of the rate where rewards are 0 and 1 or counts.
-        lengthscales: by parameter, as a share of its range (in the logarithm where it has one).
-        newest_age, median_age, oldest_age: of the held observations, in units of time.
-        readings: what a policy shows of what it thinks, by the names of its `readings`; where
-            there are several numbers, by their labels.
+        told: number of rewards since the start or the last reset.
+        held: number of observations in memory.
+        doubted: number of observations in memory that are rejected as outliers.
+        pending: number of pending suggestions.
+        memory: effective number of observations. Each observation counts with its squared
+            correlation with the present, under Markov drift (1 - drift)^age, and under a forgetting
+            rule with its weight.
+        motion: the most probable drift model: "markov", "momentum", "two speeds", or a cycle with
+            Markov drift such as "period 86400.0" (in units of time; here a day in seconds).
+        motion_probability: posterior probability of this drift model; 1 if it was given.
+        drift: drift rate epsilon per unit of time (per second if times are dates). Momentum has
+            the rate of the Markov drift whose correlation falls to 1/2 at the same time.
+        half_life: time after which half of the function's variance is new, in units of time; for
+            two components, of the first one.
+        noise: standard deviation of the noise of one reward; None for binary rewards and counts.
+        amplitude: standard deviation of the function around its level; for binary rewards and
+            counts, of the log-odds or the logarithm of the rate.
+        lengthscales: lengthscales by parameter, as a share of its range (on the log scale for
+            log-scaled parameters).
+        newest_age, median_age, oldest_age: ages of the observations in memory, in units of time.
+        readings: internal values of a policy, by the names of its `readings`; several numbers by
+            their labels.
     """
 
     told: int
@@ -64,18 +64,17 @@ class Diagnostics:
 
 @dataclass(frozen=True)
 class Calibration:
-    """One-step predictions against what came.
+    """The calibration of one-step forecasts.
 
     Attributes:
-        count: rewards that had been foretold.
-        log_likelihood: average log density given to a reward, in nats (of 0/1 rewards and counts:
-            log probability); NaN without any.
-        coverage: for each central interval, by its nominal probability, the share of rewards that
-            fell into it.
-        errors: standardised errors, which should look like draws from N(0, 1), shape `(count,)`. Of
-            0/1 rewards and counts they are randomised quantile residuals (Dunn and Smyth 1996),
-            with a fixed seed: a single 0 or 1 falls into no interval of half the probability, but
-            these do.
+        count: number of rewards with a forecast.
+        log_likelihood: average log density of the rewards in nats (for binary rewards and counts:
+            log probability); NaN without forecasts.
+        coverage: share of rewards within the central intervals, by nominal probability.
+        errors: standardised errors, distributed as N(0, 1) if the forecasts are calibrated, shape
+            `(count,)`. For binary rewards and counts they are randomised quantile residuals (Dunn
+            and Smyth 1996) with a fixed seed, because a discrete reward cannot have the nominal
+            coverage.
     """
 
     count: int
@@ -85,37 +84,39 @@ class Calibration:
 
 
 def diagnostics(report: dict[str, Any], pending: int) -> Diagnostics:
-    """The report of an engine, with the number of suggestions that are out."""
+    """Return the diagnostics of an engine's report and the number of pending suggestions."""
     return Diagnostics(pending=pending, **report)
 
 
 def calibration(history: Sequence[Observation], kind: type[Rates] | None = None) -> Calibration:
-    """How well the rewards of a history were foretold; those of a kind, if they have one."""
-    from scipy.special import ndtri  # here, and below: an ask need not wait for it
+    """Compute the calibration of a history, under a likelihood for binary rewards and counts."""
+    from scipy.special import ndtri  # imported late, because ask does not need it
 
-    foretold = [one for one in history if one.expected is not None]
-    rewards = np.array([one.reward for one in foretold])
-    means, deviations = np.array([one.expected for one in foretold]).reshape(-1, 2).T
+    predicted = [observation for observation in history if observation.expected is not None]
+    rewards = np.array([observation.reward for observation in predicted])
+    means, deviations = (
+        np.array([observation.expected for observation in predicted]).reshape(-1, 2).T
+    )
     if kind is None:
         with np.errstate(over="ignore"):
             errors = np.clip(rewards / deviations - means / deviations, -FARTHEST, FARTHEST)
         densities = -0.5 * errors**2 - np.log(deviations) - 0.5 * math.log(2 * math.pi)
     else:
-        trials = np.array([one.trials or 1 for one in foretold])
+        trials = np.array([observation.trials or 1 for observation in predicted])
         law, sums = kind.law(means, deviations, trials), np.round(rewards * trials)
         densities, below = law.logpmf(sums), law.cdf(sums - 1)
-        within = np.random.default_rng(0).uniform(size=len(foretold))
+        within = np.random.default_rng(0).uniform(size=len(predicted))
         errors = ndtri(np.clip(below + within * np.exp(densities), TINY, 1 - TINY))
     inside = {
-        level: float(np.mean(np.abs(errors) <= ndtri(0.5 + level / 2))) if foretold else math.nan
+        level: float(np.mean(np.abs(errors) <= ndtri(0.5 + level / 2))) if predicted else math.nan
         for level in LEVELS
     }
-    average = float(densities.mean()) if foretold else math.nan
-    return Calibration(len(foretold), average, inside, errors)
+    average = float(densities.mean()) if predicted else math.nan
+    return Calibration(len(predicted), average, inside, errors)
 
 
 def uniform(errors: np.ndarray) -> np.ndarray:
-    """Where each reward fell in its predictive distribution: uniform on [0, 1] if calibrated."""
+    """Return the probability integral transform of each reward, uniform on [0, 1] if calibrated."""
     from scipy.special import ndtr
 
     return ndtr(errors)

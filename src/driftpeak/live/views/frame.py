@@ -1,4 +1,4 @@
-"""What an optimiser was asked and told, as a table of pandas."""
+"""Data frames of observations and pending suggestions."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OWN = ("suggestion", "status", "time", "reward", "expected", "expected_deviation")
-"""Columns beside those of the parameters."""
+"""Names of the columns that are not parameters."""
 
 
 def history_frame(
@@ -23,34 +23,34 @@ def history_frame(
     pending: Sequence[Suggestion],
     limits: Sequence[str] = (),
 ) -> "pd.DataFrame":
-    """A row for every reward told, then for every suggestion that is out.
+    """Return a row for each observation, then a row for each pending suggestion.
 
-    What the columns are: `driftpeak.Optimizer.to_dataframe`.
+    See `driftpeak.Optimizer.to_dataframe` for the columns.
     """
     import pandas as pd
 
     every: list[Observation | Suggestion] = [*told, *pending]
-    settings = [one.parameters for one in told] + [dict(one) for one in pending]
+    settings = [record.parameters for record in told] + [dict(record) for record in pending]
     reward = np.full(len(every), np.nan)
-    reward[: len(told)] = [one.reward for one in told]
+    reward[: len(told)] = [record.reward for record in told]
     expected = np.full((len(every), 2), np.nan)
-    expected[: len(told)] = [one.expected or (np.nan, np.nan) for one in told] or np.nan
-    status = ["told" if one.used else "not used" for one in told] + ["pending"] * len(pending)
+    expected[: len(told)] = [record.expected or (np.nan, np.nan) for record in told] or np.nan
+    status = ["told" if record.used else "not used" for record in told] + ["pending"] * len(pending)
     columns: dict[str, Any] = {
-        "suggestion": pd.array([one.id for one in every], dtype="Int64"),
+        "suggestion": pd.array([record.id for record in every], dtype="Int64"),
         "status": pd.Categorical(status, ["told", "not used", "pending"]),
-        "time": _times([one.time for one in every]),
+        "time": _times([record.time for record in every]),
     }
     for name in coding.names:
         values = [setting.get(name) for setting in settings]
         columns[_heading(name, coding.names)] = _column(coding, name, values)
     if coding.context is not None:
         for name in coding.context.names:
-            values = [one.context.get(name) for one in every]
+            values = [record.context.get(name) for record in every]
             taken = (*coding.names, *coding.context.names)
             columns[_heading(name, taken)] = _column(coding.context, name, values)
     for name in limits:
-        measured = [one.constraints.get(name, np.nan) for one in told]
+        measured = [record.constraints.get(name, np.nan) for record in told]
         taken = (*coding.names, *limits)
         columns[_heading(name, taken)] = np.array(measured + [np.nan] * len(pending), float)
     columns |= {"reward": reward, "expected": expected[:, 0], "expected_deviation": expected[:, 1]}
@@ -58,7 +58,7 @@ def history_frame(
 
 
 def _heading(name: str, names: Sequence[str]) -> str:
-    """The parameter's name, unless a column of ours has it."""
+    """Return the column name of a parameter; prefixed if the table has this column already."""
     if name not in OWN:
         return name
     heading = f"parameter_{name}"
@@ -68,7 +68,7 @@ def _heading(name: str, names: Sequence[str]) -> str:
 
 
 def _times(times: list[Any]) -> Any:
-    """Whole steps as integers, other numbers as floats, dates to the microsecond."""
+    """Return whole steps as integers, other numbers as floats, and dates to the microsecond."""
     import pandas as pd
 
     if not times or not isinstance(times[0], datetime):
@@ -80,9 +80,9 @@ def _times(times: list[Any]) -> Any:
 
 
 def _column(coding: Coding, name: str, values: list[Value]) -> Any:
-    """A parameter's values: floats, integers, or categories in the order of the choices.
+    """Return a parameter's values: floats, integers, or categories in the order of the choices.
 
-    Where the parameter does not count there is none: NaN, or NA among integers.
+    Values of inactive parameters are NaN, or NA among integers.
     """
     import pandas as pd
 
@@ -91,7 +91,7 @@ def _column(coding: Coding, name: str, values: list[Value]) -> Any:
     assert isinstance(coding, BoxCoding)
     parameter = coding.box.parameters[name]
     if isinstance(parameter, Categorical):
-        # True and 1 are different choices, but pandas takes them for one, and None for no choice
+        # True and 1 are different choices, but pandas treats them as equal, and None as missing
         distinct = len({*parameter.choices, None}) > len(parameter.choices)
         if distinct:
             return pd.Categorical(values, parameter.choices, ordered=parameter.ordered)

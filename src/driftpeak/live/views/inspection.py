@@ -1,4 +1,4 @@
-"""What may be looked at of an optimiser: nothing here changes it."""
+"""The methods of an optimiser that do not change it."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Said = Mapping[str, object] | None
-"""A context, as it is given."""
+"""Values of a context, or None."""
 
 
 class Inspectable(Shared, EventSourced):
-    """The views of an `Optimizer`: of other processes' changes, too, where it is stored."""
+    """The views of an `Optimizer`. With a storage, they include changes of other processes."""
 
     maximize: bool
     policy: LivePolicy
 
     @looking
     def best(self, time: Time | None = None, *, context: Said = None) -> EstimatedPeak:
-        """Return the estimated peak at `time`, by default the latest time seen, or a forecast.
+        """Return the estimated peak at `time`, which may be a forecast.
 
-        For an interval of its value, give it to `interval`.
+        Use `interval` for an interval of its value.
 
         Arguments:
-            time: of the peak.
-            context: what the world says then, for a space with a context.
+            time: time of the peak; by default the latest time of the study.
+            context: values of the context, for a space with a context.
 
         Raises:
-            NoObservationsError: there are no observations yet.
-            DriftpeakError: a context that is missing, misspelt or out of range.
+            NoObservationsError: there are no observations.
+            DriftpeakError: the context is missing, misspelt or out of range.
         """
         when, said = self._ledger.time_to_look(time), self.coding.clean_context(context)
         with computing():
@@ -58,25 +58,26 @@ class Inspectable(Shared, EventSourced):
         *,
         context: Said = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What is believed of the system at `time`: by default the latest time seen.
+        """Return posterior mean and standard deviation of the noiseless reward at `time`.
 
         Arguments:
             points: settings of the parameters; by default all points of an `Arms` or a `Grid`.
-            time: of the belief.
-            context: what the world says then, for a space with a context.
+            time: time of the prediction; by default the latest time of the study.
+            context: values of the context, for a space with a context.
 
         Returns:
-            Mean and standard deviation of the noiseless reward, one for each point: of the
-            probability of a 1 where rewards are 0 and 1, of the mean count where they are counts.
+            Mean and standard deviation for each point. For binary rewards they are of the
+            probability of a 1, and for counts of the mean count.
 
         Raises:
-            DriftpeakError: no points of a box given; points outside the space, a time that cannot
-                be compared.
+            DriftpeakError: points of a box are not given; a point is outside the space; the time
+                cannot be compared with the study's times.
         """
         settings = self._points(points)
         when, said = self._ledger.time_to_look(time), self.coding.clean_context(context)
         with computing():
-            mean, deviation = self._engine.belief([one | said for one in settings], when)
+            settings = [setting | said for setting in settings]
+            mean, deviation = self._engine.belief(settings, when)
         return self._sign * mean, deviation
 
     @looking
@@ -88,88 +89,100 @@ class Inspectable(Shared, EventSourced):
         level: float = 0.95,
         context: Said = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return central intervals of the noiseless reward, or of the rate behind 0s or counts.
+        """Return central intervals of the noiseless reward, a probability or a mean count.
 
         Intervals of a `DriftingGP` average over the hyperparameters
-        (`driftpeak.live.model.averaging`); `belief` and `best` give mean and deviation conditional
-        on the most probable ones, which the decisions use. With `learn=False`, for rates, and for
-        other policies, intervals are those of that mean and deviation. The average is computed once
-        after every reward, in about 0.2 s for 100 rewards.
+        (`driftpeak.live.model.averaging`). Mean and deviation of `belief` and `best` are
+        conditional on the most probable hyperparameters, which the decisions use. With
+        `learn=False`, for binary rewards and counts, and for other policies, intervals are computed
+        from this mean and deviation. The average is computed once after each reward, in about
+        0.2 s for 100 rewards.
 
         Arguments:
             points, time, context: as for `belief`.
-            level: the probability with which a value lies in its interval, in (0, 1).
+            level: probability of an interval, in (0, 1).
 
         Returns:
-            Lower and upper ends, one for each point. Those of a probability lie between 0 and 1,
-            those of a mean count above 0.
+            Lower and upper ends for each point. Ends of a probability lie between 0 and 1, and
+            ends of a mean count above 0.
 
         Raises:
-            DriftpeakError: as `belief`; a level that does not lie in (0, 1).
+            DriftpeakError: as `belief`; the level is outside (0, 1).
         """
         level = unit_interval("level", level, low_open=True, high_open=True)
         settings = self._points(points)
         when, said = self._ledger.time_to_look(time), self.coding.clean_context(context)
         tail = (1 - level) / 2  # not 0.5 + level / 2, which rounds to 1 for a level just below it
         with computing():
-            settings = [one | said for one in settings]
+            settings = [setting | said for setting in settings]
             ends = self._engine.quantiles(settings, when, tail)
         low, high = (self._sign * np.asarray(end) for end in ends)
         return (low, high) if self.maximize else (high, low)
 
     def _points(self, points: Sequence[Mapping[str, object]] | None) -> list[ParameterValues]:
-        """Settings to look at; by default all points of an `Arms` or a `Grid`."""
+        """Return valid settings; by default all points of an `Arms` or a `Grid`."""
         if points is not None:
             return self._settings("points", points)
         if not isinstance(self.coding, FiniteCoding):
-            raise DriftpeakError("give the points of the box to look at")
+            raise DriftpeakError(
+                "points must be given for a Box; got none. Give a list of settings"
+            )
         return [self.coding.at(number) for number in range(len(self.coding))]
 
     @looking
     def history(self) -> list[Observation]:
-        """The rewards told, in the order of telling; the newest 10,000."""
+        """Return the newest 10,000 observations, in the order of `tell`."""
         return list(self._ledger.history)
 
     @looking
     def to_dataframe(self) -> "pd.DataFrame":
-        """The history as a tidy table of pandas, and what is pending below it.
+        """Return a pandas data frame of the history, followed by pending suggestions.
 
-        A row for each of the newest 10,000 rewards told, in the order of telling, then one for each
-        suggestion that is out and not yet told.
+        It has a row for each of the newest 10,000 observations, in the order of `tell`, and then a
+        row for each pending suggestion.
 
         Returns:
-            With the columns `suggestion` (its number; missing if nobody had asked), `status` (told,
-            not used, see `Observation.used`, or pending), `time` (integers for steps, floats for
-            other numbers, or dates, in UTC if they have a zone), one for each parameter and each
-            part of the context (floats, integers or categories) and for each measured quantity
-            (what is called as one of these columns has `parameter_` before its name), `reward`, and
-            `expected` and `expected_deviation`, mean and standard deviation, noise included,
-            foretold just before a reward. Numbers that do not exist are NaN.
+            A data frame with these columns; missing numbers are NaN:
+
+            - `suggestion`: number of the suggestion; missing if the setting was not suggested.
+            - `status`: told, not used (see `Observation.used`) or pending.
+            - `time`: integers for steps, floats for other numbers, or dates (in UTC if they have a
+              time zone).
+            - one column for each parameter and each value of the context (floats, integers or
+              categories), and for each measured quantity. A name that another column has gets the
+              prefix `parameter_`.
+            - `reward`: the reward.
+            - `expected` and `expected_deviation`: mean and standard deviation (noise included) of
+              the one-step forecast.
         """
         return history_frame(self.coding, self.history(), self.pending(), list(self.rules.limits))
 
     @looking
     def pending(self) -> list[Suggestion]:
-        """The suggestions that are out and not yet told."""
+        """Return the pending suggestions, oldest first."""
         return [self._suggestion(number) for number in self._ledger.pending]
 
     @looking
     def peaks(self, times: Sequence[Time], *, context: Said = None) -> list[EstimatedPeak]:
-        """The estimated peak at past times, in hindsight where the policy can look back.
+        """Return the estimated peaks at past times, sorted by time.
 
-        Times that are too long ago to be known are left out. All are of one `context`, for a space
-        with one.
+        A `DriftingGP` uses all observations, another policy only the observations up to each time.
+        Times before the stored observations are left out.
+
+        Arguments:
+            times: past times.
+            context: values of the context of all peaks, for a space with a context.
         """
         said = self.coding.clean_context(context)
         times = listed("times", times, "times")
         numbers = np.array([self._ledger.time_to_look(time) for time in times], float)
         with computing():
-            known, found = self._engine.peaks(np.sort(numbers), said)
-        return [self._estimate(peak, when, said) for when, peak in zip(known, found, strict=True)]
+            known, peaks = self._engine.peaks(np.sort(numbers), said)
+        return [self._estimate(peak, when, said) for when, peak in zip(known, peaks, strict=True)]
 
     @looking
     def diagnostics(self, time: Time | None = None) -> Diagnostics:
-        """What the belief thinks: memory, drift, noise, age of the data."""
+        """Return the state of the model: memory, drift, noise and ages of the observations."""
         when = self._ledger.time_to_look(time)
         with computing():
             report = self._engine.report(when)
@@ -177,7 +190,7 @@ class Inspectable(Shared, EventSourced):
 
     @looking
     def calibration(self) -> Calibration:
-        """How well rewards were foretold, one step ahead, over the history."""
+        """Return the calibration of one-step forecasts over the history."""
         return calibration(self.history(), self._engine.kind)
 
     @looking
@@ -188,48 +201,48 @@ class Inspectable(Shared, EventSourced):
         *,
         context: Said = None,
     ) -> dict[str, np.ndarray]:
-        """How probably limits are kept at `time`: by default the latest time seen.
+        """Return the posterior probabilities of meeting the limits at `time`.
 
         Arguments:
             points: settings of the parameters.
-            time: of the belief.
-            context: what the world says then, for a space with a context.
+            time: time of the prediction; by default the latest time of the study.
+            context: values of the context, for a space with a context.
 
         Returns:
-            For every measured quantity by name, a probability for each point, that of a
-            measurement within its limit; without those never measured.
+            For each measured quantity by name, the probability at each point that a measurement
+            meets its limit. Quantities without measurements are left out.
         """
         settings = self._settings("points", points)
         when, said = self._ledger.time_to_look(time), self.coding.clean_context(context)
         with computing():
-            return self._engine.chances([one | said for one in settings], when)
+            return self._engine.chances([setting | said for setting in settings], when)
 
     @looking
     def violations(self) -> dict[str, Violations]:
-        """How often limits were broken over the history, beside how often they may be."""
+        """Return the frequencies of limit violations over the history, and the allowed rates."""
         return violations(self.rules.limits, self.history())
 
     def _suggestion(self, number: int) -> Suggestion:
-        """One that is out."""
-        one = self._ledger.pending[number]
-        time = self._ledger.show(one.time)
+        """Return a pending suggestion by number."""
+        record = self._ledger.pending[number]
+        time = self._ledger.show(record.time)
         limits = self.rules.limits
-        feasible = [limits[name].believes(chance) for name, chance in one.chances.items()]
+        feasible = [limits[name].believes(chance) for name, chance in record.chances.items()]
         return Suggestion(
             number,
             time,
-            one.parameters,
+            record.parameters,
             self.coding,
-            hold=one.hold,
-            context=one.context,
-            chances=one.chances,
+            hold=record.hold,
+            context=record.context,
+            chances=record.chances,
             feasible=all(feasible) if feasible else None,
         )
 
     def _settings(self, what: str, given: object) -> list[ParameterValues]:
-        """Several settings of the parameters, checked."""
+        """Return a list of valid settings."""
         kind = f"mappings of {', '.join(self.coding.names)}"
-        return [self.coding.clean(one) for one in listed(what, given, kind)]
+        return [self.coding.clean(setting) for setting in listed(what, given, kind)]
 
     def _estimate(self, peak: Peak, when: float, context: ParameterValues) -> EstimatedPeak:
         return EstimatedPeak(
@@ -243,6 +256,11 @@ class Inspectable(Shared, EventSourced):
 
 
 def listed(what: str, given: Any, kind: str) -> list[Any]:
+    """Return a sequence as a list.
+
+    Raises:
+        DriftpeakError: `given` is not a sequence; the message names `what` and its `kind`.
+    """
     try:
         if not isinstance(given, str | bytes | Mapping):
             return list(given)

@@ -1,4 +1,4 @@
-"""Pictures of a live optimiser, in the colours and the style of `driftpeak.plots`."""
+"""Figures of a live optimiser, in the style of `driftpeak.plots`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,35 +21,34 @@ from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
 NORMAL = 1.96
 Context = Mapping[str, object] | None
-MOMENTS = 60  # at which the peak is estimated
+MOMENTS = 60  # number of times at which the peak is estimated
 RESOLUTION = 101
-MOST = 6  # parameters drawn
+MOST = 6  # maximum of parameters that are drawn
 
 
 def track_figure(optimizer: Inspectable, *, context: Context = None, title: str = "") -> Figure:
-    """Where was sampled, and where the peak is estimated to have been, through time.
+    """Draw the sampled settings and the estimated peak over time.
 
-    One panel for each parameter (the first six), over the history. The peak is estimated in
-    hindsight by a `DriftingGP`, with what was known then by another policy; for a space with a
-    context, in the one given, or that of the newest reward.
+    The figure has one panel for each parameter (the first six). A `DriftingGP` estimates the peak
+    from all observations, another policy from the observations up to each time. In a space with a
+    context, the estimate is for the given context or the context of the newest reward.
 
     Raises:
-        NoObservationsError: no observations yet.
+        NoObservationsError: there are no observations.
     """
     history = _history(optimizer)
-    times = np.array([one.number for one in history])
+    times = np.array([observation.number for observation in history])
     moments = np.unique(np.linspace(times.min(), times.max(), MOMENTS))
     kind = history[-1].kind
-    said = _context(optimizer, context)
     asked = [show_time(float(moment), kind) for moment in moments]
-    peaks = optimizer.peaks(asked, context=said)
+    peaks = optimizer.peaks(asked, context=_context(optimizer, context))
     known = moments[len(moments) - len(peaks) :]
     names = list(optimizer.coding.names)[:MOST]
     figure = new_figure(9.0, 1.1 + 1.6 * len(names))
     panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
     for name, axes in zip(names, panels, strict=True):
         place = _place(optimizer, name, axes)
-        sampled = [_drawn(place, one.parameters, name) for one in history]
+        sampled = [_drawn(place, observation.parameters, name) for observation in history]
         axes.plot(_dates(times, kind), sampled, ".", color=COLOURS[5], markersize=4.5, zorder=2)
         estimated = [_drawn(place, peak, name) for peak in peaks]
         axes.plot(_dates(known, kind), estimated, color=COLOURS[1], linewidth=1.8, zorder=3)
@@ -65,27 +64,27 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
 def belief_figure(
     optimizer: Inspectable, *, time: Any = None, context: Context = None, title: str = ""
 ) -> Figure:
-    """Slices of the belief through the estimated peak at `time`: mean and 95 % band.
+    """Draw slices of the posterior through the estimated peak at `time`: mean and 95 % intervals.
 
-    One panel for each parameter (the first six), the others held at the peak; for `Arms` one panel
-    with all arms. Bands are of the noiseless function. For a space with a context, in
-    the one given, or that of the newest reward.
+    The figure has one panel for each parameter (the first six), with the other parameters at the
+    peak; for `Arms` it has one panel with all arms. Intervals are of the noiseless function. In a
+    space with a context, they are for the given context or the context of the newest reward.
 
     Raises:
-        NoObservationsError: no observations yet.
+        NoObservationsError: there are no observations.
     """
-    said = _context(optimizer, context)
-    best = optimizer.best(time, context=said)
+    its_context = _context(optimizer, context)
+    best = optimizer.best(time, context=its_context)
     if isinstance(optimizer.coding, FiniteCoding) and optimizer.coding.named:
         figure = new_figure(8.0, 4.2)
         axes = figure.subplots()
-        mean, _ = optimizer.belief(time=time, context=said)
-        band = optimizer.interval(time=time, context=said)
+        mean, _ = optimizer.belief(time=time, context=its_context)
+        band = optimizer.interval(time=time, context=its_context)
         _bars(axes, list(optimizer.coding.domain.names), mean, band, str(best["arm"]))
         axes.set_xlabel("arm")
         panels = [axes]
     else:
-        names = list(best)[:MOST]  # what does not count at the peak has no slice through it
+        names = list(best)[:MOST]  # parameters that are inactive at the peak have no slice
         columns = 2 if len(names) == 4 else min(len(names), 3)
         rows = -(-len(names) // columns)
         figure = new_figure(max(5.0, 3.6 * columns), 0.8 + 2.9 * rows)
@@ -97,7 +96,7 @@ def belief_figure(
             axes.set_visible(False)
     for axes in panels:
         tidy(axes)
-    figure.supylabel("believed reward")
+    figure.supylabel("expected reward")
     figure.suptitle(title)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
@@ -105,50 +104,50 @@ def belief_figure(
 
 
 def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
-    """Rewards through time, with what was foretold of each just before (95 % bands).
+    """Draw rewards over time, with 95 % intervals of their one-step forecasts.
 
-    The legend says how many fell inside. Of rewards that are 0 and 1, and counts, the foretold rate
-    is drawn, too: the band of a 0 or 1 mostly holds both.
+    The legend has the number of rewards inside their intervals. For binary rewards and counts, the
+    forecast rate is also drawn, because the interval of a binary reward often contains 0 and 1.
 
     Raises:
-        NoObservationsError: no observations yet.
+        NoObservationsError: there are no observations.
     """
-    history = sorted(_history(optimizer), key=lambda one: one.number)
+    history = sorted(_history(optimizer), key=lambda observation: observation.number)
     kind = history[-1].kind
-    times = _dates(np.array([one.number for one in history]), kind)
-    rewards = np.array([one.reward for one in history])
+    times = _dates(np.array([observation.number for observation in history]), kind)
+    rewards = np.array([observation.reward for observation in history])
     nothing = (np.nan, np.nan)
-    mean, deviation = np.array([one.expected or nothing for one in history]).T
+    mean, deviation = np.array([observation.expected or nothing for observation in history]).T
     figure = new_figure(9.0, 4.2)
     axes = figure.subplots()
     low, high = _foretold(optimizer, history, mean, deviation)
     inside = (rewards >= low) & (rewards <= high)
-    foretold = np.isfinite(mean)
+    predicted = np.isfinite(mean)
     axes.vlines(
-        times[foretold],
-        low[foretold],
-        high[foretold],
+        times[predicted],
+        low[predicted],
+        high[predicted],
         color=COLOURS[0],
         alpha=BAND + 0.1,
         linewidth=2.0,
-        label="foretold (95 % band)",
+        label="forecast (95 % interval)",
     )
     if _law(optimizer) is not None:
-        axes.plot(times, mean, color=COLOURS[1], linewidth=1.5, label="foretold rate")
-    count = int(foretold.sum())
-    share = f"reward, inside: {int(inside.sum())} of {count}"
+        axes.plot(times, mean, color=COLOURS[1], linewidth=1.5, label="forecast rate")
+    count = int(predicted.sum())
+    share = f"reward inside: {int(inside.sum())} of {count}"
     axes.plot(times[inside], rewards[inside], ".", color="black", markersize=5, label=share)
-    missed = foretold & ~inside
+    missed = predicted & ~inside
     axes.plot(
-        times[missed], rewards[missed], "x", color=COLOURS[1], markersize=5, label="reward, outside"
+        times[missed], rewards[missed], "x", color=COLOURS[1], markersize=5, label="reward outside"
     )
-    if not foretold.all():
-        rest = ~foretold
+    if not predicted.all():
+        rest = ~predicted
         axes.plot(
-            times[rest], rewards[rest], ".", color=COLOURS[7], markersize=5, label="not foretold"
+            times[rest], rewards[rest], ".", color=COLOURS[7], markersize=5, label="no forecast"
         )
-    # a few early bands, from next to nothing known, would flatten all others
-    shown = np.concatenate([rewards, low[foretold][count // 10 :], high[foretold][count // 10 :]])
+    # the axis ignores the first tenth of the intervals, which are wide without observations
+    shown = np.concatenate([rewards, low[predicted][count // 10 :], high[predicted][count // 10 :]])
     margin = 0.05 * (np.ptp(shown) or 1.0)
     axes.set_ylim(shown.min() - margin, shown.max() + margin)
     axes.set_ylabel("reward")
@@ -160,16 +159,16 @@ def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
 
 
 def _law(optimizer: Inspectable) -> Any:
-    """Of rewards that are 0 and 1, or counts; None for others."""
+    """Return the predictive distribution of binary rewards or counts; None for others."""
     kind = KINDS.get(getattr(optimizer.policy, "likelihood", "gaussian"))
     return None if kind is None else kind.law
 
 
 def _foretold(optimizer: Inspectable, history: Any, mean: Any, deviation: Any) -> tuple[Any, Any]:
-    """The ends of 95 % bands of rewards."""
+    """Return lower and upper ends of 95 % intervals of rewards."""
     if (law := _law(optimizer)) is None:
         return mean - NORMAL * deviation, mean + NORMAL * deviation
-    trials = np.array([one.trials or 1 for one in history])
+    trials = np.array([observation.trials or 1 for observation in history])
     low, high = law(mean, deviation, trials).interval(0.95)
     return low / trials, high / trials
 
@@ -182,7 +181,7 @@ def _history(optimizer: Inspectable) -> list[Any]:
 
 
 def _context(optimizer: Inspectable, given: Context) -> Context:
-    """The context given, or that of the newest reward; None where there is none."""
+    """Return the given context or the context of the newest reward; None without a context."""
     newest = _history(optimizer)[-1].context
     return (newest or None) if given is None else given
 
@@ -194,9 +193,9 @@ def _slice(optimizer: Inspectable, name: str, best: EstimatedPeak, time: Any, ax
     settings = [
         {**here, name: value} if box is None else box.moved(here, name, value) for value in values
     ]
-    said = best.context or None
-    mean, _ = optimizer.belief(settings, time, context=said)
-    band = optimizer.interval(settings, time, context=said)
+    its_context = best.context or None
+    mean, _ = optimizer.belief(settings, time, context=its_context)
+    band = optimizer.interval(settings, time, context=its_context)
     parameter = _parameter(optimizer, name)
     if isinstance(parameter, Categorical):
         _bars(axes, [str(value) for value in values], mean, band, str(here[name]))
@@ -204,7 +203,7 @@ def _slice(optimizer: Inspectable, name: str, best: EstimatedPeak, time: Any, ax
         style = "o" if isinstance(parameter, Integer) and parameter.levels <= 20 else "-"
         axes.plot(values, mean, style, color=COLOURS[0], linewidth=1.8, markersize=4, label="mean")
         axes.fill_between(
-            values, *band, color=COLOURS[0], alpha=BAND, linewidth=0, label="95 % band"
+            values, *band, color=COLOURS[0], alpha=BAND, linewidth=0, label="95 % interval"
         )
         axes.axvline(
             here[name], color=COLOURS[1], linestyle="--", linewidth=1.5, label="estimated peak"
@@ -223,7 +222,7 @@ def _bars(axes: Axes, names: list[str], mean: Any, band: Any, best: str) -> None
         fmt="o",
         color=COLOURS[0],
         capsize=3,
-        label="mean and 95 % band",
+        label="mean and 95 % interval",
     )
     axes.plot(
         names.index(best),
@@ -245,7 +244,7 @@ def _parameter(optimizer: Inspectable, name: str) -> Any:
 
 
 def _values(optimizer: Inspectable, name: str) -> list[Any]:
-    """The values of one parameter to draw at."""
+    """Return the values of a parameter at which a slice is drawn."""
     coding, parameter = optimizer.coding, _parameter(optimizer, name)
     if parameter is None:
         assert isinstance(coding, FiniteCoding)
@@ -257,7 +256,7 @@ def _values(optimizer: Inspectable, name: str) -> list[Any]:
 
 
 def _place(optimizer: Inspectable, name: str, axes: Axes) -> Any:
-    """How to draw the values of a parameter on the vertical axis."""
+    """Prepare the vertical axis for a parameter, and return a map from values to positions."""
     parameter = _parameter(optimizer, name)
     axes.set_ylabel(name)
     names: list[str] | None = None
@@ -276,12 +275,12 @@ def _place(optimizer: Inspectable, name: str, axes: Axes) -> Any:
 
 
 def _drawn(place: Any, setting: Any, name: str) -> Any:
-    """Where to draw a value; nowhere where the parameter does not count."""
+    """Return the position of a value; NaN if the parameter is inactive."""
     return place(setting[name]) if name in setting else np.nan
 
 
 def _dates(numbers: Any, kind: Any) -> Any:
-    """Times as they are drawn: dates as NumPy's, numbers as they are."""
+    """Return times for an axis: dates as NumPy's, numbers unchanged."""
     if kind in ("dates", "zoned dates"):
         return (np.asarray(numbers) * 1e6).round().astype("datetime64[us]")
     return np.asarray(numbers)

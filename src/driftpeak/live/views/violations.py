@@ -1,4 +1,4 @@
-"""How often limits were broken, beside how often they may be."""
+"""Frequencies of limit violations, and their allowed rates."""
 
 import math
 from collections.abc import Sequence
@@ -12,16 +12,17 @@ NORMAL = 1.959964  # of a 95 % interval
 
 @dataclass(frozen=True)
 class Violations:
-    """Of one measured quantity, over the history.
+    """The violations of a measured quantity's limit over the history.
 
     Attributes:
-        measured: how often it was measured.
-        violated: how often its limit was broken then.
-        believed: how often it was measured where a suggestion had been believed to keep the limit.
-        broken: how often that was wrong.
-        rate: broken by believed; NaN where nothing was.
-        interval: for the rate, 95 % (Wilson 1927); NaN where nothing was.
-        promised: the rate that the limit's probability allows.
+        measured: number of measurements.
+        violated: number of measurements that violated the limit.
+        believed: number of measurements at suggestions that were predicted to meet the limit with
+            its stated probability.
+        broken: number of these that violated the limit.
+        rate: `broken` / `believed`; NaN if `believed` is 0.
+        interval: 95 % interval of the rate (Wilson 1927); NaN if `believed` is 0.
+        promised: largest rate that the stated probability allows.
     """
 
     measured: int
@@ -34,16 +35,16 @@ class Violations:
 
 
 def violations(limits: dict[str, Limit], history: Sequence[Observation]) -> dict[str, Violations]:
-    """The report of every limit."""
+    """Return the violations of each limit."""
     return {name: _of(name, limit, history) for name, limit in limits.items()}
 
 
 def _of(name: str, limit: Limit, history: Sequence[Observation]) -> Violations:
-    measured = [one for one in history if name in one.constraints]
-    kept = [limit.keeps(one.constraints[name]) for one in measured]
-    believed = [limit.believes(one.chances.get(name)) for one in measured]
-    broken = sum(not fine for fine, thought in zip(kept, believed, strict=True) if thought)
-    count = sum(believed)
+    measured = [observation for observation in history if name in observation.constraints]
+    kept = [limit.keeps(observation.constraints[name]) for observation in measured]
+    predicted = [limit.believes(observation.chances.get(name)) for observation in measured]
+    broken = sum(not met for met, counted in zip(kept, predicted, strict=True) if counted)
+    count = sum(predicted)
     rate, interval = math.nan, (math.nan, math.nan)
     if count:
         rate, interval = broken / count, wilson(broken, count)
@@ -52,7 +53,7 @@ def _of(name: str, limit: Limit, history: Sequence[Observation]) -> Violations:
 
 
 def wilson(hits: int, count: int) -> tuple[float, float]:
-    """A 95 % interval for a probability, from so many hits of a count above 0."""
+    """Return Wilson's 95 % interval of a probability from `hits` in `count` trials, above 0."""
     share, spread = hits / count, NORMAL**2 / count
     middle = (share + spread / 2) / (1 + spread)
     half = NORMAL * math.sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
