@@ -437,9 +437,13 @@ CONDITIONAL = dp.Box(k=dp.Boolean(), x=dp.Float(0, 1, when={"k": True}), y=dp.Fl
         (BOX, {"constraints": {"a": lambda setting: False}}, "must have a common solution"),
         (BOX, {"constraints": {"a": lambda setting: None}}, "must return True or False; got None"),
         (BOX, {"constraints": SUM, "start": {"speed": 1, "feed": 1}}, "start must meet constraint"),
-        (BOX, {"safe_start": SAFE}, "safe_start is for settings .* at least one: give it with"),
-        (BOX, {"safe_start": [], "constraints": LIMIT}, "at least one"),
-        (BOX, {"safe_start": SAFE, "constraints": SUM}, "known to keep the measured limits"),
+        (BOX, {"safe_start": SAFE}, "safe_start must have .* and 0 limits. Give it with"),
+        (BOX, {"safe_start": [], "constraints": LIMIT}, "got 0 settings and 1 limits"),
+        (
+            BOX,
+            {"safe_start": SAFE, "constraints": SUM},
+            "meets the measured limits; got . settings and 0 limits",
+        ),
         (
             BOX,
             {"safe_start": [{"speed": 1, "feed": 1}], "constraints": LIMIT | SUM},
@@ -472,7 +476,7 @@ def test_what_cannot_be(tmp_path):
     odd = {"odd": lambda setting: True}
     with pytest.raises(dp.DriftpeakError, match="BeliefPolicy supports no constraints"):
         dp.Optimizer(dp.Arms(3), maximize=True, policy=dp.GPUCB(prior), constraints=odd)
-    with pytest.raises(dp.DriftpeakError, match="a study is data, and constraint 'odd' is a func"):
+    with pytest.raises(dp.DriftpeakError, match="must be data; got a function for 'odd'"):
         dp.Optimizer(BOX, maximize=True, constraints=odd, storage=tmp_path / "study")
     assert not (tmp_path / "study").exists()
     plain = dp.Optimizer(BOX, maximize=True)

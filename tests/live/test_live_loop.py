@@ -196,10 +196,10 @@ def test_threads_may_share_an_optimiser():
             "callbacks must be a function or a sequence in which each is a function",
         ),
         ({"callbacks": [print, 3]}, "callbacks must be one callable, or several"),
-        ({"name": "press"}, "a name needs a storage"),
+        ({"name": "press"}, "name must be given with storage"),
         (
             {"space": dp.Optimizer(SPACE, maximize=True), "seed": 1},
-            "has its own maximize, seed: leave that out",
+            "maximize, seed must be left out",
         ),
     ],
 )

@@ -392,7 +392,7 @@ def test_bad_input_is_refused_and_changes_nothing():
         (lambda: optimizer.tell(1, 1.0), "suggestion 1 is already told or cancelled"),
         (lambda: optimizer.tell(99, 1.0), "no suggestion 99; the newest is 4"),
         (lambda: optimizer.tell(0, 1.0), "no suggestion 0"),
-        (lambda: optimizer.tell(elsewhere, 1.0), "4 is not of this optimiser"),
+        (lambda: optimizer.tell(elsewhere, 1.0), "got another setting with id 4"),
         (lambda: optimizer.tell({"x": 2, "n": 1, "kind": "a"}, 1.0), r"'x' must lie in \[0, 1\]"),
         (lambda: optimizer.tell({"x": 0, "m": 1, "kind": "a"}, 1.0), "got 'm'"),
         (
@@ -409,7 +409,7 @@ def test_bad_input_is_refused_and_changes_nothing():
         (lambda: optimizer.ask(time="tomorrow"), "a time must be"),
         (lambda: optimizer.ask(count=0), "count must be an integer of at least 1"),
         (lambda: optimizer.cancel(7), "no suggestion 7"),
-        (lambda: optimizer.cancel({"x": 0, "n": 1, "kind": "a"}), "cancel a suggestion or an id"),
+        (lambda: optimizer.cancel({"x": 0, "n": 1, "kind": "a"}), "must be a suggestion or its id"),
         (lambda: optimizer.belief([{"x": 0.5}]), "'n' is missing"),
         (lambda: optimizer.belief(), "points must be given for a Box"),
         (lambda: optimizer.best(dt.datetime(2026, 1, 1)), "comparable"),

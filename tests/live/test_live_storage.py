@@ -294,7 +294,7 @@ def test_another_format_is_refused(storage, name, monkeypatch):
     live_worker.make(storage, name)
     monkeypatch.undo()
     for make in (lambda: dp.Optimizer.load(storage, name), lambda: live_worker.make(storage, name)):
-        with pytest.raises(dp.DriftpeakError, match=r"in format 1; this version .* reads format 3"):
+        with pytest.raises(dp.DriftpeakError, match=r"must have format 3 .*; got format 1"):
             make()
 
 
@@ -354,7 +354,7 @@ def test_names(tmp_path):
     assert dp.Optimizer.load(str(file)).name == "kiln"
     with pytest.raises(dp.DriftpeakError, match="name must be 'kiln', the only study"):
         live_worker.make(file, "pump")
-    with pytest.raises(dp.DriftpeakError, match="a name needs a storage"):
+    with pytest.raises(dp.DriftpeakError, match="name must be given with storage"):
         live_worker.make(None, "kiln")
     with pytest.raises(dp.DriftpeakError, match="not empty"):
         live_worker.make(file, "")

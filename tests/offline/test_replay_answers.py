@@ -290,9 +290,9 @@ def test_files_that_are_no_policies_are_refused(tmp_path, runs):
     stored = policy_for_live(TABLE, runs, "random")
     path = tmp_path / "policy.json"
     path.write_text('{"my": "thesis"}')
-    with pytest.raises(dp.DriftpeakError, match="is there and is no stored policy"):
+    with pytest.raises(dp.DriftpeakError, match="must be a new file or a stored policy"):
         write_policy(path, stored)
-    with pytest.raises(dp.DriftpeakError, match=r"is no stored policy; .*replay --save"):
+    with pytest.raises(dp.DriftpeakError, match=r"must be a stored policy; .*replay --save"):
         read_policy(path)
     with pytest.raises(dp.DriftpeakError, match="there is no directory"):
         write_policy(tmp_path / "none" / "policy.json", stored)
@@ -302,11 +302,11 @@ def test_files_that_are_no_policies_are_refused(tmp_path, runs):
     write_policy(path, stored)
     good = json.loads(path.read_text())
     for change, message in (
-        ({"driftpeak_policy": 2}, "format 2; this version reads 1"),
+        ({"driftpeak_policy": 2}, "of format 1; got format 2"),
         ({"maximize": "yes"}, "maximize must be true or false"),
         ({"horizon": 0}, "horizon must be an integer of at least 1"),
         ({"policy": {"prior": {}}}, "policy.json: "),
-        ({"policy": 3}, "its policy is 3"),
+        ({"policy": 3}, "policy must be a policy; got 3"),
         ({"space": 3}, "a space must be written as"),
     ):
         path.write_text(json.dumps(good | change))
@@ -314,7 +314,7 @@ def test_files_that_are_no_policies_are_refused(tmp_path, runs):
             read_policy(path)
     del good["space"]
     path.write_text(json.dumps(good))
-    with pytest.raises(dp.DriftpeakError, match="a stored policy without space"):
+    with pytest.raises(dp.DriftpeakError, match="must have space"):
         read_policy(path)
     with pytest.raises(dp.DriftpeakError, match=r"cannot be stored.*user-defined"):
         StoredPolicy.of(Mine(TABLE), dp.Arms(3), maximize=True, name="mine")
@@ -361,5 +361,5 @@ def test_from_the_command_line(run, tmp_path):
     assert json.loads(run("live", "show", store)[1])["maximize"] is False
     refused(run(*create, "--minimize"), "--policy-file says the space, the direction")
     refused(run("live", "create", store, "x", "--minimize"), "give --space, or --policy-file")
-    refused(run("live", "create", store, "x", "--policy-file", data), "is no stored policy")
-    refused(run(*words[:-1], data), "rooms.csv is there and is no stored policy")
+    refused(run("live", "create", store, "x", "--policy-file", data), "must be a stored policy")
+    refused(run(*words[:-1], data), "rooms.csv must be a new file or a stored policy")

@@ -198,7 +198,7 @@ def test_side_queries(client):
         assert dict(suggested) == dict(own.ask())
         study.tell(suggested, 1.0)
         own.tell(suggested.id, 1.0)
-    with pytest.raises(dp.DriftpeakError, match="side queries need"):
+    with pytest.raises(dp.DriftpeakError, match="answers must be as many as the"):
         study.answer([{"arm": "0"}], [])
 
 

@@ -1,4 +1,4 @@
-"""A plain loop over ask and tell, for a function that can be called."""
+"""A loop over ask and tell, for an objective that is a Python function."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,7 +17,7 @@ from driftpeak.live.study.storage import Storage
 from driftpeak.live.study.suggestion import Suggestion
 
 Callback = Callable[[Suggestion, float, Optimizer], object]
-"""Called with what was asked, the reward told for it, and the optimiser; stops by `True`."""
+"""Called with the suggestion, its reward and the optimiser; returns `True` to end the loop."""
 Clock = Callable[[], Time]
 OPTIONS = ("maximize", "minimize", "policy", "seed", "storage", "name")
 
@@ -38,38 +38,38 @@ def optimize(
     name: str | None = None,
     progress: bool | None = None,
 ) -> Optimizer:
-    """Keep a function that moves at its peak: ask where to sample, call it, tell what it brought.
+    """Optimise a drifting function: ask for a suggestion, call the function, tell the reward.
 
-    Ctrl-C ends the loop: the suggestion that was out is cancelled, and what was learned returned.
-    An error of `function` goes on to the caller: its suggestion is cancelled too, and what was
-    learned is in the error's attribute `optimizer` (and in the storage, if there is one).
+    Ctrl-C ends the loop. The pending suggestion is cancelled, and the optimiser is returned. An
+    error of `function` is raised to the caller. Its suggestion is cancelled too, and the optimiser
+    is the error's attribute `optimizer`. With a storage, all observations are stored in both cases.
 
     Arguments:
         function: called with each suggestion, a mapping of parameters with a `time`; returns the
             reward, a finite number.
-        space: `Box`, `Arms` or `Grid`; or an `Optimizer`, which goes on. To set what is no argument
-            here (limits of moving, a horizon), make one.
-        steps: how many times the function is called, in addition to what a stored study holds;
-            None: until it is stopped.
-        maximize, minimize: whether large rewards are good, said by one of them: `maximize=True`, or
-            `minimize=True` which is `maximize=False`.
-        time: a function of no arguments that says when the next sample is made, or "now" for the
-            computer's clock. By default steps are counted: 1, 2, ...
-        callbacks: one, or several, called after each step with the suggestion, its reward and the
-            optimiser. If one of them returns `True`, the loop ends.
-        policy: as of an `Optimizer`; by default `DriftingGP()`.
-        seed: of everything random; by default 0.
-        storage: where the study is kept and resumed: see
+        space: `Box`, `Arms` or `Grid`; or an `Optimizer`, which is continued. Use an `Optimizer`
+            for options that are not arguments here (such as movement limits and the horizon).
+        steps: number of calls of the function, in addition to those of a stored study; None for a
+            loop without end.
+        maximize, minimize: the direction. Give one of them: `minimize=True` means
+            `maximize=False`.
+        time: a function without arguments that returns the time of the next sample, or "now" for
+            the computer's clock. By default steps are counted: 1, 2, ...
+        callbacks: one callable or several, called after each step with the suggestion, its reward
+            and the optimiser. The loop ends if one of them returns `True`.
+        policy: as for `Optimizer`; by default `DriftingGP()`.
+        seed: seed of all random numbers; by default 0.
+        storage: where the study is stored and resumed from: see
             `driftpeak.live.study.storage.open_store`.
-        name: of the study in the storage.
-        progress: show a progress bar; by default if the error output is a terminal.
+        name: name of the study in the storage.
+        progress: whether to show a progress bar; by default if the error output is a terminal.
 
     Returns:
-        The optimiser: `best()`, `to_dataframe()`, and all else that was learned.
+        The optimiser, for `best()`, `to_dataframe()` and other results.
 
     Raises:
-        DriftpeakError: an argument of the wrong kind, not one of maximize and minimize, what an
-            `Optimizer` does not take, a reward that is not a finite number.
+        DriftpeakError: an argument has the wrong type; not exactly one of maximize and minimize is
+            given; `Optimizer` rejects an argument; a reward is not a finite number.
 
     Warns:
         DriftpeakWarning: Ctrl-C was pressed.
@@ -78,8 +78,8 @@ def optimize(
         >>> import driftpeak as dp
         >>> def cost(setting):
         ...     return (setting["x"] - 0.3 - 0.001 * setting.time) ** 2
-        >>> found = dp.optimize(cost, dp.Box(x=dp.Float(0, 1)), steps=12, minimize=True)
-        >>> abs(found.best()["x"] - 0.31) < 0.1
+        >>> optimizer = dp.optimize(cost, dp.Box(x=dp.Float(0, 1)), steps=12, minimize=True)
+        >>> abs(optimizer.best()["x"] - 0.31) < 0.1
         True
     """
     if not callable(function):
@@ -99,18 +99,18 @@ def optimize(
                 bar.now(f"reward {reward:.4g}")
                 bar.done()
                 answers = [callback(suggestion, reward, optimizer) for callback in each]
-                if any(isinstance(one, bool | np.bool_) and one for one in answers):
+                if any(isinstance(answer, bool | np.bool_) and answer for answer in answers):
                     break
                 done += 1
         except KeyboardInterrupt:
             warn(
-                f"interrupted in step {done + 1}{'' if steps is None else f' of {steps}'}; what "
-                "was learned is returned"
+                f"interrupted in step {done + 1}{'' if steps is None else f' of {steps}'}; the "
+                "optimiser is returned"
             )
         except Exception as error:
             error.add_note(
-                f"raised in step {done + 1} of driftpeak.optimize; what was learned is in this "
-                "error's attribute optimizer"
+                f"raised in step {done + 1} of driftpeak.optimize; the optimiser is this error's "
+                "attribute optimizer"
             )
             error.optimizer = optimizer  # type: ignore[attr-defined]
             raise
@@ -120,50 +120,50 @@ def optimize(
 def _step(
     function: Callable[[Suggestion], float], optimizer: Optimizer, clock: Clock, waiting: Interrupts
 ) -> tuple[Suggestion, float]:
-    """Ask, call, tell; a suggestion that is not told is cancelled."""
+    """Ask, call and tell; after an error, cancel the suggestion."""
     suggestion = None
     try:
         when = clock()
         with waiting.held():
             suggestion = optimizer.ask(when)
-        reward = finite("what function returns", function(suggestion))
+        reward = finite("the result of function", function(suggestion))
         with waiting.held():
             optimizer.tell(suggestion, reward)
-            told, suggestion = suggestion, None
+            done, suggestion = suggestion, None
     except BaseException:
         if suggestion is not None:
             optimizer.cancel(suggestion)
         raise
-    return told, reward
+    return done, reward
 
 
 def _optimizer(space: Space | Optimizer, options: dict[str, Any]) -> Optimizer:
-    """The one that is given, or a new one for a space."""
+    """Return a given optimiser, or a new one for a space."""
     given = {name: value for name, value in options.items() if value is not None}
     if isinstance(space, Optimizer):
         if given:
             raise DriftpeakError(
-                f"an optimiser that goes on has its own {', '.join(given)}: leave that out, or "
-                "give its space"
+                f"{', '.join(given)} must be left out with an Optimizer, which has its own. Leave "
+                "it out, or give a space"
             )
         return space
     return Optimizer(space, **given)
 
 
 def _clock(time: object) -> Clock:
-    """What says when the next sample is made."""
+    """Return the function that returns the time of the next sample."""
     if time is None or (isinstance(time, str) and time == "now"):
         return lambda: time
     if not callable(time):
         raise DriftpeakError(
-            'time must be a function of no arguments that returns a time, or "now"; got '
+            'time must be a function without arguments that returns a time, or "now"; got '
             f"{shown(time)}"
         )
     return time
 
 
 def _callbacks(given: object) -> list[Callback]:
-    found = [given] if callable(given) else list(given) if isinstance(given, Iterable) else None
-    if found is None or not all(map(callable, found)):
-        raise DriftpeakError(f"callbacks must be one callable, or several; got {shown(given)}")
-    return found
+    callbacks = [given] if callable(given) else list(given) if isinstance(given, Iterable) else None
+    if callbacks is None or not all(map(callable, callbacks)):
+        raise DriftpeakError(f"callbacks must be one callable or several; got {shown(given)}")
+    return callbacks

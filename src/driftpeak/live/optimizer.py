@@ -1,4 +1,4 @@
-"""An optimiser for a real system that keeps moving: ask where to sample, tell what it brought."""
+"""An ask-and-tell optimiser for a real system whose objective drifts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
@@ -39,61 +39,62 @@ from driftpeak.live.study.suggestion import Suggestion
 from driftpeak.live.views.inspection import Inspectable, Said, listed
 
 OPTIONS = ("start", "max_travel", "moving_cost", "constraints", "safe_start")
-"""Arguments that a stored study need not have; an absent one has its default."""
+"""Optional arguments of a stored study; an absent one has its default."""
 MOST_TRIALS = 10**9
-SURPRISE = 1_000.0  # deviations from what a policy with stated noise expects, worth a warning
+SURPRISE = 1_000.0  # deviations from a forecast beyond which `tell` warns
 
 
 class Optimizer(Inspectable):
-    """Keeps a system at the moving peak of something that can only be sampled, with noise.
+    """An ask-and-tell optimiser of a drifting objective that is sampled with noise.
 
-    Nothing is read from the computer's clock unless `time="now"` is given. Times may be irregular,
-    and rewards late or out of order. The state is a function of the arguments here and of the
-    events so far: see `events`, `apply` and `snapshot`.
+    The computer's clock is read only with `time="now"`. Times may be irregular, and rewards may be
+    late or out of order. The state is a function of the arguments and of the events so far: see
+    `events`, `apply` and `snapshot`.
 
-    With a `storage`, every change is on disk before the call that made it returns, and goes on
-    where it was when the program starts again; several processes may share a study. So may several
-    threads share one `Optimizer`: each call has it to itself, and the others wait.
+    With a `storage`, each change is on disk before the call returns, and a restarted program
+    resumes the study. Several processes may share a study, and several threads may share an
+    `Optimizer`; their calls are serialised.
 
     Arguments:
-        space: `Box`, `Arms` or `Grid`; `space.context(load=Float(0, 1))` of one, where the world
-            says something that nobody chooses.
-        maximize, minimize: whether large rewards are good, by one of them: `maximize=True`, or
-            `minimize=True`, which means `maximize=False`. There is no default.
-        policy: how to choose. By default `DriftingGP()`: a Gaussian process that drifts, whose
-            numbers are learned while it runs, and whether it has momentum. On `Arms` and `Grid` any
-            policy of driftpeak (`TVGPUCB(prior, drift=0.01)`), which then decides as in `simulate`;
-            with maximize=False it sees the negated rewards, which its prior must describe.
-        seed: of everything random.
-        horizon: the most decisions of such a policy, which may reserve room for them.
-        start: the first suggestion, as long as nothing was asked or told: where the system stands.
-        max_travel: the farthest that a suggestion lies from where the system stands then, as a
-            share of the range of each parameter that has an order (in the logarithm where it has
-            one), or by name. `max_step` and `max_rate` of a parameter say it in its own units.
-        moving_cost: what it costs to move a parameter across its whole range, or to change one
-            without an order, in units of the reward, for each or by name. Suggestions stay where
-            the system stands, if nothing is worth the way: see `Suggestion.hold`.
-        constraints: what suggestions must keep, by name: a `WeightedSum` of parameters, which is
-            never broken; a function of a setting that returns True or False, neither, in a study
-            without storage; a `Limit` of a quantity that is measured and told with every reward,
-            kept with the probability that it states.
-        safe_start: settings that are known to keep all limits, for a machine that must never leave
-            them: only what is believed to keep them is suggested, first these, and then what lies
-            farther and farther around as it becomes known.
-        storage: where the study is kept: see `driftpeak.live.study.storage.open_store`. A study
-            that is
-            there already goes on.
-        name: of the study in the storage; by default the only one there, or "study".
-        progress: called as `progress(done, total)` now and then while a long study is read.
+        space: `Box`, `Arms` or `Grid`, or one of them with a context, as in
+            `space.context(load=Float(0, 1))`. A context is observed and not chosen.
+        maximize, minimize: the direction, by one of them: `minimize=True` means
+            `maximize=False`. There is no default.
+        policy: the policy. By default `DriftingGP()`: a drifting Gaussian process, whose
+            hyperparameters and drift model are learned online. On `Arms` and `Grid` it may be any
+            policy of driftpeak, such as `TVGPUCB(prior, drift=0.01)`, which then decides as in
+            `simulate`. To minimise, such a policy gets negated rewards, which its prior must
+            describe.
+        seed: seed of all random numbers.
+        horizon: maximum of decisions of such a policy, which may allocate memory for them.
+        start: the current setting of the system, which is the first suggestion of a new study.
+        max_travel: largest distance of a suggestion from the current setting, as a share of the
+            range of each ordered parameter (on the log scale for log-scaled parameters), for all or
+            by name. `max_step` and `max_rate` of a parameter are limits in its own units.
+        moving_cost: cost of a move of a parameter across its whole range, or of a change of an
+            unordered parameter, in units of the reward, for all or by name. Suggestions repeat the
+            current setting if no gain exceeds its cost: see `Suggestion.hold`.
+        constraints: constraints of suggestions by name. A `WeightedSum` of parameters always
+            holds. So does a function of a setting that returns True or False, which is possible
+            only without storage. A `Limit` of a quantity that is measured and told with each reward
+            holds with its stated probability.
+        safe_start: settings that are known to meet all limits, for systems that must not violate
+            them. They are suggested first. Later suggestions must meet the limits with the stated
+            probability, and the safe set expands as it is explored.
+        storage: where the study is stored: see `driftpeak.live.study.storage.open_store`. An
+            existing study is resumed.
+        name: name of the study in the storage; by default the only one, or "study".
+        progress: called as `progress(done, total)` regularly while a long study is read.
 
     Raises:
-        DriftpeakError: something that is no space or no policy, none or both of `maximize` and
-            `minimize`, or a policy that does not fit the space; a storage that is locked, corrupt,
-            or holds a study of another space, direction, policy, seed or horizon, start or limits
-            under this name; limits or costs of moving, or constraints, with another policy than a
-            `DriftingGP`;
-            constraints that no setting keeps, or that cannot be stored; a safe start without a
-            `Limit`, or one that breaks a known constraint.
+        DriftpeakError: an argument is not a space or policy; none or both of `maximize` and
+            `minimize` are given; the policy does not fit the space; a policy other than
+            `DriftingGP` has movement limits, movement costs or constraints; a constraint cannot be
+            stored; there is a safe start without a `Limit`, or it violates a known constraint.
+        InfeasibleError: no setting meets the known constraints.
+        StudyMismatchError: the stored study of this name has another space, direction, policy,
+            seed, horizon, start or limits.
+        StorageError: the storage is locked, corrupt or not accessible.
 
     Example:
         >>> import driftpeak as dp
@@ -126,7 +127,7 @@ class Optimizer(Inspectable):
     ) -> None:
         maximize = direction(maximize, minimize)
         super().__init__()
-        self._lesson: tuple[int, dict[str, Any] | None] | None = None  # found in this call
+        self._lesson: tuple[int, dict[str, Any] | None] | None = None  # learned in this call
         self.space, self.maximize = space, maximize
         self.seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
         self.coding = make_coding(space)
@@ -143,7 +144,7 @@ class Optimizer(Inspectable):
             self._check_functions()
             self._study = Study(open_store(storage, name), self, self.describe(), progress)
         elif name is not None:
-            raise DriftpeakError("a name needs a storage to be kept in")
+            raise DriftpeakError(f"name must be given with storage; got only {shown(name)}")
 
     @classmethod
     def load(
@@ -154,41 +155,42 @@ class Optimizer(Inspectable):
         policy: LivePolicy | None = None,
         progress: Progress | None = None,
     ) -> "Optimizer":
-        """Go on with a study that is kept in a storage.
+        """Resume a stored study.
 
         Arguments:
             storage: a path, `journal:///path`, `sqlite:///path` or `postgresql://...`.
-            name: of the study; may be left out if it is the only one.
-            policy: the policy again, if a part of it is not driftpeak's own.
-            progress: called as `progress(done, total)` now and then while a long study is read.
+            name: name of the study; may be left out if it is the only one.
+            policy: the study's policy; needed if a part of it is user-defined.
+            progress: called as `progress(done, total)` regularly while a long study is read.
 
         Raises:
-            DriftpeakError: no such study, another policy than the study's, a storage that is locked
-                or corrupt.
+            StudyNotFoundError: there is no such study.
+            StudyMismatchError: the study has another policy.
+            StorageError: the storage is locked, corrupt or not accessible.
         """
         store = open_store(storage, name)
-        found = store.describe()
-        if found is None:
+        description = store.describe()
+        if description is None:
             raise missing(store)
-        check_format(found, store)
+        check_format(description, store)
         return cls(
-            space_from_data(found["space"]),
-            maximize=found["maximize"],
-            policy=_stored_policy(found) if policy is None else policy,
-            seed=found["seed"],
-            horizon=found["horizon"],
-            **_options(found),
+            space_from_data(description["space"]),
+            maximize=description["maximize"],
+            policy=_stored_policy(description) if policy is None else policy,
+            seed=description["seed"],
+            horizon=description["horizon"],
+            **_options(description),
             storage=store,
             progress=progress,
         )
 
     @property
     def name(self) -> str | None:
-        """The study's name in its storage; None without one."""
+        """Name of the study in its storage; None without a storage."""
         return None if self._study is None else self._study.store.name
 
     def describe(self) -> dict[str, object]:
-        """The arguments, as data that JSON can hold."""
+        """Return the arguments as JSON-compatible data."""
         travel = self.travel
         options = (
             self.start,
@@ -203,13 +205,13 @@ class Optimizer(Inspectable):
             "policy": policy_to_data(self.policy),
             "seed": self.seed,
             "horizon": self.horizon,
-            **{k: one for k, one in zip(OPTIONS, options, strict=True) if one is not None},
+            **{k: value for k, value in zip(OPTIONS, options, strict=True) if value is not None},
         }
 
     def _make_engine(self) -> Engine:
         if not is_policy(self.policy):
             raise DriftpeakError(
-                "policy must be a DriftingGP or a policy of driftpeak, as dp.Auto(prior); got "
+                "policy must be a DriftingGP or a policy of driftpeak such as dp.Auto(prior); got "
                 f"{shown(self.policy)}"
             )
         setup = EngineSetup(
@@ -227,33 +229,34 @@ class Optimizer(Inspectable):
         return engine
 
     def _safe(self, given: object) -> list[ParameterValues]:
-        """The settings of a safe start, checked."""
+        """Return the valid settings of a safe start."""
         if given is None:
             return []
-        found = self._settings("safe_start", given)
-        if not found or not self.rules.limits:
+        settings = self._settings("safe_start", given)
+        if not settings or not self.rules.limits:
             raise DriftpeakError(
-                "safe_start is for settings that are known to keep the measured limits, at least "
-                'one: give it with constraints={"temperature": Limit(at_most=75)}'
+                "safe_start must have at least one setting that meets the measured limits; got "
+                f"{len(settings)} settings and {len(self.rules.limits)} limits. Give it with "
+                'constraints={"temperature": Limit(at_most=75)}'
             )
-        for setting in found:
+        for setting in settings:
             self.rules.check("safe_start", setting)
-        return found
+        return settings
 
     def _check_functions(self) -> None:
-        """Refuse to store what is code.
+        """Check that no constraint is a function, which cannot be stored.
 
         Raises:
-            DriftpeakError: naming the functions.
+            UnsupportedError: a constraint is a function.
         """
         if self.rules.functions:
             names = ", ".join(map(shown, self.rules.functions))
             raise UnsupportedError(
-                f"a study is data, and constraint {names} is a function: write it as a "
+                f"constraints of a stored study must be data; got a function for {names}. Use a "
                 "WeightedSum, or leave storage out"
             )
 
-    # asking and telling
+    # ask and tell
 
     @overload
     def ask(
@@ -271,25 +274,26 @@ class Optimizer(Inspectable):
     def ask(
         self, time: Time | None = None, count: int | None = None, *, context: Said = None
     ) -> Suggestion | list[Suggestion]:
-        """Where to sample next.
+        """Return the next suggestion.
+
+        Pending suggestions are fantasised at their posterior mean.
 
         Arguments:
-            time: when it will be sampled. Without one, steps are counted: 1, 2, ...
-            count: how many, for several workers at once.
-            context: what the world says then, for a space with a context; kept with the suggestion.
+            time: when it will be sampled. By default steps are counted: 1, 2, ...
+            count: number of suggestions, for several workers.
+            context: values of the context, for a space with a context; stored with the suggestion.
 
         Returns:
-            A `Suggestion`; a list of them if `count` is given. Suggestions that are out and not yet
-            told are taken into account as if they had brought what is expected of them.
+            A `Suggestion`; a list of them if `count` is given.
 
         Raises:
-            DriftpeakError: a time that cannot be compared with earlier ones, more than 1,000
-                suggestions out; a context that is missing, misspelt or out of range; nothing
-                within reach of where the system stands that keeps the known constraints.
+            DriftpeakError: the time cannot be compared with earlier times; more than 1,000
+                suggestions would be pending; the context is missing, misspelt or out of range.
+            InfeasibleError: no setting within reach meets the known constraints.
         """
         number = 1 if count is None else at_least_integer("count", count, 1)
-        found = self._ask(time, number, self.coding.clean_context(context))
-        return found[0] if count is None else found
+        suggestions = self._ask(time, number, self.coding.clean_context(context))
+        return suggestions[0] if count is None else suggestions
 
     @changing
     def _ask(self, time: Time | None, count: int, context: ParameterValues) -> list[Suggestion]:
@@ -306,8 +310,8 @@ class Optimizer(Inspectable):
             else:
                 reach = self.travel.reach(place, when)
                 parameters = self._engine.propose(number, when, pending, reach, context)
-            found = self._engine.chances([parameters | context], when)
-        chances = {name: float(one[0]) for name, one in found.items()}
+            predicted = self._engine.chances([parameters | context], when)
+        chances = {name: float(values[0]) for name, values in predicted.items()}
         self._commit(happened.Asked(number, when, kind, parameters, context, chances))
         return self._suggestion(number)
 
@@ -325,38 +329,38 @@ class Optimizer(Inspectable):
         trials: int | None = None,
         key: str | None = None,
     ) -> None:
-        """What a setting brought.
+        """Report the reward observed at a setting.
 
         Arguments:
-            suggestion: as `ask` gave it, its id, or any setting of the parameters, asked for or
-                not. A setting that was suggested answers the oldest such suggestion.
-            reward: a finite number; for a policy other than a `DriftingGP` within 1e100 of 0; for
-                one with another likelihood 0 or 1 (or a truth value), or a count.
-            time: when it was brought; default the time of the suggestion.
-            actual: what was set instead of the suggestion, if it was not followed: the reward
-                counts there, the suggestion is answered, and the system stands there.
-            noise: the standard deviation of this reward's noise, if it is known: that of one
-                measurement, or of the mean of several. By default it is learned.
-            context: what the world said; default what it said when the suggestion was asked for.
-            constraints: what was measured of every quantity with a `Limit`, by name; None for one
+            suggestion: a suggestion, its id, or any setting of the parameters. A setting that is
+                pending answers its oldest suggestion.
+            reward: a finite number. With a policy other than `DriftingGP`, it lies in
+                [-1e100, 1e100]. With another likelihood it is 0 or 1 (or a Boolean), or a count.
+            time: time of the observation; by default the time of the suggestion.
+            actual: the setting that was used instead of the suggestion. The reward is recorded
+                there, the suggestion is no longer pending, and this is the current setting.
+            noise: standard deviation of this reward's noise, if it is known: of one measurement, or
+                of the mean of several. By default it is learned.
+            context: values of the context; by default those of the suggestion.
+            constraints: measurements of all quantities with a `Limit`, by name; None for a quantity
                 that was not measured.
-            trials: of how many rewards of 0 and 1, or counts, `reward` is the mean, all of them
-                made with this setting at this time; by default of one. For a `DriftingGP` with such
-                a likelihood. They cost no more time and memory than one.
-            key: your own name for this reward, 1 to 200 printable ASCII characters. It is stored
-                with the reward: telling it again under its key, after a crash say, changes nothing.
-                The newest 10,000 are known, also after a `reset`.
+            trials: number of binary rewards or counts that `reward` averages, all observed with
+                this setting at this time; by default 1. Only for a `DriftingGP` with such a
+                likelihood. Several trials take no more time and memory than one.
+            key: a unique name of this reward, 1 to 200 printable ASCII characters, which is stored.
+                A repeated `tell` with the same key, such as after a crash, has no effect. The
+                newest 10,000 keys are known, also after a `reset`.
 
         Raises:
-            DriftpeakError: parameters, a context or constraints outside the space, missing or
-                misspelt, a reward that is not finite or not of the likelihood's kind, an id that is
-                unknown or already told, a time that cannot be compared; a key under which another
-                reward was told. Nothing has changed then.
+            DriftpeakError: parameters, context or constraints are outside the space, missing or
+                misspelt; the reward is not finite or invalid for the likelihood; the time cannot be
+                compared; the key belongs to another reward. Nothing is changed.
+            UnknownSuggestionError: the suggestion is unknown or already told. Nothing is changed.
 
         Warns:
-            DriftpeakWarning: a reward dated before an earlier `forget`, or so late that a policy
-                can no longer use it: it is in the history only. A reward more than 1,000 deviations
-                from the prediction of a policy that rejects no outliers.
+            DriftpeakWarning: the reward is dated before an earlier `forget`, or is too late for the
+                policy; it is kept only in the history. The reward is more than 1,000 deviations
+                from the forecast of a policy that rejects no outliers.
         """
         truth = self._engine.kind is not None and isinstance(reward, bool | np.bool_)
         reward = float(reward) if truth else finite("reward", reward)
@@ -373,17 +377,17 @@ class Optimizer(Inspectable):
         if actual is not None:
             if not isinstance(suggestion, Suggestion) and not whole(suggestion):
                 raise DriftpeakError(
-                    "actual is what was set instead of a suggestion: give that, or its id; a "
-                    "setting that nobody asked for is told by itself"
+                    "actual must be given with a suggestion or its id. Tell a setting that was not "
+                    "suggested without actual"
                 )
             parameters = self.coding.clean(actual)
         when, kind = self._ledger.time_of_tell(time, number)
         used = self._is_used(when)
         if not used:
             forgotten = when < self._ledger.forgotten
-            reason = "is dated before forget()" if forgotten else "comes too late for this policy"
+            reason = "is dated before forget()" if forgotten else "is too late for this policy"
             warn(
-                f"the reward of {show_time(when, kind)} {reason}: it is kept in the history, and "
+                f"the reward of {show_time(when, kind)} {reason}. It is kept in the history and is "
                 "not used"
             )
         expected = None
@@ -406,7 +410,7 @@ class Optimizer(Inspectable):
     def _check_repeated(
         self, told: Keyed, suggestion: object, actual: object, reward: float, key: str
     ) -> None:
-        """Refuse another reward under a key that was told."""
+        """Check that a repeated key has the same setting and reward as before."""
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         same = (
             told.id == number if whole(number) else told.parameters == self.coding.clean(suggestion)
@@ -415,15 +419,15 @@ class Optimizer(Inspectable):
             same = same and told.parameters == self.coding.clean(actual)
         if not same or reward != told.reward:
             raise DriftpeakError(
-                f"key {key!r} was told with another setting or reward, {told.reward:g}: a key "
-                "names one reward; take a new one"
+                f"key must be unique; got {key!r} again with another setting or reward than "
+                f"{told.reward:g}. Use a new key"
             )
 
     def _begin_change(self) -> None:
         self._lesson = None
 
     def _learn(self) -> None:
-        """Learn hyperparameters if it is time to; once, however often this call is repeated."""
+        """Learn hyperparameters if they are due, only once if a change is repeated."""
         if self._lesson is None or self._lesson[0] != self._lessons:
             with computing():
                 dates = self._ledger.kind in ("dates", "zoned dates")
@@ -434,7 +438,7 @@ class Optimizer(Inspectable):
     def _find(
         self, suggestion: object, context: Said
     ) -> tuple[int | None, ParameterValues, ParameterValues]:
-        """The number of a pending suggestion, or None; the setting, and what the world said."""
+        """Return the number of a pending suggestion or None, the setting, and the context."""
         said = None if context is None else self.coding.clean_context(context)
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if not whole(number):
@@ -443,33 +447,37 @@ class Optimizer(Inspectable):
             if number is None:
                 return None, parameters, self.coding.clean_context(context)
         number = int(number)
-        one = self._ledger.outstanding(number)
-        if isinstance(suggestion, Suggestion) and dict(suggestion) != one.parameters:
-            raise UnknownSuggestionError(f"suggestion {number} is not of this optimiser")
-        return number, one.parameters, one.context if said is None else said
+        pending = self._ledger.outstanding(number)
+        if isinstance(suggestion, Suggestion) and dict(suggestion) != pending.parameters:
+            raise UnknownSuggestionError(
+                f"suggestion must be from this optimiser; got another setting with id {number}"
+            )
+        return number, pending.parameters, pending.context if said is None else said
 
     @changing
     def cancel(self, suggestion: "Suggestion | int") -> None:
-        """A suggestion will never be told: it no longer counts as pending.
+        """Cancel a pending suggestion that will not be told.
 
         Raises:
-            DriftpeakError: it is unknown, already told or cancelled.
+            UnknownSuggestionError: it is unknown, already told or cancelled.
         """
         if not isinstance(suggestion, Suggestion) and not whole(suggestion):
-            raise DriftpeakError(f"cancel a suggestion or an id; got {shown(suggestion)}")
+            raise DriftpeakError(
+                f"suggestion must be a suggestion or its id; got {shown(suggestion)}"
+            )
         number = self._find(suggestion, None)[0]
         assert number is not None
         self._commit(happened.Cancelled(number))
 
     @changing
     def forget(self, before: Time | None = None) -> None:
-        """Drop the observations made `before` a time, or all so far, since the system has changed.
+        """Delete the observations before a time, or all, after a known change of the system.
 
-        A reward that comes later and is dated before that time is not used either. Without
-        `before`, that time is the latest that was asked or told of. A `before` in the future drops
-        all observations so far, and those that are made after this call count.
+        Later rewards that are dated before this time are not used either. Without `before`, the
+        time is the latest time of the study. A `before` in the future deletes all observations so
+        far; observations after this call are used.
 
-        What was learned of lengthscales, noise and drift stays, and so do the history and pending
+        Learned lengthscales, noise and drift are kept, and so are the history and pending
         suggestions.
         """
         when = None if before is None else self._ledger.time_to_look(before)
@@ -477,17 +485,17 @@ class Optimizer(Inspectable):
 
     @changing
     def reset(self) -> None:
-        """Start again from nothing; only the numbers of suggestions go on."""
+        """Restart the study without observations; the numbering of suggestions continues."""
         self._commit(happened.Reset())
 
     # side queries
 
     @looking
     def side_queries(self, time: Time | None = None) -> list[ParameterValues]:
-        """What the policy wants an expert to re-evaluate at `time`, before the next `ask` then.
+        """Return the settings for an expert to re-evaluate at `time`, before the next `ask`.
 
         Raises:
-            DriftpeakError: the policy makes no side queries.
+            UnsupportedError: the policy makes no side queries.
         """
         when, _ = self._ledger.time_of_ask(time)
         with computing():
@@ -500,20 +508,24 @@ class Optimizer(Inspectable):
         answers: Sequence[float | None],
         time: Time | None = None,
     ) -> None:
-        """An expert's answers to side queries; None where it has none.
+        """Report an expert's answers to side queries; None for queries without an answer.
 
         Raises:
-            DriftpeakError: the policy makes no side queries, not as many answers as queries, or an
-                answer that is not a finite number.
+            DriftpeakError: there are not as many answers as queries, or an answer is not a finite
+                number.
+            UnsupportedError: the policy makes no side queries.
         """
         asked = self._settings("queries", queries)
         answers = listed("answers", answers, "numbers or None")
         if len(asked) != len(answers):
-            raise DriftpeakError(f"{len(asked)} side queries need as many answers or None")
-        values = [None if one is None else finite("an answer", one) for one in answers]
+            raise DriftpeakError(
+                f"answers must be as many as the {len(asked)} side queries; got {len(answers)}. "
+                "Give None for a query without an answer"
+            )
+        values = [None if value is None else finite("an answer", value) for value in answers]
         when, kind = self._ledger.time_of_ask(time)
         with computing():
-            self._engine.consult(when)  # refused by a policy that makes none
+            self._engine.consult(when)  # raises if the policy makes no side queries
         self._commit(happened.Answered(when, kind, asked, values))
 
     def _commit(self, event: Event) -> None:
@@ -525,29 +537,29 @@ class Optimizer(Inspectable):
 
 
 def _warn_of_surprise(reward: float, mean: float, deviation: float) -> None:
-    """Warn of a reward that is impossible under the policy's stated noise."""
+    """Warn of a reward that is implausible under the policy's stated noise."""
     if abs(reward / deviation - mean / deviation) > SURPRISE:
         warn(
-            f"a reward of {reward:g} is more than {SURPRISE:,.0f} deviations from the prediction, "
-            f"{mean:.3g} with deviation {deviation:.2g}. This policy rejects no outliers, since "
-            "its noise is stated: use a DriftingGP or Auto if some rewards are wrong, or state the "
+            f"the reward {reward:g} is more than {SURPRISE:,.0f} deviations from the forecast, "
+            f"{mean:.3g} with deviation {deviation:.2g}. This policy does not reject outliers, as "
+            "its noise is stated. Use a DriftingGP or Auto if some rewards are wrong, or state the "
             "prior in the units of the rewards"
         )
 
 
-def _options(found: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of a stored study that need not be there."""
-    options = {name: found[name] for name in OPTIONS if name in found}
+def _options(description: dict[str, Any]) -> dict[str, Any]:
+    """Return the optional arguments of a stored study."""
+    options = {name: description[name] for name in OPTIONS if name in description}
     if "constraints" in options:
         options["constraints"] = constraints_from_data(options["constraints"])
     return options
 
 
-def _stored_policy(found: dict[str, Any]) -> Any:
+def _stored_policy(description: dict[str, Any]) -> Any:
     try:
-        return policy_from_data(found["policy"])
+        return policy_from_data(description["policy"])
     except DriftpeakError as error:
         raise DriftpeakError(
-            f"study {found['name']!r} cannot make its policy again: {error}. Give the whole policy "
-            "again, Optimizer.load(..., policy=...)"
+            f"the policy of study {description['name']!r} cannot be constructed: {error}. Give the "
+            "policy with Optimizer.load(..., policy=...)"
         ) from None

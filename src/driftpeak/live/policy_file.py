@@ -1,4 +1,4 @@
-"""A policy in a file of its own, with the space and the direction that a live study needs."""
+"""Policies in files, with the space and the direction that a live study needs."""
 
 import json
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ from driftpeak.policies import Policy
 FORMAT = 1
 HORIZON = 100_000
 MOST_BYTES = 2**28
-"""Of a file: a table of 2,000 arms has 4 million covariances."""
+"""Largest size of a file; a table of 2,000 arms has 4 million covariances."""
 
 
 @dataclass(frozen=True)
 class StoredPolicy:
-    """What a live study begins with.
+    """A stored policy with the arguments of a live study.
 
     Attributes:
-        policy: as `Optimizer` takes it.
-        space: that it chooses from.
-        maximize: whether large rewards are good; if not, the policy sees them negated.
-        horizon: the most decisions.
-        name: of the policy, for people.
+        policy: policy for `Optimizer`.
+        space: space of the policy.
+        maximize: whether rewards are maximised; if not, the policy gets negated rewards.
+        horizon: maximum of decisions.
+        name: name of the policy for display.
     """
 
     policy: LivePolicy
@@ -41,22 +41,22 @@ class StoredPolicy:
 
     @classmethod
     def of(cls, policy: Policy, space: Arms | Grid, *, maximize: bool, name: str) -> "StoredPolicy":
-        """A policy with the most decisions that it is planned for, 100,000 if that is open.
+        """Return a stored policy with the policy's own horizon, or 100,000 without one.
 
         Raises:
-            DriftpeakError: a policy that cannot be stored, or cannot run live.
+            DriftpeakError: the policy cannot be stored or cannot run live.
         """
         try:
             policy_from_data(policy_to_data(policy))
         except NotOursError as error:
             raise DriftpeakError(f"{name} cannot be stored: {error}") from None
         planned = getattr(policy, "horizon", HORIZON)
-        found = cls(policy, space, maximize, int(planned), name)
-        found.optimizer()  # it can run
-        return found
+        stored = cls(policy, space, maximize, int(planned), name)
+        stored.optimizer()  # raises if the policy cannot run live
+        return stored
 
     def optimizer(self, **options: Any) -> Optimizer:
-        """A study that begins with the policy; options as for `Optimizer` (seed, storage, name).
+        """Create a study with the policy; options as for `Optimizer` (seed, storage, name).
 
         Raises:
             DriftpeakError: as `Optimizer`.
@@ -66,10 +66,10 @@ class StoredPolicy:
 
 
 def write_policy(path: Path, stored: StoredPolicy) -> None:
-    """Write a file that `read_policy` and `driftpeak live create --policy-file` take.
+    """Write a file for `read_policy` and `driftpeak live create --policy-file`.
 
     Raises:
-        DriftpeakError: something else than a stored policy is there, or it cannot be written.
+        DriftpeakError: the path is another file than a stored policy, or cannot be written.
     """
     check_policy_path(path)
     content = {
@@ -85,21 +85,22 @@ def write_policy(path: Path, stored: StoredPolicy) -> None:
 
 
 def check_policy_path(path: Path) -> None:
-    """Refuse, before any work is done, a path that a policy must not be written to.
+    """Check, before any computation, that a policy may be written to a path.
 
     Raises:
-        DriftpeakError: its directory is missing, or something else than a stored policy is there.
+        DriftpeakError: the directory is missing, or the path is another file than a stored policy.
     """
     with writing(path):
         if not path.parent.is_dir():
-            raise DriftpeakError(f"{path}: there is no directory {path.parent}; make it first")
+            raise DriftpeakError(f"{path}: there is no directory {path.parent}. Create it first")
         if not path.exists():
             return
     try:
         _content(path)
     except DriftpeakError:
         raise DriftpeakError(
-            f"{path} is there and is no stored policy; name another file, or remove it"
+            f"{path} must be a new file or a stored policy; got another file. Give another path, "
+            "or remove the file"
         ) from None
 
 
@@ -107,23 +108,23 @@ def read_policy(path: Path) -> StoredPolicy:
     """Read a file that `write_policy` wrote.
 
     Raises:
-        DriftpeakError: it cannot be read, is no such file, or of a version not known here.
+        DriftpeakError: the file cannot be read, is not a stored policy, or has another format.
     """
     content = _content(path)
     if content["driftpeak_policy"] != FORMAT:
         raise DriftpeakError(
-            f"{path} is a stored policy of format {shown(content['driftpeak_policy'])}; this "
-            f"version reads {FORMAT}: take a newer driftpeak"
+            f"{path} must be a stored policy of format {FORMAT}; got format "
+            f"{shown(content['driftpeak_policy'])}. Use a newer driftpeak"
         )
     missing = [key for key in ("maximize", "horizon", "space", "policy") if key not in content]
     if missing:
-        raise DriftpeakError(f"{path} is a stored policy without {', '.join(missing)}")
+        raise DriftpeakError(f"{path} must have {', '.join(missing)}, as stored policies do")
     try:
         if not isinstance(content["maximize"], bool):
             raise DriftpeakError(f"maximize must be true or false; got {content['maximize']!r}")
         policy = policy_from_data(content["policy"])
         if not is_policy(policy):
-            raise DriftpeakError(f"its policy is {shown(policy)}")
+            raise DriftpeakError(f"policy must be a policy; got {shown(policy)}")
         return StoredPolicy(
             policy,
             space_from_data(content["space"]),
@@ -138,16 +139,20 @@ def read_policy(path: Path) -> StoredPolicy:
 def _content(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise DriftpeakError(f"{path}: holds more than {MOST_BYTES >> 20} MiB, no policy does")
+            raise DriftpeakError(
+                f"{path} must be a stored policy of at most {MOST_BYTES >> 20} MiB; got a larger "
+                "file"
+            )
         content = json.loads(read_regular(path).decode())
     except DriftpeakError:
-        raise  # a ValueError too
+        raise  # it is a ValueError too
     except (ValueError, RecursionError):
         content = None
     except OSError as error:
         raise DriftpeakError(f"{path} cannot be read: {error.strerror or error}") from None
     if not isinstance(content, dict) or "driftpeak_policy" not in content:
         raise DriftpeakError(
-            f"{path} is no stored policy; `driftpeak replay --save FILE` writes one"
+            f"{path} must be a stored policy; got another file. Create one with "
+            "`driftpeak replay --save FILE`"
         )
     return content

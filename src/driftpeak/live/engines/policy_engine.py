@@ -265,14 +265,16 @@ class PolicyEngine(Engine):
         if (expected := _predict(self.player, self.head, time)) is not None:
             values["noise"] = math.sqrt(float(expected.noise_variance))
         if meanings := self.player.readings:
-            read = {name: np.asarray(one) for name, one in _read(self.player, self.head).items()}
+            read = {name: np.asarray(got) for name, got in _read(self.player, self.head).items()}
             values["readings"] = {
-                name: dict(zip(meanings[name].labels, one.tolist(), strict=True))
+                name: dict(zip(meanings[name].labels, reading.tolist(), strict=True))
                 if meanings[name].labels
-                else float(one)
-                for name, one in read.items()
+                else float(reading)
+                for name, reading in read.items()
             }
-            values |= {READ_AS[name]: float(one) for name, one in read.items() if name in READ_AS}
+            values |= {
+                READ_AS[name]: float(reading) for name, reading in read.items() if name in READ_AS
+            }
             if "time_step" in read:  # converts the drift per step to the drift per unit of time
                 values["drift"] = -math.expm1(
                     math.log1p(-values["drift"]) / float(read["time_step"])

@@ -157,13 +157,13 @@ def evidence(
 
 
 def _factor(
-    covariance: Array, places: Places, found: Mode, rates: Rates
+    covariance: Array, places: Places, at_mode: Mode, rates: Rates
 ) -> tuple[Array, Array, Array]:
     """Return the factor of I + W^(1/2) K W^(1/2), the inverse factor of K + 1/W and half log det.
 
     The determinant is the one of I + W^(1/2) K W^(1/2).
     """
-    root = jnp.sqrt(places.worth * rates.curvature(found.latent))
+    root = jnp.sqrt(places.worth * rates.curvature(at_mode.latent))
     lower = jnp.linalg.cholesky(_whole(covariance, root))
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     return lower, inverse * root[None, :], jnp.log(lower.diagonal()).sum()
@@ -173,6 +173,6 @@ def _whole(covariance: AnyArray, root: Array) -> Array:
     return jnp.eye(len(root)) + root[:, None] * covariance * root[None, :]
 
 
-def _sites(places: Places, found: Mode, rates: Rates) -> Places:
+def _sites(places: Places, at_mode: Mode, rates: Rates) -> Places:
     """Return the places with the noise variances of the equivalent Gaussian observations."""
-    return places._replace(noise=1 / jnp.maximum(rates.curvature(found.latent), FAINTEST))
+    return places._replace(noise=1 / jnp.maximum(rates.curvature(at_mode.latent), FAINTEST))

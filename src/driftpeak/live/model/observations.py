@@ -131,8 +131,8 @@ class Memory:
         self.noise, self.trials = self.noise[which], self.trials[which]
 
 
-def _with(values: Any, place: int, one: Any) -> Any:
+def _with(values: Any, place: int, value: Any) -> Any:
     """Insert a value like `np.insert`, which takes five times as long for small arrays."""
     longer = np.empty((len(values) + 1, *values.shape[1:]), values.dtype)
-    longer[:place], longer[place], longer[place + 1 :] = values[:place], one, values[place:]
+    longer[:place], longer[place], longer[place + 1 :] = values[:place], value, values[place:]
     return longer

@@ -231,12 +231,12 @@ def taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
 def rough(beliefs: Beliefs) -> Beliefs:
     """Return the same posterior in single precision, with ages in place of times."""
     model, known, imagined, time, *_ = beliefs
-    one = age_unit(model)
-    known = known._replace(places=aged(known.places, time, one))
+    unit = age_unit(model)
+    known = known._replace(places=aged(known.places, time, unit))
     if imagined is not None:
-        imagined = imagined._replace(places=aged(imagined.places, time, one))
-    ahead = None if beliefs.ahead is None else beliefs.ahead * one
-    beliefs = beliefs._replace(model=in_ages(model, one), known=known, imagined=imagined)
+        imagined = imagined._replace(places=aged(imagined.places, time, unit))
+    ahead = None if beliefs.ahead is None else beliefs.ahead * unit
+    beliefs = beliefs._replace(model=in_ages(model, unit), known=known, imagined=imagined)
     return single(beliefs._replace(time=jnp.zeros(()), ahead=ahead))
 
 

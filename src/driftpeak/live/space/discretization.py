@@ -58,16 +58,16 @@ def lattice_of(parameters: dict[str, Parameter]) -> Lattice:
     """Return the lattice of a box's parameters."""
     each, names = list(parameters.values()), list(parameters)
     conditions = [
-        (number, names.index(other), [parameters[other].encode(other, one) for one in values])
+        (number, names.index(other), [parameters[other].encode(other, value) for value in values])
         for number, parameter in enumerate(each)
         for other, values in parameter.when
     ]
     most = max((len(places) for _, _, places in conditions), default=0)
     allowed = [places + [np.nan] * (most - len(places)) for _, _, places in conditions]
-    whole = [one.low if isinstance(one, Integer) and one.log else 0 for one in each]
-    ratio = [one.high / one.low if isinstance(one, Numeric) and one.log else 1 for one in each]
+    whole = [p.low if isinstance(p, Integer) and p.log else 0 for p in each]
+    ratio = [p.high / p.low if isinstance(p, Numeric) and p.log else 1 for p in each]
     return Lattice(
-        np.array([one.levels for one in each], float),
+        np.array([parameter.levels for parameter in each], float),
         np.array(whole, float),
         np.where(np.array(whole) > 0, ratio, 1.0),
         np.array([child for child, _, _ in conditions], int),

@@ -59,23 +59,23 @@ def _middle(rules: Rules, coding: BoxCoding) -> Vector | None:
     """Return the row with the largest margin to all sums (linear programming), or None."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to import
 
-    sums = [one for one in rules.known.values() if isinstance(one, WeightedSum)]
+    sums = [known for known in rules.known.values() if isinstance(known, WeightedSum)]
     if not sums:
         return None
     each = list(coding.box.parameters.items())
-    numbers = [one if isinstance(one, Numeric) else None for _, one in each]
-    low = np.array([0.0 if one is None else one.low for one in numbers])
-    high = np.array([0.0 if one is None else one.high for one in numbers])
+    numbers = [parameter if isinstance(parameter, Numeric) else None for _, parameter in each]
+    low = np.array([0.0 if number is None else number.low for number in numbers])
+    high = np.array([0.0 if number is None else number.high for number in numbers])
     # variables: steps from the lowest value, and last the margin as a share of each sum's range
-    steps = [0.0 if one is None else float(one.step or one.unit) for one in numbers]
+    steps = [0.0 if number is None else float(number.step or number.unit) for number in numbers]
     step = np.array(steps)
     unit = np.where(step > 0, step, 1.0)
     rows, least, most = [], [], []
-    for one in sums:
-        weights = np.array([one.weights.get(name, 0.0) for name, _ in each])
+    for limited in sums:
+        weights = np.array([limited.weights.get(name, 0.0) for name, _ in each])
         wide = float(np.abs(weights) @ (high - low)) or 1.0
         offset = float(weights @ low)
-        for end, sign in ((one.at_most, 1.0), (one.at_least, -1.0)):
+        for end, sign in ((limited.at_most, 1.0), (limited.at_least, -1.0)):
             if end is not None:
                 rows.append(np.append(sign * weights * unit, wide))
                 least.append(-np.inf)

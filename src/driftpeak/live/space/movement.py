@@ -96,12 +96,13 @@ class Travel:
             return Reach(place.parameters, here, lower, upper, self.costs, {})
         assert isinstance(self.coding, BoxCoding)
         lower, upper, ends = np.zeros(len(here)), np.ones(len(here)), {}
-        for column, (name, one) in enumerate(self.coding.box.parameters.items()):
-            if one.categorical or name not in place.parameters or not self.limited:
+        for column, (name, parameter) in enumerate(self.coding.box.parameters.items()):
+            if parameter.categorical or name not in place.parameters or not self.limited:
                 continue
-            low, high = one.reach(place.parameters[name], elapsed, float(self.shares[column]))
-            lower[column], upper[column] = one.encode(name, low), one.encode(name, high)
-            if isinstance(one, Numeric):
+            share = float(self.shares[column])
+            low, high = parameter.reach(place.parameters[name], elapsed, share)
+            lower[column], upper[column] = parameter.encode(name, low), parameter.encode(name, high)
+            if isinstance(parameter, Numeric):
                 ends[name] = low, high
         return Reach(place.parameters, here, lower, upper, self.costs, ends)
 
@@ -165,7 +166,7 @@ def _no_order(name: str, value: object) -> float:
 def _gaps(coding: Coding) -> list[float]:
     if isinstance(coding, BoxCoding):
         parameters = coding.box.parameters.values()
-        return [0.0 if one.categorical else one.widest_gap for one in parameters]
+        return [0.0 if p.categorical else p.widest_gap for p in parameters]
     assert isinstance(coding, FiniteCoding)
     if isinstance(coding.domain, Grid):
         return [1 / (size - 1) for size in coding.domain.shape]

@@ -206,7 +206,7 @@ class Database(Store):
         return self._start
 
     def _own_row(self, connection: sa.Connection, *, lock: bool = True) -> Sequence[Any]:
-        """How many events there are, the last checksum, and the description."""
+        """Return the number of events and the last checksum."""
         if self._row is None:  # not created yet
             return 0, 0
         chosen = sa.select(STUDIES.c.events, STUDIES.c.last).where(STUDIES.c.id == self._row)
