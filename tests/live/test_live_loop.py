@@ -195,7 +195,7 @@ def test_threads_may_share_an_optimiser():
             {"callbacks": 3},
             "callbacks must be a function or a sequence in which each is a function",
         ),
-        ({"callbacks": [print, 3]}, "callbacks must be one callable, or several"),
+        ({"callbacks": [print, 3]}, "callbacks must be one callable or several"),
         ({"name": "press"}, "name must be given with storage"),
         (
             {"space": dp.Optimizer(SPACE, maximize=True), "seed": 1},

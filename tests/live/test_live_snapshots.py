@@ -103,7 +103,7 @@ def test_infinite_counts_are_refused(field):
 
 def test_what_is_no_snapshot_and_that_of_another_study_are_told_apart():
     optimizer = MAKERS["policy"]()
-    with pytest.raises(dp.StorageCorruptError, match="no snapshot"):
+    with pytest.raises(dp.StorageCorruptError, match="snapshot must be from"):
         optimizer.restore(b"something")
-    with pytest.raises(dp.StudyMismatchError, match="another space"):
+    with pytest.raises(dp.StudyMismatchError, match="with the same space"):
         optimizer.restore(used("gaussian process").snapshot())

@@ -356,7 +356,7 @@ def test_names(tmp_path):
         live_worker.make(file, "pump")
     with pytest.raises(dp.DriftpeakError, match="name must be given with storage"):
         live_worker.make(None, "kiln")
-    with pytest.raises(dp.DriftpeakError, match="not empty"):
+    with pytest.raises(dp.DriftpeakError, match="non-empty"):
         live_worker.make(file, "")
 
 

@@ -198,7 +198,7 @@ def _read_snapshot(snapshot: bytes) -> tuple[Arrays, dict[str, Any]]:
     # all errors that a damaged archive can cause
     except (OSError, ValueError, LookupError, AttributeError, TypeError, EOFError) as error:
         raise StorageCorruptError(
-            f"snapshot must be from Optimizer.snapshot(): {shown(error)}"
+            f"snapshot must be from Optimizer.snapshot(); got other data: {shown(error)}"
         ) from None
     except (zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError) as error:
         raise StorageCorruptError(f"the snapshot is damaged: {shown(error)}") from None
