@@ -33,7 +33,7 @@ def test_replay_writes_everything(run, data, tmp_path):
     code, out, err = run("replay", data, "--output", output, "--policy", "tv-gp-ucb:drift=0.1",
                          "--policy", "random", "--policy", "auto", "--trials", "3")  # fmt: skip
     assert code == 0, err
-    assert "larger than chance" in out.splitlines()[0]
+    assert "significant" in out.splitlines()[0]
     assert out.splitlines()[1].startswith("now follow: ")
     assert "tv-gp-ucb" in out
     assert sorted(path.name for path in output.iterdir()) == [
@@ -140,7 +140,7 @@ def test_compare_keeps_summaries_in_a_folder_and_goes_on_from_it(run, tmp_path, 
 
     monkeypatch.setattr(Stage, "play", stop)
     assert refused(
-        run(*words, "--folder", tmp_path / "new"), "interrupted: 0 of 1 chunks are kept in .*new"
+        run(*words, "--folder", tmp_path / "new"), "interrupted: 0 of 1 chunks are stored in .*new"
     )
 
 

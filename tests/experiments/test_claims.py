@@ -135,7 +135,7 @@ def test_samples_that_cannot_be_paired_are_refused():
     results = results_of({"a": np.zeros((3, 4))}) | {
         "other": results_of({"a": np.zeros((2, 4))})["case"]
     }
-    with pytest.raises(dp.DriftpeakError, match="cannot be paired"):
+    with pytest.raises(dp.DriftpeakError, match="equal numbers of samples to be paired"):
         judge(Claim("", (Comparison("x", (Column("case", "a"), Column("other", "a"))),)), results)
 
 

@@ -140,7 +140,7 @@ def test_without_workers_a_run_waits_for_others(tmp_path, cluster):
     process = start(*MANY, "--cluster", cluster.address, "--output", output)
     until(lambda: parts(output) >= 2 or process.poll() is not None, "two parts")
     lost.kill()
-    assert "no workers left; waiting for one" in process.stderr.readline()
+    assert "no workers left. Start one with" in process.stderr.readline()
     cluster.worker()
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
@@ -184,7 +184,7 @@ def test_a_lost_scheduler_is_told(tmp_path, cluster):
     process = start(*MANY, "--cluster", cluster.address, "--output", output)
     until(lambda: parts(output) >= 2 or process.poll() is not None, "two parts")
     cluster.scheduler.kill()
-    refused(process, "lost the dask scheduler at tcp://.*finished parts are kept")
+    refused(process, "connection to the dask scheduler at tcp://.*finished chunks are stored")
     assert 2 <= parts(output) < 60
 
 
@@ -238,7 +238,10 @@ def test_other_versions_are_refused(tmp_path, cluster):
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: jax\nVersion: 0.1.2\n")
     path = os.pathsep.join([str(other.parent), os.environ.get("PYTHONPATH", "")])
     cluster.worker(PYTHONPATH=path)
-    refused(start("tiny", "--cluster", cluster.address), r"worker tcp://\S+ has jax 0\.1\.2 \(here")
+    refused(
+        start("tiny", "--cluster", cluster.address),
+        r"worker tcp://\S+ must .*got jax 0\.1\.2 \(here",
+    )
 
 
 @pytest.mark.slow
@@ -247,7 +250,7 @@ def test_other_threads_are_refused(cluster):
     cluster.worker(NPROC="3")
     refused(
         start("tiny", "--cluster", cluster.address),
-        r"worker tcp://\S+ has threads \(NPROC\) 3 \(here 1\).*start it with NPROC=1",
+        r"worker tcp://\S+ must .*got threads \(NPROC\) 3 \(here 1\).*start it with NPROC=1",
     )
 
 
@@ -257,7 +260,7 @@ def test_other_threads_are_refused(cluster):
         (["--cluster", "127.0.0.1:8786"], "must be the address of a dask scheduler, tcp://HOST"),
         pytest.param(
             ["--cluster", "tcp://127.0.0.1:9"],
-            "no dask scheduler answers at tcp://127.0.0.1:9 within",
+            "no dask scheduler answered at tcp://127.0.0.1:9 within",
             marks=pytest.mark.slow,
         ),
         (["--cluster", "tcp://127.0.0.1:9", "--workers", "2"], "either --workers"),
@@ -276,7 +279,7 @@ def test_a_job_that_ends_every_worker_is_named():
             future.set_exception(KilledWorker("key", None, 3))
             return future
 
-    with pytest.raises(DriftpeakError, match=r"^4 workers died.* while playing job 9.*memory"):
+    with pytest.raises(DriftpeakError, match=r"^4 workers died.* while running job 9.*memory"):
         list(spread(abs, [9], Lost(), called="job {}".format))
 
 
@@ -291,7 +294,7 @@ def test_another_server_is_no_scheduler():
     """Something listens there, but never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        refused(start("tiny", "--cluster", address), "no dask scheduler answers")
+        refused(start("tiny", "--cluster", address), "no dask scheduler answered")
 
 
 def test_without_dask(tmp_path):

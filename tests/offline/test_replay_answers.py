@@ -109,7 +109,7 @@ def test_costs_are_rewards_with_the_sign_turned(runs, costs):
     low, high = advise(costs, judged(costs)), advise(runs, judged(runs))
     assert [one.arm for one in low.arms] == [one.arm for one in high.arms]
     assert low.arms[0].mean < low.arms[-1].mean
-    assert "followed the minimum" in Verdict("a", {"b": Compared(1, 0.1, 0.01)}, 9).in_words(
+    assert "tracked the minimum" in Verdict("a", {"b": Compared(1, 0.1, 0.01)}, 9).in_words(
         peak="minimum"
     )
 
@@ -131,7 +131,7 @@ def test_a_policy_told_bounds_knows_them_with_costs_too():
     """The bounds are around the prior mean, which is turned as well."""
     table = dataclasses.replace(TABLE, values=-ROOMS)
     texts = ["rexp3:reward_bound=0.1"]
-    with pytest.warns(dp.DriftpeakWarning, match="rewards lie outside") as caught:
+    with pytest.warns(dp.DriftpeakWarning, match="rewards are outside") as caught:
         runs = replay(table, texts, trials=1, noise_variance=0.1, minimize=True)
     (said,) = [str(one.message) for one in caught]
     assert "reward_bound=0.1 beyond the smallest and largest prior mean" in said
@@ -145,7 +145,7 @@ def test_units_are_on_axes_and_those_of_the_table(runs):
     assert list(runs["arm"].values) == list(NAMES)
     assert runs["regret"].attrs["units"] == runs.attrs["unit"] == "degrees C"
     figure = regret_figure(runs, independent_trials=False)
-    assert figure.axes[0].get_ylabel() == "average regret so far, $R_t / t$ (degrees C)"
+    assert figure.axes[0].get_ylabel() == "average regret, $R_t / t$ (degrees C)"
     assert np.issubdtype(np.asarray(figure.axes[0].lines[0].get_xdata()).dtype, np.datetime64)
     track = track_figure(runs)
     assert track.get_supylabel() == "reward (degrees C)"
@@ -337,7 +337,7 @@ def test_from_the_command_line(run, tmp_path):
     code, out, err = run(*words, "--output", output)
     assert code == 0, err
     verdict_line, advice_line, belief_line = out.splitlines()[:3]
-    assert "larger than chance: gp-ucb" in verdict_line
+    assert "significant: gp-ucb" in verdict_line
     assert advice_line.startswith("now follow: ")
     assert "degrees C" in advice_line
     assert "at 2026-03-02 16:00, by gp-ucb" in belief_line

@@ -247,7 +247,7 @@ def test_rewards_outside_the_bound_are_counted_and_used():
     rewards = np.zeros((60, 25))
     rewards[5] = 100.0
     policy = dp.RPERP(PRIOR, horizon=60, period=30, norm_bound=1.0)
-    with pytest.warns(dp.DriftpeakWarning, match="1 of 60 rewards lie outside its bound") as seen:
+    with pytest.warns(dp.DriftpeakWarning, match="1 of 60 rewards are outside its bound") as seen:
         runs = run(policy, RecordedRewards(rewards), 60)
     assert len(seen) == 1
     assert runs["reward"].values.max() == 100

@@ -404,7 +404,7 @@ def test_kernel_and_rewards_are_scaled():
 def test_rewards_outside_the_bound_are_counted_once():
     world = dp.environments.SignSwitches(PRIOR, changes=[100])
     policy = dp.OPKB(PRIOR, horizon=100, reward_bound=0.2)
-    with pytest.warns(dp.DriftpeakWarning, match="of 200 rewards lie outside") as seen:
+    with pytest.warns(dp.DriftpeakWarning, match="of 200 rewards are outside") as seen:
         runs = dp.simulate({"it": policy}, world, steps=100, trials=2)
     assert len(seen) == 1
     outside = int((np.abs(runs["reward"].values) > 0.2).sum())

@@ -180,7 +180,9 @@ def test_variables_of_fewer_and_of_more_dimensions():
 
 
 def test_variables_that_are_not_there_are_refused():
-    with pytest.raises(dp.DriftpeakError, match=r"no variable 'regert'.*Did you mean 'regret'"):
+    with pytest.raises(
+        dp.DriftpeakError, match=r"variables must be in.*'regert'.*Did you mean 'regret'"
+    ):
         dp.to_dataframe(record(REGRET), ["regert"])
     with pytest.raises(dp.DriftpeakError, match="variables must be a list of names"):
         dp.to_dataframe(record(REGRET), [])
@@ -242,7 +244,7 @@ def test_one_history_is_cut_into_blocks():
 def test_one_trial_has_no_interval():
     made = dp.table(record(REGRET[:, :1]))
     assert made.frame[["low", "high"]].isna().all(axis=None)
-    assert "one trial, which has no interval" in made.caption
+    assert "one trial, without intervals" in made.caption
     assert "| |" in made.to_markdown().replace("  ", " ")
     assert math.isnan(half_interval(REGRET[0, :1], independent_trials=True))
 
@@ -256,7 +258,7 @@ def odd_names():
 
 def test_markdown():
     head, rule, *rows = odd_names().to_markdown().splitlines()
-    assert head == "| policy | rank | mean regret | 95 % interval | beside the best |"
+    assert head == "| policy | rank | mean regret | 95 % interval | compared with the best |"
     assert rule == "| --- | ---: | ---: | ---: | --- |"
     assert rows == [
         r"| tv_gp:a=50%&b\|c | 1 | 1 | 1 to 1 | best |",
@@ -272,7 +274,7 @@ def test_latex():
     assert lines[2:6] == [
         r"\begin{tabular}{lrrrl}",
         r"\toprule",
-        r"policy & rank & mean regret & 95 \% interval & beside the best \\",
+        r"policy & rank & mean regret & 95 \% interval & compared with the best \\",
         r"\midrule",
     ]
     assert lines[6] == r"tv\_gp:a=50\%\&b|c & 1 & 1 & 1 to 1 & best \\"
@@ -281,7 +283,7 @@ def test_latex():
 
 
 def test_something_else_is_refused():
-    with pytest.raises(dp.DriftpeakError, match="must be what simulate or replay gave"):
+    with pytest.raises(dp.DriftpeakError, match="must be a result of simulate or replay"):
         dp.table(xr.Dataset())
 
 

@@ -63,7 +63,7 @@ def test_a_job_is_played_again_in_another_process(pool, tmp_path):
 def test_a_job_that_ends_every_process_is_named(pool):
     with (
         pytest.warns(DriftpeakWarning, match="worker process died"),
-        pytest.raises(DriftpeakError, match=r"^4 workers died.* while playing job 9, .*fewer proc"),
+        pytest.raises(DriftpeakError, match=r"^4 workers died.* while running job 9, .*fewer proc"),
     ):
         list(workers.spread(os._exit, [9], pool, called="job {}".format))
 
@@ -120,7 +120,9 @@ def test_processes_that_are_all_killed_while_they_start_end_the_run(monkeypatch)
     kill_at_start(monkeypatch, 99)
     with (
         pytest.warns(DriftpeakWarning, match=r"worker process died \(exit code -9\)"),
-        pytest.raises(DriftpeakError, match=r"^4 workers died.* while playing -3, .*run the same"),
+        pytest.raises(
+            DriftpeakError, match=r"^4 workers died.* while running -3, .*repeat the same"
+        ),
         workers.local_workers(2) as pool,
     ):
         list(workers.spread(abs, [-3], pool))
@@ -144,5 +146,5 @@ def test_a_script_that_works_where_it_is_read_is_told(tmp_path):
     )
     found = subprocess.run([sys.executable, script], capture_output=True, text=True)
     assert found.returncode == 1
-    assert "ended before it began (exit code 1)" in found.stderr
-    assert found.stderr.rstrip().endswith('does its work under `if __name__ == "__main__":`')
+    assert "ended before its first job (exit code 1)" in found.stderr
+    assert found.stderr.rstrip().endswith('of a script under `if __name__ == "__main__":`')

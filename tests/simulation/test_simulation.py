@@ -164,12 +164,12 @@ def test_double_precision_survives_jit_and_solve():
     ("arguments", "message"),
     [
         ({"policies": {}}, "at least one policy"),
-        ({"steps": None}, "either steps or times"),
-        ({"times": [1.0, 2.0]}, "either steps or times"),
+        ({"steps": None}, "steps and times must be given; got neither"),
+        ({"times": [1.0, 2.0]}, "steps and times must be given; got both"),
         ({"steps": 0}, "steps must be an integer of at least 1; got 0"),
         ({"trials": 0}, "trials must be an integer of at least 1; got 0"),
         ({"trials": 10**30}, "trials must be an integer of at least 1 and at most 4,294,967,296"),
-        ({"trials": 2**32}, "every step of 4,294,967,296 trials takes 8,000 GiB.*'summaries'"),
+        ({"trials": 2**32}, "8,000 GiB for 4,294,967,296 trials.*'summaries'"),
         (
             {"trials": 10**7, "chunk": 1, "keep": "summaries"},
             "10,000,000 chunks of 1.*larger chunk",
@@ -199,7 +199,7 @@ def test_double_precision_survives_jit_and_solve():
         ),
         (
             {"environment": dp.environments.RecordedRewards(np.ones((40, 4)))},
-            "'TV' chooses among 30 points, the environment has 4",
+            "'TV' must have as many points as the environment, 4; got 30",
         ),
     ],
 )
@@ -220,7 +220,7 @@ def test_a_function_that_is_not_finite_is_stopped():
             values = jax.numpy.arange(30.0)
             return state, values.at[3].set(jax.numpy.where(time > 12, -jax.numpy.inf, 0.0))
 
-    with pytest.raises(dp.DriftpeakError, match="NaN or infinite somewhere at step 13"):
+    with pytest.raises(dp.DriftpeakError, match="must be finite; got NaN or infinity at step 13"):
         dp.simulate(POLICIES, Broken(), steps=40)
 
 

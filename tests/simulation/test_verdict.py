@@ -61,8 +61,8 @@ def test_differences_are_tested_in_pairs_and_adjusted():
     np.testing.assert_allclose(found.others[other].p_value, chances[other])
     assert (found.alike, found.worse, found.clear) == ((other,), ("bad",), False)
     assert found.in_words() == (
-        f"Some differences are larger than chance: {best} had the least regret; {other} cannot be "
-        "told apart from it, and bad followed the peak worse, by more than chance."
+        f"Some differences are significant: {best} had the lowest regret, not significantly lower "
+        f"than {other}; bad tracked the peak significantly worse."
     )
 
 
@@ -70,26 +70,26 @@ def test_a_clear_verdict_names_no_policy_as_alike():
     found = verdict(APART.sel(policy=["near", "bad"]), independent_trials=False)
     assert found.clear
     text = found.in_words(unit="m")
-    assert text.startswith("The differences are larger than chance: near followed the peak best")
+    assert text.startswith("The differences are significant: near tracked the peak best")
     one = found.others["bad"]
     assert f"{one.difference:.3g} +- {one.stderr:.2g} m less regret per step than bad" in text
-    assert "apart" not in text
+    assert "not significantly" not in text
 
 
 def test_nothing_apart_equal_and_alone():
     equal = made({"a": NOISE, "b": NOISE})
     text = verdict(equal, independent_trials=False).in_words()
     assert text == (
-        "The differences are no larger than chance: a had the least regret, and b cannot be told "
-        "apart from it. b had just the regret of a."
+        "The differences are not significant: a had the lowest regret, not significantly lower "
+        "than b. b had exactly the regret of a."
     )
     alone = verdict(equal.sel(policy=["b"]), independent_trials=False)
-    assert alone.in_words() == "b was the only policy: there is nothing to compare it with."
+    assert alone.in_words() == "b was the only policy, so there is no comparison."
     assert alone.clear
     once = verdict(APART, independent_trials=True)
-    assert "only more trials can tell" in once.in_words()
+    assert "Run more trials" in once.in_words()
     assert not once.clear
-    with pytest.raises(DriftpeakError, match="no policy to judge"):
+    with pytest.raises(DriftpeakError, match="candidates must name at least one policy"):
         verdict(made({"a": NOISE}, foresight=["all"]), independent_trials=False)
 
 

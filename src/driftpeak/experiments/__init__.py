@@ -1,1 +1,1 @@
-"""The papers' experiments: as data, one file per paper, and what runs, judges and reports them."""
+"""Experiments of the papers, one module per paper, and the code that runs and reports them."""

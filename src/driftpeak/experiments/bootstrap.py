@@ -9,23 +9,23 @@ from scipy import stats
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Combine = Callable[[Array], Any]
-"""A statistic: takes an array of shape `(..., samples, k)` to one of shape `(...)`."""
+"""A statistic that maps an array of shape `(..., samples, k)` to an array of shape `(...)`."""
 
 LEVEL = 0.95
 RESAMPLES = 20_000
 MOST_NEEDED = 10_000
-"""Samples up to which `samples_to_decide` looks."""
+"""Largest number of samples that `samples_to_decide` considers."""
 FEWEST = 5
-"""With fewer samples there is no interval: all are of one sign by chance too often."""
+"""Fewest samples for an interval: fewer samples have equal signs by chance too often."""
 
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """The statistic of `RESAMPLES` resamples, with replacement, of `count` samples.
+    """Values of a statistic in `RESAMPLES` resamples, with replacement, of `count` samples.
 
-    Plain percentiles are too narrow for few samples. Here they are moved outwards to where, for a
-    mean, they would agree with Student's t: the expanded percentiles of Hesterberg 2015, What
-    Teachers Should Know About the Bootstrap, section 5.4.
+    Plain percentiles are too narrow for few samples. The class uses the expanded percentiles of
+    Hesterberg 2015, What Teachers Should Know About the Bootstrap, section 5.4. For a mean they
+    agree with Student's t.
     """
 
     count: int
@@ -33,7 +33,7 @@ class Bootstrap:
 
     @classmethod
     def of(cls, samples: Array, combine: Combine, *, seed: int = 0) -> "Bootstrap":
-        """Resample the rows of `samples`, shape `(samples, k)`. The same seed, the same numbers."""
+        """Resample the rows of `samples`, shape `(samples, k)`; equal seeds give equal numbers."""
         count = len(samples)
         if count < FEWEST:
             return cls(count, np.empty(0))
@@ -45,7 +45,7 @@ class Bootstrap:
         return cls(count, np.concatenate(parts))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """The interval of this confidence; all numbers if there are fewer samples than `FEWEST`."""
+        """Return the interval at a confidence level; infinite for fewer than `FEWEST` samples."""
         if self.count < FEWEST:
             return -np.inf, np.inf
         quantile = stats.t.ppf((1 - level) / 2, self.count - 1)
@@ -54,10 +54,10 @@ class Bootstrap:
         return float(low), float(high)
 
     def p_value(self) -> float:
-        """Of a statistic that is in truth 0 or more, to look as negative as this; one-sided.
+        """Return the one-sided p-value of the hypothesis that the statistic is 0 or more.
 
-        It is half of one less the level at which the interval's upper end is 0; 1 if there are
-        fewer samples than `FEWEST`.
+        It is (1 - level) / 2 for the level at which the interval's upper limit is 0. It is 1 for
+        fewer than `FEWEST` samples.
         """
         if self.count < FEWEST:
             return 1.0
@@ -70,7 +70,7 @@ class Bootstrap:
 
 
 def interval(samples: Array, combine: Combine) -> tuple[float, float]:
-    """Interval of confidence `LEVEL` for a statistic of the rows of `samples`."""
+    """Return the interval at confidence `LEVEL` of a statistic of the rows of `samples`."""
     return Bootstrap.of(samples, combine).interval()
 
 
@@ -97,7 +97,7 @@ def samples_to_decide(estimate: float, low: float, high: float, count: int) -> f
 
 
 def in_words(estimate: float, low: float, high: float, digits: str = ".3g") -> str:
-    """`estimate [low, high]`; where there is no interval, that there were too few samples."""
+    """Return `estimate [low, high]`, or the estimate and a note that the trials are too few."""
     if not np.isfinite([low, high]).all():
         return f"{estimate:{digits}} (too few trials for an interval: at least {FEWEST})"
     return f"{estimate:{digits}} [{low:{digits}}, {high:{digits}}]"

@@ -1,15 +1,15 @@
-"""Claims as tests: paired comparisons over trials, their intervals, and a verdict.
+"""Statistical tests of claims: paired comparisons over trials, intervals and verdicts.
 
-A claim is a list of comparisons, each a statistic of paired samples that is positive if the claim
-is right. It *holds* where the 95 % intervals of all of them lie above zero: that all must needs no
-correction for their number. It *does not hold* where at least one comparison is shown to be
-negative at a family-wise 5 % (two-sided, so 2.5 % on this side), by Holm's procedure over all
-comparisons of the claim: of many intervals one lies below zero by chance. Otherwise it is
-*undecided*.
+A claim is a list of comparisons. Each comparison is a statistic of paired samples that is positive
+if the claim is true. A claim *holds* if the 95 % intervals of all comparisons lie above zero. No
+correction for their number is needed, because all must lie above zero. A claim *does not hold* if
+at least one comparison is significantly negative at a family-wise level of 5 % (two-sided, so 2.5 %
+on this side). Holm's procedure over all comparisons of the claim corrects for their number.
+Otherwise the claim is *undecided*.
 
-Where a paper leaves a choice open, its claim is put to the test with several plausible choices, the
-settings. It holds if it holds in all, does not hold if it fails in all, and
-depends on the choice if it holds in some and fails in others.
+If a paper leaves a choice open, its claim is tested with several plausible choices, the settings.
+It holds if it holds in all settings and does not hold if it fails in all. It depends on the choice
+if it holds in some settings and fails in others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ Whose = Literal["paper", "ours"]
 
 @dataclass(frozen=True)
 class Column:
-    """One number per sample: what `policy` did in `case`, per step over the steps first..last.
+    """One number per sample: a measure of `policy` in `case`, per step over first..last.
 
     Attributes:
-        case: its trials are the samples; or several cases, each of them one sample.
+        case: one case, whose trials are the samples, or several cases, each of them one sample.
         measure: "regret", "squared_error", "side_queries" or "restarts".
-        first, last: steps, counted from 1 and both included; the last one by default.
+        first, last: first and last step, counted from 1; `last` defaults to the last step.
     """
 
     case: str | tuple[str, ...]
@@ -45,8 +45,10 @@ class Column:
     last: int | None = None
 
     def samples(self, results: Mapping[str, xr.Dataset]) -> Array:
-        """Per case, if there are several; else per trial; or, where all trials share one recorded
-        history, per block of steps (`driftpeak.simulation.samples.by_sample`).
+        """Return one number per case if there are several cases, and otherwise one per trial.
+
+        If all trials share one recorded history, there is one number per block of steps
+        (`driftpeak.simulation.samples.by_sample`).
         """
         if isinstance(self.case, tuple):
             return np.array([self._values(results[case]).mean() for case in self.case])
@@ -55,7 +57,7 @@ class Column:
         return by_sample(self._values(runs), independent_trials=independent)
 
     def _values(self, runs: xr.Dataset) -> Array:
-        """Shape `(trial, step)`; of a case that keeps totals only, their mean over all steps."""
+        """Return values of shape `(trial, step)`; for totals only, the mean per step."""
         run = np.asarray(runs[self.measure].sel(policy=self.policy).values, dtype=float)
         if run.shape[1] < runs.attrs["steps"]:
             return run / runs.attrs["steps"]
@@ -63,26 +65,26 @@ class Column:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """The case or the cases."""
+        """All cases of the column."""
         return self.case if isinstance(self.case, tuple) else (self.case,)
 
 
 def difference(samples: Array) -> Array:
-    """Mean of the first column minus that of the second."""
+    """Return the mean of the first column minus the mean of the second."""
     return np.asarray((samples[..., 0] - samples[..., 1]).mean(axis=-1))
 
 
 def majority(samples: Array) -> Array:
-    """Share of the samples in which the second column is at most the first, less one half."""
+    """Return the share of samples whose second column is at most the first, minus one half."""
     return np.asarray((samples[..., 1] <= samples[..., 0]).mean(axis=-1) - 0.5)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A statistic of paired samples that is positive if what `label` says is right.
+    """A statistic of paired samples, named by `label`, that is positive if the claim is true.
 
-    There are k columns of equally many samples; `combine` takes an array of shape
-    `(..., samples, k)` to one of shape `(...)`.
+    There are k columns with equal numbers of samples. `combine` maps an array of shape
+    `(..., samples, k)` to an array of shape `(...)`.
     """
 
     label: str
@@ -95,13 +97,13 @@ Comparisons = tuple[Comparison, ...]
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says in its own words, or what we ask beside it.
+    """A claim of a paper, or an additional check.
 
     Attributes:
-        comparisons: all must come out; or those of every setting, by what the setting is called.
-        whose: "paper": a claim of the paper, in its own setting. "ours": a check of our own, on
-            other data, other policies or other parameters than the paper's; its verdict is none
-            on the paper.
+        comparisons: comparisons that must all be positive, or a mapping from the name of a setting
+            to its comparisons.
+        whose: "paper": a claim of the paper, in the paper's setting. "ours": an additional check on
+            other data, policies or parameters than the paper's; it is no verdict on the paper.
     """
 
     text: str
@@ -110,24 +112,28 @@ class Claim:
 
     @property
     def settings(self) -> Mapping[str, Comparisons]:
-        """The comparisons by setting; a claim without settings has one, without a name."""
+        """Comparisons by setting; a claim without settings has one setting with an empty name."""
         return self.comparisons if isinstance(self.comparisons, Mapping) else {"": self.comparisons}
 
     @property
     def columns(self) -> list[Column]:
-        """Everything that it looks at, in all settings."""
-        every = (one for comparisons in self.settings.values() for one in comparisons)
-        return [column for comparison in every for column in comparison.columns]
+        """Columns of all comparisons in all settings."""
+        return [
+            column
+            for comparisons in self.settings.values()
+            for comparison in comparisons
+            for column in comparison.columns
+        ]
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """The statistic, and its interval of confidence `LEVEL`.
+    """A statistic with its interval at confidence `LEVEL`.
 
     Attributes:
-        refuted_at: the adjusted p-value (Holm, over all comparisons of the claim) of its being
-            negative.
-        samples: none where a quick run was too short to measure it; the estimate is NaN then.
+        refuted_at: adjusted p-value that the statistic is negative (Holm, over all comparisons of
+            the claim).
+        samples: number of samples; 0 if a quick run was too short, with estimate NaN.
     """
 
     label: str
@@ -146,7 +152,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Ruling:
-    """What was measured in one setting of a claim."""
+    """Statistics and verdict in one setting of a claim."""
 
     setting: str
     measured: tuple[Statistic, ...]
@@ -163,8 +169,8 @@ class Judgement:
 
     @property
     def measured(self) -> tuple[Statistic, ...]:
-        """What was measured, in the order of the settings."""
-        return tuple(one for ruling in self.rulings for one in ruling.measured)
+        """Statistics of all settings, in their order."""
+        return tuple(statistic for ruling in self.rulings for statistic in ruling.measured)
 
 
 def lower(
@@ -175,8 +181,8 @@ def lower(
     first: int = 1,
     last: int | None = None,
 ) -> Comparison:
-    """That one (case, policy) has less of what is measured, per step, than another."""
-    columns = tuple(Column(*one, measure, first, last) for one in (worse, better))
+    """Return the comparison that one (case, policy) has less of a measure per step than another."""
+    columns = tuple(Column(*pair, measure, first, last) for pair in (worse, better))
     place = "" if better[0] == worse[0] else f" ({better[0]} / {worse[0]})"
     quantity = f"{measure.replace('_', ' ')} per step"
     return Comparison(f"{worse[1]} minus {better[1]}{place}, {quantity}", columns)
@@ -185,24 +191,24 @@ def lower(
 def lowest(
     case: str, policy: str, others: Sequence[str], *, measure: str = "regret"
 ) -> tuple[Comparison, ...]:
-    """That `policy` has less of what is measured than each of `others`."""
+    """Return the comparisons that `policy` has less of a measure than each of `others`."""
     return tuple(lower((case, policy), (case, other), measure=measure) for other in others)
 
 
 def judge(claim: Claim, results: Mapping[str, xr.Dataset]) -> Judgement:
-    """Put the claim to the test. The same results give the same numbers.
+    """Test a claim; equal results give equal numbers.
 
     Raises:
-        DriftpeakError: a comparison of columns with different numbers of samples.
+        DriftpeakError: the columns of a comparison have different numbers of samples.
     """
-    family = [one for comparisons in claim.settings.values() for one in comparisons]
-    found = [_resampled(comparison, results) for comparison in family]
-    adjusted = holm([bootstrap.p_value() for _, bootstrap in found])
-    measured = iter(map(_measured, family, *zip(*found, strict=True), map(float, adjusted)))
+    family = [comparison for comparisons in claim.settings.values() for comparison in comparisons]
+    resampled = [_resampled(comparison, results) for comparison in family]
+    adjusted = holm([bootstrap.p_value() for _, bootstrap in resampled])
+    measured = iter(map(_measured, family, *zip(*resampled, strict=True), map(float, adjusted)))
     rulings = []
     for setting, comparisons in claim.settings.items():
         its = tuple(next(measured) for _ in comparisons)
-        rulings.append(Ruling(setting, its, _all_hold({one.verdict for one in its})))
+        rulings.append(Ruling(setting, its, _all_hold({each.verdict for each in its})))
     verdicts = {ruling.verdict for ruling in rulings}
     verdict: Verdict = "undecided"
     if len(verdicts) == 1:
@@ -213,7 +219,7 @@ def judge(claim: Claim, results: Mapping[str, xr.Dataset]) -> Judgement:
 
 
 def _all_hold(verdicts: set[Verdict]) -> Verdict:
-    """Of a list of comparisons: refuted by one of them, shown by all."""
+    """Return the verdict on a list of comparisons: one can refute it, all must confirm it."""
     order: tuple[Verdict, ...] = ("does not hold", "too few trials", "undecided", "holds")
     return next(verdict for verdict in order if verdict in verdicts)
 
@@ -221,13 +227,16 @@ def _all_hold(verdicts: set[Verdict]) -> Verdict:
 def _resampled(
     comparison: Comparison, results: Mapping[str, xr.Dataset]
 ) -> tuple[float, Bootstrap]:
-    """The statistic, and what resampling makes of it."""
+    """Return the statistic of a comparison and its bootstrap."""
     cases = {case for column in comparison.columns for case in column.cases}
     if any(results[case].attrs.get("shortened", 0) for case in cases):
         return float("nan"), Bootstrap(0, np.empty(0))
     columns = [column.samples(results) for column in comparison.columns]
     if len({len(column) for column in columns}) != 1:
-        raise DriftpeakError(f"{comparison.label}: samples cannot be paired, their numbers differ")
+        raise DriftpeakError(
+            f"{comparison.label}: columns must have equal numbers of samples to be paired; got "
+            f"{', '.join(str(len(column)) for column in columns)}. Run all cases with equal trials"
+        )
     samples = np.stack(columns, axis=-1)
     return float(comparison.combine(samples)), Bootstrap.of(samples, comparison.combine)
 

@@ -1,4 +1,4 @@
-"""What an experiment is: cases (a world and who plays it), claims, a picture; all of it data."""
+"""Data classes of an experiment: cases (an environment with policies), claims and figures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,18 +13,18 @@ from driftpeak.offline.data import RewardTable
 from driftpeak.policies import Policy
 
 Results = Mapping[str, xr.Dataset]
-"""What was measured: the record of `driftpeak.simulate` for every case."""
+"""Results of an experiment: the dataset of `driftpeak.simulate` for every case."""
 
 Picture = Callable[[Results, str], Figure]
-"""Draws results under a title."""
+"""A function that draws results with a title."""
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Numbers worked out from results, as text.
+    """Table of numbers computed from results, as text.
 
     Attributes:
-        title: what it shows. columns: headings. rows: as many cells as columns each.
+        title: title of the table. columns: headings. rows: rows with one cell per column.
     """
 
     title: str
@@ -34,11 +34,11 @@ class ResultTable:
 
 @dataclass(frozen=True)
 class Setup:
-    """A case made ready to be played.
+    """A case prepared for simulation.
 
     Attributes:
         environment, policies, steps: as for `driftpeak.simulate`.
-        settings: the numbers they were made from, for the record.
+        settings: parameters of the policies and the environment, for the record.
         extra: further coordinates and variables of the result; see `recorded`.
     """
 
@@ -50,8 +50,10 @@ class Setup:
 
 
 def recorded(table: RewardTable) -> xr.Dataset:
-    """What pictures of recorded data need beside the record: `rewards` (step x point), the names
-    of the points, and, where they are known, the steps' labels and the points' positions.
+    """Return the variables of a recorded table that figures need.
+
+    These are `rewards` (step x point), the names of the points, and, if known, the labels of the
+    steps and the positions of the points.
     """
     extra = xr.Dataset(
         {"rewards": (("step", "point"), table.values, {"long_name": "reward of every point"})},
@@ -68,19 +70,20 @@ def recorded(table: RewardTable) -> xr.Dataset:
 
 @dataclass(frozen=True)
 class Case:
-    """One world and the policies that play it.
+    """An environment and the policies that run on it.
 
     Attributes:
-        name: unique within the experiment.
-        build: makes the setup; called with the data file's path if there is one. A function of a
-            module with its arguments bound by `functools.partial`, so that it can be described.
-        trials: at the paper's size.
-        chunk: trials that are played at once, as one job.
-        data: name of a data set of `driftpeak.offline.data`, if it is about recorded data.
-        totals_only: keep the regret of the whole run only, not that of every step.
-        predictions: record squared prediction errors, too.
-        quick: makes the setup of a quick run, if that is another than the whole one's: fewer steps
-            where these are many. No claim is judged by it.
+        name: name, unique within the experiment.
+        build: creates the setup; called with the path of the data file if there is one. It is a
+            function of a module with arguments bound by `functools.partial`, so that it can be
+            described.
+        trials: number of trials in the paper.
+        chunk: number of trials in one job.
+        data: name of a data set of `driftpeak.offline.data`, for recorded data.
+        totals_only: keep only the regret of the whole run, not of every step.
+        predictions: also record squared prediction errors.
+        quick: creates the setup of a quick run with fewer steps, if it differs from `build`. Claims
+            are not judged on such runs.
     """
 
     name: str
@@ -94,23 +97,23 @@ class Case:
 
     @property
     def independent(self) -> bool:
-        """Whether trials are independent worlds; on recorded data all share one history."""
+        """Whether trials are independent; on recorded data all share one history."""
         return not self.data
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure of a paper.
+    """An experiment that reproduces a figure of a paper.
 
     Attributes:
-        id: what the command line calls it. title: what it shows. source: paper and figure.
-        cases: what is played. claims: what the paper says of it.
-        picture: draws it from its results.
-        further: other pictures, by name.
-        tables: made of its results, for the report.
-        choices: what the paper leaves open, and what was taken here.
-        notes: what a reader of the figure should know.
-        programs: a word that experiments have in common whose compiled programs are the same.
+        id: name on the command line. title: title of the figure. source: paper and figure.
+        cases: simulated cases. claims: claims of the paper about the figure.
+        picture: draws the figure from the results.
+        further: functions that draw other figures, by name.
+        tables: computes tables from the results, for the report.
+        choices: choices that the paper leaves open, with the values used here.
+        notes: notes for readers of the figure.
+        programs: key shared by experiments that use the same compiled programs.
     """
 
     id: str
@@ -127,6 +130,6 @@ class Experiment:
 
     @property
     def pictures(self) -> dict[str, Picture]:
-        """All pictures by what their files are called: ID, then ID-NAME."""
+        """All figures by file name without extension: ID, then ID-NAME."""
         others = {f"{self.id}-{name}": draw for name, draw in self.further.items()}
         return {self.id: self.picture, **others}

@@ -1,4 +1,4 @@
-"""Pictures in the papers' layouts. Colours are those of `driftpeak.plots`."""
+"""Figures in the layouts of the papers, with the colours of `driftpeak.plots`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,11 +11,11 @@ from driftpeak.experiments.experiment import Results
 from driftpeak.plots import BAND, COLOURS, STYLES, with_unit
 
 _BANDS = "bands: one standard error"
-_MEASURES = {  # by name, and whether they are averaged over steps
+_MEASURES = {  # by name, and whether the measure is averaged over steps
     ("regret", False): "cumulative regret, $R_t$",
     ("regret", True): "average regret, $R_t/t$",
-    ("side_queries", False): "side queries so far, $N_t$",
-    ("squared_error", True): "squared error so far, mean per step",
+    ("side_queries", False): "cumulative side queries, $N_t$",
+    ("squared_error", True): "mean squared error up to step t",
 }
 
 
@@ -28,10 +28,10 @@ def regret_panels(
     further: Sequence[str] = (),
     unit: str = "",
 ) -> Figure:
-    """One panel per case: cumulative regret R_t, or R_t / t, with standard errors over trials.
+    """Draw cumulative regret R_t, or R_t / t, with standard errors over trials, by case.
 
-    A row of panels for each of `further`: "side_queries" so far, or the "squared_error" so far,
-    mean over steps. The unit is that of the rewards.
+    Each case has one panel. Each of `further` adds a row of panels: cumulative "side_queries", or
+    the mean "squared_error" up to each step. The unit is the unit of the rewards.
     """
     cases = list(cases or results)
     rows = {"regret": average} | {measure: measure == "squared_error" for measure in further}
@@ -61,9 +61,10 @@ def regret_panels(
 def regret_overlay(
     results: Results, title: str, *, cases: Sequence[str], kinds: Sequence[str]
 ) -> Figure:
-    """B16's figures 2a and 2b: the cases in one panel, one colour each, a line style per policy.
+    """Draw B16's figures 2a and 2b: all cases in one panel, one colour each.
 
-    `kinds` are how the policies are called in the legend, in their order within each case.
+    Each policy has one line style. `kinds` are the names of the policies in the legend, in their
+    order within each case.
     """
     figure = Figure(figsize=(7.2, 5.0), layout="constrained")
     axes = figure.add_subplot()
@@ -87,9 +88,9 @@ def regret_overlay(
 def mismatch(
     results: Results, title: str, *, case: str, values: Sequence[float], xlabel: str, true: float
 ) -> Figure:
-    """B16's figures 2c and 2d: R_T/T against a parameter, mean and one standard deviation.
+    """Draw B16's figures 2c and 2d: R_T/T over a parameter, mean and one standard deviation.
 
-    The policies of `case` stand for `values`, in this order; `true` is marked.
+    The policies of `case` have the parameters `values`, in this order. `true` is marked.
     """
     runs = results[case]
     regret = runs["regret"].mean("step").values
@@ -100,8 +101,10 @@ def mismatch(
     axes.fill_between(
         values, mean - deviation, mean + deviation, color=COLOURS[0], alpha=BAND, lw=0
     )
-    axes.plot(values, mean, "o-", color=COLOURS[0], ms=4, label="mean; band: standard deviation")
-    axes.axvline(true, color=COLOURS[1], linestyle="--", label=f"matched: {true:g}")
+    axes.plot(
+        values, mean, "o-", color=COLOURS[0], ms=4, label="mean; band: one standard deviation"
+    )
+    axes.axvline(true, color=COLOURS[1], linestyle="--", label=f"true value: {true:g}")
     axes.set(xlabel=xlabel, ylabel="average regret, $R_T/T$", ylim=(0, None))
     figure.suptitle(title, fontsize=11)
     axes.legend(frameon=False)
@@ -112,9 +115,9 @@ def mismatch(
 def regret_and_order(
     results: Results, title: str, *, order: Callable[[Any], Any], label: str
 ) -> Figure:
-    """One panel per case: cumulative regret on logarithmic axes beside the order of a bound.
+    """Draw cumulative regret on logarithmic axes with the order of a bound, one panel per case.
 
-    `order` takes steps to regrets. A straight line is regret that grows as T, for its slope.
+    `order` maps steps to regrets. A dotted line shows regret that grows as T.
     """
     figure = Figure(figsize=(0.6 + 4.4 * len(results), 5.2), layout="constrained")
     panels = figure.subplots(1, len(results), squeeze=False, sharey=True)
@@ -142,7 +145,7 @@ def regret_and_order(
 def curve(
     axes: Axes, runs: Any, totals: Any, look: dict[str, Any], *, average: bool = False
 ) -> None:
-    """Mean and standard error over trials of `totals`, shape `(trial, step)`."""
+    """Draw the mean and standard error over trials of `totals`, shape `(trial, step)`."""
     steps = runs["step"].values
     values = totals / steps if average else totals
     mean = values.mean(axis=0)
@@ -156,12 +159,12 @@ def curve(
 
 
 def _top(runs: Any, average: bool, measure: str = "regret") -> float:
-    """Upper end of the axis; the first steps of an average are all exploration: left out."""
+    """Return the upper limit of the axis, without the first exploring steps of an average."""
     totals = runs[measure].values.cumsum(axis=2).mean(axis=1)
     if average:
         totals = totals / runs["step"].values
         totals = totals[:, min(5, totals.shape[1] - 1) :]
-    # no squared error of policies that expect nothing; no side queries of most
+    # squared errors are NaN without predictions, and most policies have no side queries
     return 1.1 * float(np.nanmax(totals)) or 1.0
 
 

@@ -1,4 +1,4 @@
-"""Pictures of recorded data: errors on a map, the peak and who followed it, one mark per case."""
+"""Figures of recorded data: errors on a map, peak and choices over time, and regret by case."""
 
 from collections.abc import Sequence
 from math import ceil, cos, radians
@@ -16,13 +16,13 @@ from driftpeak.plots import COLOURS, track_figure
 
 COLUMNS = 4
 MARKS = "osD^v<>P"
-SPREAD = 0.12  # between the marks of neighbouring policies, in units of the distance of cases
+SPREAD = 0.12  # distance of the marks of neighbouring policies, relative to that of cases
 
 
 def tracks(
     results: Results, title: str, *, case: str, ylabel: str, policies: Sequence[str] = ()
 ) -> Figure:
-    """The peak's value through time and the value at each policy's choices; regret between."""
+    """Draw the value of the peak and of each policy's choices over time."""
     runs = results[case]
     return track_figure(
         runs.sel(policy=list(policies)) if policies else runs,
@@ -32,20 +32,20 @@ def tracks(
 
 
 def error_map(results: Results, title: str, *, case: str, unit: str) -> Figure:
-    """Where each policy predicts badly: squared error by position, mean over steps and trials.
+    """Draw each policy's squared prediction error by position, mean over steps and trials.
 
-    One panel per policy, one colour scale for all.
+    Each policy has one panel. All panels share one colour scale.
     """
     runs = results[case]
     errors = runs["point_error"].mean("trial", skipna=False)
-    errors = errors.dropna("policy")  # of those that expect nothing
+    errors = errors.dropna("policy")  # policies without predictions
     names = [str(name) for name in errors["policy"].values]
     east, north = runs["longitude"].values, runs["latitude"].values
     columns = min(COLUMNS, len(names))
     rows = ceil(len(names) / columns)
     figure = Figure(figsize=(0.8 + 3.1 * columns, 1.1 + 3.0 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    scale = LogNorm(float(errors.min()), float(errors.max()))  # they differ tenfold and more
+    scale = LogNorm(float(errors.min()), float(errors.max()))  # errors differ by a factor of 10
     for axes, name in zip(panels, names, strict=False):
         values = errors.sel(policy=name).values
         _coloured(axes, east, north, values, scale)
@@ -61,12 +61,12 @@ def error_map(results: Results, title: str, *, case: str, unit: str) -> Figure:
     )
     colours.ax.yaxis.set_major_formatter("{x:g}")
     colours.ax.yaxis.set_minor_formatter("{x:g}")
-    figure.suptitle(f"{title}\n{case}; beside each name its mean over the map", fontsize=11)
+    figure.suptitle(f"{title}\n{case}; panel titles: mean over the map", fontsize=11)
     return figure
 
 
 def _coloured(axes: Axes, east: Any, north: Any, values: Any, scale: LogNorm) -> None:
-    """Cells of a lattice as squares, scattered places as discs."""
+    """Draw the cells of a lattice as squares, or scattered positions as discs."""
     columns, rows = np.unique(east), np.unique(north)
     look: dict[str, Any] = {"cmap": "cividis", "norm": scale}
     if len(columns) * len(rows) > 2 * len(values):
@@ -82,9 +82,9 @@ def _coloured(axes: Axes, east: Any, north: Any, values: Any, scale: LogNorm) ->
 
 
 def by_case(results: Results, title: str, *, cases: Sequence[str], ylabel: str) -> Figure:
-    """Regret per step, R_T/T, of every policy in every case; bars from trial to trial.
+    """Draw the regret per step, R_T/T, of every policy in every case.
 
-    Bars reach from the lower to the upper quartile of the trials.
+    Bars span the lower to the upper quartile of the trials.
     """
     figure = Figure(figsize=(max(6.4, 1.6 + 0.9 * len(cases)), 4.4), layout="constrained")
     axes = figure.add_subplot()
@@ -106,5 +106,5 @@ def by_case(results: Results, title: str, *, cases: Sequence[str], ylabel: str) 
     axes.set_axisbelow(True)
     figure.suptitle(title, fontsize=11)
     figure.legend(loc="outside lower center", ncols=len(names), frameon=False,
-                  title="mean over trials; bars: quartiles")  # fmt: skip
+                  title="mean over trials; bars: lower to upper quartile")  # fmt: skip
     return figure

@@ -1,4 +1,4 @@
-"""Pictures of runs, and what they share: colours, looks of policies, axes."""
+"""Figures of runs, with shared colours, looks of policies and axes."""
 
 from driftpeak.plots.figures import belief_figure, map_figure, track_figure
 from driftpeak.plots.policy_styles import LOOKS, Look, looks

@@ -1,4 +1,4 @@
-"""Pictures of runs: the peak and who followed it, what `Auto` thinks, a function as a map."""
+"""Figures of runs: peak and choices over time, estimates of `Auto`, and functions as maps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,30 +8,30 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, finite_array, increasing
+from driftpeak._core.errors import DriftpeakError, finite_array, increasing, shown
 from driftpeak.plots.policy_styles import looks
 from driftpeak.plots.style import BAND, COLOURS, new_figure, tidy, with_unit
 from driftpeak.plots.time_axis import time_axis, write_dates
 
 MOST_TRACKS = 8
-"""Policies with a panel of their own; more would be a picture nobody can look at."""
+"""Largest number of policies with a panel each."""
 
 
 @checked
 def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "") -> Figure:
-    """The peak's value through time and, one panel each, the value at every policy's choice.
+    """Draw the value of the peak and of every policy's choices over time, one panel per policy.
 
-    Shows the first trial, and of more than `MOST_TRACKS` policies those of least regret. What lies
-    between the two lines is the regret. With costs (the attribute `minimize`) the peak is the
-    lowest of them.
+    The figure shows the first trial. If there are more than `MOST_TRACKS` policies, it shows those
+    of lowest regret. The area between the two lines is the regret. With costs (the attribute
+    `minimize`) the peak is the lowest cost.
 
     Arguments:
-        runs: as `driftpeak.offline.replay.replay` gives them; the unit is that of `rewards`.
-        title: above the picture.
-        ylabel: beside it; default reward or cost, with its unit.
+        runs: result of `driftpeak.offline.replay.replay`; the unit is the unit of `rewards`.
+        title: title of the figure.
+        ylabel: label of the vertical axis; by default reward or cost with its unit.
 
     Raises:
-        DriftpeakError: a record without rewards, or of which only summaries were kept.
+        DriftpeakError: a record without rewards, or with only summaries.
     """
     _need(runs, "rewards", "action", "regret")
     names = [str(name) for name in runs["policy"].values]
@@ -58,14 +58,14 @@ def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "") -> Figu
         tidy(axes)
     peak_is = "lowest cost" if minimize else "peak"
     panels[0].text(
-        1.0, 1.05, f"black: the {peak_is}", transform=panels[0].transAxes, ha="right", fontsize=9
+        1.0, 1.05, f"black: {peak_is}", transform=panels[0].transAxes, ha="right", fontsize=9
     )
     panels[-1].set_xlabel(xlabel)
     write_dates(panels[-1], x)
     figure.supylabel(ylabel or with_unit("cost" if minimize else "reward", unit))
     if len(order) < len(ranked):
         title = (
-            f"{title}\nthe {len(order)} of {len(ranked)} policies with the least regret".lstrip()
+            f"{title}\nthe {len(order)} of {len(ranked)} policies with the lowest regret".lstrip()
         )
     figure.suptitle(title)
     return figure
@@ -73,14 +73,14 @@ def track_figure(runs: xr.Dataset, *, title: str = "", ylabel: str = "") -> Figu
 
 @checked
 def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
-    """What `Auto` thinks through time: the drift, how long data are of use, whether it changed.
+    """Draw the estimates of `Auto` over time: drift rate, memory, change probability and noise.
 
-    Of the first policy that has such readings: medians over trials, and bands from the 10 % to the
-    90 % quantile.
+    The figure shows the first policy with such readings: medians over trials, and bands from the
+    10 % to the 90 % quantile.
 
     Arguments:
-        runs: played with `readings=True`.
-        title: above the picture.
+        runs: result of a simulation with `readings=True`.
+        title: title of the figure.
 
     Raises:
         DriftpeakError: a record without readings.
@@ -92,10 +92,10 @@ def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
     figure = new_figure(8.0, 7.2)
     panels = figure.subplots(4, 1, sharex=True)
     shown = {
-        "believed_drift": "believed drift\nper step",
-        "memory": "data are of use\nfor (steps)",
+        "believed_drift": "estimated drift\nper step",
+        "memory": "memory\n(steps)",
         "change_probability": "probability of a\nrecent change",
-        "believed_noise": f"believed noise\n({unit})",
+        "believed_noise": f"estimated noise\n({unit})",
     }
     for axes, (name, ylabel), colour in zip(panels, shown.items(), COLOURS, strict=False):
         low, middle, high = mine[name].quantile([0.1, 0.5, 0.9], "trial").values
@@ -104,34 +104,34 @@ def belief_figure(runs: xr.Dataset, *, title: str = "") -> Figure:
         axes.set_ylabel(ylabel)
         axes.set_yscale("linear" if name == "change_probability" else "log")
         tidy(axes)
-    panels[2].set_ylim(-0.03, 1.03)  # a line at 0 is seen
+    panels[2].set_ylim(-0.03, 1.03)  # so that a line at 0 is visible
     panels[-1].set_xlabel(label)
     write_dates(panels[-1], when)
     band = "; bands: 10 % to 90 % of the trials" if runs.sizes["trial"] > 1 else ""
-    figure.suptitle(f"What {policy} thinks{band}\n{title}", fontsize=11)
+    figure.suptitle(f"Estimates of {policy}{band}\n{title}", fontsize=11)
     return figure
 
 
 def _need(runs: xr.Dataset, *names: str) -> None:
-    """Raise DriftpeakError if a record lacks what a picture shows."""
+    """Raise DriftpeakError if a record lacks variables of a figure."""
     missing = [name for name in names if name not in runs.variables]
     if missing:
         only = runs.attrs.get("keep") == "summaries"
-        why = (
-            "only summaries were kept: keep='everything' has every step of " if only else "it has "
-        )
-        rest = "every trial" if only else ", ".join(map(str, runs.data_vars))
+        got = "only summaries" if only else ", ".join(map(str, runs.data_vars))
+        remedy = ". Use keep='everything'" if only else ""
         raise DriftpeakError(
-            f"the picture needs {', '.join(missing)}, which the record has not; {why}{rest}"
+            f"runs must have {', '.join(missing)} for this figure; got {got}{remedy}"
         )
 
 
 def _points(chosen: Any, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """A policy's choices, one point number per step."""
+    """Return a policy's choices, one point number per step, after a check."""
     points = finite_array("tracks", chosen, 1)
     steps, count = shape
     if len(points) != steps or not ((points >= 0) & (points < count)).all():
-        raise DriftpeakError(f"tracks must be {steps} point numbers in 0..{count - 1} each")
+        raise DriftpeakError(
+            f"each of tracks must be {steps} point numbers in 0..{count - 1}; got {shown(chosen)}"
+        )
     return points.astype(np.int64)
 
 
@@ -143,16 +143,16 @@ def map_figure(
     *,
     title: str = "",
 ) -> Figure:
-    """A function on a line as a map, time to the right, with its peak and each policy's choices.
+    """Draw a function on a line as a map over time, with its peak and each policy's choices.
 
     Arguments:
-        values: shape `(steps, n)`.
-        positions: of the n points, increasing.
-        tracks: each policy's choices, point numbers, by name; one panel each.
-        title: above the picture.
+        values: values of the function, shape `(steps, n)`.
+        positions: positions of the n points, increasing.
+        tracks: point numbers of each policy's choices, by name; each policy has one panel.
+        title: title of the figure.
 
     Raises:
-        DriftpeakError: values, positions and tracks of different lengths, or none of them.
+        DriftpeakError: values, positions and tracks of different lengths, or without elements.
     """
     values, positions = finite_array("values", values, 2), increasing("positions", positions)
     if len(positions) != values.shape[1] or not tracks or not len(values):
@@ -167,7 +167,7 @@ def map_figure(
     peak = positions[values.argmax(axis=1)]
     for axes, (name, chosen) in zip(panels, tracks.items(), strict=True):
         image = axes.pcolormesh(steps, positions, values.T, cmap="cividis", rasterized=True)
-        # white with a dark rim: visible on the map and in the legend
+        # white with a dark edge: visible on the map and in the legend
         rim = {"markerfacecolor": "white", "markeredgecolor": "black", "markeredgewidth": 0.5}
         axes.plot(steps, peak, "o", markersize=3.2, label="peak", clip_on=False, **rim)
         sampled = positions[np.asarray(chosen)]

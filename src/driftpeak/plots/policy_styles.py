@@ -1,7 +1,7 @@
-"""Colours belong to policies: the same policy looks the same in every picture.
+"""Colours and line styles of policies, the same in every figure.
 
-Yardsticks, which learn nothing while they play, are grey or brown; a colour stands for a way of
-forgetting, and line styles tell policies of one colour apart.
+Yardsticks, which do not learn during a run, are grey or brown. Each colour is for one way of
+discarding old observations. Line styles distinguish policies of one colour.
 """
 
 import re
@@ -18,11 +18,11 @@ FULL, DASHED, DASHDOT, DOTTED = STYLES
 
 
 class Look(NamedTuple):
-    """Of a policy's line and marks.
+    """Colour and style of a policy's line and marks.
 
     Arguments:
         colour: one of `COLOURS`.
-        style: of the line, one of `STYLES`.
+        style: line style, one of `STYLES`.
     """
 
     colour: str
@@ -56,11 +56,11 @@ LOOKS: dict[str, Look] = {
     "random": Look(GREY, DOTTED),
     "clairvoyant": Look(BROWN, DOTTED),
 }
-"""Of every policy that has a name on the command line; no two alike."""
+"""Looks of all policies with a name on the command line; all are different."""
 
 
 def family(name: str) -> str:
-    """Of a name as it stands in a run, that of the command line: without parameters, in lower case.
+    """Return the command-line name of a policy's name in a run: lower case, without parameters.
 
     `tv-gp-ucb:drift=0.1` and `TV-GP-UCB (drift 0.1)` are both `tv-gp-ucb`.
     """
@@ -69,31 +69,31 @@ def family(name: str) -> str:
 
 @checked
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """How the policies of one picture look, whatever their order.
+    """Return the looks of the policies of one figure, independent of their order.
 
     Arguments:
-        names: of the policies, as they stand in a run; each once.
+        names: names of the policies in a run, without repetition.
 
     Returns:
-        By name. One of `LOOKS`, wherever else it is drawn too. Two settings of one policy share its
-        colour and differ in style; a policy without a name on the command line has the look that
-        its name happens to give. With more policies than 32, looks repeat.
+        Looks by name. Policies of `LOOKS` look the same in every figure. Two settings of one policy
+        have the same colour and different styles. Other policies have a look that depends on their
+        name. With more than 32 policies, looks repeat.
 
     Raises:
-        DriftpeakError: names that are no texts.
+        DriftpeakError: names that are not strings.
     """
     names = list(names)
     if not all(isinstance(name, str) for name in names):
-        raise DriftpeakError(f"names must be texts; got {shown(names)}")
+        raise DriftpeakError(f"names must be strings; got {shown(names)}")
     plain = sorted(name for name in names if family(name) in LOOKS)
-    found: dict[str, Look] = {}
+    assigned: dict[str, Look] = {}
     for name in (*plain, *sorted(set(names) - set(plain))):
-        found[name] = _free(_wanted(name), set(found.values()))
-    return {name: found[name] for name in names}
+        assigned[name] = _free(_wanted(name), set(assigned.values()))
+    return {name: assigned[name] for name in names}
 
 
 def _wanted(name: str) -> Look:
-    """A look that depends on the name alone; Python's own hash differs from run to run."""
+    """Return a look that depends only on the name; Python's hash differs from run to run."""
     if family(name) in LOOKS:
         return LOOKS[family(name)]
     number = zlib.crc32(family(name).encode())
@@ -101,7 +101,7 @@ def _wanted(name: str) -> Look:
 
 
 def _free(wanted: Look, taken: set[Look]) -> Look:
-    """The look, or one that is not taken: of the same colour if there is any."""
+    """Return the look, or if it is taken a free one, of the same colour if possible."""
     first, style = COLOURS.index(wanted.colour), STYLES.index(wanted.style)
     for colour in range(len(COLOURS)):
         for other in range(len(STYLES)):

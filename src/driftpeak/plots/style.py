@@ -1,4 +1,4 @@
-"""What all pictures share. Colours are Okabe and Ito's, which the colour-blind can tell apart."""
+"""Shared style of all figures. Colours are Okabe and Ito's palette for colour-blind readers."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -7,19 +7,19 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import positive
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#666666")
-"""Eight that can be told apart; the last two, brown and grey, are for yardsticks."""
+"""Eight distinguishable colours; the last two, brown and grey, are for yardsticks."""
 STYLES = ("-", "--", "-.", ":")
-"""Of lines that have one colour."""
+"""Styles of lines of one colour."""
 BAND = 0.2
-"""How opaque a band around a line is."""
+"""Opacity of a band around a line."""
 
 
 @checked
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure.
+    """Return an empty figure.
 
     Arguments:
-        width, height: in inches.
+        width, height: size in inches.
 
     Raises:
         DriftpeakError: a number that is not positive.
@@ -30,10 +30,10 @@ def new_figure(width: float, height: float) -> Figure:
 
 @checked
 def tidy(axes: Axes) -> None:
-    """No frame above and at the right, a faint grid behind.
+    """Remove the top and right spines, and draw a faint grid behind the lines.
 
     Arguments:
-        axes: to change.
+        axes: axes to change.
     """
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
@@ -42,10 +42,10 @@ def tidy(axes: Axes) -> None:
 
 @checked
 def with_unit(words: str, unit: str) -> str:
-    """An axis label: `words (unit)`, or the words alone where no unit is known.
+    """Return an axis label: `words (unit)`, or only the words if there is no unit.
 
     Arguments:
-        words: what is drawn.
-        unit: of it, or "".
+        words: name of the quantity.
+        unit: unit of the quantity, or "".
     """
     return f"{words} ({unit})" if unit else words

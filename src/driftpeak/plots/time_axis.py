@@ -1,4 +1,4 @@
-"""Where steps stand on the time axis: at their dates, at their numbers, or counted."""
+"""Positions of steps on the time axis: dates, numbers, or step counts."""
 
 import warnings
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ STEP = "step t"
 
 @checked
 def time_axis(runs: xr.Dataset) -> tuple[Any, str]:
-    """Where to draw the steps, shape `(steps,)`, and what to write below.
+    """Return the horizontal positions of the steps, shape `(steps,)`, and the axis label.
 
-    At their labels, if all are numbers or all are dates and none is earlier than the one before;
-    else at 1, 2, ... Dates with time zones are drawn in UTC.
+    The positions are the steps' labels if all labels are numbers, or all are dates, in
+    non-decreasing order. Otherwise they are 1, 2, ... Dates with time zones are drawn in UTC.
 
     Arguments:
-        runs: with a coordinate `step` and perhaps `label`.
+        runs: record with a coordinate `step` and optionally `label`.
     """
     if "label" in runs.coords:
         labels = [str(label) for label in runs["label"].values]
@@ -37,9 +37,9 @@ def time_axis(runs: xr.Dataset) -> tuple[Any, str]:
 
 @checked
 def dates(labels: Sequence[str]) -> Any:
-    """Cells as `datetime64[s]`, in UTC where they name a zone; None if some is no date.
+    """Parse cells as `datetime64[s]`, in UTC if they have a zone; None if a cell is not a date.
 
-    Read are `2026-03-01`, `2026-03-01T08:00`, `2026-03-01 08:00:00Z` and `2026-03`.
+    Accepted formats are `2026-03-01`, `2026-03-01T08:00`, `2026-03-01 08:00:00Z` and `2026-03`.
 
     Arguments:
         labels: the cells.
@@ -56,11 +56,11 @@ def dates(labels: Sequence[str]) -> Any:
         pass
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a zone that NumPy would drop
-            found = np.array([label.strip() for label in labels], dtype="datetime64[s]")
+            warnings.simplefilter("error")  # NumPy would drop a time zone with a warning
+            moments = np.array([label.strip() for label in labels], dtype="datetime64[s]")
     except (ValueError, UserWarning, DeprecationWarning):
         return None
-    return None if np.isnat(found).any() else found
+    return None if np.isnat(moments).any() else moments
 
 
 def _numbers(labels: Sequence[str]) -> Any:
@@ -73,11 +73,11 @@ def _numbers(labels: Sequence[str]) -> Any:
 
 @checked
 def write_dates(axes: Axes, x: Any) -> None:
-    """Short dates below an axis whose values are dates; nothing happens to others.
+    """Format an axis with short dates if its values are dates; leave other axes unchanged.
 
     Arguments:
-        axes: to change.
-        x: the values on the horizontal axis.
+        axes: axes to change.
+        x: values on the horizontal axis.
     """
     if np.issubdtype(np.asarray(x).dtype, np.datetime64):
         locator = AutoDateLocator(maxticks=8)  # type: ignore[no-untyped-call]

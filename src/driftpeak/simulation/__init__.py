@@ -1,1 +1,1 @@
-"""Policies against environments, all trials at once."""
+"""Simulation of policies on environments, all trials at once."""

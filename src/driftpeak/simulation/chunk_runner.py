@@ -1,4 +1,4 @@
-"""One chunk of a run is played: the same, wherever and beside whatever it is played."""
+"""Simulation of one chunk of a run; its results do not depend on other chunks or the process."""
 
 import time as clock
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ from driftpeak.simulation.record import Record
 
 @dataclass(frozen=True)
 class Wishes:
-    """What is recorded beside actions, rewards and regrets; see `simulate`."""
+    """Optional recordings in addition to actions, rewards and regrets; see `simulate`."""
 
     predictions: bool = False
     readings: bool = False
@@ -46,7 +46,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Simulation:
-    """All that a chunk's results depend on, apart from the chunk; it can be sent to others."""
+    """Everything that determines a chunk's results except the chunk; other processes receive it."""
 
     policies: Mapping[str, Policy]
     environment: Environment[Any]
@@ -56,7 +56,7 @@ class Simulation:
 
 
 class Stage:
-    """A simulation made ready to be played in this process: the world and its players."""
+    """A simulation prepared in this process: the environment and the players."""
 
     def __init__(self, simulation: Simulation) -> None:
         self.simulation = simulation
@@ -64,7 +64,7 @@ class Stage:
         self._players: dict[str, Player[Any]] = {}
 
     def player(self, name: str) -> Player[Any]:
-        """Of the policy of this name, made when it is first needed."""
+        """Return the player of a policy; it is prepared at the first call."""
         if name not in self._players:
             policy = self.simulation.policies[name]
             self._players[name] = to_device(policy.prepare(self.simulation.times))
@@ -72,23 +72,23 @@ class Stage:
 
     @property
     def points(self) -> int:
-        """Of the world."""
-        # asked of the compiled programs, whose shapes JAX remembers from one run to the next
+        """Number of points of the environment."""
+        # from the shapes of the compiled programs, which JAX caches from one run to the next
         state = start.eval_shape(self.world, one_key())
         return advance.eval_shape(self.world, state, jnp.zeros(1))[1].shape[-1]
 
     def check_points(self) -> None:
-        """Raise DriftpeakError if a policy is for another number of points than the world's."""
+        """Raise DriftpeakError if a policy's number of points is not the environment's."""
         for name in self.simulation.policies:
             if self.player(name).points != self.points:
                 raise DriftpeakError(
-                    f"policy {name!r} chooses among {self.player(name).points} points, "
-                    f"the environment has {self.points}"
+                    f"policy {name!r} must have as many points as the environment, {self.points}; "
+                    f"got {self.player(name).points}. Use one domain for both"
                 )
 
     @property
     def readings(self) -> tuple[Mapping[str, Reading], ...]:
-        """What each policy shows of what it thinks, where that is wanted."""
+        """Readings of each policy; empty if readings are not recorded."""
         if not self.simulation.wishes.readings:
             return ()
         return tuple(self.player(name).readings for name in self.simulation.policies)
@@ -101,15 +101,16 @@ class Stage:
         readings: tuple[Mapping[str, Reading], ...],
         bar: Progress,
     ) -> xr.Dataset:
-        """Play the policies of these names on a chunk of trials, each in turn on a block of steps.
+        """Simulate the named policies on a chunk of trials, each in turn on a block of steps.
 
-        What a policy does depends neither on the other policies nor on the other chunks.
+        A policy's results depend neither on the other policies nor on the other chunks.
 
         Arguments:
-            readings: of all policies of the simulation.
+            readings: readings of all policies of the simulation.
 
         Returns:
-            As `simulate`, and `contradictions` (per policy): rewards outside its bound.
+            The dataset of `simulate` with the variable `contradictions`: the number of rewards
+            outside each policy's bound.
         """
         simulation, points = self.simulation, self.points
         times, wishes = simulation.times, simulation.wishes
@@ -136,7 +137,7 @@ class Stage:
 
 
 def to_device(module: Any) -> Any:
-    """With all arrays where JAX computes."""
+    """Return a module with all arrays on the device of JAX."""
     return jax.tree.map(jnp.asarray, module)
 
 
@@ -177,7 +178,7 @@ def _play(
     world_state = start(world, random_keys(seed, trials).world)
     for block in range(plan.blocks):
         if record.forecasts is not None:
-            # what is expected at the end must not have learned from padding
+            # padding must not change the state from which the final forecast is made
             numbers_here = numbers[block][numbers[block] < len(times)]
         else:
             numbers_here = numbers[block]
@@ -187,7 +188,7 @@ def _play(
         steps = Block(values, best, clock_times, jnp.asarray(numbers_here))
         for index, (name, player) in enumerate(players.items()):
             arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
-            bar.now(f"compiling {name}")  # if it is new; at once if not
+            bar.now(f"compiling {name}")  # takes no time if the program is cached
             little = values.shape[1] * values.shape[2] * len(times) < LITTLE
             program, compile_seconds = compiled(wanted, arguments, little=little)
             bar.now(name)
@@ -209,11 +210,11 @@ def _play(
 
 
 def _check_finite(best: Any, numbers: np.ndarray, steps: int) -> None:
-    """Stop before a reward that is NaN or infinite reaches a belief."""
+    """Raise DriftpeakError if a function has a value that is NaN or infinite."""
     finite = np.isfinite(np.asarray(best)).all(axis=1)[: max(0, steps - numbers[0])]
     if not finite.all():
         step = int(numbers[0] + np.argmin(finite)) + 1
         raise DriftpeakError(
-            f"the environment's function is NaN or infinite somewhere at step {step}; "
-            "every value must be a finite number"
+            f"the environment's values must be finite; got NaN or infinity at step {step}. Correct "
+            "its `values`"
         )

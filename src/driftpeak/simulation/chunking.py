@@ -1,4 +1,7 @@
-"""How a run is cut: chunks of trials that are played together, blocks of steps in one program."""
+"""Division of a run into chunks of trials and blocks of steps.
+
+The trials of a chunk are simulated together. The steps of a block are one call of a program.
+"""
 
 import math
 from collections.abc import Iterable
@@ -12,17 +15,17 @@ from driftpeak.simulation.programs import random_keys, start
 
 MEMORY_BUDGET = 2**30
 BLOCK = 1024  # steps in one compiled call, at most
-MOST_IN_A_CHUNK = 256  # trials; more at once are hardly faster
+MOST_IN_A_CHUNK = 256  # trials; larger chunks are not much faster
 CACHE = 12 * 2**20
-"""Bytes of a policy's states that are hoped to stay in a cache from one step to the next."""
-LEAST_BEYOND = 24  # trials in a chunk whose states are larger: fewer at once are slower
-MOST_TRIALS = 2**32  # that are told apart by a number of 32 bits
+"""Bytes of a policy's states that should fit into the processor's cache."""
+LEAST_BEYOND = 24  # trials in a chunk whose states exceed the cache: smaller chunks are slower
+MOST_TRIALS = 2**32  # trial numbers have 32 bits
 MOST_CHUNKS = 10**6
-RECORDED = 64  # bytes for a policy's step: what is recorded of it, and what summaries work with
+RECORDED = 64  # bytes per policy and step, for the record and for computing summaries
 
 
 class Chunk(NamedTuple):
-    """Trials that are played together: `trials` of them from number `first_trial` on."""
+    """Trials that are simulated together: `trials` trials from number `first_trial` on."""
 
     number: int
     first_trial: int
@@ -30,7 +33,7 @@ class Chunk(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a run is cut. What is played depends on it by rounding, so it is a part of the run."""
+    """Division of a run. Results depend on it by rounding, so it identifies a run."""
 
     first_trial: int
     trials: int  # in all
@@ -40,7 +43,7 @@ class Plan(NamedTuple):
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:
-        """All of them; they do not depend on who plays them."""
+        """All chunks of the run; they do not depend on the executor."""
         return tuple(
             Chunk(number, self.first_trial + done, min(self.chunk, self.trials - done))
             for number, done in enumerate(range(0, self.trials, self.chunk))
@@ -58,20 +61,20 @@ def make_plan(
     chunk: int | None,
     budget: int,
 ) -> Plan:
-    """Chunks and blocks that keep to a budget.
+    """Compute chunks and blocks that fit into a memory budget.
 
     Arguments:
-        parts: the world and the players.
-        chunk: trials in one; by default as many as the budget has room for, at most
-            `MOST_IN_A_CHUNK`, no more than have their states in a cache, and all about as many.
-        budget: bytes.
+        parts: the environment and the players.
+        chunk: trials in a chunk. The default is the number that the budget and the cache allow, at
+            most `MOST_IN_A_CHUNK`, chosen so that chunks have about equal sizes.
+        budget: memory in bytes.
 
     Raises:
-        DriftpeakError: a budget too small for one trial, or for the chunk that was asked for; more
-            than `MOST_CHUNKS` chunks.
+        DriftpeakError: a budget too small for one trial, or for the requested chunk; more than
+            `MOST_CHUNKS` chunks.
     """
     sizes = [_bytes(start.eval_shape(part, one_key())) for part in parts]
-    # the states, the next ones, and what is computed on the way: of auto about as much again twice
+    # the states, the next states, and temporary arrays: for auto about twice the size of its states
     per_trial = 4 * sum(sizes)
     per_step = 2 * 8 * points
     recorded = RECORDED * policies * steps
@@ -80,7 +83,8 @@ def make_plan(
     if needed > budget:
         what = "one trial" if wanted == 1 else f"chunks of {wanted:,} trials"
         raise DriftpeakError(
-            f"memory_budget must be at least {needed:,} bytes for {what}; got {budget:,}"
+            f"memory_budget must be at least {needed:,} bytes for {what}; got {budget:,}. Give a "
+            "larger budget"
         )
     if chunk is None:
         comfortable = per_trial + recorded + min(steps, 64) * per_step
@@ -90,8 +94,9 @@ def make_plan(
     chunk = min(chunk, trials)
     if (chunks := math.ceil(trials / chunk)) > MOST_CHUNKS:
         raise DriftpeakError(
-            f"{trials:,} trials are {chunks:,} chunks of {chunk:,}, and at most {MOST_CHUNKS:,} "
-            "are accepted: give a larger chunk, or play parts of the run apart (first_trial)"
+            f"trials and chunk must give at most {MOST_CHUNKS:,} chunks; got {trials:,} trials in "
+            f"{chunks:,} chunks of {chunk:,}. Give a larger chunk, or simulate parts of the run "
+            "separately (first_trial)"
         )
     block = max((budget // chunk - per_trial - recorded) // per_step, 16)
     blocks = math.ceil(steps / min(steps, BLOCK, block))
@@ -99,7 +104,7 @@ def make_plan(
 
 
 def one_key() -> Any:
-    """The key of one trial, for shapes."""
+    """Return the key of one trial, to evaluate shapes."""
     return random_keys(0, np.arange(1)).world
 
 

@@ -1,4 +1,4 @@
-"""Who followed the peak best, as far as the differences between policies are larger than chance."""
+"""Comparison of policies with the best one, with a test of the significance of differences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from driftpeak.simulation.regrets import regrets_of
 from driftpeak.simulation.samples import by_sample
 
 LEVEL = 0.05
-"""Chance that any difference is taken for real that is none, over all comparisons together."""
+"""Family-wise probability of a false significant difference, over all comparisons."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A policy beside the one of least regret.
+    """Comparison of a policy with the policy of lowest regret.
 
     Attributes:
-        difference: of mean regret per step, in units of the reward, at least 0.
-        stderr: its standard error, NaN where there is one sample only.
-        p_value: two-sided, and adjusted for all comparisons (Holm).
+        difference: difference of mean regret per step, in units of the reward, at least 0.
+        stderr: standard error of the difference; NaN if there is only one sample.
+        p_value: two-sided p-value, adjusted for all comparisons (Holm).
     """
 
     difference: float
@@ -32,23 +32,23 @@ class Compared:
 
     @property
     def worse(self) -> bool:
-        """Whether it had more regret, by more than chance."""
+        """Whether the policy had significantly more regret than the best."""
         return self.p_value <= LEVEL
 
     @property
     def equal(self) -> bool:
-        """Whether it had exactly as much regret in every sample."""
+        """Whether the policy had exactly the regret of the best in every sample."""
         return self.difference == 0 and self.stderr == 0
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The policy of least mean regret, and the others beside it.
+    """The policy of lowest mean regret, and the comparisons of the other policies with it.
 
     Attributes:
-        best: the policy of least mean regret.
-        others: by name, least regret first.
-        samples: how many a mean has: trials, or blocks of steps of one history.
+        best: name of the policy of lowest mean regret.
+        others: comparisons by name of the policy, lowest regret first.
+        samples: number of samples of a mean: trials, or blocks of steps of one history.
     """
 
     best: str
@@ -57,73 +57,75 @@ class Verdict:
 
     @property
     def alike(self) -> tuple[str, ...]:
-        """The others that cannot be told apart from the best."""
-        return tuple(name for name, one in self.others.items() if not one.worse)
+        """Names of the other policies that are not significantly worse than the best."""
+        return tuple(name for name, other in self.others.items() if not other.worse)
 
     @property
     def worse(self) -> tuple[str, ...]:
-        """The others that had more regret, by more than chance."""
-        return tuple(name for name, one in self.others.items() if one.worse)
+        """Names of the other policies that had significantly more regret."""
+        return tuple(name for name, other in self.others.items() if other.worse)
 
     @property
     def clear(self) -> bool:
-        """Whether one policy did best, by more than chance."""
+        """Whether all other policies are significantly worse than the best."""
         return not self.alike
 
     def in_words(self, *, unit: str = "", peak: str = "peak") -> str:
-        """One sentence or two: whether there is a best policy, and who cannot be told apart.
+        """Return the result of the comparison in one or two sentences.
 
         Arguments:
-            unit: of the reward, as "degrees C".
-            peak: what was followed.
+            unit: unit of the reward, for example "degrees C".
+            peak: noun for the optimum, "peak" or "minimum".
         """
         if not self.others:
-            return f"{self.best} was the only policy: there is nothing to compare it with."
+            return f"{self.best} was the only policy, so there is no comparison."
         if self.samples < 2:
             return (
-                f"{self.best} had the least regret, in one trial: whether that is more than chance "
-                "only more trials can tell."
+                f"{self.best} had the lowest regret in one trial. Run more trials to test whether "
+                "the differences are significant."
             )
         if self.clear:
-            second, one = next(iter(self.others.items()))
-            gap = f"{one.difference:.3g} +- {one.stderr:.2g}{' ' * bool(unit)}{unit}"
+            second, other = next(iter(self.others.items()))
+            gap = f"{other.difference:.3g} +- {other.stderr:.2g}{' ' * bool(unit)}{unit}"
             return (
-                f"The differences are larger than chance: {self.best} followed the {peak} best, "
-                f"with {gap} less regret per step than {second}, the next."
+                f"The differences are significant: {self.best} tracked the {peak} best, with "
+                f"{gap} less regret per step than {second}, the next best policy."
             )
-        least = f"{self.best} had the least regret"
+        lowest = (
+            f"{self.best} had the lowest regret, not significantly lower than "
+            f"{in_a_row(self.alike)}"
+        )
         if not self.worse:
-            text = (
-                f"The differences are no larger than chance: {least}, and {in_a_row(self.alike)} "
-                "cannot be told apart from it."
-            )
+            text = f"The differences are not significant: {lowest}."
         else:
             rest = in_a_row(self.worse) if len(self.worse) <= 3 else f"the other {len(self.worse)}"
             text = (
-                f"Some differences are larger than chance: {least}; {in_a_row(self.alike)} cannot "
-                f"be told apart from it, and {rest} followed the {peak} worse, by more than chance."
+                f"Some differences are significant: {lowest}; {rest} tracked the {peak} "
+                "significantly worse."
             )
-        equal = [name for name, one in self.others.items() if one.equal]
-        return text + (f" {in_a_row(equal)} had just the regret of {self.best}." if equal else "")
+        equal = [name for name, other in self.others.items() if other.equal]
+        return text + (
+            f" {in_a_row(equal)} had exactly the regret of {self.best}." if equal else ""
+        )
 
 
 @checked
 def verdict(
     runs: xr.Dataset, candidates: Sequence[str] | None = None, *, independent_trials: bool
 ) -> Verdict:
-    """Compare every policy with the one of least mean regret, in pairs, step by step.
+    """Compare every policy with the policy of lowest mean regret, in paired differences.
 
-    Differences are tested by Student's t over samples: trials, or where all share one history, the
+    Differences are tested by Student's t over samples: trials, or if all trials share one history,
     means of blocks of steps (`driftpeak.simulation.samples`). The p-values are adjusted for all
-    comparisons together (Holm), two-sided since the best was found in the same data.
+    comparisons (Holm). They are two-sided because the best policy was chosen on the same data.
 
     Arguments:
-        runs: as `simulate` gives them, however they were kept.
-        candidates: names of policies; default all that see no more than their own rewards.
+        runs: result of `simulate`, with everything or summaries kept.
+        candidates: names of policies; by default all that observe only their own rewards.
         independent_trials: whether trials are samples; False for one recorded history.
 
     Raises:
-        DriftpeakError: no candidates, or one that is no policy of the runs.
+        DriftpeakError: no candidates, or one that is not a policy of the runs.
     """
     if candidates is None:
         candidates = [str(name) for name in runs["policy"].values[runs["foresight"] == "none"]]
@@ -135,46 +137,47 @@ def verdict(
         )
     if not candidates:
         raise DriftpeakError(
-            "there is no policy to judge: those that are shown the true function are yardsticks"
+            "candidates must name at least one policy that does not observe the true function; "
+            "got none. Add such a policy to the runs"
         )
     regrets = {
         name: regrets_of(runs, name, independent_trials=independent_trials) for name in candidates
     }
     best, *others = sorted(regrets, key=lambda name: float(regrets[name].mean()))
-    found = []
+    differences = []
     samples = len(by_sample(regrets[best], independent_trials=independent_trials))
     for name in others:
         each = by_sample(regrets[name] - regrets[best], independent_trials=independent_trials)
-        # of unequal blocks the mean of means is not quite the mean
+        # for unequal blocks, the mean of their means is not exactly the mean
         difference = float((regrets[name] - regrets[best]).mean())
         if samples < 2:
-            found.append((difference, float("nan"), 1.0))
+            differences.append((difference, float("nan"), 1.0))
             continue
         error = float(each.std(ddof=1) / samples**0.5)
         if error > 0:
-            chance = float(2 * stats.t.sf(abs(difference) / error, samples - 1))
+            p_value = float(2 * stats.t.sf(abs(difference) / error, samples - 1))
         else:
-            chance = 1.0 if difference == 0 else 0.0
-        found.append((difference, error, chance))
-    adjusted = holm([chance for _, _, chance in found])
+            p_value = 1.0 if difference == 0 else 0.0
+        differences.append((difference, error, p_value))
+    adjusted = holm([p_value for _, _, p_value in differences])
     compared = {
         name: Compared(difference, error, float(p_value))
-        for name, (difference, error, _), p_value in zip(others, found, adjusted, strict=True)
+        for name, (difference, error, _), p_value in zip(others, differences, adjusted, strict=True)
     }
     return Verdict(best, compared, samples)
 
 
 @checked
 def in_a_row(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`.
+    """Return names as a list in words: `a`, `a and b`, `a, b and c`.
 
     Arguments:
-        names: at least one.
+        names: at least one name.
 
     Raises:
         DriftpeakError: no names.
     """
     if not len(names):
-        raise DriftpeakError("names must be at least one; got none")
+        raise DriftpeakError("names must have at least one element; got none")
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last

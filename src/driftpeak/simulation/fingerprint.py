@@ -1,4 +1,4 @@
-"""Fingerprints of policies and worlds: equal for what is configured alike, in every process."""
+"""Fingerprints of policies and environments: equal for equal configurations, in every process."""
 
 import dataclasses
 import enum
@@ -22,44 +22,44 @@ OURS = (
     *("driftpeak", "jax", "jaxlib", "equinox", "numpy", "scipy", "xarray"),
     *("builtins", "abc", "typing"),
 )
-"""Packages whose code a version stands for; that of other classes is a part of them."""
+"""Packages whose version identifies their code; the code of other classes is hashed."""
 _PLAIN = (types.NoneType, str, bytes, enum.Enum, Number, np.ndarray, jax.Array)
-_KEPT = (tuple, frozenset)  # they stay as they are; others may be a memory of what was played
+_KEPT = (tuple, frozenset)  # immutable; mutable containers may be caches of a run
 _CHANGING = (list, set, dict)
 
 
 def fingerprint(thing: Any) -> str:
-    """A digest of what an object is made of: types, fields, arrays to the last bit.
+    """Return a SHA-256 digest of an object's types, fields and arrays, exact to the last bit.
 
-    Of classes and functions of the user's own also their code: methods, defaults, what a function
-    closes over, constants of the class, and what they use of the module in which they stand:
-    functions, classes, constants. A policy whose `ask` was rewritten is another one. Code in other
-    modules is not looked at. Private fields (`_name`) of classes that are no Equinox modules are
-    taken to follow from the others, and private lists, sets and mappings of a class or a module to
-    be memories.
+    For the user's own classes and functions, the digest includes their code: methods, defaults,
+    closures, class constants, and the functions, classes and constants that they use of their own
+    module. A policy with a rewritten `ask` therefore has another digest. Code in other modules is
+    not included. Private fields (`_name`) of classes other than Equinox modules are assumed to
+    follow from the public fields. Private lists, sets and mappings of a class or module are assumed
+    to be caches.
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in _Walk().of(thing, ()):
-        found.update(len(part).to_bytes(8, "little") + part)
-    return found.hexdigest()
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
 
 
 def ours(thing: Any) -> bool:
-    """Whether a version stands for the code of a class or function."""
+    """Return whether a package version identifies the code of a class or function."""
     return str(getattr(thing, "__module__", "")).split(".")[0] in OURS
 
 
 class _Walk:
-    """The pieces of an object, unlike those of any other; of the code, each once."""
+    """Serialiser of objects to pieces that differ for different objects; code appears once."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
 
     def of(self, thing: Any, above: tuple[int, ...]) -> Iterator[bytes]:
-        """An object in pieces.
+        """Yield the pieces of an object.
 
         Arguments:
-            above: what it is in; it may hold itself.
+            above: identities of the objects that contain it, to end cycles.
         """
         if id(thing) in above:
             yield f"above {len(above) - above.index(id(thing))}".encode()
@@ -95,7 +95,7 @@ class _Walk:
         elif isinstance(function := inspect.unwrap(thing), types.FunctionType):
             yield _name(thing)
             yield from self._function(function, above)
-        elif callable(thing) and hasattr(thing, "__name__"):  # a function of another language
+        elif callable(thing) and hasattr(thing, "__name__"):  # a function written in C
             yield _name(thing)
         else:
             yield _name(type(thing))
@@ -113,12 +113,12 @@ class _Walk:
             yield hashlib.sha256(np.ascontiguousarray(numbers).tobytes()).digest()
 
     def _class(self, cls: type, above: tuple[int, ...]) -> Iterator[bytes]:
-        """The code and the constants of a class and of those that it inherits from."""
+        """Yield the code and the constants of a class and its base classes."""
         for one in cls.__mro__:
             if ours(one) or id(one) in self._seen:
                 continue
             self._seen.add(id(one))
-            fields = _field_names(one)  # their values are the object's
+            fields = _field_names(one)  # defaults are not hashed: the object's values are
             for name, member in sorted(vars(one).items()):
                 inner = _unwrapped(member)
                 if isinstance(inner, types.FunctionType):
@@ -131,7 +131,7 @@ class _Walk:
                     yield from self.of(member, above)
 
     def _function(self, function: types.FunctionType, above: tuple[int, ...]) -> Iterator[bytes]:
-        """What a function does, and what it uses of its surroundings."""
+        """Yield a function's code and the values that it uses of its closure and module."""
         if ours(function) or id(function) in self._seen:
             return
         self._seen.add(id(function))
@@ -140,7 +140,7 @@ class _Walk:
         for cell in function.__closure__ or ():
             try:
                 yield from self.of(cell.cell_contents, above)
-            except ValueError:  # nothing is in it yet
+            except ValueError:  # the cell is not assigned yet
                 yield b"empty"
         for name in sorted(_names(function.__code__)):
             if name in function.__globals__:
@@ -152,10 +152,10 @@ class _Walk:
 
 
 def _unwrapped(member: Any) -> Any:
-    """Equinox, properties and class methods each wrap a function in their own way."""
+    """Return the function wrapped by an Equinox method, a property or a class method."""
     for word in ("method", "fget", "__func__", "func"):
-        if (found := getattr(member, word, None)) is not None:
-            return inspect.unwrap(found)
+        if (wrapped := getattr(member, word, None)) is not None:
+            return inspect.unwrap(wrapped)
     return inspect.unwrap(member)
 
 
@@ -164,7 +164,7 @@ def _is_code(thing: Any) -> bool:
 
 
 def _constant(name: str, thing: Any) -> bool:
-    """Whether it is numbers, words or arrays, or made of such; private ones may not change."""
+    """Return whether a value consists of numbers, texts and arrays; if private, immutable."""
     containers = _KEPT if name.startswith("_") else _KEPT + _CHANGING
     if isinstance(thing, dict) and isinstance(thing, containers):
         return all(_constant(name, one) for pair in thing.items() for one in pair)
@@ -180,7 +180,7 @@ def _field_names(cls: type) -> set[str]:
 
 
 def _fields(thing: Any) -> dict[str, Any]:
-    """What an object holds, by name."""
+    """Return the values of an object's fields by name."""
     if isinstance(thing, eqx.Module):
         names = [one.name for one in dataclasses.fields(thing)]
     elif attrs.has(type(thing)):
@@ -193,7 +193,7 @@ def _fields(thing: Any) -> dict[str, Any]:
 
 
 def _code(code: types.CodeType) -> Iterator[bytes]:
-    """What a function does, without where it stands."""
+    """Yield a function's byte code, names and constants, without file and line numbers."""
     yield code.co_code
     yield repr((code.co_names, code.co_varnames, code.co_freevars)).encode()
     for one in code.co_consts:
@@ -204,14 +204,14 @@ def _code(code: types.CodeType) -> Iterator[bytes]:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """What is named in it, and in functions within it."""
+    """Return the global names used by a code object and by functions within it."""
     inner = (one for one in code.co_consts if isinstance(one, types.CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
 
 def _name(thing: Any) -> bytes:
-    # a user's class stays the same when it moves from a script to a module: its code is told apart
-    # and one of ours when it moves within the package: folders of earlier runs are resumed
+    # a user's class may move from a script to a module: its code is hashed anyway; a class of
+    # driftpeak may move within the package: folders of earlier runs are still resumed
     module = former_name(str(getattr(thing, "__module__", ""))) if ours(thing) else "own"
     name = getattr(thing, "__qualname__", None) or thing.__name__
     return f"{module}.{name}".encode()

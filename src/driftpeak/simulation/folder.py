@@ -1,13 +1,13 @@
-"""A folder that holds a run: what it is of, and a NetCDF file for every chunk that is finished.
+"""Folder of a stored run: a manifest, and a NetCDF file for every finished chunk.
 
-    simulation.json     the simulation and its plan, bound by fingerprints
-    chunk-000000.nc     one chunk of trials, whole or not there
+    simulation.json     the manifest: the simulation and its plan, identified by fingerprints
+    chunk-000000.nc     one complete chunk of trials
 
-A chunk takes its name when it is complete. It ends with a checksum of all bytes before it, which is
-verified before HDF5 reads them: a flipped bit can make HDF5 loop without end. HDF5 ignores what
-follows its own end, so other programs read a chunk as usual.
+A file gets its name only when it is complete. It ends with a checksum of all bytes before it. The
+checksum is verified before HDF5 reads the file, because a flipped bit can make HDF5 loop without
+end. HDF5 ignores bytes after its own end, so other programs read a chunk as usual.
 
-Chunks of earlier versions have no such ending, but an attribute `checksum`, of their variables
+Chunks of earlier versions have no such ending. They have an attribute `checksum` of their variables
 without the coordinates. They are still read, and a folder may hold both kinds.
 """
 
@@ -45,15 +45,15 @@ from driftpeak.simulation.fingerprint import fingerprint
 MANIFEST = "simulation.json"
 _ENDING = re.compile(rb"\ndriftpeak sha256 [0-9a-f]{64}\n\Z")
 _PART = re.compile(r"\.(simulation\.json|chunk-\d+\.nc)\.\d+\.part")  # as `new_file` names them
-BEING_WRITTEN = 600  # seconds without a change in which another process may still be writing a part
+BEING_WRITTEN = 600  # seconds since its last change for which a part may still be being written
 KIND, FORMAT = "driftpeak simulation", 1
 WORDS = {
     "seed": "seed",
     "steps": "steps",
     "first_trial": "first_trial",
     "trials": "trials",
-    "chunk": "chunk (trials in one; it follows from memory_budget where it is not given)",
-    "block": "block of steps (it follows from memory_budget)",
+    "chunk": "chunk (trials in a chunk; the default depends on memory_budget)",
+    "block": "block of steps (depends on memory_budget)",
     "blocks": "blocks of steps",
     "keep": "keep",
     "predictions": "predictions",
@@ -61,8 +61,8 @@ WORDS = {
     "forecast": "forecast",
 }
 Rule = tuple[Callable[[Any], bool], str]
-"""What a field of a manifest must pass, and what it must be in words."""
-TEXT: Rule = (lambda value: isinstance(value, str), "be a text")
+"""The check of a field of a manifest, and the requirement in words."""
+TEXT: Rule = (lambda value: isinstance(value, str), "be a string")
 SWITCH: Rule = (lambda value: isinstance(value, bool), "be true or false")
 NUMBER: Rule = (lambda value: whole(value) and value >= 0, "be an integer of at least 0")
 COUNT: Rule = (lambda value: whole(value) and value >= 1, "be an integer of at least 1")
@@ -83,15 +83,15 @@ FIELDS: dict[str, Rule] = {
     "forecast": SWITCH,
     "made_with": (lambda value: _are_versions(value), "give a version for every name"),
 }
-"""Of a manifest, beside its kind and format."""
+"""Fields of a manifest in addition to its kind and format."""
 
 
 class Folder:
-    """Where the chunks of one run are kept.
+    """Folder that stores the chunks of one run.
 
     Arguments:
-        path: of the folder.
-        manifest: what it is of, as `manifest_of` says.
+        path: path of the folder.
+        manifest: description of the run, from `manifest_of`.
     """
 
     def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
@@ -99,17 +99,19 @@ class Folder:
 
     @classmethod
     def claim(cls, path: str | PathLike[str], manifest: Mapping[str, Any]) -> "Folder":
-        """The folder of a run that is about to be played: new, empty, or one of the same run.
+        """Return the folder for a run to be simulated: new, empty, or a folder of the same run.
 
         Raises:
-            DriftpeakError: it holds something else, or another simulation; it cannot be read.
+            DriftpeakError: the folder holds other files or another simulation, or cannot be read.
         """
         path = Path(path)
         with writing(path):
             try:
                 path.mkdir(parents=True, exist_ok=True)
             except FileExistsError:
-                raise DriftpeakError(f"{path} is a file; name a folder") from None
+                raise DriftpeakError(
+                    f"folder must be the path of a folder; got the file {path}. Name a folder"
+                ) from None
             empty = not _without_parts(path)
         if empty:
             with new_file(path / MANIFEST) as part:
@@ -121,19 +123,19 @@ class Folder:
 
     @property
     def plan(self) -> Plan:
-        """Of the run."""
+        """Plan of the run."""
         names = ("first_trial", "trials", "chunk", "block", "blocks")
         return Plan(*(int(self.manifest[name]) for name in names))
 
     def file(self, chunk: Chunk) -> Path:
-        """Where a chunk is kept."""
+        """Return the path of a chunk's file."""
         return self.path / f"chunk-{chunk.number:06d}.nc"
 
     def write(self, chunk: Chunk, part: xr.Dataset) -> None:
-        """Keep a finished chunk.
+        """Store a finished chunk.
 
         Raises:
-            StorageError: it cannot be written.
+            StorageError: the file cannot be written.
         """
         bound = part.assign_attrs(simulation=_bond(self.manifest), chunk=chunk.number)
         content = netcdf(bound)
@@ -142,10 +144,10 @@ class Folder:
             file.write(_ending(content))
 
     def read(self, chunk: Chunk) -> xr.Dataset | None:
-        """A finished chunk; None if there is none, or with a warning if it is damaged.
+        """Return a finished chunk, None if it is missing, or None with a warning if it is damaged.
 
         Raises:
-            StorageError: it cannot be read, which does not mean that it is damaged.
+            StorageError: the file cannot be read, which is not a sign of damage.
         """
         path = self.file(chunk)
         content = _content(path)
@@ -153,21 +155,21 @@ class Folder:
             return None
         part = self._checked(content, chunk)
         if part is None:
-            warn(f"{path} is damaged, and counts as not yet played")
+            warn(f"{path} is damaged; its chunk counts as unfinished")
             return None
         texts = {
-            name: (one.dims, one.values.astype(str))
-            for name, one in part.coords.items()
-            if one.dtype.kind == "O"
+            name: (coordinate.dims, coordinate.values.astype(str))
+            for name, coordinate in part.coords.items()
+            if coordinate.dtype.kind == "O"
         }
         return part.assign_coords(texts)
 
     def _checked(self, content: bytes, chunk: Chunk) -> xr.Dataset | None:
-        """Return what the bytes of a chunk's file hold; None if they are damaged."""
-        found = _ENDING.search(content[-2 * len(_ending(b"")) :])
-        if found is not None:
-            content = content[: -len(found[0])]
-            if _ending(content) != found[0]:
+        """Return the dataset in the bytes of a chunk's file, or None if they are damaged."""
+        ending = _ENDING.search(content[-2 * len(_ending(b"")) :])
+        if ending is not None:
+            content = content[: -len(ending[0])]
+            if _ending(content) != ending[0]:
                 return None
         try:
             with xr.open_dataset(
@@ -177,7 +179,7 @@ class Folder:
             sound = (
                 part.attrs.pop("simulation") == _bond(self.manifest)
                 and int(part.attrs.pop("chunk")) == chunk.number
-                and (found is not None or part.attrs.pop("checksum") == _old_checksum(part))
+                and (ending is not None or part.attrs.pop("checksum") == _old_checksum(part))
             )
         except (OSError, ValueError, KeyError, RuntimeError):
             return None
@@ -185,23 +187,23 @@ class Folder:
 
 
 def _without_parts(path: Path) -> list[Path]:
-    """What a folder holds, but for files that a killed process had begun; old ones are removed."""
+    """Return a folder's files without the unfinished ones, and delete old unfinished files."""
     there = []
-    for one in path.iterdir():
-        if not _PART.fullmatch(one.name):
-            there.append(one)
+    for file in path.iterdir():
+        if not _PART.fullmatch(file.name):
+            there.append(file)
         else:
-            with suppress(OSError):  # another process took it away, or the folder is only read
-                if time.time() - one.stat().st_mtime > BEING_WRITTEN:
-                    one.unlink()
+            with suppress(OSError):  # deleted by another process, or the folder is read-only
+                if time.time() - file.stat().st_mtime > BEING_WRITTEN:
+                    file.unlink()
     return there
 
 
 def _content(path: Path) -> bytes | None:
-    """What a file holds, None if there is none.
+    """Return the bytes of a file, or None if there is no file.
 
     Raises:
-        StorageError: it cannot be read.
+        StorageError: the file cannot be read.
     """
     try:
         return read_regular(path)
@@ -209,17 +211,17 @@ def _content(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise StorageError(
-            f"{path} cannot be read: {error.strerror or error}; make it readable, or name another "
+            f"{path} cannot be read: {error.strerror or error}. Make it readable, or name another "
             "folder"
         ) from None
 
 
 def manifest_of(simulation: Simulation, plan: Plan, keep: Keep) -> dict[str, Any]:
-    """What a folder is of: all that its numbers depend on."""
+    """Return the manifest of a run: everything that determines its results."""
     return {
         "kind": KIND,
         "format": FORMAT,
-        "policies": [[name, fingerprint(one)] for name, one in simulation.policies.items()],
+        "policies": [[name, fingerprint(policy)] for name, policy in simulation.policies.items()],
         "environment": fingerprint(simulation.environment),
         "steps": len(simulation.times),
         "times": fingerprint(simulation.times),
@@ -239,24 +241,24 @@ def manifest_of(simulation: Simulation, plan: Plan, keep: Keep) -> dict[str, Any
 
 @checked
 def read_runs(folder: str | PathLike[str], *, keep: Keep | None = None) -> xr.Dataset:
-    """What a folder of `simulate(..., folder=)` holds, finished or not; nothing is written.
+    """Read the finished chunks of a folder of `simulate(..., folder=)`, without writing to it.
 
     Arguments:
-        folder: its path.
-        keep: "summaries" to have only these in memory where everything was kept, one chunk after
-            another; by default as it was kept.
+        folder: path of the folder.
+        keep: "summaries" to compute summaries chunk by chunk where everything was stored, which
+            needs less memory. The default is the value of the run.
 
     Returns:
-        As `simulate`, with the trials of the chunks that are finished, and the attribute
-        `unfinished_trials`: how many are not.
+        The dataset of `simulate` with the trials of the finished chunks. The attribute
+        `unfinished_trials` is the number of trials that are not finished.
 
     Raises:
-        DriftpeakError: no such folder, one of another format, one whose manifest is damaged, one
-            without a finished chunk; a file that cannot be read; or everything is asked for where
-            only summaries were kept.
+        DriftpeakError: the folder does not exist, has another format, a damaged manifest or no
+            finished chunk; a file cannot be read; or keep is "everything" although only summaries
+            were stored.
 
     Warns:
-        DriftpeakWarning: a chunk is damaged; it counts as not finished.
+        DriftpeakWarning: a chunk is damaged; it counts as unfinished.
 
     Example:
         >>> import tempfile
@@ -277,8 +279,8 @@ def read_runs(folder: str | PathLike[str], *, keep: Keep | None = None) -> xr.Da
     check_keep(wanted)
     if (kept, wanted) == ("summaries", "everything"):
         raise DriftpeakError(
-            f"{path} holds summaries; what happened at every step of every trial is only kept by "
-            "simulate(..., keep='everything')"
+            f"keep must be 'summaries', because {path} holds only summaries; got 'everything'. "
+            "Run simulate(..., keep='everything') to record every step"
         )
     there = Folder(path, manifest)
     finished = [chunk for chunk in there.plan.chunks if there.file(chunk).exists()]
@@ -294,14 +296,16 @@ def read_runs(folder: str | PathLike[str], *, keep: Keep | None = None) -> xr.Da
             runs = gathering.dataset().drop_vars("contradictions")
             return runs.assign_attrs(unfinished_trials=there.plan.trials - runs.sizes["trial"])
         finished = [chunk for chunk in finished if chunk not in damaged]
-    raise DriftpeakError(f"{path} holds no finished chunk yet; play on, or wait for one")
+    raise DriftpeakError(
+        f"{path} must hold at least one finished chunk; got none. Resume the simulation, or wait"
+    )
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    """What a folder says that it is of.
+    """Return the manifest of a folder.
 
     Raises:
-        DriftpeakError: nothing that is understood; or it cannot be read.
+        DriftpeakError: the manifest is missing, invalid or unreadable.
     """
     file = path / MANIFEST
     content = _content(file)
@@ -312,40 +316,40 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         kind = version = None
     if kind != KIND:
         raise DriftpeakError(
-            f"{path} is no folder of simulate(..., folder=): it has no readable {MANIFEST}; name "
-            "that of a run, or for a new run a new or empty folder"
+            f"{path} is not a folder of simulate(..., folder=): it has no readable {MANIFEST}. "
+            "Name the folder of a run, or for a new run a new or empty folder"
         )
     if not whole(version) or version != FORMAT:
         raise StorageError(
-            f"{path} was written in format {shown(version)}, and this driftpeak knows format "
-            f"{FORMAT}: use the driftpeak that wrote it, or another folder"
+            f"{path} must have format {FORMAT}; got {shown(version)}. Use the version of "
+            "driftpeak that wrote it, or another folder"
         )
     if wrong := _damage(manifest):
         raise StorageCorruptError(
-            f"{file} is damaged: {wrong}; put back a copy of it, or name another folder"
+            f"{file} is damaged: {wrong}. Restore a copy of it, or name another folder"
         )
     return manifest
 
 
 def _damage(manifest: Mapping[str, Any]) -> str | None:
-    """What is wrong with a manifest of this format, None if nothing is."""
+    """Return the first error in a manifest of this format, or None."""
     for name, (passes, words) in FIELDS.items():
         if name not in manifest:
-            return f"it has no {name}"
+            return f"the field {name} is missing"
         if not passes(manifest[name]):
             return f"{name} must {words}; got {shown(manifest[name])}"
     if others := sorted(set(manifest) - set(FIELDS) - {"kind", "format"}):
-        return f"nothing is known of its field {shown(others[0])}"
+        return f"the field {shown(others[0])} is unknown"
     if (count := _count_chunks(manifest)) > MOST_CHUNKS:
         return f"trials and chunk must make at most {MOST_CHUNKS:,} chunks; got {shown(count)}"
     return None
 
 
 def _are_policies(value: Any) -> bool:
-    """Whether it lists pairs of texts, and no name twice."""
+    """Return whether a value is a list of pairs of strings with distinct names."""
     return (
         isinstance(value, list)
-        and all(isinstance(one, list) and len(one) == 2 and _are_texts(one) for one in value)
+        and all(isinstance(pair, list) and len(pair) == 2 and _are_texts(pair) for pair in value)
         and 0 < len(value) == len(dict(value))
     )
 
@@ -355,7 +359,7 @@ def _are_versions(value: Any) -> bool:
 
 
 def _are_texts(values: Iterable[Any]) -> bool:
-    return all(isinstance(one, str) for one in values)
+    return all(isinstance(value, str) for value in values)
 
 
 def _count_chunks(manifest: Mapping[str, Any]) -> int:
@@ -363,35 +367,36 @@ def _count_chunks(manifest: Mapping[str, Any]) -> int:
 
 
 def _check_same(path: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -> None:
-    """Raise DriftpeakError, naming what differs, if a folder is of another simulation."""
-    found: list[str] = []
+    """Raise DriftpeakError that names the differences if a folder is of another simulation."""
+    differences: list[str] = []
     old, new = dict(there["policies"]), dict(here["policies"])
     if list(old) != list(new):
-        found.append(f"policies {_row(old)} there, {_row(new)} here")
-    found += [
-        f"policy {name!r} is configured or written otherwise"
+        differences.append(f"policies {_row(old)} there, {_row(new)} here")
+    differences += [
+        f"policy {name!r} has another configuration or code"
         for name in new
         if name in old and old[name] != new[name]
     ]
     if there["environment"] != here["environment"]:
-        found.append("the world is another")
-    found += [
+        differences.append("the environment differs")
+    differences += [
         f"{words}: {there[name]} there, {here[name]} here"
         for name, words in WORDS.items()
         if there[name] != here[name]
     ]
     if there["steps"] == here["steps"] and there["times"] != here["times"]:
-        found.append("other times")
+        differences.append("the times differ")
     made, mine = there["made_with"], here["made_with"]
-    found += [
+    differences += [
         f"made with {name} {made.get(name)}, here {mine.get(name)}"
         for name in made | mine
         if made.get(name) != mine.get(name)
     ]
-    if found:
+    if differences:
         raise StudyMismatchError(
-            f"{path} belongs to another simulation ({'; '.join(found)}): name another folder, or "
-            "call simulate as for that one to go on with it"
+            f"{path} must be a folder of this simulation; got another one "
+            f"({'; '.join(differences)}). Name another folder, or call simulate with the "
+            "arguments of that simulation to resume it"
         )
 
 
@@ -400,20 +405,20 @@ def _row(names: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def _bond(manifest: Mapping[str, Any]) -> str:
-    """What binds a chunk to its simulation."""
+    """Return the fingerprint that identifies the simulation of a chunk."""
     return fingerprint(dict(manifest))
 
 
 def _ending(content: bytes) -> bytes:
-    """Return the line that follows the bytes of a chunk: their SHA-256."""
+    """Return the line after the bytes of a chunk, which holds their SHA-256."""
     return b"\ndriftpeak sha256 %s\n" % hashlib.sha256(content).hexdigest().encode()
 
 
 def _old_checksum(part: xr.Dataset) -> str:
-    """Return the checksum of a chunk of earlier versions: of its variables, not its coordinates."""
-    found = hashlib.sha256()
+    """Return the checksum of a chunk in earlier versions: its variables without coordinates."""
+    checksum = hashlib.sha256()
     for name in sorted(map(str, part.data_vars)):
         values = part[name].values
-        found.update(f"{name} {part[name].dims} {values.dtype} {values.shape}".encode())
-        found.update(np.ascontiguousarray(values).tobytes())
-    return found.hexdigest()
+        checksum.update(f"{name} {part[name].dims} {values.dtype} {values.shape}".encode())
+        checksum.update(np.ascontiguousarray(values).tobytes())
+    return checksum.hexdigest()

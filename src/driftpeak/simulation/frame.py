@@ -1,4 +1,4 @@
-"""What happened in a run as a table of pandas, a row per policy, trial and step."""
+"""Conversion of a run to a pandas table with one row per policy, trial and step."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,27 +13,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DIMENSIONS = ("policy", "trial", "step")
-BESIDE = ("time", "label")  # of a step
+BESIDE = ("time", "label")  # coordinates of a step
 
 
 @checked
 def to_dataframe(
     runs: xr.Dataset, variables: Sequence[str] = ("action", "reward", "regret")
 ) -> "pd.DataFrame":
-    """What `simulate` or `replay` gave, in tidy long form: one row per policy, trial and step.
+    """Convert a result of `simulate` or `replay` to tidy long form.
+
+    The table has one row per policy, trial and step.
 
     Arguments:
         runs: the record.
-        variables: of it, a column each. Those of fewer dimensions are repeated; those of more
-            (`expected_mean` has one value for each arm) have a row for each value.
+        variables: names of variables of the record, one column each. Variables of fewer dimensions
+            are repeated. Variables of more dimensions (`expected_mean` has one value for each arm)
+            have a row for each value.
 
     Returns:
-        With the columns policy (categories, in the order of the record), trial, step, time, label
-        (what a recorded table says of the step) and arm (the name of the `action` that was chosen)
-        where there are such, then the variables. Units are those of the record's attributes.
+        A data frame. The first columns are, if the record has them, policy (categories in the order
+        of the record), trial, step, time, label (the step's label in a recorded table) and arm (the
+        name of the chosen `action`). The variables follow. Units are the record's attributes.
 
     Raises:
-        DriftpeakError: no variable, or one that the record has not.
+        DriftpeakError: no variable, or one that is not in the record.
     """
     if not variables:
         raise DriftpeakError(f"variables must be a list of names; got {shown(variables)}")
@@ -41,13 +44,13 @@ def to_dataframe(
     for name in variables:
         if name not in known:
             only = (
-                " Of this run only summaries were kept; keep='everything' keeps every step."
+                " This run has only summaries. Use keep='everything' to record every step."
                 if kept_of(runs) == "summaries"
                 else ""
             )
             raise DriftpeakError(
-                f"the record has no variable {shown(name)}; there are: {', '.join(known)}."
-                + (nearest(str(name), known) or only)
+                f"variables must be in the record, which has {', '.join(known)}; got "
+                f"{shown(name)}." + (nearest(str(name), known) or only)
             )
     chosen = runs[list(variables)]
     first = [name for name in DIMENSIONS if name in chosen.dims]
@@ -63,7 +66,7 @@ def to_dataframe(
 
 
 def _typed(frame: "pd.DataFrame", runs: xr.Dataset) -> "pd.DataFrame":
-    """With names as categories, in the order of the record."""
+    """Return the table with names as categories, in the order of the record."""
     import pandas as pd
 
     named = {

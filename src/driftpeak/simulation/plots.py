@@ -1,4 +1,4 @@
-"""Regret in a picture: through time with bands, or, of many policies, ranked with intervals."""
+"""Figures of regret: over time with bands, or for many policies, ranked with intervals."""
 
 from typing import Any
 
@@ -19,25 +19,25 @@ from driftpeak.simulation.regrets import (
 from driftpeak.simulation.samples import half_interval, standard_error
 
 MOST_CURVES = 8
-"""Policies whose curves can be told apart in one picture."""
+"""Largest number of policies drawn as curves."""
 BAND_POINTS = 150
-"""Where the width of a band is computed; straight between."""
+"""Steps at which the width of a band is computed; it is interpolated between them."""
 FIRST_BAND = 4
-"""Steps before which there is no error to speak of."""
+"""First step at which a standard error is estimated."""
 
 
 def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool) -> Figure:
-    """Regret per step so far, R_t / t, of every policy (B16's figures); lowest ends lowest.
+    """Draw the average regret R_t / t of every policy over time, as the figures of B16.
 
-    Bands are one standard error: over trials or, with one recorded history, from the means of
-    blocks of the steps so far; at the end the error that `summarise` gives. Beside it, if an expert
-    was asked, the side queries per step so far, N_t / t. More than `MOST_CURVES` policies are
-    ranked instead, as by `ranking_figure`.
+    Bands are one standard error: over trials or, for one recorded history, from the means of blocks
+    of the steps so far. The last error is the one that `summarise` returns. If any policy used side
+    queries, a second panel shows their number per step, N_t / t. For more than `MOST_CURVES`
+    policies the result is `ranking_figure`.
 
     Arguments:
-        runs: as `simulate` gives them, however they were kept; the unit is the attribute `units` of
-            their regret.
-        title: above the picture.
+        runs: result of `simulate`, with everything or summaries kept; the unit is the attribute
+            `units` of the regret.
+        title: title of the figure.
         independent_trials: whether trials are samples; False for one recorded history.
     """
     if runs.sizes["policy"] > MOST_CURVES:
@@ -48,12 +48,12 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
     figure = new_figure(11.5 if asking else 8.0, 5.2)
     axes, *beside = figure.subplots(1, 1 + asking, squeeze=False)[0]
     average = {name: regret_so_far(runs, name) for name in names}
-    order = [names[one] for one in np.argsort([average[name][-1] for name in names])[::-1]]
+    order = [names[index] for index in np.argsort([average[name][-1] for name in names])[::-1]]
     look, unit = looks(names), regret_unit(runs)
     x, xlabel = time_axis(runs)
-    # the first few steps are all exploration and would flatten everything after them
+    # the high regret of the first exploring steps would compress the rest of the axis
     settled, top, banded = min(10, runs.sizes["step"] // 4), 0.0, False
-    shade = min(BAND, 0.6 / len(order))  # many bands lie upon one another
+    shade = min(BAND, 0.6 / len(order))  # many bands overlap
     for name in order:
         mean, (colour, style) = average[name], look[name]
         at, error = _band(runs, name, independent_trials)
@@ -69,14 +69,14 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
             label += f", {asked:.4g} side queries"
             share = side_queries_by_step(runs, name).cumsum() / runs["step"].values
             beside[0].plot(x, share, color=colour, linestyle=style, linewidth=1.8)
-        # a broken line on top of a full one leaves both to be seen
+        # dashed lines are drawn above solid lines, so that both are visible
         look_of = {"color": colour, "linestyle": style, "zorder": 2.0 if style == "-" else 2.5}
         axes.plot(x, mean, linewidth=1.8, label=label, **look_of)
         top = max(top, reach.max())
-    axes.set(xlabel=xlabel, ylabel=with_unit("average regret so far, $R_t / t$", unit))
+    axes.set(xlabel=xlabel, ylabel=with_unit("average regret, $R_t / t$", unit))
     axes.set_ylim(0, 1.05 * top or 1.0)
     for panel in beside:
-        panel.set(xlabel=xlabel, ylabel="side queries per step so far, $N_t / t$")
+        panel.set(xlabel=xlabel, ylabel="side queries per step, $N_t / t$")
         panel.set_ylim(0)
     for panel in (axes, *beside):
         if x[-1] > x[0]:
@@ -84,7 +84,7 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
         write_dates(panel, x)
         tidy(panel)
     figure.suptitle(title)
-    legend = with_unit("policy: regret per step at the end", unit)
+    legend = with_unit("policy: average regret after the last step", unit)
     if banded:
         legend += "; bands: one standard error"
         legend += "" if independent_trials else ", from blocks of steps"
@@ -93,7 +93,7 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
 
 
 def _band(runs: xr.Dataset, name: str, independent_trials: bool) -> tuple[Any, Any]:
-    """`band` of a policy; of independent trials, summaries hold the errors already."""
+    """Return `band` of a policy; for independent trials, summaries already hold the errors."""
     if kept_of(runs) == "everything" or not independent_trials:
         return band(
             regrets_of(runs, name, independent_trials=independent_trials), independent_trials
@@ -110,14 +110,14 @@ def _places(steps: int) -> Any:
 
 
 def band(regret: Any, independent_trials: bool) -> tuple[Any, Any]:
-    """Where, as step numbers from 0, and how large the standard error of the mean so far is.
+    """Return step numbers from 0 and the standard errors of the mean regret up to these steps.
 
     Arguments:
-        regret: of one policy, shape `(trial, step)`.
+        regret: regret of one policy, shape `(trial, step)`.
         independent_trials: whether trials are samples.
 
     Returns:
-        Two arrays of one length, which is 0 where there is but one sample.
+        Two arrays of equal length; the length is 0 if there is only one sample.
     """
     trials, steps = regret.shape
     if steps < FIRST_BAND or (independent_trials and trials < 2):
@@ -130,10 +130,11 @@ def band(regret: Any, independent_trials: bool) -> tuple[Any, Any]:
 
 
 def ranking_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool) -> Figure:
-    """Mean regret of every policy, least on top, with 95 % intervals.
+    """Draw the mean regret of every policy with 95 % intervals, lowest on top.
 
-    Filled marks cannot be told apart from the best, hollow ones are worse by more than chance
-    (`driftpeak.simulation.comparison`); squares are yardsticks that are shown the true function.
+    Filled marks are not significantly worse than the best policy, hollow marks are significantly
+    worse (`driftpeak.simulation.comparison`). Squares are yardsticks that observe the true
+    function.
 
     Arguments:
         runs, title, independent_trials: as for `regret_figure`.
@@ -142,7 +143,7 @@ def ranking_figure(runs: xr.Dataset, *, title: str = "", independent_trials: boo
     regrets = {
         name: regrets_of(runs, name, independent_trials=independent_trials) for name in names
     }
-    mean = {name: float(one.mean()) for name, one in regrets.items()}
+    mean = {name: float(regret.mean()) for name, regret in regrets.items()}
     order = sorted(names, key=lambda name: mean[name])[::-1]
     judged = verdict(runs, independent_trials=independent_trials) if _real(runs) else None
     look, unit, barred = looks(names), regret_unit(runs), False
@@ -186,12 +187,12 @@ def ranking_figure(runs: xr.Dataset, *, title: str = "", independent_trials: boo
         axes.plot([], [], "o", **dark)[0],
         axes.plot([], [], "o", markerfacecolor="white", markeredgewidth=1.8, **dark)[0],
     ]
-    words = ["cannot be told apart from the best", "worse, by more than chance"]
+    words = ["not significantly worse than the best", "significantly worse"]
     if judged is None or len(judged.others) + 1 < len(order):
         handles.append(
             axes.plot([], [], "s", markerfacecolor="white", markeredgewidth=1.8, **dark)[0]
         )
-        words.append("is shown the true function")
+        words.append("yardstick (observes the true function)")
     bars = "bars: 95 % intervals" + ("" if independent_trials else ", from blocks of steps")
     figure.legend(
         handles,

@@ -1,4 +1,4 @@
-"""The compiled programs of a simulation: one block of steps, all trials of a group at once."""
+"""Compiled programs of a simulation: one block of steps, all trials of a chunk at once."""
 
 import time as clock
 from collections.abc import Callable
@@ -16,28 +16,28 @@ from driftpeak.policies import Player
 from driftpeak.policies.player import Prediction
 
 TOGETHER = 256
-"""Functions that a world makes of its states at once, about: more are hardly sooner made."""
+"""Approximate number of functions evaluated at once; larger batches are not much faster."""
 
 
 class Keys(NamedTuple):
-    """Each trial's sources of randomness."""
+    """Random keys of each trial."""
 
     world: PRNGKeyArray
     noise: PRNGKeyArray
-    policy: PRNGKeyArray  # the same for all policies
-    expert: PRNGKeyArray  # of the noise on answers to side queries
+    policy: PRNGKeyArray  # shared by all policies
+    expert: PRNGKeyArray  # for the noise on answers to side queries
 
 
 @jax.jit
 def random_keys(seed: Any, trials: Any) -> Keys:
-    """The keys of the trials with these numbers."""
+    """Return the keys of the trials with these numbers."""
     each = jax.vmap(jax.random.fold_in, in_axes=(None, 0))
     return Keys(*(each(key, trials) for key in jax.random.split(jax.random.key(seed), 4)))
 
 
 @jax.jit
 def start(part: Any, keys: Any) -> Any:
-    """The states of a policy or an environment before the first step, one for each key."""
+    """Return the states of a policy or environment before the first step, one for each key."""
     return jax.vmap(part.init)(keys)
 
 
@@ -45,7 +45,7 @@ def start(part: Any, keys: Any) -> Any:
 def advance(
     world: Environment[Any], state: Any, times: Float[Array, " t"]
 ) -> tuple[Any, Float[Array, "t trials n"], Float[Array, "t trials"]]:
-    """The functions of all trials over a block of steps, and their maxima."""
+    """Return the new states, and the functions of all trials and their maxima in a block."""
 
     def step(state: Any, time: Any) -> tuple[Any, Any]:
         return jax.vmap(world.move, in_axes=(0, None))(state, time)
@@ -58,8 +58,8 @@ def advance(
     trials = len(jax.tree.leaves(state)[0])
     together = min(max(1, TOGETHER // trials), len(times))
     whole = len(times) // together * together
-    state, found = jax.lax.scan(some, state, times[:whole].reshape(-1, together))
-    values, best = (one.reshape(whole, *one.shape[2:]) for one in found)
+    state, moved = jax.lax.scan(some, state, times[:whole].reshape(-1, together))
+    values, best = (array.reshape(whole, *array.shape[2:]) for array in moved)
     if whole < len(times):
         state, rest = some(state, times[whole:])
         values, best = (jnp.concatenate(both) for both in zip((values, best), rest, strict=True))
@@ -67,13 +67,13 @@ def advance(
 
 
 def _maximum(values: Array) -> Array:
-    """The largest of n values each; NaN where any of them is NaN or infinite."""
+    """Return the maximum over the last axis; NaN if a value is NaN or infinite."""
     return jnp.where(jnp.isfinite(values).all(axis=-1), values.max(axis=-1), jnp.nan)
 
 
 @partial(jax.jit, donate_argnums=1)
 def foretell(player: Player[Any], state: Any, values: Array, here: Array) -> Any:
-    """Show a policy the true functions of a block; `here` is false on padding."""
+    """Give a policy the true functions of a block; `here` is false on padding."""
 
     def step(state: Any, seen: Any) -> tuple[Any, None]:
         now, counts = seen
@@ -84,7 +84,7 @@ def foretell(player: Player[Any], state: Any, values: Array, here: Array) -> Any
 
 
 class Block(NamedTuple):
-    """Steps that are played in one go; numbers from the run's length on are padding."""
+    """Steps of one call of a program; step numbers from the run's length on are padding."""
 
     values: Float[Array, "t trials n"]
     best: Float[Array, "t trials"]
@@ -93,7 +93,7 @@ class Block(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """The noise on rewards and, drawn apart, on an expert's answers."""
+    """Noise on rewards and, with separate keys, on an expert's answers."""
 
     reward_keys: PRNGKeyArray
     answer_keys: PRNGKeyArray
@@ -101,7 +101,7 @@ class Chance(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one policy did in one block, each of shape `(steps, trials)`; None if it never does."""
+    """Results of one policy in one block, each of shape `(steps, trials)`, or None if unused."""
 
     action: Array
     reward: Array
@@ -113,12 +113,12 @@ class Outcome(NamedTuple):
 
 
 class Played(NamedTuple):
-    """A policy after a block of steps, what it did there, and how it erred in sum.
+    """State of a policy after a block of steps, with its results in the block.
 
-    `error_sums` has shape `(trials, n)`: squared errors of what it expected of every point, summed
-    over the steps of the block; None where predictions are not wanted or there are none.
-    `least_variance` is the least that it expects anything to vary at the end of the block, in units
-    of the noise variance, over trials and points; None where it expects nothing.
+    `error_sums` has shape `(trials, n)`: squared errors of the one-step forecasts of every point,
+    summed over the steps of the block. It is None if predictions are not recorded or not made.
+    `least_variance` is the smallest predictive variance at the end of the block over trials and
+    points, in units of the noise variance. It is None if the policy makes no predictions.
     """
 
     state: Any
@@ -137,7 +137,7 @@ def play(
     predictions: bool = False,
     readings: bool = False,
 ) -> Played:
-    """One player, one block of a run of `steps` steps, all trials of the group."""
+    """Run one player on one block of a run of `steps` steps, for all trials of the chunk."""
 
     def trial(
         state: Any,
@@ -205,7 +205,7 @@ def _least_variance(expected: Prediction) -> Array:
 
 @cache
 def playing(*, predictions: bool, readings: bool) -> Callable[..., Played]:
-    """`play`, recording more or less; equal wishes give the same function."""
+    """Return `play` with these recordings; equal arguments return the same function object."""
     return partial(play, predictions=predictions, readings=readings)
 
 
@@ -216,29 +216,30 @@ def refresh(state: Any, player: Player[Any]) -> Any:
 
 @jax.jit
 def expect(state: Any, player: Player[Any], time: Any) -> Prediction | None:
-    """What a policy expects of every point at `time`, one row for each trial; None if nothing."""
+    """Return a policy's forecast of every point at `time`, one row for each trial, or None."""
     return jax.vmap(player.predict, in_axes=(0, None))(state, time)
 
 
 MOST_PROGRAMS = 256
 LITTLE = 2**23
-"""Values of functions; a run that sees fewer takes longer to be compiled than to be played."""
+"""Number of function values below which compilation takes longer than the run."""
 _programs: dict[Any, Any] = {}
 
 
 def compiled(
     function: Callable[..., Any], arguments: tuple[Any, ...], *, little: bool = False
 ) -> tuple[Any, float]:
-    """The compiled program for arguments like these, and the seconds it took if it is new.
+    """Return the compiled program for arguments of these shapes, and the compilation time.
 
-    `jax.jit` keeps such a table too, but compiles inside the first call, where it cannot be timed.
+    The time is in seconds, and 0 for a cached program. `jax.jit` has such a cache too, but compiles
+    inside the first call, where the compilation cannot be timed.
 
     Arguments:
-        little: there is little to compute (`LITTLE`), so that it should be compiled soon. Results
-            are the same but for rounding.
+        little: compile faster, with less optimisation, because there is little to compute
+            (`LITTLE`). Results differ only by rounding.
     """
     leaves, structure = jax.tree.flatten(arguments)
-    # a program is compiled for the device on which its arguments are
+    # a program is compiled for the device of its arguments
     devices = frozenset[Any]().union(*(leaf.devices() for leaf in leaves))
     shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
     key = (function, structure, shapes, devices, little)
@@ -254,5 +255,5 @@ def compiled(
 
 
 def forget_programs() -> None:
-    """Let go of the compiled programs; those that are wanted again are compiled again."""
+    """Delete the cached programs; they are compiled again when needed."""
     _programs.clear()

@@ -1,4 +1,4 @@
-"""What happened in a simulation, collected block by block into an xarray dataset."""
+"""Record of a simulation, collected block by block into an xarray dataset."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,23 +11,24 @@ from driftpeak.policies.player import Prediction, Reading
 from driftpeak.simulation.programs import Played
 
 MEANINGS = {
-    "action": "number of the point sampled",
-    "reward": "reward as observed",
+    "action": "number of the sampled point",
+    "reward": "observed reward",
     "regret": "instantaneous noiseless regret",
-    "restarts": "restarts for what was seen",
-    "side_queries": "answered by the expert",
+    "restarts": "resets caused by observations",
+    "side_queries": "side queries answered by the expert",
     "squared_error": "squared prediction error, mean over all points",
-    "expected_mean": "expected of the function one step after the last",
-    "expected_deviation": "deviation of the function around what is expected",
-    "expected_noise": "deviation of the noise on one reward, as believed",
+    "expected_mean": "forecast mean of the function one step after the last",
+    "expected_deviation": "standard deviation of the forecast of the function",
+    "expected_noise": "estimated standard deviation of the noise on one reward",
 }
 
 
 class Record:
-    """Collects outcomes into arrays of shape `(policy, trial, step)`.
+    """Arrays of outcomes with shape `(policy, trial, step)`.
 
-    With a number of `points` also squared prediction errors, at every step and of every point; with
-    `forecast`, a number of points too, what is expected after the last step.
+    If `points` is given (the number of points), squared prediction errors of every step and every
+    point are recorded too. If `forecast` is given (also the number of points), the forecast after
+    the last step is recorded.
     """
 
     def __init__(
@@ -57,14 +58,16 @@ class Record:
         if points is not None:
             self.steps["squared_error"] = np.full(shape, np.nan)
             self.error_sums = np.full((*shape[:2], points), np.nan)
-        self.readings = {name: one for each in readings or () for name, one in each.items()}
+        self.readings = {name: reading for own in readings or () for name, reading in own.items()}
         sizes = {
-            name: [len(each[name].labels) for each in readings or () if name in each]
+            name: [len(own[name].labels) for own in readings or () if name in own]
             for name in self.readings
         }
         self.thoughts = {
-            name: np.full((*shape, max(sizes[name])) if one.labels else shape, np.nan, np.float32)
-            for name, one in self.readings.items()
+            name: np.full(
+                (*shape, max(sizes[name])) if reading.labels else shape, np.nan, np.float32
+            )
+            for name, reading in self.readings.items()
         }
         self.forecasts: dict[str, np.ndarray] | None = None
         if forecast is not None:
@@ -96,7 +99,7 @@ class Record:
             into[(..., slice(seen.shape[-1])) if seen.ndim == 3 else ...] = seen
         for name, values in self.steps.items():
             block = getattr(played.outcome, name)
-            if block is not None:  # a policy that never does such a thing
+            if block is not None:  # None if the policy never does this, for example side queries
                 values[policy, rows, columns] = np.asarray(block).T[:height, :width]
         if played.error_sums is not None and self.error_sums is not None:
             so_far = 0.0 if steps[0] == 0 else self.error_sums[policy, rows]
@@ -105,13 +108,13 @@ class Record:
         self.compile_seconds[policy] += compile_seconds
 
     def foresee(self, policy: int, trials: np.ndarray, expected: Prediction | None) -> None:
-        """Keep what a policy expects after the last step, if it expects anything."""
+        """Record a policy's forecast after the last step, if it makes forecasts."""
         if self.forecasts is None or expected is None:
             return
         first = trials[0] - self.first_trial
         height = min(len(trials), self.steps["action"].shape[1] - first)
         rows = slice(first, first + height)
-        # rounding may leave a variance a hair below zero
+        # rounding may leave a variance slightly below zero
         deviation = np.sqrt(np.maximum(np.asarray(expected.variance), 0.0))
         noise = np.broadcast_to(np.sqrt(np.asarray(expected.noise_variance)), len(trials))
         self.forecasts["expected_mean"][policy, rows] = np.asarray(expected.mean)[:height]

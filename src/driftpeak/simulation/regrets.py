@@ -1,28 +1,32 @@
-"""The numbers that runs are judged by, however the run was kept."""
+"""Regrets and counts of a run, recorded with everything or with summaries."""
 
 import numpy as np
 import xarray as xr
 
-from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.errors import DriftpeakError, shown
 from driftpeak.simulation.aggregation import kept_of
 
 Values = np.ndarray
 
 
 def check_runs(runs: object) -> None:
-    """Raise DriftpeakError for something that is no record of `simulate` or `replay`."""
+    """Raise DriftpeakError if the argument is not a result of `simulate` or `replay`."""
     if isinstance(runs, xr.Dataset) and "foresight" in runs.variables:
         regrets = "total_regret" if kept_of(runs) == "summaries" else "regret"
         if regrets in runs.variables:
             return
-    raise DriftpeakError("runs must be what simulate or replay gave, with regret and foresight")
+    raise DriftpeakError(
+        "runs must be a result of simulate or replay, with the variables regret and foresight; "
+        f"got {shown(runs)}"
+    )
 
 
 def regrets_of(runs: xr.Dataset, policy: str, *, independent_trials: bool) -> Values:
-    """A policy's regrets, shape `(trial, step)`, for means over samples (`samples.by_sample`).
+    """Return a policy's regrets, shape `(trial, step)`, for means over samples.
 
-    Of summaries one column with each trial's mean or, where trials are no samples, one row with the
-    mean over trials at every step: they have the same samples.
+    For summaries, the result is one column with the mean of each trial. If trials are not
+    independent, it is one row with the mean over trials at every step. `samples.by_sample` gives
+    the same samples for both as for everything.
     """
     if kept_of(runs) == "everything":
         return runs["regret"].sel(policy=policy).values
@@ -32,7 +36,7 @@ def regrets_of(runs: xr.Dataset, policy: str, *, independent_trials: bool) -> Va
 
 
 def regret_so_far(runs: xr.Dataset, policy: str) -> Values:
-    """Regret per step so far, R_t / t, mean over trials, shape `(step,)`."""
+    """Return the regret per step so far, R_t / t, mean over trials, shape `(step,)`."""
     if kept_of(runs) == "summaries":
         return runs["mean_regret_so_far"].sel(policy=policy).values
     average = runs["regret"].sel(policy=policy).cumsum("step") / runs["step"]
@@ -40,7 +44,7 @@ def regret_so_far(runs: xr.Dataset, policy: str) -> Values:
 
 
 def totals_of(runs: xr.Dataset, counts: str, policy: str) -> Values:
-    """How often something happened in every trial, shape `(trial,)`.
+    """Return the total count of an event in every trial, shape `(trial,)`.
 
     Arguments:
         counts: "side_queries" or "restarts".
@@ -51,14 +55,14 @@ def totals_of(runs: xr.Dataset, counts: str, policy: str) -> Values:
 
 
 def side_queries_by_step(runs: xr.Dataset, policy: str) -> Values:
-    """Side queries, mean over trials, shape `(step,)`."""
+    """Return the side queries of every step, mean over trials, shape `(step,)`."""
     if kept_of(runs) == "summaries":
         return runs["mean_side_queries"].sel(policy=policy).values
     return runs["side_queries"].sel(policy=policy).mean("trial").values
 
 
 def share_on_best(runs: xr.Dataset, policy: str) -> float:
-    """Of all steps, how many were spent on a best point."""
+    """Return the share of all steps that were spent on a best point."""
     if kept_of(runs) == "summaries":
         steps = runs["best_steps"].sel(policy=policy).values
         return float(steps.sum() / (steps.size * runs.sizes["step"]))
@@ -66,6 +70,6 @@ def share_on_best(runs: xr.Dataset, policy: str) -> float:
 
 
 def regret_unit(runs: xr.Dataset) -> str:
-    """Of the reward, as the record says; "" if it is not known."""
+    """Return the unit of the reward in the record, or "" if it is not known."""
     name = "mean_regret" if kept_of(runs) == "summaries" else "regret"
     return str(runs[name].attrs.get("units", ""))

@@ -1,4 +1,4 @@
-"""What a run says in numbers: one row per policy."""
+"""Summary statistics of a run: one row per policy."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,12 @@ from driftpeak.simulation.samples import standard_error
 
 @dataclass(frozen=True)
 class PolicyResult:
-    """One policy's figures.
+    """Summary statistics of one policy.
 
-    `mean_regret` and `cumulative_regret` are averages over trials, `stderr` the standard error of
-    `mean_regret`, `on_best` the share of steps spent on a best arm, `side_queries` what the expert
-    answered in a whole trial, `seconds` the run time of all trials played, without compilation.
+    `mean_regret` and `cumulative_regret` are averages over trials, and `stderr` is the standard
+    error of `mean_regret`. `on_best` is the share of steps on a best arm. `side_queries` is the
+    mean number of answers by the expert in a trial. `seconds` is the run time of all trials without
+    compilation.
     """
 
     mean_regret: float
@@ -29,7 +30,7 @@ class PolicyResult:
 
 
 def summarise(runs: xr.Dataset, *, independent_trials: bool) -> dict[str, PolicyResult]:
-    """Every policy's figures, best first."""
+    """Return the statistics of every policy, lowest mean regret first."""
     results, steps = {}, runs.sizes["step"]
     for name in map(str, runs["policy"].values):
         regret = regrets_of(runs, name, independent_trials=independent_trials)

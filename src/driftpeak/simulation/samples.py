@@ -1,4 +1,4 @@
-"""What counts as one sample: a trial, or where all trials share one history, a block of steps."""
+"""Samples of a mean: trials, or blocks of steps if all trials share one history."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def by_sample(values: Array, *, independent_trials: bool) -> Array:
-    r"""From shape `(..., trial, step)` to `(..., sample)`: means over a trial or a block of steps.
+    r"""Return means over samples: shape `(..., trial, step)` becomes `(..., sample)`.
 
-    Independent trials are samples. On one table of recorded data all trials share one history:
-    there a sample is the mean over the trials and over one of about \(\sqrt T\) consecutive blocks
-    of about \(\sqrt T\) steps (batch means), long enough to be nearly independent. There are at
-    least two blocks where there are two steps.
+    If trials are independent, each trial is a sample. On recorded data all trials share one
+    history. A sample is then the mean over the trials and over one of about \(\sqrt T\) consecutive
+    blocks of about \(\sqrt T\) steps (batch means), which are long enough to be nearly independent.
+    Two or more steps give at least two blocks.
     """
     if independent_trials:
         return values.mean(axis=-1)
@@ -25,9 +25,9 @@ def by_sample(values: Array, *, independent_trials: bool) -> Array:
 
 
 def standard_error(values: Array, *, independent_trials: bool) -> float:
-    """Standard error of the mean of `values`, shape `(trial, step)`, over its samples.
+    """Return the standard error of the mean of `values`, shape `(trial, step)`, over its samples.
 
-    NaN where there is only one sample.
+    It is NaN if there is only one sample.
     """
     samples = by_sample(values, independent_trials=independent_trials)
     if len(samples) < 2:
@@ -36,10 +36,10 @@ def standard_error(values: Array, *, independent_trials: bool) -> float:
 
 
 def half_interval(values: Array, *, independent_trials: bool, level: float = 0.05) -> float:
-    """How far a confidence interval reaches on either side of the mean of `values`.
+    """Return half the width of a confidence interval of the mean of `values`.
 
-    Student's t over the samples of `values`, shape `(trial, step)`; it misses the true mean with
-    probability `level`. NaN where there is only one sample.
+    The interval is Student's t over the samples of `values`, shape `(trial, step)`. It misses the
+    true mean with probability `level`. The result is NaN if there is only one sample.
     """
     samples = by_sample(values, independent_trials=independent_trials)
     if len(samples) < 2:

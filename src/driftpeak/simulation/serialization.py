@@ -1,7 +1,8 @@
-"""A simulation as it is sent: numbers by value, classes and functions by name, and how these are.
+"""Pickling of a simulation for other processes.
 
-Who opens it looks its classes and functions up by their names, and may find others than were meant:
-an older file, or one that was changed since. So their fingerprints travel as well.
+Numbers are sent by value, classes and functions by name. The receiving process imports them by
+name and may have another version: an older file, or one that was changed since. Their fingerprints
+are therefore sent and compared.
 """
 
 import importlib
@@ -17,10 +18,10 @@ from driftpeak.simulation.fingerprint import fingerprint, ours
 
 
 def packed(simulation: Simulation) -> bytes:
-    """The simulation, and fingerprints of the user's code in it by module and name.
+    """Return the pickled simulation with fingerprints of the user's code by module and name.
 
     Raises:
-        DriftpeakError: naming what cannot be sent.
+        DriftpeakError: a policy or the environment cannot be pickled.
     """
     written = io.BytesIO()
     writer = _Writer(written, protocol=pickle.HIGHEST_PROTOCOL)
@@ -33,42 +34,43 @@ def packed(simulation: Simulation) -> bytes:
                 pickle.dumps(one)
             except Exception as error:
                 raise DriftpeakError(
-                    f"{name} cannot be sent to other processes ({shown(str(error))}): keep in its "
-                    "fields numbers, arrays, and functions and classes from the top level of a "
-                    "module, or leave out executor"
+                    f"{name} must be picklable to be sent to other processes; got "
+                    f"{shown(str(error))}. Use only numbers, arrays, and functions and classes "
+                    "from the top level of a module as its fields, or omit executor"
                 ) from None
         raise
-    code = {(one.__module__, one.__qualname__): fingerprint(one) for one in writer.named}
+    code = {(thing.__module__, thing.__qualname__): fingerprint(thing) for thing in writer.named}
     return pickle.dumps((code, written.getvalue()))
 
 
 def opened(parcel: bytes) -> Simulation:
-    """What was sent.
+    """Unpickle a simulation.
 
     Raises:
-        DriftpeakError: a class or function is not here, or is another one here.
+        DriftpeakError: a class or function is missing in this process, or differs.
     """
     code, content = pickle.loads(parcel)
     try:
         for (module, name), mark in code.items():
             if fingerprint(attrgetter(name)(importlib.import_module(module))) != mark:
                 raise DriftpeakError(
-                    f"{module}.{name} is not the same in a worker as where simulate was called: "
-                    "give all workers the file as it is now (`client.upload_file('mine.py')` gives "
-                    "a module to the workers of a dask cluster), or start them anew"
+                    f"{module}.{name} must be the same in a worker as where simulate was called; "
+                    "got another version. Restart the workers, or give them the current file "
+                    "(`client.upload_file('mine.py')` sends a module to the workers of a dask "
+                    "cluster)"
                 )
         return pickle.loads(content)
     except (AttributeError, ImportError) as error:
         raise DriftpeakError(
-            f"a worker does not find a class or function of a policy or the environment ({error}): "
-            "define it at the top level of a module that every worker can import, not in a "
-            "notebook (`client.upload_file('mine.py')` gives a module to the workers of a dask "
-            "cluster)"
+            "a worker cannot import a class or function of a policy or the environment "
+            f"({error}). Define it at the top level of a module that every worker can import, not "
+            "in a notebook (`client.upload_file('mine.py')` sends a module to the workers of a "
+            "dask cluster)"
         ) from None
 
 
 class _Writer(pickle.Pickler):
-    """Notes the user's classes and functions, which are written by name."""
+    """Pickler that records the user's classes and functions, which are pickled by name."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

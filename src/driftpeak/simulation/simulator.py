@@ -1,4 +1,4 @@
-"""Play policies against an environment: in chunks of trials, here or elsewhere."""
+"""Simulate policies on an environment, in chunks of trials, in this or in other processes."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 FEW_CHUNKS = 32
-"""Chunks; fewer than these are shared among workers policy by policy."""
+"""Number of chunks below which each policy of a chunk is a job of its own."""
 
 
 @checked
@@ -64,76 +64,77 @@ def simulate(
     readings: bool = False,
     forecast: bool = False,
 ) -> xr.Dataset:
-    """Play every policy against the same worlds, and record what happened.
+    """Simulate every policy on the same trials of an environment, and record the results.
 
-    All policies see the same functions and the same noise: trial i of one is comparable with trial
-    i of another (common random numbers). Equal arguments give equal results on one machine, to the
-    last bit, whoever shares the work.
-    Side queries are answered at once, from the function of the step, with independent noise of the
-    same variance.
+    All policies see the same functions and the same noise, so trial i of one policy is comparable
+    with trial i of another (common random numbers). On one machine, equal arguments give equal
+    results to the last bit, whichever executor runs the work.
+    Side queries are answered at once from the function of the step. Their noise is independent and
+    has the variance of the noise on rewards.
 
     Arguments:
-        policies: by the name they shall have in the result.
+        policies: mapping from name to policy; the result uses these names.
         environment: the moving function.
-        steps: number of steps, at times 1, 2, ..., `steps`; or
-        times: the times of the steps instead, non-decreasing, in any unit.
-        trials: independent worlds.
-        first_trial: number of the first of them; a trial depends on the seed and its number alone,
-            so that parts of a run can be played apart.
-        seed: of everything random.
-        memory_budget: bytes that a process may use for the trials it is playing, beside what is
-            kept. Results do not depend on it beyond rounding.
-        chunk: trials that are played together; by default as many as the memory budget has room
-            for, at most 256, and fewer where their states would not stay in the processor's cache.
-            Results do not depend on it beyond rounding.
-        keep: "everything", every step of every trial; or "summaries", so that memory does not grow
-            with trials x steps: means over trials with their intervals at every step, and totals of
-            every trial.
-        folder: keep every chunk there as soon as it is finished, a NetCDF file each. The same call
-            goes on where an interrupted or killed one stopped, to the same bits;
-            `driftpeak.read_runs` reads what is there.
-        executor: who shares the work: `driftpeak.simulation.executors.local_workers`, any other
-            executor of
-            `concurrent.futures` that does not fork, or a `distributed.Client` of a dask cluster.
-            Chunks are shared out, and, where these are few, policies.
+        steps: number of steps, at times 1, 2, ..., `steps`; give either `steps` or `times`.
+        times: the times of the steps, non-decreasing, in any unit.
+        trials: number of independent trials.
+        first_trial: number of the first trial. A trial depends only on the seed and its number, so
+            parts of a run can be simulated separately.
+        seed: seed of all random numbers.
+        memory_budget: bytes that a process may use for the trials in progress, in addition to the
+            recorded results. Results depend on it only by rounding.
+        chunk: number of trials simulated together. The default is as many as the memory budget
+            allows, at most 256, and fewer if their states would exceed the processor's cache.
+            Results depend on it only by rounding.
+        keep: "everything" records every step of every trial. "summaries" records means over trials
+            with their intervals at every step, and totals of every trial, so that memory does not
+            grow with trials x steps.
+        folder: folder in which every finished chunk is stored as a NetCDF file. The same call
+            resumes an interrupted or killed run, with the same bits. `driftpeak.read_runs` reads
+            the folder.
+        executor: executor that runs the chunks: `driftpeak.simulation.executors.local_workers`, any
+            other `concurrent.futures` executor that does not fork, or a `distributed.Client` of a
+            dask cluster. If there are few chunks, the policies of a chunk are distributed too.
         progress: show a progress bar; by default if the error output is a terminal.
-        predictions: also record what each policy expects of the function just before it samples,
-            against the noiseless function, squared: `squared_error` at every step, mean over all
-            points, and `point_error` (policy x trial x point) at every point, mean over all steps;
-            NaN for policies that expect nothing.
-        readings: also record what the policies that can tell think after each step, by the names
-            of their `readings`: `believed_drift` and the like of `Auto`; NaN for other policies.
-        forecast: also record what each policy expects of the step after the last, one median step
-            later: `expected_mean` and `expected_deviation` of the function (policy x trial x
-            point), `expected_noise`, the deviation of the noise on a reward (policy x trial), all
-            in units of the reward; NaN for policies that expect nothing.
+        predictions: also record the squared error of each policy's one-step forecast of the
+            noiseless function: `squared_error` at every step, mean over all points, and
+            `point_error` (policy x trial x point), mean over all steps. NaN for policies that make
+            no forecasts.
+        readings: also record the policies' `readings` after each step, for example
+            `believed_drift` of `Auto`. NaN for policies without readings.
+        forecast: also record each policy's forecast one median step after the last step:
+            `expected_mean` and `expected_deviation` of the function (policy x trial x point), and
+            `expected_noise`, the standard deviation of the noise on a reward (policy x trial). All
+            are in units of the reward. NaN for policies that make no forecasts.
 
     Returns:
-        A dataset with dimensions `policy, trial, step` and variables `action` (point number),
+        A dataset with dimensions `policy, trial, step` and the variables `action` (point number),
         `reward` (as observed), `regret` (instantaneous, of the noiseless function), `restarts` (1
-        where the policy started afresh because of what it saw), `side_queries` (how many the expert
-        answered); and, per policy, `seconds` (running), `compile_seconds` and `foresight` ("none"
-        for all but yardsticks).
+        where the policy reset because of its observations) and `side_queries` (number of answers
+        by the expert). Per policy it holds `seconds` (run time), `compile_seconds` and `foresight`
+        ("none" except for yardsticks).
 
-        Of summaries instead, policy x step: `mean_regret` over trials, its standard error
-        (`mean_regret_stderr`) and 95 % interval by Student's t (`mean_regret_low`,
-        `mean_regret_high`), `mean_regret_so_far` (regret per step up to there) with
-        `mean_regret_so_far_stderr`, `mean_side_queries`; and policy x trial: `total_regret`,
-        `total_side_queries`, `total_restarts`, `best_steps` (steps on a best point).
+        With keep="summaries", the variables by policy and step are `mean_regret` over trials, its
+        standard error (`mean_regret_stderr`) and 95 % interval by Student's t (`mean_regret_low`,
+        `mean_regret_high`), `mean_regret_so_far` (regret per step up to this step) with
+        `mean_regret_so_far_stderr`, and `mean_side_queries`. The variables by policy and trial are
+        `total_regret`, `total_side_queries`, `total_restarts` and `best_steps` (steps on a best
+        point).
 
     Raises:
-        DriftpeakError: no policy, numbers out of range (a seed above 2**63 - 1, trials from number
-            2**32 on), more to keep than this machine has memory, a policy for another number of
-            points than the environment's, a memory budget too small for one trial, or a posterior
-            that has lost its digits because the noise is too small (looked at after every 1,024
-            steps or fewer); predictions, readings or a forecast asked for of summaries; a folder of
-            another simulation, or one that cannot be written; an executor that is none, whose
-            workers die, have other versions or threads, or cannot be sent a policy or the world.
-        KeyboardInterrupt: Ctrl-C; with a folder it says how much is kept.
+        DriftpeakError: no policy; numbers out of range (a seed above 2**63 - 1, trial numbers from
+            2**32 on); more results than this machine has memory; a policy whose number of points
+            differs from the environment's; a memory budget too small for one trial; a posterior
+            without precision because the noise is too small (checked at least every 1,024 steps);
+            predictions, readings or a forecast requested with summaries; a folder of another
+            simulation, or one that cannot be written; an invalid executor; workers that die or have
+            other versions or threads; a policy or environment that cannot be sent to them.
+        KeyboardInterrupt: Ctrl-C; if a folder was given, the message states how many chunks are
+            stored.
 
     Warns:
-        DriftpeakWarning: rewards outside the bound that a policy was given; they are used as they
-            are. A damaged chunk in the folder, which is played again.
+        DriftpeakWarning: rewards outside the bound given to a policy, which are used as they are;
+            or a damaged chunk in the folder, which is simulated again.
 
     Example:
         >>> import driftpeak as dp
@@ -158,8 +159,10 @@ def simulate(
     if keep == "everything":
         check_room(len(policies), trials, len(times))
     wishes = Wishes(predictions, readings, forecast)
-    if keep == "summaries" and (asked := [one for one, wanted in vars(wishes).items() if wanted]):
-        raise DriftpeakError(f"summaries hold no {asked[0]}: take keep='everything' for {asked[0]}")
+    if keep == "summaries" and (asked := [name for name, wanted in vars(wishes).items() if wanted]):
+        raise DriftpeakError(
+            f"{asked[0]} must be False if keep is 'summaries'; got True. Use keep='everything'"
+        )
     simulation = Simulation(dict(policies), environment, times, seed, wishes)
     with progress_bar("simulating", show=progress) as bar:
         bar.now("preparing")
@@ -196,13 +199,13 @@ def true_functions(
     trials: int = 1,
     seed: int = 0,
 ) -> np.ndarray:
-    """The functions that `simulate`, with the same arguments, plays against.
+    """Return the true functions that `simulate` uses with the same arguments.
 
     Arguments:
         environment, steps, times, trials, seed: as for `simulate`.
 
     Returns:
-        Shape `(trial, step, point)`; all of it in memory.
+        The noiseless values, shape `(trial, step, point)`, all in memory.
 
     Raises:
         DriftpeakError: numbers out of range.
@@ -224,7 +227,8 @@ def true_functions(
 
 def _times(steps: int | None, times: TimesLike | None) -> Times:
     if (steps is None) == (times is None):
-        raise DriftpeakError("give either steps or times")
+        got = "neither" if steps is None else "both"
+        raise DriftpeakError(f"exactly one of steps and times must be given; got {got}")
     return check_times(at_least_integer("steps", steps, 1, MOST_STEPS) if times is None else times)
 
 
@@ -237,7 +241,7 @@ def _gather(
     gathering: Gathering,
     bar: Progress,
 ) -> None:
-    """Every chunk once: from the folder, or else played and, if there is a folder, kept there."""
+    """Add every chunk to `gathering`: stored chunks are read, missing ones simulated and stored."""
     missing: list[Chunk] = []
     ready: set[Chunk] = set()
     writing: Chunk | None = None
@@ -260,11 +264,11 @@ def _gather(
     except KeyboardInterrupt:
         if into is None:
             raise
-        if writing is not None and into.read(writing) is not None:  # pressed just behind writing
+        if writing is not None and into.read(writing) is not None:  # Ctrl-C just after writing
             ready.add(writing)
         raise KeyboardInterrupt(
-            f"{len(ready):,} of {len(plan.chunks):,} chunks are kept in {into.path}; the same call "
-            "goes on from there"
+            f"{len(ready):,} of {len(plan.chunks):,} chunks are stored in {into.path}; call "
+            "simulate with the same arguments to resume"
         ) from None
 
 
@@ -276,7 +280,7 @@ def _played(
     executor: Executor | None,
     bar: Progress,
 ) -> Iterator[tuple[Chunk, xr.Dataset]]:
-    """The chunks that are missing, as they are ready and as they are kept."""
+    """Simulate the missing chunks, and yield each with the results that are kept."""
     names = tuple(stage.simulation.policies)
     readings = stage.readings
     if executor is None or not missing:
@@ -289,7 +293,7 @@ def _played(
     parcel = packed(stage.simulation)
     few = len(missing) < FEW_CHUNKS
     shares = [(name,) for name in names] if few else [names]
-    jobs = [Job(plan, one, share, readings, keep) for one in missing for share in shares]
+    jobs = [Job(plan, chunk, share, readings, keep) for chunk in missing for share in shares]
     bar.expect(len(jobs))
     bar.now(f"{len(missing):,} chunks")
     parts: dict[Chunk, dict[tuple[str, ...], xr.Dataset]] = {}
@@ -304,7 +308,7 @@ def _played(
 
 
 class Job(NamedTuple):
-    """Some policies on a chunk, for another process."""
+    """A job of another process: some policies on one chunk."""
 
     plan: Plan
     chunk: Chunk
@@ -319,7 +323,7 @@ class Job(NamedTuple):
 
 @double_precision
 def play_job(job: Job, parcel: bytes) -> xr.Dataset:
-    """Play a job of the simulation that was sent, in whatever process."""
+    """Run one job of a packed simulation in this process."""
     stage = _staged(parcel)
     with single_threaded_lapack():
         part = stage.play(job.plan, job.chunk, job.names, job.readings, Progress(""))
@@ -328,12 +332,12 @@ def play_job(job: Job, parcel: bytes) -> xr.Dataset:
 
 @lru_cache(maxsize=1)
 def _staged(parcel: bytes) -> Stage:
-    """What was sent, made ready once in a process."""
+    """Unpack and prepare a simulation, once in each process."""
     return Stage(opened(parcel))
 
 
 def _side_by_side(parts: list[xr.Dataset]) -> xr.Dataset:
-    """Parts of one chunk by policies, put together."""
+    """Concatenate the parts of one chunk along the policies."""
     return xr.concat(
         parts,
         "policy",
@@ -350,6 +354,6 @@ def _warn_of_contradictions(policies: Mapping[str, Policy], runs: xr.Dataset) ->
         if count := int(runs["contradictions"].sel(policy=name)):
             rewards = runs.sizes["trial"] * runs.sizes["step"]
             warn(
-                f"policy {name!r}: {count:,} of {rewards:,} rewards lie outside its bound "
-                f"({policy.bounds_in_words}); its guarantees assume none: give a larger bound"
+                f"policy {name!r}: {count:,} of {rewards:,} rewards are outside its bound "
+                f"({policy.bounds_in_words}), so its guarantees do not hold. Give a larger bound"
             )

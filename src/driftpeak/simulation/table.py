@@ -1,4 +1,4 @@
-"""Who did how well, as a table for a paper: mean regrets with intervals, ranked."""
+"""Table for a paper: mean regrets of policies with intervals, ranked."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ("best", "alike", "worse", "yardstick")
-ESCAPES = {one: rf"\{one}" for one in "&%$#_{}"} | {
+ESCAPES = {character: rf"\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -24,29 +24,30 @@ ESCAPES = {one: rf"\{one}" for one in "&%$#_{}"} | {
 
 @dataclass(frozen=True, eq=False)
 class RegretTable:
-    """One row per policy, least regret first.
+    """Table of mean regrets with one row per policy, lowest regret first.
 
     Attributes:
-        frame: indexed by policy, with the columns `rank` (among those that see no more than their
-            own rewards; missing for the others), `mean_regret` per step, `low` and `high`, its 95 %
-            interval (NaN with one sample only), and `beside_best`: "best", "alike" (cannot be told
-            apart from the best), "worse" (by more than chance) or "yardstick" (shown the true
-            function). `driftpeak.simulation.comparison` says how they are compared.
-        caption: what the numbers are, in a sentence.
+        frame: table indexed by policy. `rank` is the rank among policies that observe only their
+            own rewards, and missing for the others. `mean_regret` is per step, and `low` and `high`
+            are its 95 % interval (NaN if there is only one sample). `beside_best` is "best",
+            "alike" (not significantly worse than the best), "worse" (significantly worse) or
+            "yardstick" (observes the true function). `driftpeak.simulation.comparison` describes
+            the comparison.
+        caption: description of the numbers in one sentence.
     """
 
     frame: "pd.DataFrame"
     caption: str
 
     def to_markdown(self) -> str:
-        """The table in Markdown, as GitHub and Sphinx read it, without the caption."""
+        """Return the table in Markdown for GitHub and Sphinx, without the caption."""
         head, *rows = self._cells()
         lines = [head, ["---", "---:", "---:", "---:", "---"], *rows]
         escaped = ([cell.replace("|", r"\|") for cell in line] for line in lines)
         return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
 
     def to_latex(self) -> str:
-        """The table in LaTeX, with the caption; it needs the package booktabs."""
+        """Return the table in LaTeX, with the caption; it needs the package booktabs."""
         head, *rows = (" & ".join(map(_latex, line)) + r" \\" for line in self._cells())
         lines = [
             r"\begin{table}",
@@ -66,13 +67,13 @@ class RegretTable:
         return f"{self.to_markdown()}\n\n{self.caption}"
 
     def _repr_markdown_(self) -> str:
-        """For notebooks."""
+        """Return the table with its caption, for notebooks."""
         return str(self)
 
     def _cells(self) -> list[list[str]]:
         import pandas as pd
 
-        rows = [["policy", "rank", "mean regret", "95 % interval", "beside the best"]]
+        rows = [["policy", "rank", "mean regret", "95 % interval", "compared with the best"]]
         for name, row in self.frame.iterrows():
             rank = "" if pd.isna(row["rank"]) else str(row["rank"])
             interval = "" if pd.isna(row["low"]) else f"{row['low']:.4g} to {row['high']:.4g}"
@@ -83,20 +84,20 @@ class RegretTable:
 
 @checked
 def table(runs: xr.Dataset, *, independent_trials: bool | None = None) -> RegretTable:
-    """Mean regret of every policy with its 95 % interval and rank, least regret first.
+    """Return the mean regret of every policy with its 95 % interval and rank, lowest regret first.
 
-    Intervals are Student's t over samples, as in the report of `driftpeak compare` and `replay`:
-    trials, or where all share one recorded history the means of blocks of steps
-    (`driftpeak.simulation.samples`). They hold for each policy alone; `beside_best` compares
-    policies in pairs, step by step, which tells more.
+    Intervals are Student's t over samples, as in the report of `driftpeak compare` and `replay`.
+    Samples are trials, or if all trials share one recorded history, means of blocks of steps
+    (`driftpeak.simulation.samples`). Each interval holds for its policy alone. `beside_best` tests
+    paired differences, which is more powerful than comparing the intervals.
 
     Arguments:
-        runs: what `simulate` or `replay` gave, however it was kept.
-        independent_trials: whether trials are samples; by default unless the record holds the
-            rewards of one recorded history, as that of `replay` does.
+        runs: result of `simulate` or `replay`, with everything or summaries kept.
+        independent_trials: whether trials are samples. The default is False for the result of
+            `replay`, which holds the rewards of one recorded history, and True otherwise.
 
     Raises:
-        DriftpeakError: something that is no such record.
+        DriftpeakError: the argument is not such a result.
     """
     import pandas as pd
 
@@ -109,8 +110,8 @@ def table(runs: xr.Dataset, *, independent_trials: bool | None = None) -> Regret
     means = np.array([regrets[name].mean() for name in names])
     reach = np.array(
         [
-            half_interval(one, independent_trials=independent, level=LEVEL)
-            for one in regrets.values()
+            half_interval(regret, independent_trials=independent, level=LEVEL)
+            for regret in regrets.values()
         ]
     )
     ranks = pd.Series(means).where([name in real for name in names]).rank(method="min")
@@ -120,7 +121,7 @@ def table(runs: xr.Dataset, *, independent_trials: bool | None = None) -> Regret
             "mean_regret": means,
             "low": means - reach,
             "high": means + reach,
-            "beside_best": pd.Categorical([_beside_best(one, judged) for one in names], KINDS),
+            "beside_best": pd.Categorical([_beside_best(name, judged) for name in names], KINDS),
         },
         index=pd.Index(names, name="policy"),
     )
@@ -141,12 +142,12 @@ def _caption(runs: xr.Dataset, samples: int, independent: bool) -> str:
     unit, steps = regret_unit(runs), runs.sizes["step"]
     what = f"Mean regret per step{' in ' * bool(unit)}{unit} over {steps:,} steps"
     if samples < 2:
-        return f"{what}, of one trial, which has no interval."
+        return f"{what} of one trial, without intervals."
     if independent:
         return f"{what}; 95 % intervals (Student's t) over {samples:,} trials."
     return f"{what} of one history; 95 % intervals (Student's t) over {samples} blocks of steps."
 
 
 def _latex(text: str) -> str:
-    """With the characters that mean something to LaTeX escaped."""
-    return "".join(ESCAPES.get(one, one) for one in text)
+    """Return a text with the special characters of LaTeX escaped."""
+    return "".join(ESCAPES.get(character, character) for character in text)

@@ -1,1 +1,1 @@
-"""The papers' figures as experiments, one file per paper and kind of data."""
+"""Experiments that reproduce figures of the papers, one module per paper and kind of data."""

@@ -1,6 +1,6 @@
 """B16: Bogunovic, Scarlett and Cevher, Time-varying Gaussian process bandit optimization (2016).
 
-The synthetic worlds of section 5.1, figure 2.
+Synthetic functions of section 5.1, figure 2.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ SMOOTH, ROUGH = (
     Prior(Grid([0, 1], [0, 1], size=50), kernel, NOISE_VARIANCE)
     for kernel in (SE(0.2), Matern(2.5, 0.2))
 )
-"""What is computed of their covariances is computed once for all cases."""
+"""Shared priors, so that their factorisations are computed once for all cases."""
 
 
 def matched_period(kernel: Kernel, drift: float) -> int:
@@ -39,7 +39,7 @@ def matched_period(kernel: Kernel, drift: float) -> int:
 
 
 def matched(belief: Prior, drift: float, steps: int = STEPS) -> Setup:
-    """Figures 2a and 2b: both policies know the drift; and GP-UCB, which the figures lack."""
+    """Return the setup of figures 2a and 2b with the true drift, and GP-UCB in addition."""
     period = matched_period(belief.kernel, drift)
     policies: dict[str, Policy] = {
         TV: TVGPUCB(belief, drift=drift),
@@ -51,7 +51,7 @@ def matched(belief: Prior, drift: float, steps: int = STEPS) -> Setup:
 
 
 def assumed_drift() -> Setup:
-    """Figure 2c: TV-GP-UCB with the wrong drift."""
+    """Return the setup of figure 2c: TV-GP-UCB with wrong drift rates."""
     policies: dict[str, Policy] = {
         f"{TV} {drift:g}": TVGPUCB(SMOOTH, drift=drift) for drift in ASSUMED
     }
@@ -60,7 +60,7 @@ def assumed_drift() -> Setup:
 
 
 def restart_period() -> Setup:
-    """Figure 2d: R-GP-UCB with other periods."""
+    """Return the setup of figure 2d: R-GP-UCB with other periods."""
     policies: dict[str, Policy] = {
         f"{R} {period}": RGPUCB(SMOOTH, period=period) for period in PERIODS
     }
@@ -75,7 +75,7 @@ AROUND = (5, 10)
 
 
 def oscillates(case: str, period: int, steps: int) -> Comparisons:
-    """More regret in the `steps` steps after a reset than in those before, R more so than TV."""
+    """Compare the regret in `steps` steps after resets and before, of R and relative to TV."""
     resets = range(period + 1, STEPS - steps + 2, period)  # the first step of a block
 
     def around(policy: str) -> tuple[Column, ...]:
@@ -102,8 +102,8 @@ def oscillates(case: str, period: int, steps: int) -> Comparisons:
 
 
 def _matched(id: str, belief: Prior, name: str, *, longer: int) -> Experiment:
-    def better(one: str, other: str, cases: Iterable[str]) -> Mapping[str, Comparisons]:
-        return {case: (lower((case, one), (case, other)),) for case in cases}
+    def better(policy: str, other: str, cases: Iterable[str]) -> Mapping[str, Comparisons]:
+        return {case: (lower((case, policy), (case, other)),) for case in cases}
 
     return Experiment(
         id,
@@ -119,9 +119,9 @@ def _matched(id: str, belief: Prior, name: str, *, longer: int) -> Experiment:
         (
             *(Claim(f"TV-GP-UCB has less regret than R-GP-UCB at {case}", every)
               for case, every in better(TV, R, CASES).items()),
-            Claim("In the worlds of this figure TV-GP-UCB has less regret than GP-UCB (abstract)",
+            Claim("In the cases of this figure TV-GP-UCB has less regret than GP-UCB (abstract)",
                   better(TV, STATIC, CASES | LONGER)),
-            Claim("In the worlds of this figure R-GP-UCB has less regret than GP-UCB (abstract)",
+            Claim("In the cases of this figure R-GP-UCB has less regret than GP-UCB (abstract)",
                   better(R, STATIC, CASES | LONGER)),
             Claim("R-GP-UCB's regret oscillates: it is higher just after a reset than just "
                   "before; TV-GP-UCB's is steadier",
@@ -131,20 +131,20 @@ def _matched(id: str, belief: Prior, name: str, *, longer: int) -> Experiment:
         ),
         partial(regret_overlay, cases=tuple(CASES), kinds=(TV, R, STATIC)),
         choices=(
-            f"B16 states T = 200 for its figures 2c and 2d only: here 200, and {LONG} as well for "
-            f"the comparison with GP-UCB ({longer} trials).",
-            "B16 does not say how long `just after` a reset lasts: 5 or 10 steps.",
+            "B16 states T = 200 only for figures 2c and 2d. Here T is 200, and also "
+            f"{LONG} for the comparison with GP-UCB ({longer} trials).",
+            "B16 does not define `just after` a reset: here 5 or 10 steps.",
         ),
         notes=(
-            "B16's abstract says of its synthetic and real data together that both algorithms "
-            "significantly outperform GP-UCB. Its figures 2a and 2b do not show GP-UCB; figure 2d "
-            "does, as R-GP-UCB with N = T, and calls the mean robust up to there.",
+            "B16's abstract states for synthetic and real data together that both algorithms "
+            "significantly outperform GP-UCB. Figures 2a and 2b do not show GP-UCB. Figure 2d "
+            "shows it as R-GP-UCB with N = T, and B16 calls the mean robust up to this period.",
         ),
     )  # fmt: skip
 
 
 def _weighted(*factors: float) -> Combine:
-    """The mean of a weighted sum of the columns."""
+    """Return the mean of a weighted sum of the columns."""
     return lambda samples: (samples * factors).sum(axis=-1).mean(axis=-1)
 
 
@@ -186,7 +186,7 @@ EXPERIMENTS = (
     _matched("b16-fig2b", ROUGH, "Matern-5/2 kernel, l = 0.2", longer=25),
     Experiment(
         "b16-fig2c",
-        "TV-GP-UCB told the wrong drift, true 0.01, SE kernel",
+        "TV-GP-UCB with a wrong drift rate, true rate 0.01, SE kernel",
         "B16 figure 2c",
         (Case("eps = 0.01", assumed_drift, TRIALS, chunk=50),),
         (
@@ -212,14 +212,15 @@ EXPERIMENTS = (
                       (_tv(0), _tv(0.001), _tv(0.005), _tv(0.01)), _weighted(1, -1, -0.2, 0.2)),)),
         ),
         partial(mismatch, case="eps = 0.01", values=ASSUMED, true=0.01,
-                xlabel=r"drift $\epsilon$ that TV-GP-UCB assumes"),
+                xlabel=r"assumed drift rate $\epsilon$"),
         choices=(
-            "B16 says `slow` without a number: here the increase per unit of eps, as its figure "
-            "shows it, or that a five- and a tenfold over-estimate cost less than half of what "
-            "eps = 0 does.",
-            "`Slightly under-estimating is not harmful`: 0.007 or 0.005 in place of 0.01, at less "
-            "than a tenth of what eps = 0 costs. `Rapidly beyond a certain point`: more per unit "
-            "of eps from 0.001 to 0 than from 0.01 to 0.005.",
+            "B16 gives no number for `slow`. Here it is the increase per unit of eps, as in its "
+            "figure, or that five- and tenfold over-estimates cost less than half as much regret "
+            "as eps = 0.",
+            "`Slightly under-estimating is not harmful` is tested with 0.007 and 0.005 instead of "
+            "0.01: they must cost less than a tenth of the regret that eps = 0 costs. `Rapidly "
+            "beyond a certain point` means a larger increase per unit of eps from 0.001 to 0 than "
+            "from 0.01 to 0.005.",
         ),
     ),
     Experiment(
@@ -252,9 +253,9 @@ EXPERIMENTS = (
             }),
         ),
         partial(mismatch, case="eps = 0.01", values=PERIODS, true=38,
-                xlabel="period N of R-GP-UCB"),
+                xlabel="restart period N"),
         choices=(
-            "B16 says `robust` and `steadily` without numbers: the claims say what was taken. "
+            "B16 gives no numbers for `robust` and `steadily`; the claims state the numbers used. "
             "N = 38 is the matched period.",
         ),
     ),

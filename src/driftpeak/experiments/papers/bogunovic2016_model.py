@@ -1,4 +1,4 @@
-"""B16's figure 1: what functions under Markov drift look like, and how far their maximum moves."""
+"""B16's figure 1: functions under Markov drift, and the distance that their maximum moves."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -26,7 +26,7 @@ CASES: dict[str, Kernel] = {"SE": SE(LENGTHSCALE), "Matern-3/2": Matern(1.5, LEN
 
 
 def setup(kernel: Kernel) -> Setup:
-    """Who always samples the maximum shows where it is."""
+    """Return a setup with a clairvoyant policy, whose actions are the maximum."""
     prior = Prior(Grid([0, 1], size=POINTS), kernel, 0.01)
     world = MarkovDrift(prior, drift=DRIFT)
     functions = xr.Dataset(
@@ -38,14 +38,14 @@ def setup(kernel: Kernel) -> Setup:
 
 
 class Moved(Column):
-    """How far the maximum of the step `last` lies from that of the step `first`, by trial."""
+    """Distance between the maxima of the steps `first` and `last`, by trial."""
 
     def samples(self, results: Mapping[str, xr.Dataset]) -> Array:
         [case] = self.cases
         runs = results[case]
         action = runs["action"].sel(policy=self.policy, step=[self.first, self.last])
-        found = runs["position"].values[action.transpose("trial", "step").values]
-        return np.asarray(abs(found[:, 1] - found[:, 0]), dtype=float)
+        position = runs["position"].values[action.transpose("trial", "step").values]
+        return np.asarray(abs(position[:, 1] - position[:, 0]), dtype=float)
 
 
 def _beyond_lengthscale(samples: Array) -> Array:
@@ -53,7 +53,7 @@ def _beyond_lengthscale(samples: Array) -> Array:
 
 
 def picture(results: Results, title: str) -> Figure:
-    """A function of either kernel at four times, its maximum marked."""
+    """Draw a function of each kernel at four times with its maximum."""
     figure = Figure(figsize=(9.6, 4.2), layout="constrained")
     panels = figure.subplots(1, len(results), sharey=True)
     for axes, (case, runs) in zip(panels, results.items(), strict=True):
@@ -67,7 +67,7 @@ def picture(results: Results, title: str) -> Figure:
         axes.set(title=f"{case}, l = {LENGTHSCALE:g}", xlabel="x")
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("$f_t(x)$; dots: the maximum")
+    panels[0].set_ylabel("$f_t(x)$; dots: maximum")
     lines, names = panels[0].get_legend_handles_labels()
     figure.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False)
     figure.suptitle(title, fontsize=11)
@@ -92,8 +92,8 @@ EXPERIMENTS = (
         ),
         picture,
         choices=(
-            "B16 states neither domain nor times: here [0, 1], 100 and 199 steps apart; "
-            "`significantly` is taken as the lengthscale, 0.2.",
+            "B16 does not state domain and times. Here the domain is [0, 1], and the times are "
+            "100 and 199 steps apart; `significantly` means by more than the lengthscale, 0.2.",
         ),
     ),
 )  # fmt: skip

@@ -28,7 +28,7 @@ LAB_TRAINING = 3 * DAY
 ASSUMED = "TV-GP-UCB, drift 0.04"
 DAYS, FOLDS, SENSORS = 7, 3, 50
 STEPS_A_DAY, MORNING = 288, 72  # 5-minute steps; those before 6:00
-VARIANTS = {  # steps a day, and which draw of sensors
+VARIANTS = {  # steps a day, and the seed of the draw of sensors
     "": (84, 0),
     ", 6 to 11": (60, 0),
     ", second draw": (84, 1),
@@ -37,7 +37,7 @@ VARIANTS = {  # steps a day, and which draw of sensors
 
 
 def sensors(path: Path) -> Setup:
-    """Figure 3a: three days of sensors to learn from, two to play."""
+    """Return the setup of figure 3a: a prior from three days of sensors, and a run on two."""
     table = read_table(path)
     history, rest = table.values[:LAB_TRAINING], table.rows(LAB_TRAINING)
     steps = len(rest.values)
@@ -77,17 +77,17 @@ def _lab_prior(rows: Array, arms: Sequence[str]) -> Prior:
 
 
 def days_of_traffic(path: Path, steps: int, draw: int) -> list[RewardTable]:
-    """The mornings of `DAYS` days, `steps` rows from 6:00 on, of 50 sensors drawn at random.
+    """Read the mornings of `DAYS` days of 50 random sensors, `steps` rows from 6:00 on.
 
     Raises:
-        DriftpeakError: fewer days, or fewer sensors.
+        DriftpeakError: the file has fewer days or sensors.
     """
-    table = read_speeds(path, outliers="keep")  # as the paper did
+    table = read_speeds(path, outliers="keep")  # as in the paper
     days = split_days(table, STEPS_A_DAY, first=MORNING, last=MORNING + steps)[:DAYS]
     if len(days) < DAYS or len(table.arms) < SENSORS:
         raise DriftpeakError(
-            f"{path}: {len(days)} whole days of {len(table.arms)} sensors; b16-fig3c needs {DAYS} "
-            f"days at 5 minutes and {SENSORS} sensors"
+            f"{path} must hold {DAYS} whole days at 5 minutes of {SENSORS} sensors for b16-fig3c; "
+            f"got {len(days)} days of {len(table.arms)} sensors. Use the whole data set"
         )
     generator = np.random.default_rng(draw)
     chosen = np.sort(generator.choice(len(table.arms), SENSORS, replace=False))
@@ -95,7 +95,7 @@ def days_of_traffic(path: Path, steps: int, draw: int) -> list[RewardTable]:
 
 
 def traffic(day: int, variant: str, path: Path) -> Setup:
-    """Figure 3c: one morning to play, two thirds of the others' to learn from."""
+    """Return the setup of figure 3c: a run on one morning, and a prior from other days."""
     days = days_of_traffic(path, *VARIANTS[variant])
     folds = np.array_split(np.arange(DAYS), FOLDS)
     tested = next(fold for fold in folds if day in fold)
@@ -130,19 +130,19 @@ def _days(variant: str = "") -> tuple[str, ...]:
 
 
 def _most_days(policy: str = TV, variant: str = "") -> Comparisons:
-    """That `policy` has no more regret than GP-UCB on most days."""
+    """Return the comparison that `policy` has no more regret than GP-UCB on most days."""
     columns = tuple(Column(_days(variant), name) for name in (STATIC, policy))
     label = f"share of the days on which {policy} has no more regret than {STATIC}, less one half"
     return (Comparison(label, columns, majority),)
 
 
 def _times(factor: float) -> Combine:
-    """Mean of `factor` times the first column minus the second."""
+    """Return a statistic: the mean of `factor` times the first column minus the second."""
     return lambda samples: (factor * samples[..., 0] - samples[..., 1]).mean(axis=-1)
 
 
 def _barely_better(samples: Array) -> Array:
-    """Mean of the first column minus 0.8 times that of the second."""
+    """Return the mean of the first column minus 0.8 times the mean of the second."""
     return np.asarray((samples[..., 0] - 0.8 * samples[..., 1]).mean(axis=-1))
 
 
@@ -153,22 +153,26 @@ def _ends_near_random(first: int) -> Comparisons:
 
 
 def _comparable(other: str) -> Comparisons:
-    """Neither has more than 1.25 times the regret of the other."""
-    one, two = Column(LAB, STATIC), Column(LAB, other)
+    """Return the comparisons that neither policy has over 1.25 times the regret of the other."""
+    static, rival = Column(LAB, STATIC), Column(LAB, other)
     return (
-        Comparison(f"1.25 times GP-UCB minus {other}, regret per step", (one, two), _times(1.25)),
-        Comparison(f"1.25 times {other} minus GP-UCB, regret per step", (two, one), _times(1.25)),
+        Comparison(
+            f"1.25 times GP-UCB minus {other}, regret per step", (static, rival), _times(1.25)
+        ),
+        Comparison(
+            f"1.25 times {other} minus GP-UCB, regret per step", (rival, static), _times(1.25)
+        ),
     )
 
 
 def _later(steps: int) -> Comparisons:
-    """GP-UCB: less regret in the first steps than in as many at the end."""
+    """Return the comparison that GP-UCB has less regret in its first steps than in its last."""
     columns = (Column(LAB, STATIC, first=2 * DAY - steps + 1), Column(LAB, STATIC, last=steps))
     return (Comparison(f"GP-UCB: last {steps} steps minus first, regret per step", columns),)
 
 
 def _growing(tv: str, r: str) -> Comparisons:
-    """The gap per step is larger on the second day than on the first."""
+    """Return the comparison that the gap per step is larger on the second day."""
     columns = (
         Column(LAB, r, first=DAY + 1), Column(LAB, tv, first=DAY + 1),
         Column(LAB, r, last=DAY), Column(LAB, tv, last=DAY),
@@ -178,7 +182,7 @@ def _growing(tv: str, r: str) -> Comparisons:
 
 
 def _second_day(tv: str, r: str) -> Comparisons:
-    """The cumulative gap still grows on the second day."""
+    """Return the comparison that the cumulative gap grows on the second day."""
     return (lower((LAB, tv), (LAB, r), first=DAY + 1),)
 
 
@@ -222,17 +226,20 @@ EXPERIMENTS = (
         partial(regret_panels, average=True, unit="degrees C"),
         choices=(
             "Rewards as recorded, no noise added; prior mean and covariance of the training days.",
-            "Drift 0.03 and period 15 are the paper's. Beside them: the drift of highest "
-            "likelihood on the three training days, and the period of best one-step predictions, "
-            "each training day predicted with a prior of the two others; the settings tell them.",
-            "B16 says `barely better than random`: here above 80 % of random's regret; "
-            "`comparably`: within a factor of 1.25; `a short time`: six or twelve hours.",
-            "RExp3: rewards within twice the farthest from its sensor's mean on the training days.",
+            "Drift 0.03 and period 15 are the paper's values. They are compared with learned "
+            "values: the drift of highest likelihood on the three training days, and the period of "
+            "best one-step predictions, where each training day is predicted with a prior from the "
+            "two others. The settings list them.",
+            "B16's `barely better than random` means above 80 % of random's regret here, "
+            "`comparably` means within a factor of 1.25, and `a short time` means six or twelve "
+            "hours.",
+            "RExp3's bound on rewards is twice the largest distance from a sensor's mean on the "
+            "training days.",
         ),
         notes=(
-            "One history: intervals are over blocks of steps; random and RExp3 are means of 20 "
-            "runs.",
-            "The five days are inferred (1 to 5 March 2004); B16 does not name its own.",
+            "All trials share one history, so intervals are over blocks of steps. Random and "
+            "RExp3 are means of 20 runs.",
+            "The five days are inferred (1 to 5 March 2004), because B16 does not state them.",
         ),
         further={"tracks": partial(tracks, case=LAB, ylabel="temperature, degrees C",
                                    policies=(TV, R, STATIC, RANDOM))},
@@ -259,20 +266,22 @@ EXPERIMENTS = (
         ),
         partial(by_case, cases=_days(), ylabel="regret per step, $R_T/T$, mph"),
         choices=(
-            "B16's I-880 data are not to be had: this is PeMSD7, Los Angeles, so these are checks "
-            "of our own. Of seven weekdays every one is a test day; its prior and drift come from "
-            "the days of the two other thirds (4 or 5 days), as B16 takes days to be independent.",
-            "B16 has 84 steps from 6 to 11. At 5 minutes these are 60: here 84 steps, 6:00 to "
-            "13:00, and as a check 60.",
-            "50 of the 228 sensors, drawn at random once; as a check two more draws.",
+            "B16's I-880 data are not available. The data are PeMSD7, Los Angeles, so these are "
+            "additional checks. Each of seven weekdays is a test day. Its prior and drift come "
+            "from the days of the two other thirds (4 or 5 days), because B16 assumes independent "
+            "days.",
+            "B16 has 84 steps from 6 to 11, which has only 60 steps of 5 minutes. Here there are "
+            "84 steps, 6:00 to 13:00, and as a check 60.",
+            "50 of the 228 sensors are drawn at random once; as a check there are two more draws.",
             "The first sensor is drawn at random in each of 20 trials, the same for all policies; "
-            "B16 takes 20 different ones.",
-            "Rewards as recorded, no noise added; prior mean and covariance of the training days; "
-            "noise variance 5 mph^2; the drift is that of highest likelihood.",
+            "B16 uses 20 different sensors.",
+            "Rewards are as recorded, without added noise. Prior mean and covariance come from "
+            "the training days, the noise variance is 5 mph^2, and the drift has the highest "
+            "likelihood.",
         ),
         notes=(
-            "Days are the samples: intervals are over seven of them. Their priors share training "
-            "days, which the intervals leave out of account.",
+            "Samples are days, so intervals are over seven days. Their priors share training "
+            "days, which the intervals ignore.",
         ),
         further={
             "tracks": partial(tracks, case=_days()[0], ylabel="speed, mph",

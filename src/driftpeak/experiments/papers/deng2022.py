@@ -1,7 +1,8 @@
 """D22: Deng, Zhou, Kim, Tewari, Gupta and Shroff, Weighted Gaussian process bandits (2022).
 
-The synthetic worlds. Norms in closed form: f = sum_i alpha_i k(., x_i) with M coefficients uniform
-on [-1, 1] has E |f|^2 = M/3 where k(x, x) = 1, and the difference of two such functions twice that.
+Synthetic functions. Norms have a closed form: f = sum_i alpha_i k(., x_i) with M coefficients
+uniform on [-1, 1] has E |f|^2 = M/3 if k(x, x) = 1. The difference of two such functions has twice
+this value.
 """
 
 import math
@@ -32,7 +33,7 @@ OPEN: Mapping[str, Mapping[str, Any]] = {
     "lambda = 1 + 2/T for all": {"regularised": True},
     "variation unknown": {"known": False},
 }
-"""What D22 leaves open, each changed alone."""
+"""Choices that D22 leaves open, each changed separately."""
 
 
 def widths_and_policies(
@@ -47,10 +48,11 @@ def widths_and_policies(
     discount: float,
     unit: float = 1.0,
 ) -> dict[str, Policy]:
-    """D22's four policies with the widths of their theorems; gains are greedy upper bounds.
+    """Return D22's four policies with the widths of their theorems.
 
-    `prior` has the lambda of R-, SW- and WGP-UCB. IGP-UCB has its own, 1 + 2/T, in its belief and
-    in the gain of its width, which is stated for k(x, x) <= 1: `unit` is the variance taken as 1.
+    Gains are greedy upper bounds. `prior` has the lambda of R-, SW- and WGP-UCB. IGP-UCB has its
+    own lambda, 1 + 2/T, in its prior and in the gain of its width. The gain is stated for
+    k(x, x) <= 1; `unit` is the variance that counts as 1.
     """
     common = (norm_bound, noise_scale, delta)
     variance = prior.noise_variance
@@ -81,12 +83,12 @@ def setup(
     delta: float = 0.1,
     regularised: bool = False,
 ) -> Setup:
-    """D22's policies with periods, window and discount from theory.
+    """Return D22's policies with periods, window and discount from theory.
 
     Arguments:
         change: "abrupt" or "slow". known: whether the policies know the variation.
-        norms: B, in root mean square norms of the functions. noise: its standard deviation, R.
-        regularised: whether lambda is IGP-UCB's 1 + 2/T for all; else R^2 for the others.
+        norms: B, in root mean square norms of the functions. noise: standard deviation R of noise.
+        regularised: whether lambda is IGP-UCB's 1 + 2/T for all policies, or R^2 for the others.
     """
     kernel = SE(0.2)
     world = Prior(Grid([0, 1], size=100), kernel, noise**2)
@@ -117,7 +119,7 @@ def setup(
 def by_setting(
     cases: Mapping[str, str], others: Sequence[str], policy: str = WGP
 ) -> dict[str, Comparisons]:
-    """That `policy` has less regret than each of `others`, in the case of every setting."""
+    """Return the comparisons of `policy` with each of `others`, by setting."""
     return {setting: lowest(case, policy, others) for setting, case in cases.items()}
 
 
@@ -143,15 +145,15 @@ def _experiment(id: str, change: str, title: str, **appendix: int) -> Experiment
         ),
         partial(regret_panels, cases=(cases["M = 20"][FIRST], cases["Appendix E"][FIRST])),
         choices=(
-            "D22 states neither noise nor R, B, lambda and delta: here noise sd 0.1 = R, lambda = "
-            "R^2, B twice the root mean square norm sqrt(M/3), delta = 0.1; the other settings "
-            "change one of these. IGP-UCB has its own lambda, 1 + 2/T, as its authors prescribe; "
-            "in one setting all have it.",
-            "The policies know the variation: its root mean square, sqrt(2M/3) for each change; "
-            "in one setting they do not.",
-            "Gains in the widths are greedy upper bounds; WGP-UCB's is the double-weighted one.",
-            "D22's figure 1 is over 10 trials and without IGP-UCB in its words, Appendix E over "
-            "100: here 100, and 50 in the other settings.",
+            "D22 does not state noise, R, B, lambda or delta. Here R = noise sd 0.1, lambda = "
+            "R^2, B is twice the root mean square norm sqrt(M/3), and delta = 0.1. Each other "
+            "setting changes one of these. IGP-UCB has its own lambda, 1 + 2/T, as its authors "
+            "prescribe; in one setting all policies have it.",
+            "The policies know the variation, the root mean square sqrt(2M/3) for each change; in "
+            "one setting it is unknown.",
+            "Gains in the widths are greedy upper bounds; WGP-UCB has the double-weighted gain.",
+            "D22's figure 1 has 10 trials and its text does not mention IGP-UCB; Appendix E has "
+            "100 trials. Here there are 100 trials, and 50 in the other settings.",
             "Appendix E: M = 100" + (", f4 to f5 to f6." if change == "slow" else "."),
         ),
     )  # fmt: skip

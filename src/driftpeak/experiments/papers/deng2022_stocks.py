@@ -37,11 +37,11 @@ OPEN: Mapping[str, Mapping[str, Any]] = {
     "lambda 1 % of the variance": {"share": 0.01},
     "variation known": {"known": True},
 }
-"""What D22 leaves open, each changed alone."""
+"""Choices that D22 leaves open, each changed separately."""
 
 
 def norms(functions: Any, prior: Prior) -> Any:
-    """RKHS norm of each row of values, shape `(functions, points)`, on all points of the domain."""
+    """Return the RKHS norm of each row of values, shape `(functions, points)`, on all points."""
     return np.sqrt((functions * np.linalg.solve(prior.gram, functions.T).T).sum(axis=-1))
 
 
@@ -55,11 +55,11 @@ def stocks(
     known: bool = False,
     practical: bool = False,
 ) -> Setup:
-    """Every day one of 29 stocks; the reward is its price.
+    """Return the setup of a choice of one of 29 stocks a day, whose reward is its price.
 
     Arguments:
-        norm_bound: B; default the root mean square norm of a day's prices less their common mean.
-        noise: R, in sqrt(lambda). share: lambda, of the stocks' mean variance.
+        norm_bound: B; by default the root mean square norm of a day's prices minus the common mean.
+        noise: R relative to sqrt(lambda). share: lambda relative to the stocks' mean variance.
         known: whether the policies know the variation. practical: B16's width for all.
     """
     table = read_table(path)
@@ -117,17 +117,16 @@ EXPERIMENTS = (
         ),
         partial(regret_panels, cases=(CASES[FIRST], PRACTICAL), unit="dollars"),
         choices=(
-            "The covariance and the common mean are of all days, as D22 seems to have done; so "
-            "every policy knows more than it could have.",
-            "D22's width needs B, R, lambda and delta, which it does not state for prices: here B "
-            "is the root mean square norm of a day's prices less the common mean, lambda 5 % of "
-            "the stocks' mean variance, R = sqrt(lambda), delta = 0.1; the other settings change "
-            "one of these. IGP-UCB has lambda = 1 + 2/T where the largest variance counts as 1.",
-            "The variation is taken as unknown, in one setting as known; the gain is the greedy "
-            "one.",
+            "The covariance and the common mean are computed from all days, as D22 appears to do. "
+            "Every policy therefore uses future data.",
+            "D22 does not state B, R, lambda and delta for prices. Here B is the root mean square "
+            "norm of a day's prices minus the common mean, lambda is 5 % of the stocks' mean "
+            "variance, R = sqrt(lambda), and delta = 0.1. Each other setting changes one of these. "
+            "IGP-UCB has lambda = 1 + 2/T in units of the largest variance.",
+            "The variation is unknown, and known in one setting; the gain is greedy.",
         ),
         notes=(
-            "One history: intervals are over blocks of steps.",
+            "All trials share one history, so intervals are over blocks of steps.",
             "The practical width sqrt(0.8 log 4t) is not D22's; IGP-UCB with it is GP-UCB.",
         ),
     ),

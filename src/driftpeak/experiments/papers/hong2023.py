@@ -1,13 +1,14 @@
 """H23: Hong, Li and Tewari, An optimization-based algorithm for non-stationary kernel bandits.
 
-Played as in the authors' program (github.com/kihyukh/aistats2023) and the configurations beside it.
-Its GP-UCB starts from the inverse 20 I where the ridge of 20 that it names would give I / 20: a
-ridge of 1/20, and deviations 20 times those of the posterior; so it is played here. Its sliding
-window takes old observations out with the wrong sign (`hong2023_program`). The panels have both
-that and the window proper, the latter also with a ridge of 20 in its usual meaning.
+The experiments follow the authors' program (github.com/kihyukh/aistats2023) and its configurations.
+Its GP-UCB starts from the inverse 20 I, whereas its ridge of 20 would give I / 20. It therefore has
+a ridge of 1/20 and standard deviations 20 times those of the posterior, as it has here. Its sliding
+window removes old observations with the wrong sign (`hong2023_program`). The panels show this
+window and the correct one, the latter also with a ridge of 20 in its usual meaning.
 
-On the unit sphere of R^10 points are about 1.4 apart: with l = 0.2 their Gram matrix is nearly the
-identity, and the problem nearly a bandit with 100 unrelated arms. Hence l = 1 as well.
+On the unit sphere of R^10 points are about 1.4 apart. With l = 0.2 their Gram matrix is nearly the
+identity, and the problem is nearly a bandit with 100 unrelated arms. It is therefore also run with
+l = 1.
 """
 
 from collections.abc import Callable
@@ -41,16 +42,16 @@ from driftpeak.policies.widths import IGP, Confidence
 from driftpeak.simulation.simulator import simulate
 
 STEPS, PEAK, LIMIT, NOISE, DELTA = 10_000, 0.8, 1.0, 0.1, 1e-4
-RIDGE, SCALE = 20.0, 0.01  # of H23's GP-UCB
-WEIGHTED_RIDGE, DISCOUNT, WEIGHTED_SCALE = 0.01, 0.9996, 0.5  # of its WGP-UCB
+RIDGE, SCALE = 20.0, 0.01  # for H23's GP-UCB
+WEIGHTED_RIDGE, DISCOUNT, WEIGHTED_SCALE = 0.01, 0.9996, 0.5  # for its WGP-UCB
 GAIN_TOLERANCE = 1e-4  # nats
 
 
 def program_gain(prior: Prior, ridge: float, most: int, steps: int = STEPS) -> Any:
-    """H23's gain at every step t: half the log det for min(t, `most`) observations.
+    """Return H23's gain at every step t: half the log det for min(t, `most`) observations.
 
-    Straight lines between powers of two, as in its program. Entry i serves step i + 1, which has i
-    observations behind it.
+    It is interpolated linearly between powers of two, as in its program. Entry i is for step i + 1,
+    which has i earlier observations.
     """
     places = sorted({*(2**k for k in range(int(np.log2(steps)) + 1)), steps})
     values = [fractional_gain(prior, t / ridge, tolerance=GAIN_TOLERANCE) / 2 for t in places]
@@ -58,9 +59,10 @@ def program_gain(prior: Prior, ridge: float, most: int, steps: int = STEPS) -> A
 
 
 def gpucb(prior: Prior, window: int | None) -> BeliefPolicy:
-    """H23's GP-UCB, or SW-GP-UCB with old observations taken out as they must be.
+    """Return H23's GP-UCB, or SW-GP-UCB with old observations removed correctly.
 
-    Its width is 0.01 (1 + sqrt(2 (g / 2 + 1 + log 1/delta))), times the 20 of its deviations.
+    The width is 0.01 (1 + sqrt(2 (g / 2 + 1 + log 1/delta))), times the factor 20 of its standard
+    deviations.
     """
     gain = program_gain(prior, RIDGE, STEPS if window is None else window)
     width = IGP(RIDGE * SCALE, RIDGE * SCALE, DELTA, TabulatedGain(gain / 2))
@@ -69,17 +71,22 @@ def gpucb(prior: Prior, window: int | None) -> BeliefPolicy:
 
 
 def slipped(prior: Prior, window: int) -> SlippedWindow:
-    """SW-GP-UCB as in H23's program."""
+    """Return SW-GP-UCB as in H23's program."""
     gain = program_gain(prior, RIDGE, window)
     widths = SCALE * (1 + np.sqrt(2 * (gain / 2 + 1 - np.log(DELTA))))
     return SlippedWindow(prior, window=window, ridge=RIDGE, widths=widths)
 
 
 def weighted(prior: Prior) -> BeliefPolicy:
-    """H23's WGP-UCB: width 0.5 (0.8 + 0.1 sqrt(2 (g + log 1/delta))); the newest has age 1."""
+    """Return H23's WGP-UCB with the width 0.5 (0.8 + 0.1 sqrt(2 (g + log 1/delta))).
+
+    The newest observation has age 1.
+    """
     gain = TabulatedGain(program_gain(prior, WEIGHTED_RIDGE, STEPS))
     scales = WEIGHTED_SCALE * PEAK, WEIGHTED_SCALE * NOISE
-    width = Confidence(*scales, DELTA, gain, noise_variance=1.0)  # no 1 / sqrt(lambda), as there
+    width = Confidence(
+        *scales, DELTA, gain, noise_variance=1.0
+    )  # no 1 / sqrt(lambda), as in the program
     seen = prior.with_noise_variance(WEIGHTED_RIDGE / DISCOUNT)
     return WGPUCB(seen, discount=DISCOUNT, width=width)
 
@@ -88,8 +95,8 @@ SLIPPED, RIGHT, NAMED = "SW-GP-UCB as published", "SW-GP-UCB, right sign", "SW-G
 WEIGHTED, ADA = "WGP-UCB", "ADA-OPKB"
 WINDOWS = {
     "the window as published": SLIPPED,
-    "what leaves the window taken out with the right sign": RIGHT,
-    "and the ridge that is configured": NAMED,
+    "the window with the correct sign": RIGHT,
+    "the correct sign and the configured ridge": NAMED,
 }
 PUBLISHED, BEST = "as published", "today's best"
 TRAINING_TRIALS, TRAINING_SEED = 1, 2025
@@ -98,12 +105,12 @@ QUICK_STEPS = 500
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with rivals.
+    """A figure of H23.
 
     Attributes:
-        changes: times after which the sign switches; None for the cosine that moves.
-        window: H23's. lengthscale: OPKB's; its rivals have 0.2.
-        still: the last step after which nothing changes any more.
+        changes: times after which the sign switches; None for the moving cosine.
+        window: H23's window. lengthscale: lengthscale of OPKB; other policies have 0.2.
+        still: step after which the function does not change.
     """
 
     title: str
@@ -114,25 +121,25 @@ class Figure:
 
 
 FIGURES = {
-    "h23-fig1a": Figure("The sign switches after 3000", (3000,), 3000, 0.2, 3000),
-    "h23-fig1b": Figure("The sign switches after 1500 and 5000", (1500, 5000), 2000, 0.2, 5000),
-    "h23-fig2b": Figure("A cosine that moves", None, 2000, 1.0, 6000),
+    "h23-fig1a": Figure("Sign switch after 3000", (3000,), 3000, 0.2, 3000),
+    "h23-fig1b": Figure("Sign switches after 1500 and 5000", (1500, 5000), 2000, 0.2, 5000),
+    "h23-fig2b": Figure("Moving cosine", None, 2000, 1.0, 6000),
 }
 GRIDS: dict[str, tuple[float, ...]] = {
     "SW-GP-UCB": (250, 500, 1000, 2000, 4000),
     "WGP-UCB": tuple(1 - 1 / memory for memory in (100, 250, 500, 1000, 2000)),
     "TV-GP-UCB": (1e-5, 1e-4, 3e-4, 1e-3, 3e-3),
 }
-"""What today's best are tuned over; all have B16's width for synthetic data."""
+"""Tuning grids of the best policies in this package; all have B16's width for synthetic data."""
 
 
 def prior_with(lengthscale: float) -> Prior:
-    """100 points on the sphere of R^10, the same in all trials."""
+    """Return a prior on 100 points on the sphere of R^10, the same in all trials."""
     return Prior(unit_sphere(100, 10), SE(lengthscale), NOISE**2)
 
 
 def world_of(id: str, prior: Prior) -> Environment[Any]:
-    """The world of a figure; functions that switch are drawn from the prior."""
+    """Return the environment of a figure; functions that switch are drawn from the prior."""
     changes = FIGURES[id].changes
     if changes is None:
         return MovingCosine(prior, peak=PEAK, reward_limit=LIMIT)
@@ -140,7 +147,7 @@ def world_of(id: str, prior: Prior) -> Environment[Any]:
 
 
 def tuned_policy(prior: Prior, family: str, value: float) -> BeliefPolicy:
-    """A policy of `GRIDS`, told the true variance of the noise."""
+    """Return a policy of `GRIDS` with the true noise variance."""
     if family == "SW-GP-UCB":
         return SWGPUCB(prior, window=int(value))
     if family == "WGP-UCB":
@@ -149,7 +156,7 @@ def tuned_policy(prior: Prior, family: str, value: float) -> BeliefPolicy:
 
 
 def tuned(id: str, prior: Prior, steps: int = STEPS) -> dict[str, float]:
-    """By family: the value of `GRIDS` of least regret in a world of another seed."""
+    """Return, by family, the value of `GRIDS` of lowest regret with another seed."""
     best = {}
     for family, grid in GRIDS.items():
         policies = {f"{value}": tuned_policy(prior, family, value) for value in grid}
@@ -163,7 +170,7 @@ def tuned(id: str, prior: Prior, steps: int = STEPS) -> dict[str, float]:
 
 
 def published(id: str, lengthscale: float | None = None, steps: int = STEPS) -> Setup:
-    """The field of a figure; with a `lengthscale`, all of it and the world with that one."""
+    """Return the setup of a figure; `lengthscale` overrides that of all policies and functions."""
     figure = FIGURES[id]
     prior = prior_with(0.2 if lengthscale is None else lengthscale)
     own = prior_with(figure.lengthscale if lengthscale is None else lengthscale)
@@ -184,7 +191,7 @@ def published(id: str, lengthscale: float | None = None, steps: int = STEPS) -> 
 
 
 def best(id: str, steps: int = STEPS) -> Setup:
-    """Rivals with ADA-OPKB's kernel, their memory tuned, and `auto`, which is told nothing."""
+    """Return policies with ADA-OPKB's kernel and tuned memory, and `auto` without tuning."""
     prior = prior_with(FIGURES[id].lengthscale)
     chosen = tuned(id, prior, steps)
     policies: dict[str, Policy] = {
@@ -197,19 +204,19 @@ def best(id: str, steps: int = STEPS) -> Setup:
 
 
 def ada_opkb(prior: Prior) -> Policy:
-    """As in H23's program: its constants, all features, rewards that are not rescaled."""
+    """Return ADA-OPKB with the constants of H23's program, all features, and unscaled rewards."""
     return ADAOPKB(prior, horizon=STEPS, reward_bound=LIMIT, features=prior.features)
 
 
 def as_named(prior: Prior, window: int) -> BeliefPolicy:
-    """SW-GP-UCB with the ridge of 20 that H23's configuration names, in its usual meaning."""
+    """Return SW-GP-UCB with the ridge of 20 of H23's configuration, in its usual meaning."""
     gain = program_gain(prior, RIDGE, window)
     width = IGP(SCALE, SCALE, DELTA, TabulatedGain(gain / 2))
     return SWGPUCB(prior.with_noise_variance(RIDGE), window=window, width=width)
 
 
 def stationary(lengthscale: float, steps: int = STEPS) -> Setup:
-    """Figure 2a: a cosine with a random phase that stays, 256 points in R^8."""
+    """Return the setup of figure 2a: a cosine with a random constant phase, 256 points in R^8."""
     prior = Prior(unit_sphere(256, 8), SE(lengthscale), NOISE**2)
     world = MovingCosine(
         prior, times=[0.0], phases=[0.0], random_phase=True, peak=PEAK, reward_limit=LIMIT
@@ -222,7 +229,7 @@ def stationary(lengthscale: float, steps: int = STEPS) -> Setup:
 
 
 def _falls_again(id: str) -> Comparison:
-    """Regret per step falls from the 1000 steps after the last change to the last 1000 steps."""
+    """Compare the regret per step in the 1000 steps after the last change and the last 1000."""
     still = FIGURES[id].still
     after = Column(PUBLISHED, ADA, first=still + 1, last=still + 1000)
     columns = (after, Column(PUBLISHED, ADA, first=STEPS - 999))
@@ -233,7 +240,7 @@ def _falls_again(id: str) -> Comparison:
 
 def _claims(id: str) -> tuple[Claim, ...]:
     adapts = Claim(
-        "ADA-OPKB adapts to what changes (abstract): its regret per step falls again",
+        "ADA-OPKB adapts to changes (abstract): its regret per step decreases afterwards",
         (_falls_again(id),),
     )
     if id == "h23-fig1a":
@@ -267,7 +274,7 @@ def _claims(id: str) -> tuple[Claim, ...]:
         Claim("All with l = 1: ADA-OPKB has the lowest regret", whose="ours", comparisons={
             name: lowest("l = 1", ADA, [window, WEIGHTED]) for name, window in WINDOWS.items()}),
         *(
-            Claim(f"Today's best: {name} has less regret than ADA-OPKB",
+            Claim(f"Best policies of this package: {name} has less regret than ADA-OPKB",
                   (lower((BEST, name), (BEST, ADA)),), whose="ours")
             for name in (*(f"{family}, tuned" for family in GRIDS), "auto")
         ),
@@ -275,13 +282,13 @@ def _claims(id: str) -> tuple[Claim, ...]:
 
 
 def regret_tables(results: Results) -> tuple[ResultTable, ...]:
-    """Regret of the published field, and apart from it of today's best."""
+    """Return tables of regret for the published policies and for the best of this package."""
     return tuple(
         ResultTable(title, ("policy", "regret", "standard error", "restarts"),
               tuple(_row(results[case], str(name)) for name in results[case]["policy"].values))
         for case, title in (
             (PUBLISHED, "As published"),
-            (BEST, "Today's best in the same worlds: no verdict on the paper"),
+            (BEST, "Best policies of this package in the same trials (no verdict on the paper)"),
         )
     )  # fmt: skip
 
@@ -294,14 +301,15 @@ def _row(runs: Any, name: str) -> tuple[str, ...]:
 
 
 SLIPS = (
-    "H23's program starts its GP-UCB from the inverse 20 I where its ridge of 20 would give I / 20 "
-    "(so that the ridge is 1/20 and deviations are 20 times as large), and takes what leaves the "
-    "window out with 1 + v'Av where it must be 1 - v'Av. Played are the program as it is; the "
-    "window with the right sign; and the right sign with the ridge that is configured."
+    "H23's program starts its GP-UCB from the inverse 20 I, whereas its ridge of 20 would give "
+    "I / 20. The ridge is therefore 1/20, and standard deviations are 20 times as large. It "
+    "removes old observations from the window with 1 + v'Av instead of 1 - v'Av. Three variants "
+    "are compared: the program as published, the correct sign, and the correct sign with the "
+    "configured ridge."
 )
 NEARLY = (
-    "With l = 0.2 the Gram matrix is nearly the identity: this benchmark is close to an "
-    "unstructured bandit with 100 arms. The panels with l = 1 have structure to learn."
+    "With l = 0.2 the Gram matrix is nearly the identity, so this benchmark is close to a bandit "
+    "with 100 independent arms. With l = 1 the arms are correlated."
 )
 
 
@@ -324,10 +332,10 @@ def _experiment(id: str) -> Experiment:
         regret_panels,
         choices=(
             "Policies, constants, widths, windows, ridge and discount are those of the authors' "
-            "program and its configurations; points, functions and noise are draws of ours, the "
-            "points the same in all trials.",
-            "Today's best: ADA-OPKB's kernel, B16's width, memories tuned in a world of another "
-            "seed; auto is told the kernel and the noise.",
+            "program and its configurations. Points, functions and noise are our own draws; the "
+            "points are the same in all trials.",
+            "The best policies of this package have ADA-OPKB's kernel, B16's width, and memories "
+            "tuned with another seed; auto has the true kernel and noise.",
         ),
         notes=(SLIPS, NEARLY),
         programs="h23",
@@ -340,7 +348,7 @@ EXPERIMENTS = (
     _experiment("h23-fig1b"),
     Experiment(
         "h23-fig2a",
-        "A cosine that stays, 256 points on the sphere of R^8",
+        "Static cosine, 256 points on the sphere of R^8",
         "H23 figure 2a",
         (
             _case(PUBLISHED, partial(stationary, 0.2), 25, chunk=13),

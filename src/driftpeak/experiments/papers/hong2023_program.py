@@ -1,10 +1,10 @@
-r"""The sliding window of H23's program as it was published, to compare with what its figures show.
+r"""Sliding window of H23's program as published, including its two errors.
 
 With \(A = (\Phi^\top \Phi + \rho I)^{-1}\) over the observations in the window, an observation at u
-enters by \(A - A u u^\top A / (1 + u^\top A u)\), and has to leave by
-\(A + A u u^\top A / (1 - u^\top A u)\). The program has 1 + in both places, so that a point that
-has left the window hardly becomes uncertain again. A starts as 20 I, where the program's ridge of
-20 means I / 20.
+is added by \(A - A u u^\top A / (1 + u^\top A u)\), and must be removed by
+\(A + A u u^\top A / (1 - u^\top A u)\). The program has 1 + in both places, so the uncertainty at a
+removed point increases too little. A starts as 20 I, whereas the program's ridge of 20 means
+I / 20.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from driftpeak.policies.player import Query, checked_reward
 
 
 class SlippedState(NamedTuple):
-    """The number of decisions made; Phi A Phi'; what is in the window, and its sums by point."""
+    """State: the number of decisions, Phi A Phi', the sums by point, and the window."""
 
     step: Int[Array, ""]
     inverse: Float[Array, "n n"]
@@ -32,14 +32,14 @@ class SlippedState(NamedTuple):
 
 
 class SlippedWindow(ActingPolicy[SlippedState]):
-    """H23's SW-GP-UCB, slips included.
+    """H23's SW-GP-UCB with the errors of its program.
 
     Arguments:
-        prior: its covariance; a prior mean or a noise variance is not used.
-        window: observations that it keeps.
-        ridge: what A starts from, times I; the square of what deviations are multiplied by.
-        widths: of the confidence bound, at every step of the run.
-        sign: 1 as published; -1 takes observations out as they must be.
+        prior: prior of which only the covariance is used, not the mean or noise variance.
+        window: number of observations in the window.
+        ridge: factor of I in the initial A, and the square of the factor of standard deviations.
+        widths: width of the confidence bound at every step of the run.
+        sign: 1 as published; -1 removes observations correctly.
     """
 
     gram: Any
@@ -75,7 +75,7 @@ class SlippedWindow(ActingPolicy[SlippedState]):
         deviation = jnp.sqrt(self.ridge * state.inverse.diagonal())
         width = jnp.asarray(self.widths)[state.step]
         scores = state.inverse @ state.sums + width * deviation
-        # before the first reward the program scores every point 0
+        # before the first reward the program gives every point the score 0
         return state, jnp.argmax(jnp.where(state.step > 0, scores, 0.0))
 
     def tell(self, state: SlippedState, query: Query, reward: Scalar, time: Scalar) -> SlippedState:

@@ -31,11 +31,11 @@ PERP, SMALL, RESTARTED, ADA = (
     "ADA-OPKB",
 )
 UCB = ("R-GP-UCB", "SW-GP-UCB")
-WORLDS, WORLDS_SEED = 200, 2025  # from which V_T is estimated
+WORLDS, WORLDS_SEED = 200, 2025  # trials from which V_T is estimated
 
 
 def setup(kernel: Kernel, noise: float, steps: int = STEPS) -> Setup:
-    """IT25's policies, and those that it left out as too costly."""
+    """Return the setup with IT25's policies, and the policies that it omits as too costly."""
     prior = Prior(Grid([0, 1], [0, 1], size=30), kernel, noise**2)
     world = AbruptSwitches(prior, changes=CHANGES, supports=SUPPORTS)
     pieces = true_functions(
@@ -72,7 +72,7 @@ def setup(kernel: Kernel, noise: float, steps: int = STEPS) -> Setup:
 
 
 def _sublinear(case: str, policy: str) -> Comparison:
-    """Regret per step falls from the steps 2001-3500 to 3501-5000, in which nothing changes."""
+    """Compare the regret per step of steps 2001-3500 and 3501-5000, which have no change."""
     columns = (Column(case, policy, first=2001, last=3500), Column(case, policy, first=3501))
     return Comparison(f"{policy}: steps 2001-3500 minus 3501-5000, regret per step", columns)
 
@@ -85,7 +85,7 @@ def _name(kernel: str, noise: float) -> str:
 
 
 def _claims(kernel: str) -> tuple[Claim, ...]:
-    """IT25's claims with what it leaves open, C and the noise, twice each; and ours."""
+    """Return IT25's claims for two values each of the open C and noise, and additional checks."""
     cases = {noise: _name(kernel, noise) for noise in NOISES}
     left_open = {
         f"C = {constant}, noise sd {noise:g}": (case, policy)
@@ -134,19 +134,19 @@ EXPERIMENTS = (
         tuple(claim for kernel in KERNELS for claim in _claims(kernel)),
         partial(regret_panels, cases=[_name(kernel, NOISES[0]) for kernel in KERNELS]),
         choices=(
-            "IT25 states neither noise nor B nor C: here sd 0.1 and 0.3 = rho, lambda = rho^2, B "
-            f"twice the root mean square norm sqrt(U/3), C = 1 and {SMALLER:g}.",
-            f"V_T is the mean over {WORLDS} other worlds, in the supremum norm.",
-            f"IT25 plays 5 trials, here {TRIALS}: of twelve settings with C = {SMALLER:g}, 5 "
-            "trials leave seven undecided, 25 one.",
-            "Centres are drawn from the grid's points instead of anywhere in the square.",
-            "OPKB and ADA-OPKB, left out of the paper as too costly, have the constants of H23's "
+            "IT25 does not state noise, B or C. Here rho = sd 0.1 and 0.3, lambda = rho^2, B is "
+            f"twice the root mean square norm sqrt(U/3), and C = 1 and {SMALLER:g}.",
+            f"V_T is the mean over {WORLDS} other trials, in the supremum norm.",
+            f"IT25 has 5 trials; here there are {TRIALS}. Of twelve settings with C = "
+            f"{SMALLER:g}, seven are undecided with 5 trials and one with 25.",
+            "Centres are drawn from the points of the grid, not from the whole square.",
+            "OPKB and ADA-OPKB, which the paper omits as too costly, have the constants of H23's "
             "program.",
         ),
         notes=(
-            "R-PERP's width has an absolute constant C that the paper does not name. With C = 1 it "
-            f"is so wide that no point is eliminated at this T; with C = {SMALLER:g}, for which "
-            "nothing is proved, points are.",
+            "R-PERP's width has an absolute constant C that the paper does not state. With C = 1 "
+            "the width is so large that no point is eliminated at this T. With C = "
+            f"{SMALLER:g}, for which nothing is proved, points are eliminated.",
         ),
     ),
 )

@@ -36,7 +36,7 @@ DRIFTS = (0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99
 EXPONENTS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 QUICK_STEPS, QUICK_EXPONENTS = 100, (0.5, 2.0)
 SIDES = ("SparQ-GP-UCB", "W-SparQ-GP-UCB")
-TIMELESS = ("GP-UCB", "TV-GP-UCB")  # no parameter of theirs depends on the variation
+TIMELESS = ("GP-UCB", "TV-GP-UCB")  # their parameters do not depend on the variation
 SCHEDULED = ("R-GP-UCB", "SW-GP-UCB", "W-GP-UCB")
 OTHERS = (*TIMELESS, *SCHEDULED)
 TOLD, TRAINED = ", told the variation", ", tuned by regret"
@@ -51,7 +51,7 @@ WIDTHS: dict[str, Width] = {"width (12)": Heteroscedastic(NORM, DELTA), "log wid
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to choose what M25 leaves open."""
+    """One combination of the choices that M25 leaves open."""
 
     width: str
     placing: Placing
@@ -72,12 +72,12 @@ CHOICES = (
 
 
 def centre_points(placing: Placing, count: int, points: int) -> Any:
-    """The point numbers of evenly spaced centres; how many, if they are drawn in every trial."""
+    """Return the point numbers of evenly spaced centres, or the count of randomly drawn ones."""
     return np.linspace(0, points - 1, count).round().astype(int) if placing == "even" else count
 
 
 def variation(prior: Prior, centres: Any) -> float:
-    """Sum of the RKHS norms of f_{t+1} - f_t, t = 1, ..., T - 1, for these centres (points)."""
+    """Return the sum of the RKHS norms of f_{t+1} - f_t, t = 1, ..., T - 1, for these centres."""
     gram = prior.gram[np.ix_(centres, centres)]
     angles = SPEED * np.arange(1, STEPS + 1)[:, None] + np.arange(1, len(centres) + 1)[None, :]
     directions = np.sin(angles) / np.linalg.norm(np.sin(angles), axis=1, keepdims=True)
@@ -86,7 +86,7 @@ def variation(prior: Prior, centres: Any) -> float:
 
 
 def expected_variation(prior: Prior, centres: Any) -> float:
-    """That of the centres, or the mean over 20 draws of so many."""
+    """Return the variation of these centres, or the mean over 20 draws of this many centres."""
     if np.ndim(centres):
         return variation(prior, centres)
     generator = np.random.default_rng(SEED)
@@ -101,11 +101,11 @@ def setup(
     steps: int = STEPS,
     exponents: Sequence[float] = EXPONENTS,
 ) -> Setup:
-    """The case of a choice; or the same with another width for all.
+    """Return the setup of a combination of choices, with another width for all if given.
 
     Arguments:
-        steps: that are played, and of a training run.
-        exponents: candidates for W-SparQ's alpha of least regret.
+        steps: number of steps of a run, and of a training run.
+        exponents: candidates for W-SparQ's alpha of lowest regret.
     """
     width = WIDTHS[choice.width] if width is None else width
     prior = Prior(Grid([-50, 50], size=400), KERNEL, choice.noise**2)
@@ -154,13 +154,13 @@ def setup(
 
 
 def least_lead(samples: Array) -> Array:
-    """How far the first column's mean lies below the least of the others'."""
+    """Return the lowest mean of the other columns minus the mean of the first column."""
     means = samples.mean(axis=-2)
     return np.asarray(means[..., 1:].min(axis=-1) - means[..., 0])
 
 
 def _leads(case: str, trained: str, told: str) -> tuple[Comparison, ...]:
-    """One comparison with the best rival, not five: the fewer, the more each may show."""
+    """Return one comparison with the best rival; five comparisons would have less power."""
     rivals = ("GP-UCB", f"TV-GP-UCB{trained}", *(name + told for name in SCHEDULED))
     return tuple(
         Comparison(
@@ -199,23 +199,25 @@ def _claims() -> tuple[Claim, ...]:
         Claim("SparQ and W-SparQ outperform the bandit algorithms", best),
         Claim("SparQ converges slightly faster than W-SparQ: it has less regret", faster),
         Claim("SparQ requires more side queries than W-SparQ", fewer),
-        # sublinear regret, which M25 sees in its figure, is no matter of 500 steps
+        # 500 steps cannot show sublinear regret, which M25 reads from its figure
         Claim("The regret of SparQ and W-SparQ slows down within 500 steps", falling, whose="ours"),
     )
 
 
 def _table(results: Results) -> tuple[ResultTable, ...]:
-    """Mean regret per step of every policy in every case."""
+    """Return the mean regret per step of every policy in every case."""
     names: Sequence[str] = [str(name) for name in next(iter(results.values()))["policy"].values]
     rows = tuple(
         (case, *(f"{float(runs['regret'].sel(policy=name).mean()):.3f}" for name in names))
         for case, runs in results.items()
     )
-    return (ResultTable("Regret per step, by what M25 leaves open", ("choice", *names), rows),)
+    return (
+        ResultTable("Regret per step, by choices that M25 leaves open", ("choice", *names), rows),
+    )
 
 
 def _seven(results: Results) -> Results:
-    """M25's policies in the main cases; the rivals not told the variation."""
+    """Return M25's policies in the main cases, with rivals for unknown variation."""
     return {
         str(choice): results[str(choice)].sel(policy=[*OTHERS, *SIDES])
         for choice in MAIN
@@ -232,7 +234,7 @@ def _bounded(results: Results, title: str) -> Any:
         _seven(results),
         title,
         order=partial(w_sparq_regret_order, delta=DELTA),
-        label="M25 (34) with its root, constant 1",
+        label="order of M25 (34), constant 1",
     )
 
 
@@ -253,20 +255,20 @@ EXPERIMENTS = (
         _claims(),
         _panels,
         choices=(
-            "M25 leaves open the number of centres (20, and 50), where they are (evenly spaced, "
-            "and drawn anew in each trial), the noise (sd 0.1, and 0.3), delta (0.1) and the width "
-            f"of the rivals: all take M25's (12) with B = {NORM:g}, or all sqrt(0.8 log 4t).",
-            "Drift and exponent have the largest likelihood on random samples of a training run, "
-            "or the least regret in one, with the same width (candidates "
-            f"{', '.join(map(str, DRIFTS))} and {', '.join(map(str, EXPONENTS))}; from 2.5 on "
-            "W-SparQ's windows are all of two steps, and the exponent makes no difference). "
-            "Training runs are the 500 steps before, with other centres where they are drawn.",
-            "Period, window and discount are those that ZS21 and D22 recommend where the variation "
-            "is unknown, and those where it is known. In the pictures it is unknown.",
+            "M25 leaves open the number of centres (here 20 and 50), their positions (evenly "
+            "spaced, and drawn in each trial), the noise (sd 0.1 and 0.3), delta (0.1) and the "
+            f"width of the rivals: M25's (12) with B = {NORM:g}, or sqrt(0.8 log 4t), for all.",
+            "Drift and exponent have the highest likelihood on random samples of a training run, "
+            "or the lowest regret in a training run with the same width (candidates "
+            f"{', '.join(map(str, DRIFTS))} and {', '.join(map(str, EXPONENTS))}). From 2.5 on "
+            "all windows of W-SparQ have two steps, and the exponent has no effect. Training runs "
+            "are the 500 steps before; if centres are drawn, training runs have other centres.",
+            "Period, window and discount are the values that ZS21 and D22 recommend for unknown "
+            "and for known variation. In the figures it is unknown.",
             "SparQ and W-SparQ ask after the reward, and count a point as often as it was sampled, "
             "as in M25's Algorithms 1 and 2 and Definition 3.1; Q_t = ceil(log t).",
         ),
-        notes=("M25's bound (34) is an order: its constant, here 1, is not named.",),
+        notes=("M25's bound (34) is an order; M25 does not state its constant, here 1.",),
         further={"bound": _bounded},
         tables=_table,
     ),

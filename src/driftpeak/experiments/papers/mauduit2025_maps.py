@@ -41,22 +41,22 @@ Reader = Callable[[Path], RewardTable]
 
 
 def europe(path: Path) -> RewardTable:
-    """Anomalies of European regions, 1975 to 2020."""
+    """Read anomalies of European regions, 1975 to 2020."""
     return read_monthly(path, since="1975-01", until="2020-12")
 
 
 def france(path: Path) -> RewardTable:
-    """Anomalies of French regions, 1981 to 2020; the stations behind them changed before."""
+    """Read anomalies of French regions, 1981 to 2020; earlier data come from other stations."""
     return read_monthly(path, since="1981-01")
 
 
 def iberia(path: Path) -> RewardTable:
-    """Anomalies on a half-degree grid, from the calendar-month means of the first half."""
+    """Read anomalies on a half-degree grid, relative to the calendar months of the first half."""
     return _anomalies(path)
 
 
 def southern_france(path: Path) -> RewardTable:
-    """The cells of the same grid that lie in France: from 43.25 N, east of 1.5 W."""
+    """Read the cells of the grid that lie in France: from 43.25 N, east of 1.5 W."""
     table = _anomalies(path)
     longitude, latitude = cell_positions(table.arms).T
     inside = np.flatnonzero((latitude >= 43.25) & (longitude > -1.5))
@@ -75,7 +75,7 @@ def _anomalies(path: Path) -> RewardTable:
 
 
 def error(prior: Prior, values: Any, policy: Policy) -> float:
-    """Squared prediction error of a policy that plays recorded months."""
+    """Return the squared prediction error of a policy on recorded months."""
     world = RecordedRewards(values, noise_variance=prior.noise_variance)
     options: dict[str, Any] = {"trials": TRAINING_TRIALS, "seed": TRAINING_SEED}
     runs = simulate({"it": policy}, world, steps=len(values), predictions=True, progress=False,
@@ -84,7 +84,7 @@ def error(prior: Prior, values: Any, policy: Policy) -> float:
 
 
 def setup(read: Reader, path: Path) -> Setup:
-    """The first half of the months to learn from, the second to play."""
+    """Return the setup: a prior from the first half of the months, and a run on the second."""
     table = read(path)
     half = len(table.values) // 2
     history, rest = table.values[:half], table.rows(half)
@@ -150,20 +150,21 @@ def _experiment(id: str, title: str, cases: dict[str, tuple[str, Reader]]) -> Ex
         ),
         choices=(
             "M25's grid of France (Berkeley Earth, high resolution, 1975 to 2025) is not among the "
-            "data sets; these are other maps, so that no verdict here is on the paper.",
-            "Prior mean and covariance of the first half of the months, noise variance 5 % of the "
-            "mean variance; the second half is played, and the expert's answers are as noisy. M25 "
-            "fits a squared-exponential kernel.",
-            "Drift and exponent are those of least squared error in the first half (candidates "
-            f"{', '.join(map(str, DRIFTS))} and {', '.join(map(str, EXPONENTS))}; from about 2 on "
-            "W-SparQ's windows are all of two months, and the exponent makes no difference).",
-            "SparQ and W-SparQ ask about the month that they decide on, so that their prediction "
-            "of it, as M25's, is made with the answers; points count as often as sampled.",
-            "No norm bound is known: width sqrt(0.8 log 4t) for all. The variation is unknown to "
-            "period, window and discount; the gain is the greedy one.",
+            "data sets. These are other maps, so no verdict here is on the paper.",
+            "Prior mean and covariance come from the first half of the months; the noise variance "
+            "is 5 % of the mean variance. The policies run on the second half, and the expert's "
+            "answers have the same noise. M25 fits a squared-exponential kernel.",
+            "Drift and exponent have the lowest squared error in the first half (candidates "
+            f"{', '.join(map(str, DRIFTS))} and {', '.join(map(str, EXPONENTS))}). From about 2 on "
+            "all windows of W-SparQ have two months, and the exponent has no effect.",
+            "SparQ and W-SparQ ask about the month of the decision, so, as in M25, their "
+            "predictions use the answers. Points count as often as they were sampled.",
+            "No norm bound is known: the width is sqrt(0.8 log 4t) for all. Period, window and "
+            "discount are for unknown variation; the gain is greedy.",
         ),
         notes=(
-            "One history: intervals are over blocks of months. Adaptive SparQ is not in the paper.",
+            "All trials share one history, so intervals are over blocks of months. Adaptive SparQ "
+            "is not in the paper.",
         ),
         further={
             "error-map": partial(error_map, case=main, unit="squared degrees C"),

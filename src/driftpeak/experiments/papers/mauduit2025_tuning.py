@@ -1,9 +1,9 @@
-"""M25's two tuned numbers, TV-GP-UCB's drift and W-SparQ's alpha, from training runs.
+"""Tuning of M25's two parameters, TV-GP-UCB's drift and W-SparQ's alpha, on training runs.
 
-M25 says that they are tuned on training data, and of its recorded data that hyperparameters have
-the largest marginal likelihood. So they are chosen in two ways here: by likelihood, and by what one
-would wish for, the least regret. Both learn from the 500 steps before those that are played; where
-centres are drawn, with other centres.
+M25 states that they are tuned on training data, and for recorded data that hyperparameters
+maximise the marginal likelihood. They are chosen in two ways here: by likelihood, and by the
+lowest regret. Both use the 500 steps before the run. If centres are drawn, the training runs have
+other centres.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,15 +21,15 @@ from driftpeak.simulation.simulator import simulate
 
 SEED = 2025
 SAMPLES, RUNS = 100, 3
-"""Random samples in a training run, the newest of the 500 steps, and runs, for the likelihood."""
+"""For the likelihood: random samples in a training run (the newest of the 500 steps), and runs."""
 TRIALS = 5
-"""Training runs of 500 steps for the least regret."""
+"""Training runs of 500 steps for the lowest regret."""
 EXPONENTS = (*np.arange(0.25, 3.01, 0.25).tolist(), 4.0, 6.0, 8.0)
-"""From 2.5 on W-SparQ's windows are all of two steps, and all exponents make the same policy."""
+"""From 2.5 on all windows of W-SparQ have two steps, and all exponents give the same policy."""
 
 
 def least_regret(policies: Mapping[float, Policy], world: Environment[Any], steps: int) -> float:
-    """The number whose policy has the least regret in training; of equal ones the first."""
+    """Return the number whose policy has the lowest regret in training, the first of equals."""
     named = {f"{number}": policy for number, policy in policies.items()}
     regret = simulate(
         named, world, times=np.arange(1.0 - steps, 1.0), trials=TRIALS, seed=SEED, progress=False
@@ -38,7 +38,7 @@ def least_regret(policies: Mapping[float, Policy], world: Environment[Any], step
 
 
 def most_likely(prior: Prior, world: Environment[Any]) -> tuple[float, float]:
-    """Drift and alpha of largest likelihood on random samples of training runs."""
+    """Return the drift and alpha of highest likelihood on random samples of training runs."""
     times = np.arange(1.0 - SAMPLES, 1.0)
     runs = simulate(
         {"random": UniformRandom(prior)}, world, times=times, trials=RUNS, seed=SEED, progress=False
@@ -51,11 +51,11 @@ def most_likely(prior: Prior, world: Environment[Any]) -> tuple[float, float]:
 
 
 def injected(prior: Prior, samples: Sequence[tuple[Any, Any]], exponent: float) -> float:
-    """Sum of the log densities of every reward given those before, at regular times, up to a
-    constant, if an observation of age a has the noise variance lambda (1 + a^alpha).
+    """Return the sum of one-step log predictive densities at regular times, up to a constant.
 
-    Ages count to the reward that is foretold. Noise inflation is no joint model of all rewards, so
-    that this, and no marginal likelihood, tells how well it predicts.
+    An observation of age a has the noise variance lambda (1 + a^alpha). The age is the time to the
+    predicted reward. Noise inflation is not a joint model of all rewards. Its predictions are
+    therefore scored by this sum, not by a marginal likelihood.
     """
     total = 0.0
     for arms, rewards in samples:

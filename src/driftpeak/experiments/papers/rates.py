@@ -1,9 +1,9 @@
-r"""Rates: measured regret against T and against V_T, beside the exponents that theory gives.
+r"""Rates of measured regret in T and V_T, compared with the exponents of theory.
 
-A function on [0, 1] changes abruptly at evenly spaced times. Against T, it changes twice whatever T
-is, so that V_T stays; against V_T, T stays and the number of changes grows, to which V_T is
-proportional. Each policy has the parameters that theory gives it for the known variation. Slopes
-are fitted to log R_T.
+A function on [0, 1] changes abruptly at evenly spaced times. For the rate in T, it changes twice
+for every T, so that V_T is constant. For the rate in V_T, T is constant and the number of changes
+grows; V_T is proportional to it. Each policy has theory's parameters for the known variation.
+Slopes are fitted to log R_T.
 """
 
 import json
@@ -49,7 +49,7 @@ THEORY = {
     "R-GP-UCB": "r-gp-ucb", "SW-GP-UCB": "sw-gp-ucb", "WGP-UCB": "w-gp-ucb", "R-PERP": "r-perp",
     f"R-PERP, C = {SMALLER:g}": "r-perp", "OPKB with restarts": "opkb", "ADA-OPKB": "ada-opkb",
 }  # fmt: skip
-"""What each policy is called in the tables of exponents."""
+"""Name of each policy in the tables of exponents."""
 
 
 def environment(prior: Prior, horizon: int, changes: int) -> AbruptSwitches:
@@ -58,7 +58,7 @@ def environment(prior: Prior, horizon: int, changes: int) -> AbruptSwitches:
 
 
 def mean_variation(prior: Prior, changes: int) -> float:
-    """V_T of `changes` changes, in the supremum norm: the mean over 200 other worlds."""
+    """Return V_T of `changes` changes in the supremum norm, the mean over 200 other trials."""
     world = environment(prior, changes + 1, changes)
     pieces = true_functions(world, steps=changes + 1, trials=200, seed=2025)
     return float(np.mean([supremum_variation(functions) for functions in pieces]))
@@ -97,7 +97,7 @@ BY_CHANGES = {f"{n} changes": (FIXED_HORIZON, n) for n in CHANGES}
 
 
 def slope(logarithms: Any) -> Combine:
-    """The fitted slope of log(mean of the column) against `logarithms`, one per column."""
+    """Return the fitted slope of log(mean of the column) over `logarithms`, one per column."""
     x = np.asarray(logarithms) - np.mean(logarithms)
 
     def fit(samples: Any) -> Any:
@@ -107,14 +107,14 @@ def slope(logarithms: Any) -> Combine:
 
 
 def theoretical(policy: str, by: str) -> float | None:
-    """The exponent of T (`by` "T") or V_T ("V_T") in the largest term of the policy's rate."""
+    """Return the exponent of T (`by` "T") or V_T ("V_T") in the largest term of a policy's rate."""
     setting = Setting(KERNEL, 1, FIXED_HORIZON, variation=3.0, rkhs_variation=3.0)
     measures: tuple[Measure, ...] = ("variation", "rkhs_variation")
     rows = (applicable(THEORY[policy], setting, measure) for measure in measures)
-    found = next((row for row in rows if row is not None), None)
-    if found is None:
+    row = next((row for row in rows if row is not None), None)
+    if row is None:
         return None
-    rate = found[0]
+    rate = row[0]
     largest = max(rate.terms, key=lambda term: term[0].at(setting))
     return largest[0 if by == "T" else 1].at(setting)
 
@@ -124,7 +124,7 @@ def _columns(policy: str, cases: dict[str, tuple[int, int]]) -> tuple[Column, ..
 
 
 def _exponent(by: str) -> Combine:
-    """The slope of log R_T, of columns that are regret per step."""
+    """Return the slope of log R_T for columns of regret per step."""
     cases = BY_HORIZON if by == "T" else BY_CHANGES
     horizons = np.array([horizon for horizon, _ in cases.values()])
     fit = slope(np.log(HORIZONS if by == "T" else CHANGES))
@@ -151,7 +151,7 @@ def _sublinear(policy: str) -> Comparison:
 
 
 def _samples(results: Results, policy: str, cases: dict[str, tuple[int, int]]) -> Any:
-    """R_T of every trial and case, shape `(trial, case)`."""
+    """Return R_T of every trial and case, shape `(trial, case)`."""
     return np.stack(
         [
             results[case]["regret"].sel(policy=policy).sum("step").values
@@ -162,12 +162,12 @@ def _samples(results: Results, policy: str, cases: dict[str, tuple[int, int]]) -
 
 
 def variations(results: Results) -> list[float]:
-    """V_T of the cases with T fixed, as the policies were told it."""
+    """Return V_T of the cases with fixed T, as given to the policies."""
     return [float(json.loads(results[case].attrs["settings"])["variation"]) for case in BY_CHANGES]
 
 
 def picture(results: Results, title: str) -> Figure:
-    """R_T against T and against V_T, log-log, slopes with intervals beside theory's exponents."""
+    """Draw R_T over T and over V_T, log-log, with slopes, intervals and theory's exponents."""
     figure = Figure(figsize=(12.0, 6.0), layout="constrained")
     panels = figure.subplots(1, 2)
     sides = (
@@ -180,8 +180,8 @@ def picture(results: Results, title: str) -> Figure:
             fit = slope(np.log(values))
             low, high = interval(samples, fit)
             theory = None if policy == "random" else theoretical(policy, by)
-            told = "" if theory is None else f"; theory {theory:.2f}"
-            label = f"{policy}: {in_words(float(fit(samples)), low, high, '.2f')}{told}"
+            exponent = "" if theory is None else f"; theory {theory:.2f}"
+            label = f"{policy}: {in_words(float(fit(samples)), low, high, '.2f')}{exponent}"
             mean = samples.mean(axis=0)
             error = samples.std(axis=0, ddof=min(1, len(samples) - 1)) / len(samples) ** 0.5
             axes.errorbar(values, mean, error, fmt="o-", ms=4, color=COLOURS[number], label=label)
@@ -202,7 +202,7 @@ def picture(results: Results, title: str) -> Figure:
 EXPERIMENTS = (
     Experiment(
         "rates",
-        "Regret against horizon and variation; abrupt changes on [0, 1], SE kernel",
+        "Regret by horizon and variation; abrupt changes on [0, 1], SE kernel",
         "Theory: IT25 Tables 1 and 2",
         tuple(
             Case(name, partial(setup, *given), TRIALS, totals_only=True)
@@ -225,16 +225,17 @@ EXPERIMENTS = (
         ),
         picture,
         choices=(
-            "50 points on [0, 1], SE l = 0.2, M = 20, noise sd 0.1; changes at evenly spaced "
-            "times: twice for every T; 1 to 32 times at T = 10,000; 10 trials.",
-            "V_T is the mean over 200 other worlds, in the supremum norm.",
-            "R-, SW- and WGP-UCB have B16's width; with the confidence width, valid but wide, they "
-            "mostly explore at these T.",
+            "50 points on [0, 1], SE l = 0.2, M = 20, noise sd 0.1, 10 trials. Changes are evenly "
+            "spaced in time: two for every T, and 1 to 32 at T = 10,000.",
+            "V_T is the mean over 200 other trials, in the supremum norm.",
+            "R-, SW- and WGP-UCB have B16's width. With the confidence width, which is valid but "
+            "wide, they mostly explore at these T.",
         ),
         notes=(
-            "Bounds are for the worst case and up to logarithms: a measured slope may lie well "
-            "below, and where a bound's constant is large, above. No slope contradicts a theorem; "
-            "one near 1 means that T is still too small for the policy to learn.",
+            "Bounds hold for the worst case and up to logarithms. A measured slope may lie well "
+            "below the exponent, or above it if the constant of the bound is large. No slope "
+            "contradicts a theorem. A slope near 1 means that T is too small for the policy to "
+            "learn.",
         ),
     ),
 )

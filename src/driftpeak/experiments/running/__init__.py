@@ -1,1 +1,1 @@
-"""What plays experiments, judges their claims and reports."""
+"""Code that runs experiments, judges their claims and writes reports."""

@@ -1,4 +1,4 @@
-"""All experiments by their id."""
+"""Registry of all experiments by id."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ PAPERS = (
     mauduit2025_maps,
 )
 BEYOND = (rates, tournament)
-"""What goes beyond the papers' figures: played by name, not by a group's."""
+"""Experiments beyond the papers' figures: run by id, not as part of a group."""
 EXPERIMENTS: dict[str, Experiment] = {
     e.id: e for source in (*PAPERS, *BEYOND) for e in source.EXPERIMENTS
 }
@@ -39,11 +39,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "all": tuple(e.id for e in _ALL),
     "simulated": tuple(e.id for e in _ALL if not any(case.data for case in e.cases)),
 }
-"""All of the papers' experiments, and those of them that need no recorded data."""
+"""Groups: all experiments of the papers, and the experiments without recorded data."""
 
 
 def find(ids: Sequence[str]) -> list[Experiment]:
-    """The experiments with these ids, or of these groups, in the registry's order.
+    """Return the experiments with these ids or of these groups, in the order of the registry.
 
     Raises:
         DriftpeakError: an unknown id.
@@ -52,6 +52,9 @@ def find(ids: Sequence[str]) -> list[Experiment]:
     for id in ids:
         if id not in GROUPS and id not in EXPERIMENTS:
             hint = nearest(id, [*EXPERIMENTS, *GROUPS])
-            raise DriftpeakError(f"no experiment {id!r}.{hint} See driftpeak reproduce --list")
+            raise DriftpeakError(
+                f"experiment must be an id or a group; got {id!r}.{hint} Run `driftpeak reproduce "
+                "--list` for all ids"
+            )
         wanted.update(GROUPS.get(id, (id,)))
     return [e for id, e in EXPERIMENTS.items() if id in wanted]

@@ -1,4 +1,4 @@
-"""What a run of experiments leaves behind: results, pictures, `summary.json`, `report.html`."""
+"""Report of a run of experiments: results, figures, `summary.json` and `report.html`."""
 
 import base64
 import dataclasses
@@ -42,16 +42,16 @@ def judged(
 
 
 def read_judged(directory: Path) -> Iterator[JudgedExperiment]:
-    """The outcomes kept in a folder, one after another, in the registry's order.
+    """Yield the results stored in a folder, in the order of the registry.
 
     Raises:
-        DriftpeakError: the folder holds none.
+        DriftpeakError: the folder holds no results.
     """
     paths = {path.stem: path for path in directory.glob("*.nc") if path.stem in EXPERIMENTS}
     if not paths:
         raise DriftpeakError(
-            f"{directory} holds no results of `driftpeak reproduce` (files ID.nc); run it with "
-            f"output in {directory} first"
+            f"{directory} must hold results of `driftpeak reproduce` (files ID.nc); got none. Run "
+            f"`driftpeak reproduce` with output {directory} first"
         )
     for id, experiment in EXPERIMENTS.items():
         if id in paths:
@@ -59,14 +59,14 @@ def read_judged(directory: Path) -> Iterator[JudgedExperiment]:
             lacking = {case.name for case in experiment.cases} - set(results)
             if lacking:
                 raise DriftpeakError(
-                    f"{paths[id]} lacks {', '.join(sorted(lacking))}: it was written by another "
-                    "version of driftpeak; run the experiment again"
+                    f"{paths[id]} has no {', '.join(sorted(lacking))}: another version of "
+                    "driftpeak wrote it. Run the experiment again"
                 )
             yield judged(experiment, results, provenance)
 
 
 def as_json(one: JudgedExperiment) -> dict[str, object]:
-    """Everything but the curves: what summary.json holds of an experiment."""
+    """Return the entry of an experiment in summary.json: everything except the curves."""
     return {
         "title": one.experiment.title,
         "source": one.experiment.source,
@@ -83,7 +83,7 @@ def as_json(one: JudgedExperiment) -> dict[str, object]:
                     {
                         "setting": ruling.setting,
                         "verdict": ruling.verdict,
-                        "comparisons": [_measured(one) for one in ruling.measured],
+                        "comparisons": [_measured(statistic) for statistic in ruling.measured],
                     }
                     for ruling in judgement.rulings
                 ],
@@ -103,15 +103,15 @@ def as_json(one: JudgedExperiment) -> dict[str, object]:
     }
 
 
-def _measured(one: Statistic) -> dict[str, object]:
+def _measured(statistic: Statistic) -> dict[str, object]:
     return {
-        "quantity": one.label,
-        "estimate": json_number(one.estimate),
-        "low": json_number(one.low),
-        "high": json_number(one.high),
-        "samples": one.samples,
-        "refuted_at": one.refuted_at,
-        "verdict": one.verdict,
+        "quantity": statistic.label,
+        "estimate": json_number(statistic.estimate),
+        "low": json_number(statistic.low),
+        "high": json_number(statistic.high),
+        "samples": statistic.samples,
+        "refuted_at": statistic.refuted_at,
+        "verdict": statistic.verdict,
     }
 
 
@@ -119,7 +119,7 @@ def _policies(runs: xr.Dataset) -> dict[str, dict[str, float | None]]:
     rows = {}
     for name, regret in zip(map(str, runs["policy"].values), mean_regret(runs), strict=True):
         run = runs.sel(policy=name)
-        kept = run["regret"].values  # of every step, or the total alone
+        kept = run["regret"].values  # of every step, or only the total
         error = standard_error(kept, independent_trials=bool(runs.attrs["independent_trials"]))
         error *= kept.shape[-1] / runs.attrs["steps"]
         rows[name] = {
@@ -136,10 +136,10 @@ def _policies(runs: xr.Dataset) -> dict[str, dict[str, float | None]]:
 
 
 def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, object]:
-    """What `summary.json` holds, from `as_json` of every outcome by id."""
+    """Return the content of `summary.json`, from `as_json` of every experiment by id."""
     counts = dict.fromkeys(get_args(Verdict), 0)
-    for one in outcomes.values():
-        for claim in one["claims"]:
+    for outcome in outcomes.values():
+        for claim in outcome["claims"]:
             counts[claim["verdict"]] += claim["whose"] == "paper"
     return {
         "command": "reproduce",
@@ -151,7 +151,7 @@ def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, object]:
 
 
 def draw(one: JudgedExperiment, directory: Path) -> list[bytes]:
-    """Write an experiment's pictures into a folder, and return them."""
+    """Write an experiment's figures into a folder, and return their PNG files."""
     title = f"{one.experiment.source}: {one.experiment.title}"
     drawn = []
     for name, picture in one.experiment.pictures.items():
@@ -163,26 +163,32 @@ def draw(one: JudgedExperiment, directory: Path) -> list[bytes]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file that is whole or not there.
+    """Write a file atomically.
 
     Raises:
-        DriftpeakError: the disk is full or the folder not writable.
+        DriftpeakError: the disk is full, or the folder is not writable.
     """
     with new_file(path) as part:
         part.write_bytes(content)
 
 
 RULE = (
-    f"A claim holds if the {100 * LEVEL:g} % bootstrap intervals over trials, of paired "
-    "differences, all lie above zero. It does not hold if at least one difference is below zero at "
-    f"a family-wise {100 * (1 - LEVEL):g} % (Holm, over all differences of the claim). Otherwise "
-    f"the trials do not decide it; fewer than {FEWEST} are too few. Where a paper leaves a choice "
-    "open, its claim depends on it if it holds with some choices and does not hold with others."
+    "Each claim is tested by paired differences over trials. A claim holds if all their "
+    f"{100 * LEVEL:g} % bootstrap intervals lie above zero. It does not hold if at least one "
+    f"difference is significantly below zero at a family-wise level of {100 * (1 - LEVEL):g} % "
+    "(Holm, over all differences of the claim). Otherwise it is undecided. At least "
+    f"{FEWEST} trials are needed. A claim depends on a choice that the paper leaves open if it "
+    "holds with some choices and does not hold with others."
 )
 
 
 def page(found: Mapping[str, object], pictures: Mapping[str, Sequence[bytes]]) -> str:
-    """The report as one HTML page with the pictures inside, from `summary` and PNG files by id."""
+    """Return the report as one HTML page with embedded figures.
+
+    Arguments:
+        found: result of `summary`.
+        pictures: PNG files by the id of the experiment.
+    """
     folder = FileSystemLoader(Path(__file__).parent)
     template = Environment(loader=folder, autoescape=True).get_template("report.html.jinja")
     encoded = {

@@ -1,4 +1,4 @@
-"""`driftpeak reproduce`: from ids to a folder of results, pictures and a report."""
+"""Implementation of `driftpeak reproduce`: a folder of results, figures and a report."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ from driftpeak.experiments.running.report import (
 )
 from driftpeak.experiments.running.runner import RunSize, check_data, provenance, run, write_results
 
-MARKER = "run.json"  # what the folder's results are of; there from the start of a run
+MARKER = "run.json"  # arguments of the run, written at its start
 CHUNKS = "unfinished"
 Told = Callable[[JudgedExperiment], None]
 
@@ -39,46 +39,45 @@ def reproduce(
     executor: Executor | None = None,
     tell: Told = lambda _: None,
 ) -> dict[str, object]:
-    """Run experiments, judge their claims, and write all of it to `output` if there is one.
+    """Run experiments, judge their claims, and write the results to `output` if given.
 
-    A run that was interrupted is taken up where it stopped if it is started again with the same
-    arguments and output.
+    An interrupted run resumes if it is started again with the same arguments and output.
 
     Arguments:
-        tell: called with each experiment, as soon as it is judged.
+        tell: called with each experiment as soon as it is judged.
 
     Returns:
-        What `summary.json` holds.
+        The content of `summary.json`.
 
     Raises:
-        DriftpeakError: missing data, an output folder that holds something else, or the data, or
-            cannot be written, a worker process that died.
+        DriftpeakError: missing data; an output folder that holds other files or the data, or that
+            cannot be written; a worker process that died.
     """
     check_data(experiments, size.data)
     chunks = None
     if output is not None:
         if size.data is not None and size.data.resolve().is_relative_to(output.resolve()):
             raise DriftpeakError(
-                f"the output {output} holds the data ({size.data}), which replacing it would "
-                "delete: name another directory"
+                f"output must not contain the data folder ({size.data}), because replacing it "
+                f"would delete the data; got {output}. Name another directory"
             )
         _claim_folder(output, _marker(experiments, size), overwrite=overwrite)
         chunks = output / CHUNKS
         _make(chunks)
-    found: dict[str, dict[str, object]] = {}
+    entries: dict[str, dict[str, object]] = {}
     pictures: dict[str, list[bytes]] = {}
 
     def done(experiment: Experiment, results: dict[str, xr.Dataset], seconds: float) -> None:
         attributes = provenance(experiment, size, seconds)
-        one = judged(experiment, results, attributes)
-        found[experiment.id] = as_json(one)
+        outcome = judged(experiment, results, attributes)
+        entries[experiment.id] = as_json(outcome)
         if output is not None:
             write_results(results, attributes, output / f"{experiment.id}.nc")
-            pictures[experiment.id] = draw(one, output)
-        tell(one)
+            pictures[experiment.id] = draw(outcome, output)
+        tell(outcome)
 
     run(experiments, size, done, chunks=chunks, executor=executor)
-    result = summary({id: found[id] for id in EXPERIMENTS if id in found})
+    result = summary({id: entries[id] for id in EXPERIMENTS if id in entries})
     if output is not None:
         _write_report(output, result, pictures)
         shutil.rmtree(output / CHUNKS, ignore_errors=True)
@@ -86,17 +85,17 @@ def reproduce(
 
 
 def redraw(directory: Path, *, tell: Told = lambda _: None) -> dict[str, object]:
-    """Judge, draw and report again from the results kept in a folder, without running anything.
+    """Judge claims, draw figures and write the report from the results stored in a folder.
 
     Raises:
-        DriftpeakError: no results there, or it cannot be written.
+        DriftpeakError: the folder holds no results, or cannot be written.
     """
-    found, pictures = {}, {}
-    for one in read_judged(directory):
-        found[one.experiment.id] = as_json(one)
-        pictures[one.experiment.id] = draw(one, directory)
-        tell(one)
-    result = summary(found)
+    entries, pictures = {}, {}
+    for outcome in read_judged(directory):
+        entries[outcome.experiment.id] = as_json(outcome)
+        pictures[outcome.experiment.id] = draw(outcome, directory)
+        tell(outcome)
+    result = summary(entries)
     _write_report(directory, result, pictures)
     return result
 
@@ -120,17 +119,17 @@ def _marker(experiments: Sequence[Experiment], size: RunSize) -> dict[str, objec
 
 
 def _claim_folder(output: Path, marker: dict[str, object], *, overwrite: bool) -> None:
-    """Make the folder ours: new, empty, or one of a run with the same arguments.
+    """Prepare the output folder: a new or empty folder, or one of a run with the same arguments.
 
     Raises:
-        DriftpeakError: it holds something else, or cannot be written.
+        DriftpeakError: the folder holds other files, or cannot be written.
     """
     if content(output) and _read_marker(output) != marker:
         if not overwrite:
             raise DriftpeakError(
-                f"{output} holds something other than results of these experiments with "
-                "these trials and this seed; name another directory, or allow replacing it "
-                "(overwrite)"
+                "output must be a new or empty folder, or one with results of these experiments, "
+                f"trials and seed; got {output} with other files. Name another directory, or "
+                "replace it (overwrite)"
             )
         shutil.rmtree(output)
     _make(output)

@@ -1,4 +1,4 @@
-"""Run experiments: cut them into jobs, play these in any executor, keep what is finished."""
+"""Run experiments as jobs in an executor, and store finished jobs."""
 
 import hashlib
 import json
@@ -28,13 +28,13 @@ from driftpeak.simulation.executors import MADE_WITH, likeness, spread, versions
 from driftpeak.simulation.simulator import simulate
 
 MANY_TRIALS = 30
-FEW, FEWER = FEWEST, 2  # trials of a quick run: for an interval; for a deviation
+FEW, FEWER = FEWEST, 2  # trials of a quick run: enough for an interval; for a standard deviation
 DROPPED = ("compile_seconds",)
 OF_A_JOB = ("job_seconds",)
 
 
 class Job(NamedTuple):
-    """Some trials of a case; plain data, which any process can be sent."""
+    """A job: some trials of a case, as plain data that can be sent to any process."""
 
     experiment: str
     case: str
@@ -42,7 +42,7 @@ class Job(NamedTuple):
     trials: int
     seed: int
     data: str  # path of the data file, or empty
-    checksum: str  # of the data file
+    checksum: str  # SHA-256 of the data file
     quick: bool
 
     def __str__(self) -> str:
@@ -51,20 +51,21 @@ class Job(NamedTuple):
 
     @property
     def key(self) -> str:
-        """A file name for its results: unlike that of other jobs, data, versions or threads."""
-        # wherever the data file lies: its checksum says what is in it
+        """File name of its results, different for other jobs, data, versions or threads."""
+        # without the folder of the data file: its checksum identifies the content
         text = json.dumps([*self._replace(data=Path(self.data).name), likeness()])
         return f"{self.experiment}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.nc"
 
 
 @dataclass(frozen=True)
 class RunSize:
-    """How large a run is.
+    """Size of a run.
 
     Attributes:
-        trials: of every case; the paper's numbers by default.
-        quick: 5 trials of 30 or more, else 2; and of long cases fewer steps.
-        seed: of everything random. data: folder of the data files, by default the data folder.
+        trials: number of trials of every case; the paper's numbers by default.
+        quick: run 5 trials of cases with 30 or more, else 2, and fewer steps of long cases.
+        seed: seed of all random numbers.
+        data: folder of the data files; by default the data folder.
     """
 
     trials: int | None = None
@@ -73,16 +74,16 @@ class RunSize:
     data: Path | None = None
 
     def count(self, case: Case) -> int:
-        """Trials of a case."""
+        """Return the number of trials of a case."""
         if self.trials is not None:
             return at_least_integer("trials", self.trials, 1)
         if self.quick:
-            # two numbers for all: programs are compiled anew for each
+            # only two different numbers, because programs are compiled for each
             return min(case.trials, FEW if case.trials >= MANY_TRIALS else FEWER)
         return case.trials
 
     def jobs(self, experiment: Experiment) -> list[Job]:
-        """The jobs of an experiment. They do not depend on how many workers there are."""
+        """Return the jobs of an experiment, which do not depend on the number of workers."""
         return [
             Job(
                 experiment.id,
@@ -99,24 +100,24 @@ class RunSize:
 
 
 def _named(path: Path) -> tuple[str, str]:
-    """A file's absolute path, and the SHA-256 of what it holds."""
+    """Return a file's absolute path and the SHA-256 of its content."""
     return str(path.resolve()), _checksum(path.resolve())
 
 
 def _checksum(path: Path) -> str:
-    found = path.stat()
-    return _digest(path, found.st_mtime_ns, found.st_size)
+    status = path.stat()
+    return _digest(path, status.st_mtime_ns, status.st_size)
 
 
 @cache
 def _digest(path: Path, modified: int, size: int) -> str:
-    """Kept as long as the file is not replaced: every job asks, and a worker lives long."""
+    """Return the SHA-256 of a file, cached while its time and size are unchanged."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_data(experiments: Sequence[Experiment], data: Path | None) -> None:
-    """Raise DriftpeakError if a data file is missing, saying which and how to get it."""
+    """Raise DriftpeakError with instructions if a data file is missing."""
     for experiment in experiments:
         for case in experiment.cases:
             if case.data:
@@ -124,13 +125,13 @@ def check_data(experiments: Sequence[Experiment], data: Path | None) -> None:
                     require_data(case.data, data)
                 except DriftpeakError as error:
                     raise DriftpeakError(
-                        f"{experiment.id} needs the data set {case.data}. {error}; "
-                        "`driftpeak reproduce simulated` plays what needs no data"
+                        f"{experiment.id} needs the data set {case.data}. {error}. "
+                        "`driftpeak reproduce simulated` runs the experiments without data"
                     ) from None
 
 
 def play(job: Job) -> xr.Dataset:
-    """Play one job, in whatever process."""
+    """Run one job in this process."""
     case = next(c for c in EXPERIMENTS[job.experiment].cases if c.name == job.case)
     if job.data:
         _check_file(job)
@@ -161,13 +162,14 @@ def play(job: Job) -> xr.Dataset:
 
 
 def _check_file(job: Job) -> None:
-    """Raise DriftpeakError if this machine lacks the data file, or has another one."""
+    """Raise DriftpeakError if the data file on this machine is missing or different."""
     path = Path(job.data)
     if not path.is_file() or _checksum(path) != job.checksum:
-        what = "holds something else than" if path.is_file() else "is missing, unlike"
+        state = "another file" if path.is_file() else "no file"
         raise DriftpeakError(
-            f"{path} on {platform.node()} {what} where the run was started: every worker needs the "
-            "same data files at the same path (shared, or copied there)"
+            f"{path} on {platform.node()} must be the data file of the machine where the run was "
+            f"started; got {state}. Every worker needs the same data files at the same path "
+            "(shared or copied)"
         )
 
 
@@ -182,18 +184,18 @@ def run(
     chunks: Path | None = None,
     executor: Executor | None = None,
 ) -> None:
-    """Play every job, and hand each experiment's results to `done` as soon as it has them all.
+    """Run every job, and pass each experiment's results to `done` when they are complete.
 
-    The results are those of a run without executor: what a job gives depends on the job alone.
+    The results do not depend on the executor, because the result of a job depends only on the job.
 
     Arguments:
-        done: called with the experiment, its results and the seconds that its jobs took in all.
-        chunks: folder where finished jobs are kept, so that an interrupted run can be resumed.
-        executor: anything with the interface of `concurrent.futures`, such as a process pool or a
-            cluster's; jobs run in this process if there is none.
+        done: called with the experiment, its results and the total run time of its jobs in seconds.
+        chunks: folder in which finished jobs are stored, so that an interrupted run can be resumed.
+        executor: object with the interface of `concurrent.futures`, such as a process pool or a
+            cluster; without it, jobs run in this process.
 
     Raises:
-        DriftpeakError: a data file is missing, here or where a job is played; a worker has other
+        DriftpeakError: a data file is missing in this process or in a worker; a worker has other
             versions than this process; the folder is not writable.
     """
     check_data(experiments, size.data)
@@ -208,12 +210,12 @@ def run(
             bar.now(job.experiment)
             bar.done()
             jobs = todo[job.experiment]
-            if all(one in results for one in jobs):
-                parts = [results.pop(one) for one in jobs]
+            if all(each in results for each in jobs):
+                parts = [results.pop(each) for each in jobs]
                 seconds = sum(float(part.attrs["job_seconds"]) for part in parts)
                 done(EXPERIMENTS[job.experiment], _assemble(jobs, parts), seconds)
-                for one in jobs if chunks else ():
-                    (chunks / one.key).unlink(missing_ok=True)  # type: ignore[operator]
+                for each in jobs if chunks else ():
+                    (chunks / each.key).unlink(missing_ok=True)  # type: ignore[operator]
 
         missing = []
         for job in (job for jobs in todo.values() for job in jobs):
@@ -232,11 +234,11 @@ def run(
 
 
 def _shares(jobs: Sequence[Job], executor: Executor | None) -> list[tuple[Job, ...]]:
-    """What one worker plays in a row.
+    """Return the jobs grouped by the worker that runs them.
 
-    A quick run takes most of its time to make programs, which the cases of an experiment share:
-    one worker plays all of them. Those with most cases come first, so that none ends long after
-    the others.
+    A quick run spends most of its time on compilation. The cases of an experiment share compiled
+    programs, so one worker runs all of them. Experiments with most cases come first, so that no
+    worker ends long after the others.
     """
     if executor is None or not all(job.quick for job in jobs):
         return [(job,) for job in jobs]
@@ -253,19 +255,19 @@ def _called(jobs: Sequence[Job]) -> str:
 
 
 def play_several(jobs: Sequence[Job]) -> list[xr.Dataset]:
-    """Play some jobs, one after another."""
+    """Run several jobs one after another."""
     return [timed_play(job) for job in jobs]
 
 
 def timed_play(job: Job) -> xr.Dataset:
-    """`play`, with the seconds it took, compilation included."""
+    """Run a job, and add its run time in seconds, including compilation."""
     started = clock.perf_counter()
     runs = play(job)
     return runs.assign_attrs(job_seconds=clock.perf_counter() - started)
 
 
 def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]:
-    """The parts of every case put together, trials in order."""
+    """Return the concatenated parts of every case, with trials in order."""
     results = {}
     for case in dict.fromkeys(job.case for job in jobs):
         mine = [part for job, part in zip(jobs, parts, strict=True) if job.case == case]
@@ -283,7 +285,7 @@ def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]
 def provenance(
     experiment: Experiment, size: RunSize, seconds: float
 ) -> dict[str, str | int | float]:
-    """What an experiment's results came from, for their attributes."""
+    """Return the provenance of an experiment's results, for their attributes."""
     return {
         "experiment": experiment.id,
         "title": experiment.title,
@@ -300,7 +302,7 @@ def provenance(
 
 
 def _read(path: Path) -> xr.Dataset | None:
-    """A finished job's results, or None if there are none that can be read."""
+    """Return a finished job's results, or None if there is no readable file."""
     try:
         with open_regular(path) as file, xr.open_dataset(file, engine="h5netcdf") as runs:
             return runs.load()
@@ -309,16 +311,19 @@ def _read(path: Path) -> xr.Dataset | None:
 
 
 def read_results(path: Path) -> tuple[dict[str, xr.Dataset], dict[str, object]]:
-    """An experiment's results by case, and their provenance.
+    """Return an experiment's results by case, and their provenance.
 
     Raises:
-        DriftpeakError: no file of results.
+        DriftpeakError: the file holds no results.
     """
     try:
         with open_regular(path) as file, xr.open_datatree(file, engine="h5netcdf") as tree:
             loaded = tree.load()
     except (OSError, ValueError, KeyError) as error:
-        raise DriftpeakError(f"{path} holds no results of an experiment: {error}") from None
+        raise DriftpeakError(
+            f"{path} must hold results of an experiment; got an unreadable file ({error}). Run "
+            "`driftpeak reproduce` again"
+        ) from None
     cases = {
         str(node.attrs["case"]): node.to_dataset(inherit=False) for node in loaded.children.values()
     }
@@ -328,10 +333,10 @@ def read_results(path: Path) -> tuple[dict[str, xr.Dataset], dict[str, object]]:
 def write_results(
     results: dict[str, xr.Dataset], attributes: dict[str, str | int | float], path: Path
 ) -> None:
-    """One NetCDF file with a group per case.
+    """Write results to one NetCDF file with a group per case.
 
     Raises:
-        DriftpeakError: it cannot be written.
+        DriftpeakError: the file cannot be written.
     """
     groups = {
         f"case{number:02d}": runs.assign_attrs(case=name)
@@ -342,6 +347,6 @@ def write_results(
 
 
 def mean_regret(runs: xr.Dataset) -> np.ndarray:
-    """Regret per step of every trial, shape `(policy, trial)`."""
+    """Return the regret per step of every trial, shape `(policy, trial)`."""
     steps = int(runs.attrs["steps"])
     return np.asarray(runs["regret"].sum("step").transpose("policy", "trial").values) / steps

@@ -1,1 +1,1 @@
-"""Every policy in every world: the tournament."""
+"""Tournament of all policies in all environments."""

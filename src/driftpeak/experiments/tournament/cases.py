@@ -1,4 +1,4 @@
-"""All cases of the tournament, and what auto's defaults owe to them."""
+"""All cases of the tournament, and their use for choosing auto's defaults."""
 
 from collections.abc import Mapping
 
@@ -12,18 +12,18 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "simulated, rewards in another unit": (OTHER_UNIT,),
     "recordings": tuple(RECORDINGS),
 }
-"""The headline is reported by kind: in another unit `auto` alone can learn the unit, and on
-recordings it starts from a prior that is fitted to the training rows."""
+"""Main results are reported by kind. In another unit only `auto` can learn the unit. On recordings
+`auto` starts from a prior fitted to the training rows."""
 UNSEEN = (
     "Markov 0.01, square", "Markov 0.003, l = 0.05", "Markov 0.03, l = 0.5",
     "Markov 0.01, noise 0.3", "rhythm", "rhythm, 2 changes", "two speeds", "momentum",
     "common bursts", "unrelated arms", "Markov 0.01, other unit", "PeMSD7, others",
     "US-101, others", "Intel lab, 3 weeks", "PeMSD7, whole", "France",
 )  # fmt: skip
-"""Cases that were named before auto had played them, and that had no say in anything."""
+"""Held-out cases: fixed before auto had run on them, and not used for any choice."""
 CHOSEN_ON = (
     "static", "Markov 0.001", "Markov 0.01", "Markov 0.1",
     "abrupt, 2 changes", "abrupt, 6 changes", "slow, 1 segment", "slow, 4 segments",
     "Intel lab", "PeMSD7", "US-101", "stocks",
 )  # fmt: skip
-"""Worlds on which auto's defaults were chosen, and recordings on which drafts of it were tried."""
+"""Environments used to choose auto's defaults, and recordings used to test its drafts."""

@@ -1,4 +1,4 @@
-"""The simulated worlds of the tournament: functions that move in several ways, at several rates."""
+"""Simulated environments of the tournament: several kinds of drift at several rates."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,24 +29,23 @@ from driftpeak.simulation.simulator import true_functions
 from driftpeak.theory.variation import estimate_drift, supremum_variation
 
 STEPS, NOISE, POINTS, SUPPORTS = 500, 0.1, 100, 20
-TRIALS, FEWER_TRIALS = 50, 20  # fewer where features are as many as points, and in later worlds
+TRIALS, FEWER_TRIALS = 50, 20  # fewer for as many features as points, and for later environments
 OTHERS, OTHERS_SEED = 20, 2025
-"""Other worlds of the same kind, from which theory learns V_T and a drift."""
+"""Number and seed of other trials of an environment, from which V_T and a drift are estimated."""
 DRAWN = 4.0
-"""B where functions are draws from a prior, whose norm has no bound: they stay within this many
-deviations."""
+"""B in standard deviations for functions drawn from a prior, whose norm has no bound."""
 RKHS_BOUND = 2 * math.sqrt(SUPPORTS / 3)  # twice the root mean square norm
-COMMON, BURSTINESS = 3.6, 0.7  # 93 % of the variance is common to all points
+COMMON, BURSTINESS = 3.6, 0.7  # 93 % of the variance is shared by all points
 
 
 @dataclass(frozen=True)
 class World:
-    """A kind of simulated world.
+    """A kind of simulated environment.
 
     Attributes:
-        prior: makes domain, kernel and noise. environment: makes the function that moves.
-        drift: B16's epsilon, where the world has one.
-        norm_bound: B. trials: how many are played.
+        prior: creates domain, kernel and noise. environment: creates the moving function.
+        drift: B16's epsilon, if the environment has Markov drift.
+        norm_bound: B. trials: number of trials.
     """
 
     prior: Callable[[], Prior]
@@ -61,7 +60,7 @@ def _line(kernel: Kernel = SE(0.2)) -> Prior:  # noqa: B008
 
 
 def _square() -> Prior:
-    """As many points, in two dimensions."""
+    """Return a prior with as many points in two dimensions."""
     return Prior(Grid([0, 1], [0, 1], size=math.isqrt(POINTS)), SE(0.2), NOISE**2)
 
 
@@ -70,22 +69,22 @@ def _noisy() -> Prior:
 
 
 def _common() -> Prior:
-    """A function of place, and what all points share, far larger, as recorded rows show it."""
+    """Return a prior of a function of position plus a larger part that all points share."""
     return Prior(Grid([0, 1], size=POINTS), SE(0.2) + COMMON**2 * SE(1000.0), NOISE**2)
 
 
 def _unrelated() -> Prior:
-    """Arms that say nothing of one another."""
+    """Return a prior of independent arms."""
     return Prior(Arms(30), Table(np.eye(30)), NOISE**2)
 
 
 def _sphere() -> Prior:
-    """H23's points with a kernel under which they resemble one another."""
+    """Return a prior on H23's points with a kernel under which they are correlated."""
     return Prior(unit_sphere(POINTS, 10), SE(1.0), NOISE**2)
 
 
 def _bumps() -> Prior:
-    """M25's kernel."""
+    """Return a prior with M25's kernel."""
     return Prior(Grid([-50, 50], size=POINTS), 0.5 * SE(3.0), NOISE**2)
 
 
@@ -94,7 +93,7 @@ def _evenly(changes: int) -> list[int]:
 
 
 def _cosine(turns: int) -> Callable[[Prior], Environment[Any]]:
-    """H23's phase, 0 to pi, pi to 2 pi, with its pauses; `turns` times in the run."""
+    """Return H23's moving cosine with `turns` full turns, each with its two pauses."""
     shares = np.array([0.1, 0.3, 0.4, 0.6])
     times = np.concatenate([(turn + shares) * STEPS / turns for turn in range(turns)])
     phases = np.concatenate([(2 * turn + np.array([0, 1, 1, 2])) * np.pi for turn in range(turns)])
@@ -102,7 +101,7 @@ def _cosine(turns: int) -> Callable[[Prior], Environment[Any]]:
 
 
 def _rhythm(prior: Prior, *, changes: Sequence[float] = ()) -> Moving:
-    """Half of the variance comes back after 50 steps, the other half fades."""
+    """Return an environment whose variance is half an oscillation of 50 steps, half drift."""
     parts = [Oscillation([50.0], [1000.0]), MarkovMotion([0.003])]
     return Moving(prior, SumMotion(parts, [1.0, 1.0]), changes=changes)
 
@@ -117,13 +116,13 @@ def _bursts(prior: Prior) -> Bursts:
 
 
 def _other_unit(prior: Prior) -> MarkovDrift:
-    """Rewards that the prior does not foresee: three times as large, about 15 and not 0."""
+    """Return an environment with rewards three times as large as the prior's, with mean 15."""
     seen = Prior(prior.domain, 9.0 * prior.kernel, 9.0 * prior.noise_variance, mean=15.0)
     return MarkovDrift(seen, drift=0.01)
 
 
 def _markov(drift: float, prior: Callable[[], Prior] = _line, trials: int = TRIALS) -> World:
-    """B16's drift, of which theory is told."""
+    """Return an environment with Markov drift at a known rate."""
     return World(prior, lambda own: MarkovDrift(own, drift=drift), drift=drift, trials=trials)
 
 
@@ -184,7 +183,7 @@ WORLDS: dict[str, World] = {
 
 
 def simulated(name: str) -> Setup:
-    """One of `WORLDS`, with everybody who plays."""
+    """Return the setup of one of `WORLDS` with all policies."""
     world = WORLDS[name]
     prior = world.prior()
     environment = world.environment(prior)
@@ -203,7 +202,7 @@ def simulated(name: str) -> Setup:
 
 
 def _likely_drift(prior: Prior, functions: Any) -> float:
-    """The median over functions of the drift of highest likelihood, were they seen everywhere."""
+    """Return the median over functions of the drift of highest likelihood at full observation."""
     noise = NOISE * np.random.default_rng(OTHERS_SEED).normal(size=functions.shape)
-    found = [estimate_drift(values, prior=prior).drift for values in (functions + noise)[:5]]
-    return float(np.median(found))
+    drifts = [estimate_drift(values, prior=prior).drift for values in (functions + noise)[:5]]
+    return float(np.median(drifts))

@@ -1,4 +1,4 @@
-"""The tournament: every policy of the papers and `auto`, in every world and on every recording."""
+"""Tournament of every published policy and `auto` in every environment and on every recording."""
 
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -46,7 +46,7 @@ COMPARED = (AUTO, f"TV-GP-UCB, {HINDSIGHT}", "TV-GP-UCB, theory")
 
 
 def _near_the_best(case: str) -> Claim:
-    """That `auto` has at most `MARGIN` times the regret of the best setting of all others."""
+    """Return the claim that `auto` has at most `MARGIN` times the regret of the best setting."""
     columns = (Hindsight(case, "best", settings=PUBLISHED), Hindsight(case, AUTO, settings=(AUTO,)))
 
     def spare(samples: Any) -> Any:
@@ -62,7 +62,7 @@ def _near_the_best(case: str) -> Claim:
 
 def _ranked_first(how: str, against: tuple[str, ...]) -> Claim:
     return Claim(
-        f"auto has the lowest mean rank: against {how}",
+        f"auto has a lower mean rank than {how}",
         tuple(
             Comparison(f"mean rank of {other} minus auto", (Rank(CASES, other), Rank(CASES, AUTO)),
                        difference)
@@ -73,18 +73,18 @@ def _ranked_first(how: str, against: tuple[str, ...]) -> Claim:
 
 
 def tables(results: Results) -> tuple[ResultTable, ...]:
-    """The standings, and every case."""
+    """Return the tables: the standings, and the results of every case."""
     standings = Standings(results)
     yardsticks = _yardsticks(standings)
     chosen = {
-        "auto was chosen on": CHOSEN_ON,
-        "not chosen on": set(results) - {*CHOSEN_ON, *UNSEEN},
-        "never looked at": UNSEEN,
+        "used to choose auto's defaults": CHOSEN_ON,
+        "not used to choose defaults": set(results) - {*CHOSEN_ON, *UNSEEN},
+        "held out": UNSEEN,
     }
     return (
         _overall(standings),
         _parts(standings, "Relative regret by kind of case", KINDS),
-        _parts(standings, "Relative regret where defaults were chosen, and elsewhere", chosen),
+        _parts(standings, "Relative regret by use of the case for choosing defaults", chosen),
         _by_case(standings),
         _favourites(standings),
         *([yardsticks] if yardsticks.rows else []),
@@ -92,7 +92,7 @@ def tables(results: Results) -> tuple[ResultTable, ...]:
 
 
 def _overall(standings: Standings) -> ResultTable:
-    """One line per contender, best mean rank first."""
+    """Return a table with one row per contender, best mean rank first."""
     names, ratios, ranks = list(CONTENDERS), standings.overall(), standings.ranks
     rows = []
     for number in standings.order:
@@ -101,7 +101,7 @@ def _overall(standings: Standings) -> ResultTable:
             (
                 names[number],
                 in_words(ranks[number].mean(), low, high, ".1f"),
-                _told(ratios[number], standings.overall_interval[number]),
+                _estimate(ratios[number], standings.overall_interval[number]),
                 f"{standings.ratio[number].max():.2f}",
             )
         )
@@ -109,7 +109,7 @@ def _overall(standings: Standings) -> ResultTable:
     return ResultTable(f"Standings over {len(standings.results)} cases", columns, tuple(rows))
 
 
-def _told(estimate: float, ends: Any) -> str:
+def _estimate(estimate: float, ends: Any) -> str:
     low, high = map(float, ends)
     return in_words(float(estimate), low, high, ".2f")
 
@@ -117,7 +117,7 @@ def _told(estimate: float, ends: Any) -> str:
 def _parts(standings: Standings, title: str, parts: Mapping[str, Collection[str]]) -> ResultTable:
     """Return the relative regret over each part of the cases, with intervals.
 
-    Intervals are over the cases; of a part of one case, over its samples.
+    Intervals are over the cases; for a part with one case, over its samples.
     """
     rows = []
     for part, inside in parts.items():
@@ -129,7 +129,7 @@ def _parts(standings: Standings, title: str, parts: Mapping[str, Collection[str]
 
 
 def _relative(standings: Standings, contender: str) -> str:
-    """The geometric mean over the cases of a contender's relative regret."""
+    """Return the geometric mean over the cases of a contender's relative regret."""
     number = list(CONTENDERS).index(contender)
     estimate, ends = standings.overall()[number], standings.overall_interval[number]
     if len(standings.results) == 1:
@@ -137,11 +137,11 @@ def _relative(standings: Standings, contender: str) -> str:
         pair = [Hindsight(case, "", settings=s) for s in (CONTENDERS[contender], PUBLISHED)]
         samples = np.stack([column.samples(standings.results) for column in pair], axis=-1)
         ends = interval(samples, ratio)
-    return _told(estimate, ends)
+    return _estimate(estimate, ends)
 
 
 def _by_case(standings: Standings) -> ResultTable:
-    """Regret per step: theory's parameter / hindsight's, of every family."""
+    """Return the regret per step of every family: with theory's parameter / in hindsight."""
     names = list(CONTENDERS)
     rows = []
     for place, case in enumerate(standings.results):
@@ -154,48 +154,50 @@ def _by_case(standings: Standings) -> ResultTable:
             cells.append(cell)
         rows.append((case, *cells))
     columns = ("case", AUTO, RANDOM, *(family.name for family in FAMILIES))
-    return ResultTable("Regret per step: theory's parameter / hindsight's", columns, tuple(rows))
+    title = "Regret per step: theory's parameter / best parameter in hindsight"
+    return ResultTable(title, columns, tuple(rows))
 
 
 def _favourites(standings: Standings) -> ResultTable:
-    """In every case, the setting that hindsight takes, and `auto` beside it."""
+    """Return the best setting in hindsight of every case, compared with `auto`."""
     rows = []
     for place, case in enumerate(standings.results):
         pair = [Hindsight(case, AUTO, settings=(AUTO,)), Hindsight(case, "", settings=PUBLISHED)]
         samples = np.stack([column.samples(standings.results) for column in pair], axis=-1)
         low, high = interval(samples, ratio)
-        told = in_words(ratio(samples), low, high, ".2f")
+        relative = in_words(ratio(samples), low, high, ".2f")
         if 100 <= high < np.inf:
-            told = f"{ratio(samples):.2f} [{low:.2f}, over 100]"
+            relative = f"{ratio(samples):.2f} [{low:.2f}, over 100]"
         rows.append(
             (
                 case,
                 standings.favourite(case),
                 f"{standings.best[place]:.3f}",
                 f"{samples[:, 0].mean():.3f}",
-                told,
+                relative,
             )
         )
-    columns = ("case", "best published setting", "its regret", "auto's", "auto's / its")
+    columns = ("case", "best published setting", "its regret", "regret of auto", "ratio")
     return ResultTable("auto against the best setting of each case", columns, tuple(rows))
 
 
 def _yardsticks(standings: Standings) -> ResultTable:
-    """Recordings: auto beside what needs no bandit, the best arms of the training rows."""
+    """Return the regret on recordings of `auto` and of the best arms of the training rows."""
     rows = []
     for place, case in enumerate(standings.results):
         runs = standings.results[case]
         if BY_TIME not in runs["policy"]:
             continue
         both = regrets(runs, (AUTO, *YARDSTICKS))
-        told = [
+        relative = [
             in_words(*_with_interval(np.stack([both[0], other], axis=-1))) for other in both[1:]
         ]
-        cells = [f"{one.mean():.3f}" for one in both]
-        rows.append((case, *cells, f"{standings.best[place]:.3f}", *told))
+        cells = [f"{regret.mean():.3f}" for regret in both]
+        rows.append((case, *cells, f"{standings.best[place]:.3f}", *relative))
     columns = ("case", AUTO, *YARDSTICKS, "best published setting",
-               *(f"auto's / {name}" for name in YARDSTICKS))  # fmt: skip
-    return ResultTable("Regret per step beside what the training rows say", columns, tuple(rows))
+               *(f"auto / {name}" for name in YARDSTICKS))  # fmt: skip
+    title = "Regret per step of auto and of the best arms of the training rows"
+    return ResultTable(title, columns, tuple(rows))
 
 
 def _with_interval(samples: Any) -> tuple[float, float, float, str]:
@@ -206,7 +208,7 @@ def _with_interval(samples: Any) -> tuple[float, float, float, str]:
 EXPERIMENTS = (
     Experiment(
         "tournament",
-        "every policy and auto, in every world and on every recording",
+        "every policy and auto, in every environment and on every recording",
         "The tournament",
         (
             *(Case(name, partial(simulated, name), world.trials, totals_only=True)
@@ -215,55 +217,59 @@ EXPERIMENTS = (
               for name, recording in RECORDINGS.items()),
         ),
         (
-            _ranked_first("theory's parameters",
+            _ranked_first("policies with theory's parameters",
                           (RANDOM, *(family.at_theory for family in FAMILIES))),
-            _ranked_first("parameters chosen with hindsight",
+            _ranked_first("policies with parameters chosen in hindsight",
                           tuple(name for name in CONTENDERS if name.endswith(HINDSIGHT))),
             *map(_near_the_best, CASES),
         ),
         heat_map,
         choices=(
-            f"Simulated: T = 500, 100 points, noise sd 0.1, {TRIALS} trials, or {FEWER_TRIALS} "
-            "where features are as many as points and in the worlds never looked at. On [0, 1] "
-            "with SE l = 0.2: Markov drift, abrupt and slow change (M = 20). On H23's sphere in "
-            "R^10 with SE l = 1: sign switches and moving cosine (with H23's own l = 0.2 the "
-            "points are nearly unrelated arms). On [-50, 50] with 0.5 SE(3): M25's moving bumps, "
-            "20 centres.",
-            "Gaussian processes that move otherwise than B16's, on [0, 1]: rhythm, half of the "
-            "variance an oscillation of 50 steps; two speeds, drifts 0.001 and 0.2; momentum, "
-            "Matern-3/2 in time; common bursts, 93 % of the variance a mode that all points share, "
-            "of stochastic volatility. Unrelated arms: 30. Other unit: rewards three times as "
-            "large as the prior says, about five of their deviations above it.",
-            f"Recorded: the first {TRAIN:.0%} give the prior (per-arm mean, empirical covariance, "
-            "noise 5 % of the mean variance), the rest is played. 50 stations of PeMSD7, every "
-            "third detector of US-101, every fourth cell of Iberia; sensors that fail for a while "
-            "in the three weeks of the Intel lab show their last reading. Rewards in deviations of "
-            f"the prior. {STARTS} plays with the first point drawn at random, the same for all who "
-            "can learn from a point that they did not choose.",
-            f"Theory is told V_T, in the supremum norm (mean of {OTHERS} other worlds), the true "
-            "drift, B (twice the root mean square norm; M25's 5; where functions are draws from a "
-            f"prior {DRAWN:g}; of recordings the farthest training reward, in deviations) and the "
-            "greedy gain. On recordings V_T is unknown. Where the world is not B16's, TV-GP-UCB "
-            "gets the drift of highest likelihood on other worlds or on the training rows.",
-            "GP-UCB, IGP-UCB and R-PERP have the width of their theorem at theory's parameter; the "
-            "rest of the GP-UCB family B16's sqrt(0.8 log 4t), which is far below the theorems'. "
-            "The grid has that width and B16's smallest, sqrt(0.2 log 0.4t).",
+            f"Simulated cases: T = 500, 100 points, noise sd 0.1, and {TRIALS} trials. Cases with "
+            f"as many features as points, and held-out cases, have {FEWER_TRIALS} trials. On "
+            "[0, 1] with SE l = 0.2: Markov drift, abrupt and slow change (M = 20). On H23's "
+            "sphere in R^10 with SE l = 1: sign switches and moving cosine (with H23's own l = "
+            "0.2 the points are nearly unrelated arms). On [-50, 50] with 0.5 SE(3): M25's moving "
+            "bumps, 20 centres.",
+            "Gaussian processes with other dynamics than B16's, on [0, 1]: rhythm, with half of "
+            "the variance in an oscillation of 50 steps; two speeds, drifts 0.001 and 0.2; "
+            "momentum, Matern-3/2 in time; common bursts, with 93 % of the variance in a mode of "
+            "stochastic volatility that all points share. Unrelated arms: 30 arms. Other unit: "
+            "rewards three times as large as under the prior, and about five of their standard "
+            "deviations above its mean.",
+            f"Recorded cases: the first {TRAIN:.0%} of the rows give the prior (per-arm mean, "
+            "empirical covariance, noise 5 % of the mean variance), and the policies run on the "
+            "rest. The data are 50 stations of PeMSD7, every third detector of US-101 and every "
+            "fourth cell of Iberia. Sensors of the Intel lab that fail during the three weeks keep "
+            "their last reading. Rewards are in standard deviations of the prior. There are "
+            f"{STARTS} runs with a random first point, the same for all policies that can learn "
+            "from a point that they did not choose.",
+            "The parameters from theory use V_T in the supremum norm (mean of "
+            f"{OTHERS} other trials), the true drift, the greedy gain and B. B is twice the root "
+            "mean square norm, M25's 5, or for functions drawn from a prior "
+            f"{DRAWN:g}; on recordings it is the farthest training reward in standard deviations. "
+            "On recordings V_T is unknown. Without Markov drift, TV-GP-UCB has the drift of "
+            "highest likelihood on other trials or on the training rows.",
+            "With theory's parameter, GP-UCB, IGP-UCB and R-PERP have the width of their theorem. "
+            "The rest of the GP-UCB family has B16's width sqrt(0.8 log 4t), which is far below "
+            "the theorems'. The grid has this width and B16's smallest, sqrt(0.2 log 0.4t).",
             "ABO keeps all observations.",
-            f"R-PERP's grid has C = {SMALLER:g}; OPKB and ADA-OPKB the constants of H23's program; "
-            "ADA-OPKB has no parameter.",
-            "SparQ and its kin are left out: they may ask for more than one value a step.",
-            "auto has its defaults in all simulated worlds. On recordings it begins with what "
-            "driftpeak.learn finds in the training rows: covariance, a rhythm if there is one, the "
-            "law of motion, noise; the others are given the empirical prior, and hindsight.",
+            f"R-PERP's grid has C = {SMALLER:g}; OPKB and ADA-OPKB have the constants of H23's "
+            "program; ADA-OPKB has no parameter.",
+            "SparQ and its variants are excluded, because they may ask for several values a step.",
+            "auto has its default settings in all simulated environments. On recordings it starts "
+            "from the result of driftpeak.learn on the training rows: covariance, a rhythm if "
+            "there is one, the law of motion and noise. The other policies have the empirical "
+            "prior and settings chosen in hindsight.",
         ),
         notes=(
-            "Hindsight chooses on one half of the samples and is judged on the other, and the "
-            "other way round: the best of many settings is partly the luckiest. A sample is a "
-            "trial, or of a recording a block of about sqrt(T) steps.",
-            "Relative regret: divided by that of the best setting of any published policy, "
-            f"chosen likewise, and at least {LEAST_RATIO:g}, since hindsight's may be 0. Ranks are "
-            "among all contenders; their intervals are over the cases, several of which are the "
-            "same kind of world at another rate.",
+            "A choice in hindsight is made on one half of the samples and evaluated on the other "
+            "half, and vice versa, because the best of many settings is partly the luckiest. A "
+            "sample is a trial, or on a recording a block of about sqrt(T) steps.",
+            "Relative regret is regret divided by the regret of the best setting of any published "
+            f"policy, also chosen in hindsight. It is at least {LEAST_RATIO:g}, because the regret "
+            "in hindsight may be 0. Ranks are among all contenders. Their intervals are over the "
+            "cases, several of which are the same kind of environment at another rate.",
         ),
         further={"overview": overview},
         tables=tables,

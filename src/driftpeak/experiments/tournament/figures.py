@@ -1,4 +1,4 @@
-"""Pictures of the tournament: everything as a heat map, and the families in brief."""
+"""Figures of the tournament: a heat map of all results, and an overview by family."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ from driftpeak.experiments.tournament.players import AUTO, FAMILIES, RANDOM
 from driftpeak.experiments.tournament.scores import CONTENDERS, HINDSIGHT, Standings
 from driftpeak.plots import COLOURS
 
-RELATIVE = "regret relative to the best published setting of the case, chosen with hindsight"
-LIMIT = 10.0  # of the colours
+RELATIVE = "regret relative to the best published setting of the case in hindsight"
+LIMIT = 10.0  # upper limit of the colour scale
 TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
 
 
 def heat_map(results: Results, title: str) -> Figure:
-    """Relative regret of every contender in every case, best mean rank on top."""
+    """Draw the relative regret of every contender in every case, best mean rank on top."""
     standings = Standings(results)
     names = [list(CONTENDERS)[number] for number in standings.order]
     values = standings.ratio[standings.order]
@@ -53,26 +53,26 @@ def heat_map(results: Results, title: str) -> Figure:
 
 
 def overview(results: Results, title: str) -> Figure:
-    """One line per family: a dot for every case, and the geometric means."""
+    """Draw one line per family with a dot for every case, and the geometric means."""
     standings = Standings(results)
     names, overall = list(CONTENDERS), standings.overall()
     lines: list[tuple[str, int, int | None]] = [(AUTO, names.index(AUTO), None)]
     for family in FAMILIES:
-        told = names.index(family.at_theory)
-        tuned = names.index(f"{family.name}, {HINDSIGHT}") if family.values else told
-        lines.append((family.name, tuned, told if family.values else None))
+        theory = names.index(family.at_theory)
+        tuned = names.index(f"{family.name}, {HINDSIGHT}") if family.values else theory
+        lines.append((family.name, tuned, theory if family.values else None))
     lines.append((RANDOM, names.index(RANDOM), None))
     lines.sort(key=lambda line: overall[line[1]], reverse=True)
     figure = Figure(figsize=(8.6, 0.8 + 0.36 * len(lines)), layout="constrained")
     axes = figure.add_subplot()
-    for height, (name, main, theory) in enumerate(lines):
+    for height, (name, main, untuned) in enumerate(lines):
         colour = COLOURS[1] if name == AUTO else COLOURS[0]
         axes.plot(standings.ratio[main], np.full(standings.ratio.shape[1], height), "o",
                   color=colour, alpha=0.3, markersize=5, markeredgewidth=0)  # fmt: skip
         axes.plot(overall[main], height, "D", color=colour, markersize=8, zorder=3)
-        if theory is not None:
-            axes.plot(overall[theory], height, "D", markerfacecolor="white", markeredgecolor=colour,
-                      markersize=7, zorder=3)  # fmt: skip
+        if untuned is not None:
+            axes.plot(overall[untuned], height, "D", markerfacecolor="white",
+                      markeredgecolor=colour, markersize=7, zorder=3)  # fmt: skip
     axes.set_yticks(range(len(lines)), [line[0] for line in lines])
     own = [line[0] for line in lines].index(AUTO)
     axes.get_yticklabels()[own].set(fontweight="bold", color=COLOURS[1])
@@ -92,9 +92,9 @@ def overview(results: Results, title: str) -> Figure:
         axes.plot([], [], marker="D", markersize=7, markerfacecolor="white", **dot)[0],
     ]
     words = [
-        "one case, parameters chosen with hindsight",
+        "one case, parameters chosen in hindsight",
         "geometric mean of the cases",
-        "the same at theory's parameters",
+        "geometric mean with theory's parameters",
     ]
     figure.legend(handles, words, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(title, fontsize=11)

@@ -1,7 +1,7 @@
-"""Who plays in the tournament: the policies of the papers, told what theory asks, and on a grid.
+"""Policies of the tournament: published policies with theory's parameters and on a grid.
 
-Every family plays once with the parameter that theory gives, and once for every setting of a grid
-that is the same in all worlds; the best of all these is what hindsight would have taken.
+Every family runs once with the parameter from theory, and once for every setting of a grid that is
+the same in all environments. The best of these settings is the choice in hindsight.
 """
 
 import math
@@ -42,28 +42,28 @@ from driftpeak.theory.schedules import (
 
 AUTO, RANDOM, THEORY = "auto", "random", "theory"
 WIDE, NARROW = ScaledLog(0.8, 4.0), ScaledLog(0.2, 0.4)
-"""B16's widths for synthetic data and for traffic, the largest and the smallest of its three."""
+"""B16's widths for synthetic data and for traffic: the largest and the smallest of its three."""
 WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
 SMALLER = 0.03
-"""Of R-PERP's constant C: with C = 1 nothing is ever eliminated at these horizons."""
+"""Smaller value of R-PERP's constant C; with C = 1 no point is eliminated at these horizons."""
 MEMORIES = (10, 25, 50, 100, 250)
 LENGTHSCALES = (10, 30, 100, 250, 500)
 
 
 @dataclass(frozen=True)
 class WorldKnowledge:
-    """What is told of a world to policies that ask for it; `auto` gets the prior and nothing else.
+    """Parameters of an environment for policies that need them; `auto` uses only the prior.
 
     Attributes:
-        prior: domain, kernel, noise variance, mean.
-        horizon: T.
-        variation: V_T, in the supremum norm; None if unknown.
-        drift: B16's epsilon: the true one, or that of highest likelihood in other data.
-        markov: whether the world does drift like that.
-        norm_bound: B, in deviations of the prior.
+        prior: domain, kernel, noise variance and mean.
+        horizon: number of steps T.
+        variation: V_T in the supremum norm; None if unknown.
+        drift: B16's epsilon: the true value, or the value of highest likelihood in other data.
+        markov: whether the environment has Markov drift.
+        norm_bound: B, in standard deviations of the prior.
         gain: greedy information gain of T observations.
-        learned: what recorded rows say, where there are any; `auto` begins with it.
-        period: of the yardstick that knows the time of day, in steps.
+        learned: result of `driftpeak.learn` on recorded rows, if any; `auto` starts from it.
+        period: period in steps of the yardstick that uses the time of day.
     """
 
     prior: Prior
@@ -78,7 +78,7 @@ class WorldKnowledge:
 
     @property
     def reward_bound(self) -> float:
-        """Rewards lie within this of the prior mean."""
+        """Bound on the distance of rewards from the prior mean."""
         deviation = math.sqrt(float(self.prior.variance.max()))
         return self.norm_bound * deviation + 5 * math.sqrt(self.prior.noise_variance)
 
@@ -88,12 +88,12 @@ class WorldKnowledge:
 
     @property
     def memory(self) -> int:
-        """ZS21's restart period and window."""
+        """Restart period and window of ZS21."""
         return self._scheduled(restart_period)
 
     @property
     def markov_memory(self) -> int:
-        """B16's restart period, where the world is B16's; ZS21's elsewhere."""
+        """Restart period of B16 under Markov drift, and of ZS21 otherwise."""
         if not self.markov or isinstance(self.prior.kernel, Table):
             return self.memory
         return markov_restart_period(
@@ -102,7 +102,7 @@ class WorldKnowledge:
 
     @property
     def smooth_memory(self) -> float:
-        """The lengthscale in time whose correlation is 1/2 when that of the drift is."""
+        """Lengthscale in time with the half-life of the drift's correlation."""
         if self.drift == 0:
             return float(self.horizon)
         half_life = 2 * math.log(2) / -math.log1p(-min(self.drift, 0.999))
@@ -110,17 +110,17 @@ class WorldKnowledge:
 
     @property
     def discount(self) -> float:
-        """D22's discount."""
+        """Discount of D22."""
         return self._scheduled(discount_factor)
 
     @property
     def elimination_period(self) -> int:
-        """IT25's restart interval."""
+        """Restart interval of IT25."""
         return self._scheduled(elimination_period)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What theory is told, and what it makes of it, for the record."""
+        """Inputs of theory and the resulting parameters, for the record."""
         return {
             "variation": self.variation, "drift": self.drift, "norm_bound": self.norm_bound,
             "gain": self.gain, "period and window": self.memory, "discount": self.discount,
@@ -129,7 +129,7 @@ class WorldKnowledge:
         }  # fmt: skip
 
     def _scheduled(self, schedule: Callable[..., Any]) -> Any:
-        """What a schedule of theory says, with the greedy gain, which a table has too."""
+        """Return the parameter of a schedule, with the greedy gain, which tables have too."""
         return schedule(
             self.prior.kernel,
             horizon=self.horizon,
@@ -141,14 +141,14 @@ class WorldKnowledge:
 
 @dataclass(frozen=True)
 class Family:
-    """A policy of the papers, up to its parameter.
+    """A published policy with a free parameter.
 
     Attributes:
-        name: what it is called in the tables.
-        theory: the policy with the parameter of its paper.
-        parameter, values: the grid.
-        make: the policy with a value of the grid and a width of `WIDTHS`.
-        wide_only: whether the family has a width of its own, and so no choice of one.
+        name: name in the tables.
+        theory: creates the policy with the parameter of its paper.
+        parameter, values: name and values of the grid.
+        make: creates the policy with a value of the grid and a width of `WIDTHS`.
+        wide_only: whether the family has its own width, so that widths are not varied.
     """
 
     name: str
@@ -160,7 +160,7 @@ class Family:
 
     @property
     def grid(self) -> dict[str, tuple[float, Width]]:
-        """The settings by the names they play under."""
+        """Settings of the grid by the names of their policies."""
         widths = {"": WIDE} if self.wide_only else {f", {name}": w for name, w in WIDTHS.items()}
         return {
             f"{self.name}, {self.parameter} {value:g}{suffix}": (value, width)
@@ -170,12 +170,12 @@ class Family:
 
     @property
     def at_theory(self) -> str:
-        """The name that theory's parameter plays under."""
+        """Name of the policy with theory's parameter."""
         return f"{self.name}, {THEORY}"
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """All names that the family plays under, theory's first."""
+        """Names of all policies of the family, theory's first."""
         return (self.at_theory, *self.grid)
 
 
@@ -203,9 +203,9 @@ def _opkb(known: WorldKnowledge, period: int) -> Policy:
 
 
 def _rexp3(known: WorldKnowledge, variation: float | None) -> Policy:
-    told = None if variation is None else max(variation, 1e-6)  # theory divides by it
+    positive = None if variation is None else max(variation, 1e-6)  # theory divides by it
     return RExp3(
-        known.prior, horizon=known.horizon, variation=told, reward_bound=known.reward_bound
+        known.prior, horizon=known.horizon, variation=positive, reward_bound=known.reward_bound
     )
 
 
@@ -308,20 +308,20 @@ FAMILIES = (
 )  # fmt: skip
 BY_TIME, BY_MEAN = "best arm at this time", "best arm of the rows"
 YARDSTICKS = (BY_TIME, BY_MEAN)
-"""What the training rows say, and no bandit; on recordings only. They are not ranked."""
+"""Arms from the training rows without a bandit, on recordings only. They are not ranked."""
 PUBLISHED = (RANDOM, *(name for family in FAMILIES for name in family.settings))
-"""Every published policy in every setting."""
+"""Names of every published policy in every setting."""
 
 
 def players(known: WorldKnowledge, *, random_start: bool = False) -> dict[str, Policy]:
-    """All who play, by name: `auto`, `PUBLISHED` and, where there is a history, `YARDSTICKS`.
+    """Create all policies by name: `auto`, `PUBLISHED` and, with a history, `YARDSTICKS`.
 
     Arguments:
-        random_start: whether the first point is drawn at random, the same for all policies that
-            can learn from points they did not choose.
+        random_start: whether the first point is drawn at random. It is the same point for all
+            policies that can learn from points they did not choose.
 
     Raises:
-        DriftpeakError: theory gives no parameter for what is known.
+        DriftpeakError: theory gives no parameter for these values.
     """
     auto = Auto(known.prior) if known.learned is None else known.learned.policy()
     made: dict[str, Policy] = {AUTO: auto, RANDOM: UniformRandom(known.prior)}

@@ -1,4 +1,4 @@
-"""The recordings of the tournament: the first part gives the prior, the rest is played."""
+"""Recordings of the tournament: the first part gives the prior, and policies run on the rest."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ TRAIN = 0.6
 
 
 def _others(columns: int, table: RewardTable) -> RewardTable:
-    """The columns halfway between those of `_every`."""
+    """Return the columns halfway between those of `_every`."""
     return table.columns(np.arange(columns // 2, len(table.arms), columns))
 
 
@@ -33,18 +33,18 @@ def _every(columns: int, table: RewardTable) -> RewardTable:
 
 
 def _motorways(path: Path) -> RewardTable:
-    """50 stations, drawn once."""
+    """Return 50 stations, drawn once."""
     table = _speeds(path)
     return table.columns(np.sort(_drawn(table)[:50]))
 
 
 def _speeds(path: Path) -> RewardTable:
-    """With the constants that the publisher filled gaps with."""
+    """Read speeds, including the constants with which the publisher filled gaps."""
     return read_speeds(path, outliers="keep")
 
 
 def _other_motorways(path: Path) -> RewardTable:
-    """50 others."""
+    """Return 50 other stations."""
     table = _speeds(path)
     left = np.setdiff1d(np.arange(len(table.arms)), _drawn(table)[:50])
     return table.columns(left[:: len(left) // 50][:50])
@@ -55,9 +55,9 @@ def _drawn(table: RewardTable) -> Any:
 
 
 def _three_weeks(path: Path) -> RewardTable:
-    """The whole log: a sensor that fails, and reads what cannot be, shows its last reading.
+    """Read the whole log; a failed sensor with impossible readings keeps its last valid reading.
 
-    Left out are those that fail in more than a fifth of the training rows.
+    Sensors that fail in more than a fifth of the training rows are excluded.
     """
     table = read_table(path, missing="interpolate", outliers="keep")
     good = (table.values > 0) & (table.values < 50)
@@ -73,8 +73,8 @@ class Recording:
     """A recorded table.
 
     Attributes:
-        data: name of the data set. read: the table from its file. unit: of the rewards.
-        period: steps in a day, or of monthly data in a year; 1 if neither means anything.
+        data: name of the data set. read: reads the table from its file. unit: unit of rewards.
+        period: steps in a day, or for monthly data in a year; 1 if there is no such period.
     """
 
     data: str
@@ -106,9 +106,9 @@ RECORDINGS: dict[str, Recording] = {
 
 
 def recorded(name: str, path: Path) -> Setup:
-    """One of `RECORDINGS`: the first 60 % to learn the prior from, the rest to play.
+    """Return the setup of one of `RECORDINGS`: a prior from the first 60 %, and a run on the rest.
 
-    Rewards are in deviations of the prior, root mean square over the arms.
+    Rewards are in standard deviations of the prior, root mean square over the arms.
     """
     recording = RECORDINGS[name]
     table = recording.read(path)

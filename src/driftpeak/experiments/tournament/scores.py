@@ -1,9 +1,9 @@
-"""How the tournament is scored: regret per sample, hindsight that does not deceive itself, ranks.
+"""Scores of the tournament: regret per sample, unbiased choices in hindsight, and ranks.
 
-A sample is a trial; of recorded data, which are one history, a block of about sqrt(T) steps. The
-best of many settings is partly the luckiest. So hindsight chooses on one half of the samples and
-is judged on the other, and the other way round: its regret is what the choice is worth, not what
-the luck was.
+A sample is a trial, or for recorded data, which are one history, a block of about sqrt(T) steps.
+The best of many settings is partly the luckiest. A choice in hindsight is therefore made on one
+half of the samples and evaluated on the other half, and vice versa. Its regret is not biased by
+the choice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,23 +28,23 @@ CONTENDERS: Mapping[str, tuple[str, ...]] = {
     **{family.at_theory: (family.at_theory,) for family in FAMILIES},
     **{f"{family.name}, {HINDSIGHT}": family.settings for family in FAMILIES if family.values},
 }
-"""Who is ranked, and the settings that each may choose among with hindsight."""
+"""Ranked contenders, and the settings from which each is chosen in hindsight."""
 LEAST_RATIO = 0.1
-"""A lower relative regret counts as this: one of 0 would make a geometric mean deaf to the rest."""
+"""Lower limit of the relative regret; a value of 0 would make the geometric mean 0."""
 
 
 def regrets(runs: xr.Dataset, policies: Sequence[str]) -> Array:
-    """Regret per step, shape `(policy, sample)`."""
+    """Return the regret per step, shape `(policy, sample)`."""
     values = runs["regret"].sel(policy=list(policies)).transpose("policy", "trial", "step").values
-    per_step = runs.sizes["step"] / runs.attrs["steps"]  # of a case that keeps totals only
+    per_step = runs.sizes["step"] / runs.attrs["steps"]  # for a case with totals only
     return by_sample(values, independent_trials=bool(runs.attrs["independent_trials"])) * per_step
 
 
 def hindsight(settings: Array) -> Array:
-    """Of `settings`, shape `(setting, sample)`, the regrets of a choice made on the other half.
+    """Return the regrets of the best setting, chosen for each half of the samples on the other.
 
-    Even samples get the setting of least mean regret on the odd ones, and the other way round; a
-    sample that is alone gets the least.
+    `settings` has shape `(setting, sample)`. Even samples have the setting of lowest mean regret on
+    the odd samples, and vice versa. A single sample has the lowest regret.
     """
     halves = [np.arange(settings.shape[1]) % 2 == half for half in (0, 1)]
     if settings.shape[1] < 2:
@@ -68,7 +68,7 @@ class Hindsight(Column):
 
 @dataclass(frozen=True)
 class Rank(Column):
-    """The rank of a contender in every case, 1 for the least regret; a sample is a case."""
+    """The rank of a contender in every case, 1 for the lowest regret; a sample is a case."""
 
     def samples(self, results: Results) -> Array:
         standings = Standings({case: results[case] for case in self.cases})
@@ -77,7 +77,7 @@ class Rank(Column):
 
 @dataclass(frozen=True)
 class Standings:
-    """Who did how well where."""
+    """Regrets, ratios and ranks of all contenders in all cases."""
 
     results: Results
 
@@ -88,7 +88,7 @@ class Standings:
 
     @cached_property
     def best(self) -> Array:
-        """Of every case, the regret of the best setting of any published policy, by hindsight."""
+        """Regret of the best published setting in hindsight, by case."""
         return np.array(
             [hindsight(regrets(runs, PUBLISHED)).mean() for runs in self.results.values()]
         )
@@ -100,16 +100,16 @@ class Standings:
 
     @cached_property
     def ranks(self) -> Array:
-        """1 for the least regret in a case; ties share their mean rank."""
+        """Ranks by case, 1 for the lowest regret; ties have their mean rank."""
         return np.asarray(rankdata(self.regret, axis=0), dtype=float)
 
     @cached_property
     def order(self) -> list[int]:
-        """The contenders by mean rank, best first."""
+        """Numbers of the contenders by mean rank, best first."""
         return [int(i) for i in np.argsort(self.ranks.mean(axis=1), kind="stable")]
 
     def overall(self) -> Array:
-        """Geometric mean of `ratio` over the cases, by contender."""
+        """Return the geometric mean of `ratio` over the cases, by contender."""
         return np.exp(np.log(self.ratio).mean(axis=1))
 
     @cached_property
@@ -118,7 +118,7 @@ class Standings:
         return np.array([interval(ratios[:, None], geometric_mean) for ratios in self.ratio])
 
     def favourite(self, case: str, settings: Sequence[str] = PUBLISHED) -> str:
-        """The setting of least mean regret in a case, over all its samples."""
+        """Return the setting of lowest mean regret in a case, over all its samples."""
         return settings[int(regrets(self.results[case], settings).mean(axis=1).argmin())]
 
 
@@ -134,10 +134,10 @@ def _means(runs: xr.Dataset) -> Array:
 
 
 def geometric_mean(samples: Any) -> Any:
-    """Of the first column."""
+    """Return the geometric mean of the first column."""
     return np.exp(np.log(samples[..., 0]).mean(axis=-1))
 
 
 def ratio(samples: Any) -> Any:
-    """Mean of the first column over that of the second; huge, not infinite, where that is 0."""
+    """Return the mean of the first column divided by the mean of the second, at least 1e-9."""
     return samples[..., 0].mean(axis=-1) / np.maximum(samples[..., 1].mean(axis=-1), 1e-9)

@@ -1,4 +1,4 @@
-"""Who shares the work: processes of this machine, or the workers of a dask cluster."""
+"""Executors: processes on this machine, or the workers of a dask cluster."""
 
 from driftpeak.simulation.executors.cluster import cluster_workers, taken
 from driftpeak.simulation.executors.compatibility import MADE_WITH, likeness, versions

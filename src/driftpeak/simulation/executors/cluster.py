@@ -1,4 +1,4 @@
-"""The workers of a dask cluster share the work."""
+"""Executor on the workers of a dask cluster."""
 
 import logging
 import re
@@ -16,32 +16,32 @@ from driftpeak._core.errors import DriftpeakError, DriftpeakWarning, shown
 from driftpeak.simulation.executors.compatibility import MADE_WITH, check_alike, likeness
 from driftpeak.simulation.executors.dispatch import KEPT
 
-CONNECTING = 10  # seconds that the scheduler, and then its first worker, may take
-WATCHING = 10  # seconds between two looks whether there are workers
+CONNECTING = 10  # seconds allowed for the scheduler, and again for its first worker
+WATCHING = 10  # seconds between two checks whether there are workers
 
 
 @checked
 @contextmanager
 def cluster_workers(address: str) -> Iterator[Executor]:
-    """An executor whose jobs are played by the workers of a dask scheduler, for `executor=`.
+    """Return an executor for `executor=` whose jobs run on the workers of a dask scheduler.
 
-    What a lost worker was playing, another one plays again. Workers may come and go; while there is
-    none, a warning says so.
+    Another worker repeats the job of a lost worker. Workers may join and leave; a warning is issued
+    while there is none.
 
     Arguments:
-        address: of the scheduler, `tcp://HOST:PORT`.
+        address: address of the scheduler, `tcp://HOST:PORT`.
 
     Raises:
-        DriftpeakError: dask is not installed, a malformed address, nobody answers there, no worker,
-            a worker with other versions than here; later, the scheduler is lost, or a job was lost
-            with every worker that tried it.
+        DriftpeakError: dask is not installed; a malformed address; no scheduler at the address; no
+            worker; a worker with other versions than this process. Later: the scheduler is lost, or
+            every worker that tried a job died.
     """
     _check_address(address)
     try:
         from distributed import Client
     except ImportError as error:
         raise DriftpeakError(
-            f"a cluster needs dask ({error}): pip install 'driftpeak[dask]'"
+            f"a cluster needs dask ({error}). Run pip install 'driftpeak[dask]'"
         ) from None
     with _quiet("distributed.client", "distributed.core", "distributed.comm"):
         client = _connected(Client, address)
@@ -55,14 +55,14 @@ def cluster_workers(address: str) -> Iterator[Executor]:
 
 @contextmanager
 def taken(executor: Any) -> Iterator[Executor | None]:
-    """What users give as `executor=`, as something with the interface of `concurrent.futures`.
+    """Return the argument `executor` with the interface of `concurrent.futures`.
 
     Arguments:
         executor: None; a `concurrent.futures.Executor`; or a `distributed.Client` of dask.
 
     Raises:
-        DriftpeakError: something else; a dask cluster without workers or with other versions;
-            later, its scheduler is lost, or a job with every worker that tried it.
+        DriftpeakError: another type; a dask cluster without workers or with other versions. Later:
+            the scheduler is lost, or every worker that tried a job died.
     """
     if executor is None or isinstance(executor, Executor):
         yield executor
@@ -74,7 +74,9 @@ def taken(executor: Any) -> Iterator[Executor | None]:
             f"or a distributed.Client of dask; got {shown(executor)}"
         )
     if executor.status != "running":
-        raise DriftpeakError(f"the client of dask is {executor.status}: make a new one")
+        raise DriftpeakError(
+            f"the dask client must be running; got status {executor.status}. Create a new one"
+        )
     address, over = executor.scheduler_info()["address"], threading.Event()
     watch = threading.Thread(target=_watch, args=(executor, address, over), daemon=True)
     try:
@@ -84,13 +86,15 @@ def taken(executor: Any) -> Iterator[Executor | None]:
     except (CancelledError, OSError) as error:
         if isinstance(error, OSError) and executor.status == "running":
             raise
-        raise DriftpeakError(f"lost the dask scheduler at {address}; {KEPT}") from None
+        raise DriftpeakError(
+            f"the connection to the dask scheduler at {address} was lost; {KEPT}"
+        ) from None
     finally:
         over.set()
 
 
 class _Cluster(Executor):
-    """The workers of a dask client."""
+    """Executor on the workers of a dask client."""
 
     def __init__(self, client: Any) -> None:
         self._client, self._jobs = client, client.get_executor(pure=False)
@@ -99,9 +103,9 @@ class _Cluster(Executor):
         return self._jobs.submit(fn, *args, **kwargs)
 
     def lend(self, content: bytes) -> Any:
-        """What to give to `submit` instead of it: workers hand it to one another.
+        """Return a future to pass to `submit` instead of the content; workers share its value.
 
-        It is made by a job, and so made again when the workers that had it are lost.
+        A job creates the value, so dask creates it again if the workers that held it are lost.
         """
         import dask
 
@@ -114,29 +118,29 @@ def _itself(content: bytes) -> bytes:
 
 
 def _connected(client: Callable[..., Any], address: str) -> Any:
-    """A client of the scheduler there.
+    """Return a client of the scheduler at an address.
 
-    The client's own timeout does not end its wait for a server that takes the connection but never
-    says a word, so it is made in a thread that can be left behind.
+    The client's own timeout does not apply to a server that accepts the connection but never
+    answers. It is therefore created in a daemon thread that can be abandoned.
     """
-    found: SimpleQueue[Any] = SimpleQueue()
+    results: SimpleQueue[Any] = SimpleQueue()
 
     def connect() -> None:
         try:
-            found.put(client(address, timeout=CONNECTING, set_as_default=False))
+            results.put(client(address, timeout=CONNECTING, set_as_default=False))
         except Exception as error:
-            found.put(error)
+            results.put(error)
 
     threading.Thread(target=connect, daemon=True).start()
     try:
-        answer = found.get(timeout=CONNECTING + 1)
+        answer = results.get(timeout=CONNECTING + 1)
     except Empty:
-        answer = TimeoutError("something listens there, but says nothing")
+        answer = TimeoutError("the port accepts connections, but does not answer")
     if isinstance(answer, Exception):
         why = (str(answer) or type(answer).__name__).splitlines()[0]
         raise DriftpeakError(
-            f"no dask scheduler answers at {address} within {CONNECTING} s ({why}); start one with "
-            "`dask scheduler`, and check host and port"
+            f"no dask scheduler answered at {address} within {CONNECTING} s ({why}). Start one "
+            "with `dask scheduler`, and check host and port"
         )
     return answer
 
@@ -145,7 +149,7 @@ def _check_address(address: str) -> None:
     try:
         parts = urlsplit(address)
         whole = re.fullmatch(r"tcp://[^/@?#]+", address) and parts.hostname and parts.port
-    except (ValueError, TypeError, AttributeError):  # the last two: it is no text
+    except (ValueError, TypeError, AttributeError):  # the last two: it is not a string
         whole = False
     if not whole:
         raise DriftpeakError(
@@ -155,32 +159,33 @@ def _check_address(address: str) -> None:
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """Raise DriftpeakError if there is no worker, or one whose results could differ."""
+    """Raise DriftpeakError if there is no worker, or a worker whose results could differ."""
     try:
         client.wait_for_workers(1, timeout=CONNECTING)
     except TimeoutError:
         raise DriftpeakError(
-            f"the dask scheduler at {address} has no workers, and none came within {CONNECTING} s; "
-            f"start some with `dask worker {address} --nthreads 1 --nworkers N`"
+            f"the dask scheduler at {address} has no workers, and none joined within {CONNECTING} "
+            f"s. Start some with `dask worker {address} --nthreads 1 --nworkers N`"
         ) from None
-    found = client.get_versions(packages=MADE_WITH)["workers"]
-    for worker, info in found.items():
+    for worker, info in client.get_versions(packages=MADE_WITH)["workers"].items():
         packages = info["packages"]
         python = ".".join(packages["python"].split(".")[:2])
         check_alike(worker, {"python": python, **{name: packages[name] for name in MADE_WITH}})
-    for worker, like in client.run(likeness, on_error="ignore").items():  # some may just have left
+    for worker, like in client.run(
+        likeness, on_error="ignore"
+    ).items():  # a worker may just have left
         check_alike(worker, like)
 
 
 def _watch(client: Any, address: str, over: threading.Event) -> None:
-    """Say so when all workers are gone: the run waits for others to come."""
+    """Warn when all workers have left; the run waits for new ones."""
     had = True
     while not over.wait(WATCHING):
         has = client.status != "running" or bool(client.scheduler_info()["workers"])
         if had and not has:
             warnings.warn(
-                f"the dask scheduler at {address} has no workers left; waiting for one "
-                f"(`dask worker {address}`). Ctrl-C ends the run",
+                f"the dask scheduler at {address} has no workers left. Start one with "
+                f"`dask worker {address}` to continue, or press Ctrl-C to end the run",
                 DriftpeakWarning,
                 stacklevel=1,
             )
@@ -189,7 +194,7 @@ def _watch(client: Any, address: str, over: threading.Event) -> None:
 
 @contextmanager
 def _quiet(*names: str) -> Iterator[None]:
-    """What goes wrong is told once, in one line: not by the logs of others as well."""
+    """Silence loggers of other packages, so that each error is reported once."""
     loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -1,4 +1,4 @@
-"""What results depend on beside their arguments: whoever shares the work has the same."""
+"""Versions and settings on which results depend; all workers must have the same."""
 
 import os
 import platform
@@ -16,15 +16,17 @@ THREADS = "threads (NPROC)"
 
 @cache
 def versions() -> dict[str, str]:
-    """What is installed here."""
+    """Return the versions of Python and of the packages on which results depend."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, **{name: version(name) for name in MADE_WITH}}
 
 
 def threads() -> int:
-    """Threads that XLA computes with here: it cuts sums for them, and so rounds them.
+    """Return the number of threads of XLA in this process.
 
-    As many as NPROC says when it first computes, or else as this process may use cores.
+    XLA splits sums among its threads, so the number changes the rounding. It is the value of the
+    environment variable NPROC at the first computation, or else the number of cores available to
+    this process.
     """
     try:
         return max(int(os.environ["NPROC"]), 1)
@@ -36,14 +38,14 @@ def threads() -> int:
 
 
 def likeness() -> dict[str, str]:
-    """What results come from: where it is the same, they are the same."""
-    # where arrays go if nothing else is said
+    """Return everything except the arguments that determines results to the last bit."""
+    # the default device of arrays
     (device,) = jnp.zeros(()).devices()
     return versions() | {THREADS: str(threads()), "platform": str(device.platform)}
 
 
 def check_alike(worker: str, found: Mapping[str, str | None]) -> None:
-    """Raise DriftpeakError if a worker differs from this process, as far as it says."""
+    """Raise DriftpeakError if a version or setting of a worker differs from this process."""
     mine = likeness()
     wrong = [
         f"{name} {found[name] or 'missing'} (here {mine[name]})"
@@ -58,6 +60,6 @@ def check_alike(worker: str, found: Mapping[str, str | None]) -> None:
                 f"NPROC={found[THREADS]} (NPROC=1 for both lets many workers share a machine best)"
             )
         raise DriftpeakError(
-            f"the worker {worker} has {', '.join(wrong)}; results would depend on who plays what: "
-            f"{remedy}"
+            f"worker {worker} must have the versions and threads of this process, so that results "
+            f"do not depend on the worker; got {', '.join(wrong)}. Remedy: {remedy}"
         )

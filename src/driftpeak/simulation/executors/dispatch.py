@@ -1,4 +1,4 @@
-"""Jobs are spread over whoever shares the work, and come back as they are done."""
+"""Distribution of jobs to an executor; results are yielded as they are finished."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from driftpeak.simulation.executors.compatibility import check_alike, likeness
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-KEPT = "finished parts are kept if a folder was given for them: run the same again to go on"
+KEPT = "finished chunks are stored if a folder was given: repeat the same call to resume"
 _LOADED_BY = os.getpid()  # a forked child still has its parent's
 
 
@@ -24,22 +24,22 @@ def spread(
     common: bytes | None = None,
     called: Callable[[Job], str] = str,
 ) -> Generator[tuple[Job, Result], None, None]:
-    """Every job with what the function gives for it, as soon as that is there.
+    """Yield every job with its result, as soon as the result is available.
 
-    Without an executor one after another. Close the iterator to withdraw what is left.
+    Without an executor, jobs run one after another. Close the iterator to cancel remaining jobs.
 
     Arguments:
-        function: at the top level of a module, so that it can be sent; called with a job and, if
-            there is any, what all have in common.
-        jobs: what can be sent too.
-        common: an executor that can `lend` it to all its workers sends it to each once; another
-            with every job.
-        called: what a job is called in messages.
+        function: function at the top level of a module, so that it can be pickled. It is called
+            with a job and, if given, with `common`.
+        jobs: jobs, which must be picklable too.
+        common: data for all jobs. An executor with a method `lend` sends it to each worker once;
+            other executors send it with every job.
+        called: returns the name of a job for messages.
 
     Raises:
-        DriftpeakError: every worker that tried a job died; an executor that cannot replace them
-            lost one; it was shut down; a worker was forked, or has other versions or threads than
-            this process.
+        DriftpeakError: every worker that tried a job died; an executor that cannot replace workers
+            lost one; the executor was shut down; a worker was forked, or has other versions or
+            threads than this process.
     """
     given: tuple[Any, ...] = () if common is None else (common,)
     if executor is None:
@@ -66,19 +66,21 @@ def spread(
 
 
 def _check_lost(error: Exception, job: str) -> None:
-    """Raise DriftpeakError if it is not the job that went wrong, but workers that died with it."""
-    # of `LostJobError`, and of `distributed.KilledWorker`
+    """Raise DriftpeakError if the error is the death of workers, not an error of the job."""
+    # an attribute of `LostJobError` and `distributed.KilledWorker`
     allowed = getattr(error, "allowed_failures", None)
     if allowed is not None:
         raise DriftpeakError(
-            f"{allowed + 1} workers died one after another while playing {job}, perhaps for lack "
-            "of memory: give each more of it (fewer processes, `dask worker --memory-limit`), or "
-            f"less to do at once (memory_budget or chunk of simulate); {KEPT}"
+            f"{allowed + 1} workers died one after another while running {job}, perhaps for lack "
+            "of memory. Give each worker more memory (fewer processes, `dask worker "
+            "--memory-limit`), or reduce memory_budget or chunk of simulate. Note: "
+            f"{KEPT}"
         ) from None
     if isinstance(error, BrokenExecutor):
         raise DriftpeakError(
             "a worker process died, perhaps for lack of memory, and this executor does not replace "
-            f"it as `driftpeak.simulation.executors.local_workers` does; {KEPT}, with fewer workers"
+            "workers. Use `driftpeak.simulation.executors.local_workers`, or fewer workers. Note: "
+            f"{KEPT}"
         ) from None
 
 
@@ -87,16 +89,16 @@ def _submitted(executor: Executor, function: Callable[..., Any], *given: Any) ->
         return executor.submit(_signed, function, *given)
     except BrokenExecutor:
         raise
-    except RuntimeError as error:  # as `concurrent.futures` says it
-        raise DriftpeakError(f"the executor takes no jobs ({error}): make a new one") from None
+    except RuntimeError as error:  # raised by `concurrent.futures` after a shutdown
+        raise DriftpeakError(f"the executor accepts no jobs ({error}). Create a new one") from None
 
 
 def _signed(function: Callable[..., Result], *given: Any) -> tuple[Result, str, dict[str, str]]:
-    """A result, and who made it with what: a worker that comes late is not asked before."""
+    """Return a result with its worker and versions: a late worker is not checked beforehand."""
     if os.getpid() != _LOADED_BY:
         raise DriftpeakError(
-            "JAX does not compute in a forked process, and this executor forks: take "
-            "`driftpeak.simulation.executors.local_workers(N)`, or give ProcessPoolExecutor "
+            "executor must not fork, because JAX does not work in a forked process. Use "
+            "`driftpeak.simulation.executors.local_workers(N)`, or ProcessPoolExecutor with "
             "mp_context=multiprocessing.get_context('spawn')"
         )
     return function(*given), platform.node(), likeness()

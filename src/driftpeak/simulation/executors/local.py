@@ -1,4 +1,4 @@
-"""Processes of this machine share the work; one that dies is replaced."""
+"""Executor with several processes on this machine; a process that dies is replaced."""
 
 import os
 import pickle
@@ -20,10 +20,10 @@ from driftpeak._core.errors import DriftpeakError, DriftpeakWarning, at_least_in
 from driftpeak._core.numerics.machine_code import keep_programs_in, program_folder
 from driftpeak.simulation.executors.compatibility import threads
 
-# starting a process also reaps those that have ended, and their exit codes would be lost to `join`
+# starting a process also reaps ended processes, whose exit codes `join` would then not find
 _REAPING = Lock()
 MOST_WORKERS = 1_024
-ALLOWED_FAILURES = 3  # processes that a job may cost before it is given up; of dask, too
+ALLOWED_FAILURES = 3  # processes that may die with a job before it is lost, as in dask
 
 
 @checked
@@ -31,22 +31,23 @@ ALLOWED_FAILURES = 3  # processes that a job may cost before it is given up; of 
 def local_workers(
     workers: int, *, programs: str | PathLike[str] | None = None
 ) -> Iterator[Executor | None]:
-    """An executor with so many processes of this machine, for `executor=`.
+    """Return an executor for `executor=` with several processes on this machine.
 
-    None, for this process alone, if one is enough. They are started with `spawn`, so a script that
-    uses them does its work under `if __name__ == "__main__":`, and policies and worlds of its own
-    are classes at the top level of a module. What a process that dies was playing, another one
-    plays again. Ctrl-C is for the process that started them: they end with what they are at.
+    The result is None, for this process alone, if `workers` is 1. Processes are started with
+    `spawn`. A script must therefore do its work under `if __name__ == "__main__":`, and its own
+    policies and environments must be classes at the top level of a module. Another process repeats
+    the job of a process that dies. Ctrl-C interrupts only the process that started the workers; the
+    workers end after their current jobs.
 
     Arguments:
-        workers: at least 1.
-        programs: folder below which they keep what they compile, at most 256 MiB, for one another
-            and for later ones: machine code, so one that only you can write into. By default, and
-            in this process, nothing is kept.
+        workers: number of processes, at least 1.
+        programs: folder in which the processes cache compiled programs, at most 256 MiB. The
+            programs are machine code, so only you may have write access. By default, nothing is
+            cached.
 
     Raises:
-        DriftpeakError: fewer than one, or a folder that others can write into, or nobody; later, a
-            job with which four processes died.
+        DriftpeakError: fewer than one worker; a folder that others can write to, or that cannot be
+            written. Later: a job with which four processes died.
 
     Warns:
         DriftpeakWarning: a process died.
@@ -63,13 +64,13 @@ def local_workers(
 
 
 class LostJobError(BrokenExecutor):
-    """Every process that tried a job died."""
+    """Raised if every process that tried a job died."""
 
     allowed_failures = ALLOWED_FAILURES
 
 
 class Processes(ThreadPoolExecutor):
-    """So many processes of this machine, with a thread for each that minds it."""
+    """Executor with several processes on this machine and one supervising thread for each."""
 
     def __init__(self, count: int, programs: Path | None) -> None:
         super().__init__(count)
@@ -80,16 +81,16 @@ class Processes(ThreadPoolExecutor):
         return super().submit(self._mind, fn, *args, **kwargs)
 
     def lend(self, content: bytes) -> "_Lent":
-        """What to give to `submit` instead of it, so that it is not sent with every job."""
+        """Return a handle to pass to `submit`, so that the content is not sent with every job."""
         return _Lent(content)
 
     def _mind(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What the function gives in a process that is free."""
+        """Run a function in an idle process, and return its result."""
         message = pickle.dumps((function, args, kwargs))
         for _ in range(ALLOWED_FAILURES + 1):
             process = self._free()
             try:
-                for lent in (one for one in args if isinstance(one, _Lent)):
+                for lent in (value for value in args if isinstance(value, _Lent)):
                     process.hold(lent)
                 answer = process.answer(message)
             except (EOFError, OSError):
@@ -103,8 +104,8 @@ class Processes(ThreadPoolExecutor):
         raise LostJobError
 
     def _free(self) -> "_Process":
-        """One that is idle, or a new one."""
-        with suppress(IndexError):  # asked first, another thread could take it in between
+        """Return an idle process, or a new one."""
+        with suppress(IndexError):  # a check of the length would race with other threads
             return self._idle.pop()
         return _Process(self._programs)
 
@@ -115,7 +116,7 @@ class Processes(ThreadPoolExecutor):
 
 
 class _Process:
-    """One process, and the pipe to it."""
+    """A worker process and the pipe to it."""
 
     def __init__(self, programs: Path | None) -> None:
         context = get_context("spawn")
@@ -123,12 +124,12 @@ class _Process:
         self._process = context.Process(target=_serve, args=(there, threads(), programs))
         with _REAPING:
             self._process.start()
-        there.close()  # now the end of the process is the end of the pipe
+        there.close()  # so that the pipe closes when the process ends
         self._begun = False
         self._holds: _Lent | None = None
 
     def answer(self, message: bytes) -> bytes:
-        """Of the process.
+        """Send a message to the process, and return its answer.
 
         Raises:
             EOFError, OSError: it has died.
@@ -140,7 +141,7 @@ class _Process:
         return self._here.recv_bytes()
 
     def hold(self, lent: "_Lent") -> None:
-        """Let the process have it, if it has something else.
+        """Send lent content to the process unless the process already has it.
 
         Raises:
             EOFError, OSError: it has died.
@@ -150,7 +151,7 @@ class _Process:
             self._holds = lent
 
     def end(self) -> int:
-        """Let it go; its exit code."""
+        """End the process, and return its exit code."""
         self._here.close()
         wait([self._process.sentinel])
         with _REAPING:
@@ -158,27 +159,29 @@ class _Process:
             return self._process.exitcode or 0
 
     def bury(self) -> None:
-        """Tell how it ended.
+        """Warn that the process died.
 
         Raises:
-            DriftpeakError: before it began, and not killed: the next one would do the same.
+            DriftpeakError: the process ended before its first job and was not killed, so that a new
+                process would end in the same way.
         """
         code = self.end()
         if code > 0 and not self._begun:
             raise DriftpeakError(
-                f"a worker process ended before it began (exit code {code}), as it says above: a "
-                'script does its work under `if __name__ == "__main__":`'
+                f"a worker process ended before its first job (exit code {code}); its error is "
+                "printed above. Put the work of a script under "
+                '`if __name__ == "__main__":`'
             )
         warnings.warn(
-            f"a worker process died (exit code {code}), perhaps for lack of memory; what it was "
-            "playing is played again",
+            f"a worker process died (exit code {code}), perhaps for lack of memory; its job is "
+            "repeated",
             DriftpeakWarning,
             stacklevel=1,
         )
 
 
 class _Lent:
-    """What jobs have in common: when they arrive, their process holds it already."""
+    """Handle of content for all jobs; it is pickled as a reference to the process's copy."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -187,7 +190,7 @@ class _Lent:
         return _held, ()
 
 
-_holding = [b""]  # in a worker process, what it was lent last
+_holding = [b""]  # in a worker process, the content that was lent last
 
 
 def _hold(content: bytes) -> None:
@@ -199,9 +202,9 @@ def _held() -> bytes:
 
 
 def _serve(there: Connection, threads: int, programs: Path | None) -> None:
-    """One job after another, until whoever sends them is gone."""
+    """Run jobs one after another until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ["NPROC"] = str(threads)  # which XLA reads when it first computes
+    os.environ["NPROC"] = str(threads)  # XLA reads it at its first computation
     if programs is not None:
         keep_programs_in(programs)
     with suppress(EOFError, OSError):
@@ -211,7 +214,7 @@ def _serve(there: Connection, threads: int, programs: Path | None) -> None:
 
 
 def _answered(message: bytes) -> bytes:
-    """A result and None, or None and an error, as bytes."""
+    """Return the pickled pair of result and None, or None and error."""
     try:
         function, args, kwargs = pickle.loads(message)
         return pickle.dumps((function(*args, **kwargs), None))
@@ -220,5 +223,5 @@ def _answered(message: bytes) -> bytes:
         try:
             return pickle.dumps((None, pickle.loads(pickle.dumps(error))))
         except Exception:
-            told = RuntimeError(f"{type(error).__name__}: {error}")
-            return pickle.dumps((None, told))
+            picklable = RuntimeError(f"{type(error).__name__}: {error}")
+            return pickle.dumps((None, picklable))
