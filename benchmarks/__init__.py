@@ -1,6 +1,6 @@
-"""Speed and exactness, measured: `python -m benchmarks [NAME...] [--list] [--json FILE]`.
+"""Benchmarks of speed and accuracy: `python -m benchmarks [NAME...] [--list] [--json FILE]`.
 
-One file per benchmark. Its docstring says what is claimed (first line: a title), `run()` returns
-figures by name, and `TARGETS` gives the bound of those that have one: "<= 60" or ">= 100". Each
-benchmark runs in a Python process of its own, so that imports, compilation and memory count.
+Each benchmark is a module. Its docstring describes the claim (the first line is the title), `run()`
+returns figures by name, and `TARGETS` holds bounds of figures, such as "<= 60" or ">= 100". Each
+benchmark runs in a separate Python process, so that imports, compilation and memory count.
 """

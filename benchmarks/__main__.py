@@ -1,4 +1,4 @@
-"""The runner: starts each benchmark in a fresh process, prints figures beside their targets."""
+"""Runner of benchmarks: starts each in a fresh process, and prints figures with their targets."""
 
 import argparse
 import ast
@@ -25,13 +25,19 @@ def main() -> int:
     files = [path.stem for path in HERE.glob("*.py")]
     names = sorted(name for name in files if name != "worker" and not name.startswith("_"))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure driftpeak.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; default all")
-    parser.add_argument("--list", action="store_true", help="say what there is, and run nothing")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="benchmarks to run; all by default"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list all benchmarks without running them"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write the figures to this file"
+    )
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(names))
     if unknown:
-        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(names)}")
+        parser.error(f"NAME must be one of {', '.join(names)}; got {', '.join(unknown)}")
     console = Console()
     if options.list:
         for name in names:
@@ -51,7 +57,7 @@ def main() -> int:
 
 
 def hardware() -> dict[str, str]:
-    """What the figures were measured on."""
+    """Return a description of the machine."""
     cpu, info = platform.processor(), Path("/proc/cpuinfo")
     if info.exists():
         models = [line for line in info.read_text().splitlines() if line.startswith("model name")]

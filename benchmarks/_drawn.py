@@ -1,4 +1,4 @@
-"""Functions drawn exactly from the model class of `DriftingGP`, with its own prior."""
+"""Exact draws of functions from the model class of `DriftingGP` with its prior."""
 
 from typing import Any, NamedTuple
 
@@ -7,11 +7,11 @@ from scipy.linalg import solve_triangular
 
 from driftpeak.live.model.hyperparameters import ranges
 
-LEAST = 1e-10  # share of the variance that is left to a value which the others determine
+LEAST = 1e-10  # least relative variance of a value that the other values determine
 
 
 class Hyperparameters(NamedTuple):
-    """Of one function, in units of the reward and of steps."""
+    """Hyperparameters of one function, in units of the reward and steps."""
 
     level: float
     lengthscale: np.ndarray  # (d,)
@@ -32,11 +32,11 @@ def hyperparameters(
     """Draw hyperparameters from the prior of `driftpeak.live.model.hyperparameters`, times a scale.
 
     Arguments:
-        scale: of the rewards, in which the prior counts.
-        deviation, noise, timescale: those that are fixed, the first two in units of the reward.
+        scale: scale of the rewards, the unit of the prior.
+        deviation, noise, timescale: fixed values, the first two in units of the reward.
     """
     priors = ranges(np.zeros(dimension, bool))
-    logarithms = [np.log(one.median) + one.deviation * generator.normal() for one in priors]
+    logarithms = [np.log(prior.median) + prior.deviation * generator.normal() for prior in priors]
     bounded = [
         float(np.clip(np.exp(drawn), one.low, one.high))
         for drawn, one in zip(logarithms, priors, strict=True)
@@ -65,8 +65,8 @@ def posterior(
     """Compute mean and standard deviation at some rows, given noisy rewards.
 
     Arguments:
-        seen, seen_at, rewards: the observations, shapes `(n, d)`, `(n,)` and `(n,)`.
-        rows, time: where and when, shape `(m, d)`.
+        seen, seen_at, rewards: observations, shapes `(n, d)`, `(n,)` and `(n,)`.
+        rows, time: rows of shape `(m, d)` and time of the prediction.
     """
     among = covariance(numbers, seen, seen_at, seen, seen_at)
     lower = np.linalg.cholesky(among + numbers.noise**2 * np.eye(len(seen)))
@@ -79,16 +79,16 @@ def posterior(
 
 
 class Drawn:
-    """A draw of the process. Each value is drawn given all values before it.
+    """A draw of the process. Each value is drawn given all earlier values.
 
-    Values at any rows and times are therefore exactly those of one function.
+    Values at any rows and times are therefore exactly values of one function.
     """
 
     def __init__(self, numbers: Hyperparameters, generator: np.random.Generator) -> None:
         self.numbers, self.generator = numbers, generator
         self.rows, self.times = np.zeros((0, len(numbers.lengthscale))), np.zeros(0)
         self.lower = np.zeros((0, 0))  # Cholesky factor of the covariance of all values so far
-        self.white = np.zeros(0)  # independent standard normals from which they were made
+        self.white = np.zeros(0)  # independent standard normal variables of all values
 
     def values(self, rows: Any, time: float) -> np.ndarray:
         """Return the values at some rows at one time, without noise, shape `(m,)`."""

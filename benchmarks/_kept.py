@@ -1,4 +1,4 @@
-"""Plays that are kept in a file, a line of JSON for each, so that a benchmark can go on later."""
+"""Storage of plays in a file with one line of JSON each, so that a benchmark can be resumed."""
 
 import json
 from pathlib import Path
@@ -8,14 +8,14 @@ Key = tuple[str | int | float, ...]
 
 
 class Kept:
-    """What has been played, by key; without a file it is remembered, not kept."""
+    """Completed plays by key; without a file they are held only in memory."""
 
     def __init__(self, file: Path | None) -> None:
         self._file, self._found = file, dict[Key, dict[str, Any]]()
         if file is None or not file.exists():
             return
         text = file.read_text()
-        whole = text[: text.rfind("\n") + 1]  # a line whose writing was stopped counts for nothing
+        whole = text[: text.rfind("\n") + 1]  # an incomplete last line is ignored
         if whole != text:
             file.write_text(whole)
         for line in whole.splitlines():

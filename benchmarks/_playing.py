@@ -1,8 +1,8 @@
-"""A policy played for some steps on a grid, in a process of its own: its seconds and its memory.
+"""Time and memory of some steps of a policy on a grid, in a separate process.
 
     python -m benchmarks._playing TV-GP-UCB 316x316 --steps 10
 
-prints them as JSON. Memory is the most that the process held, less what it held after importing.
+prints them as JSON. Memory is the peak memory of the process minus its memory after importing.
 """
 
 import argparse
@@ -43,7 +43,7 @@ POLICIES: dict[str, Callable[[dp.Prior, int], Any]] = {
     "PE": lambda prior, steps: dp.PE(prior, horizon=steps),
     "R-PERP": lambda prior, steps: dp.RPERP(prior, horizon=steps, period=max(2, steps // 2)),
     "adaptive R-PERP": lambda prior, steps: dp.AdaptiveRPERP(prior, horizon=steps),
-    # blocks of 1, 2, 4, ... steps: planning is what costs
+    # blocks of 1, 2, 4, ... steps: most of the time is planning
     "OPKB": lambda prior, steps: dp.OPKB(prior, horizon=steps, c3=1e-6),
     "ADA-OPKB": lambda prior, steps: dp.ADAOPKB(prior, horizon=steps, c3=1e-6),
     "RExp3": lambda prior, steps: dp.RExp3(prior, horizon=steps, variation=1.0),
@@ -51,7 +51,7 @@ POLICIES: dict[str, Callable[[dp.Prior, int], Any]] = {
 
 
 class Hills(Environment[Any]):
-    """Waves that move with time, from n numbers; no factor of a covariance is needed."""
+    """Moving waves from n numbers, without a factor of a covariance."""
 
     phase: Any
     noise_variance: Any
@@ -80,7 +80,7 @@ def measured(
     kernel: str = "SE",
     lengthscale: float = LENGTHSCALE,
 ) -> dict[str, Any]:
-    """What `main` prints, from a process of its own; with "failed" if it ended otherwise."""
+    """Return the output of `main` in a separate process, or the error as "failed"."""
     command = [
         sys.executable, "-m", "benchmarks._playing", policy, "x".join(map(str, shape)), "--steps",
         f"{steps}", "--trials", f"{trials}", "--kernel", kernel, "--lengthscale", f"{lengthscale}",
@@ -90,12 +90,12 @@ def measured(
     )
     if ran.returncode:
         return {"failed": (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]}
-    found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    figures: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     return found
 
 
 def main() -> None:
-    """Play, and print points, seconds of a step and memory in GiB."""
+    """Run a policy, and print points, seconds per step and memory in GiB."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks._playing")
     parser.add_argument("policy", choices=POLICIES)
     parser.add_argument("shape", help="points of each dimension, such as 316x316")

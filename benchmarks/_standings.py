@@ -1,4 +1,4 @@
-"""How the rivals of the field stand in a contest, from what is kept of their plays."""
+"""Standings of the optimisers in a contest of the field, from their stored plays."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from driftpeak.environments.functions import FUNCTIONS
 
 REFERENCE, OURS = "random", "driftpeak"
 UNSEEN = ("Eggholder", "Rastrigin", "Styblinski-Tang", "Hartmann-6", "Powell")
-"""Functions on which nothing is looked at while an optimiser is designed; told apart."""
+"""Held-out functions, which are not used for designing an optimiser; reported separately."""
 MIDDLE = ("Ackley", "Rastrigin")
-"""Whose minimum is in the middle of the box, where some optimisers begin."""
+"""Functions with the minimum in the middle of the box, where some optimisers start."""
 SOME = {
     "unseen": UNSEEN,
-    "minimum moves": tuple(name for name, one in FUNCTIONS.items() if one.stays_at is None),
-    "minimum stays": tuple(name for name, one in FUNCTIONS.items() if one.stays_at is not None),
+    "minimum moves": tuple(name for name, f in FUNCTIONS.items() if f.stays_at is None),
+    "minimum stays": tuple(name for name, f in FUNCTIONS.items() if f.stays_at is not None),
     "minimum not in the middle": tuple(name for name in FUNCTIONS if name not in MIDDLE),
 }
-"""Some of the functions, of which the standings are told apart, by what they have in common."""
-SETTLED = 20  # calls from which on a typical response is taken
+"""Groups of functions with separate standings."""
+SETTLED = 20  # first call of the typical response time
 Row = Mapping[str, Any]
 
 
@@ -42,18 +42,18 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Standing:
-    """Of one rival in one contest.
+    """Standing of one optimiser in one contest.
 
     Attributes:
-        regret: its regret as a multiple of the reference's; `regret_on`: the same on each of
-            `SOME` that is a part of what was played.
-        ours: driftpeak's as a multiple of its own; `ours_on`: on each of `SOME`.
-        left_out: the function without which the interval of `ours` reaches farthest up, and what
-            is left of `ours` without it.
-        by_function: the ratio of its mean regret over the seeds to the reference's.
-        response: seconds of a call, the median from `SETTLED` calls on; `longest`: of all calls.
-        calls: the fewest and the most of a play.
-        load: of the machine, the median over its plays.
+        regret: regret relative to the reference; `regret_on`: the ratio on each group of `SOME`
+            with completed plays.
+        ours: regret of driftpeak relative to this optimiser; `ours_on`: on each group of `SOME`.
+        left_out: the function whose removal raises the upper limit of `ours` most, and the value of
+            `ours` without it.
+        by_function: ratio of the mean regret over seeds to the reference's, by function.
+        response: median seconds of a call from call `SETTLED` on; `longest`: longest call.
+        calls: smallest and largest number of calls of a play.
+        load: median load of the machine over the plays.
     """
 
     rival: str
@@ -71,12 +71,12 @@ class Standing:
 
 @dataclass(frozen=True)
 class Contest:
-    """All that was played under one name.
+    """All plays of one contest.
 
     Attributes:
-        functions, seeds: those that every rival has played.
-        standings: the reference left out, in the order of their regret.
-        versions: of the rivals, as they were kept.
+        functions, seeds: functions and seeds of which all optimisers have plays.
+        standings: standings of all optimisers except the reference, in the order of regret.
+        versions: stored versions of the optimisers.
     """
 
     name: str
@@ -86,15 +86,15 @@ class Contest:
     versions: Mapping[str, str]
 
     def of(self, rival: str) -> Standing:
-        """One of `standings`, by name."""
-        (found,) = (one for one in self.standings if one.rival == rival)
+        """Return the standing of an optimiser by name."""
+        (found,) = (standing for standing in self.standings if standing.rival == rival)
         return found
 
 
 def contest(name: str, rows: Iterable[Row], functions: Sequence[str]) -> Contest:
-    """The standings of the contest `name`, of `functions` in this order.
+    """Return the standings of the contest `name` on `functions`, in this order.
 
-    What some rival has not played, function or seed, is left out for all.
+    Functions and seeds of which an optimiser has no play are excluded for all optimisers.
     """
     plays: dict[str, dict[tuple[str, int], Row]] = {}
     for row in rows:
@@ -154,7 +154,7 @@ def _standing(
 
 
 def _without_one(own: Any, others: Any, functions: Sequence[str]) -> tuple[str, Ratio] | None:
-    """The function whose absence makes the interval reach farthest up; None: there is only one."""
+    """Return the function whose removal raises the upper limit most, or None if there is one."""
     if len(functions) < 2:
         return None
     left = {
@@ -166,7 +166,7 @@ def _without_one(own: Any, others: Any, functions: Sequence[str]) -> tuple[str, 
 
 
 def _regrets(found: list[list[Row]]) -> Any:
-    """Shape `(functions, seeds)`."""
+    """Return the regrets, shape `(functions, seeds)`."""
     return np.array([[row["regret"] for row in rows] for rows in found])
 
 

@@ -1,4 +1,4 @@
-"""Steps of a policy as one compiled program, and how long something takes."""
+"""Steps of a policy as one compiled program, and time measurement."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ BLOCK, BLOCKS = 32, 3
 
 @jax.jit
 def play(policy: Any, state: Any, values: Any, noise: Any, times: Any) -> Any:
-    """The state after a step at each of `times`, of a function that does not move."""
+    """Return the state after a step at each of `times` on a static function."""
 
     def step(state: Any, inputs: Any) -> tuple[Any, None]:
         error, time = inputs
@@ -25,17 +25,19 @@ def play(policy: Any, state: Any, values: Any, noise: Any, times: Any) -> Any:
 
 
 def seconds(act: Callable[[], Any]) -> float:
-    """How long it takes until what is returned is there."""
+    """Return the seconds until the result of a call is computed."""
     started = time.perf_counter()
     jax.block_until_ready(act())
     return time.perf_counter() - started
 
 
 def step_seconds(policy: Any, prior: dp.Prior) -> float:
-    """Seconds of a step: the mean of a block of steps, least of some; one before compiles.
+    """Return the seconds of a step: the mean of a block, the least of several blocks.
+
+    A block before them compiles.
 
     Arguments:
-        policy: prepared for `(BLOCKS + 1) * BLOCK` steps.
+        policy: policy prepared for `(BLOCKS + 1) * BLOCK` steps.
     """
     policy = jax.device_put(policy)
     generator = np.random.default_rng(0)

@@ -1,11 +1,11 @@
-"""What one absurd reward costs the live optimiser: distance to the peak over the next 100 steps.
+"""Effect of one extreme reward on the live optimiser: distance to the peak in the next 100 steps.
 
-Three functions whose peak wanders (a parabola in one dimension, a bump and a cone in two), noise of
-about a tenth of their range. 60 steps as usual; then one reward is replaced by an absurd one, and
-100 steps follow, with the same errors as without it.
+There are three functions with a moving peak (a parabola in one dimension, a bump and a cone in
+two). The noise is about a tenth of their range. After 60 normal steps, one reward is replaced by an
+extreme value. 100 steps follow, with the same noise as without the replacement.
 
-Figures: the mean squared distance to the peak, a mean over functions and seeds, and as a multiple
-of that without an absurd reward, with a 95 % bootstrap interval over the seeds of each function.
+Figures are the mean squared distance to the peak over functions and seeds, and its ratio to the
+distance without an extreme reward, with a 95 % bootstrap interval over the seeds of each function.
 The criterion is 1.5.
 """
 
@@ -24,17 +24,17 @@ WARM, AFTER = 60, 100
 
 
 def parabola(squared: float) -> float:
-    """Of the squared distance to the peak, as the others."""
+    """Return a parabola of the squared distance to the peak."""
     return -8 * squared
 
 
 def bump(squared: float) -> float:
-    """Flat far away."""
+    """Return a bump that is flat far from the peak."""
     return float(np.exp(-squared / 0.08))
 
 
 def cone(squared: float) -> float:
-    """In other units, with an edge at its peak."""
+    """Return a cone in other units, not differentiable at the peak."""
     return 100 - 30 * float(np.sqrt(squared))
 
 
@@ -42,17 +42,17 @@ WORLDS = ((parabola, 1, 0.1), (bump, 2, 0.05), (cone, 2, 1.0))
 
 
 def run() -> dict[str, Any]:
-    """Mean squared distances, and their ratios."""
+    """Return mean squared distances and their ratios."""
     return summary(np.array([[distances(*world, seed) for seed in SEEDS] for world in WORLDS]))
 
 
-def summary(found: np.ndarray) -> dict[str, Any]:
-    """The figures of squared distances of shape `(worlds, seeds, rewards)`."""
-    worlds, seeds, _ = found.shape
+def summary(squared: np.ndarray) -> dict[str, Any]:
+    """Return figures from squared distances of shape `(functions, seeds, rewards)`."""
+    worlds, seeds, _ = squared.shape
     drawn = np.random.default_rng(0).integers(seeds, size=(10_000, worlds, seeds))
-    again = found[np.arange(worlds)[None, :, None], drawn].mean(axis=(1, 2))
+    again = squared[np.arange(worlds)[None, :, None], drawn].mean(axis=(1, 2))
     low, high = np.quantile(again / again[:, :1], (0.025, 0.975), axis=0)
-    mean, figures = found.mean(axis=(0, 1)), {}
+    mean, figures = squared.mean(axis=(0, 1)), {}
     for number, reward in enumerate(ABSURD):
         name = "none" if reward is None else f"{reward:.3g}"
         figures[f"{name}: squared distance"] = round(float(mean[number]), 5)
@@ -62,7 +62,7 @@ def summary(found: np.ndarray) -> dict[str, Any]:
 
 
 def distances(function: Any, dimension: int, noise: float, seed: int) -> list[float]:
-    """One mean for each absurd reward."""
+    """Return the mean squared distance for each extreme reward."""
     errors = noise * np.random.default_rng(seed).normal(size=WARM + AFTER)
     space = dp.Box({name: dp.Float(0, 1) for name in "ab"[:dimension]})
     optimizer, means = dp.Optimizer(space, maximize=True, seed=seed), []

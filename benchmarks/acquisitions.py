@@ -1,9 +1,9 @@
-"""Influence on what will still be true, against the deviation, in every case of the tournament.
+"""Acquisition function "influence" compared with "ucb" in every case of the tournament.
 
-`auto` with acquisition="influence" and with "ucb", all else equal: 20 trials in each world, 5 first
-points on each recording. Figures: the regret of "influence" as a multiple of that of "ucb", with
-95 % bootstrap intervals over trials (worlds) or blocks of about sqrt(T) steps (recordings), and the
-geometric means over the cases. Recordings whose data are not there are left out.
+`auto` runs with acquisition="influence" and with "ucb", with 20 trials in each environment and 5
+first points on each recording. Figures are the regret of "influence" relative to "ucb", with 95 %
+bootstrap intervals over trials (environments) or blocks of about sqrt(T) steps (recordings), and
+geometric means over the cases. Recordings without data are skipped.
 """
 
 from typing import Any
@@ -16,12 +16,12 @@ from driftpeak.experiments.tournament.players import AUTO
 
 
 def run() -> dict[str, Any]:
-    """Ratios by case, and in the mean."""
+    """Return ratios by case and their means."""
     return ratios(both, "ucb")
 
 
 def both(setup: Setup) -> dict[str, Any]:
-    """`auto` as the case has it, either way."""
+    """Return the case's `auto` with both acquisition functions."""
     auto: Any = setup.policies[AUTO]
     random_start = isinstance(auto, dp.RandomStart)
     own = arguments_of(auto.policy if random_start else auto, parameters_of(dp.Auto))

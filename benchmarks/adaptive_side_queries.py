@@ -1,13 +1,13 @@
-"""The adaptive policy and W-SparQ at equal side-query budgets.
+"""Regret of the adaptive policy and W-SparQ at equal side-query budgets.
 
-For each environment the adaptive policy runs first; then W-SparQ on the same worlds and noise, at
-the alpha that makes for as many side queries. The figure is the paired difference of their
-regrets per step: positive where the adaptive policy's is the lower. Width sqrt(0.8 log 4t), c = 1,
-a = 1/4, 500 steps.
+In each environment the adaptive policy runs first. Then W-SparQ runs on the same functions and
+noise, with the alpha that gives as many side queries. The figure is the paired difference of their
+regrets per step, positive if the adaptive policy has the lower regret. The width is
+sqrt(0.8 log 4t), c = 1, a = 1/4, and there are 500 steps.
 
-The two differ in when they ask and in what they believe in between: W-SparQ injects noise, the
-adaptive policy keeps all. A third run, W-SparQ without injection (slope 0) at the same windows,
-tells the one from the other.
+The two policies differ in the times of their queries and in their posteriors in between: W-SparQ
+injects noise, and the adaptive policy keeps all information. A third run, W-SparQ without injection
+(slope 0) at the same windows, separates the two effects.
 """
 
 import math
@@ -23,7 +23,7 @@ ALPHAS = np.geomspace(0.1, 30, 300)
 
 
 def run() -> dict[str, Any]:
-    """Per environment: side queries, matched alpha, regrets, and their paired difference."""
+    """Return side queries, matched alpha, regrets and paired differences by environment."""
     line = dp.Prior(dp.Grid([0, 1], size=100), dp.SE(lengthscale=0.2), noise_variance=0.01)
     wide = dp.Prior(dp.Grid([-50, 50], size=400), 0.5 * dp.SE(lengthscale=3.0), noise_variance=0.01)
     environments = {
@@ -64,12 +64,12 @@ def run() -> dict[str, Any]:
 
 
 def play(policy: dp.Policy, world: Any) -> Any:
-    """One policy on the worlds that all share."""
+    """Run one policy on the functions that all policies share."""
     return dp.simulate({"it": policy}, world, steps=STEPS, trials=TRIALS, seed=0, progress=False)
 
 
 def alpha_for(queries: float) -> float:
-    """The alpha at which W-SparQ may make this many side queries."""
+    """Return the alpha at which W-SparQ may make this many side queries."""
     budget = np.minimum(side_query_budget(STEPS), np.arange(STEPS))
     made = [budget[side_query_windows(STEPS, exponent=alpha)].sum() for alpha in ALPHAS]
     return float(ALPHAS[np.argmin(np.abs(np.array(made) - queries))])

@@ -1,8 +1,8 @@
-"""Auto costs about ten times TV-GP-UCB on 2,500 points.
+"""Run time of auto relative to TV-GP-UCB, about ten on 2,500 points.
 
-Run time of `dp.Auto(prior)` as a multiple of TV-GP-UCB's in the same simulation, compilation not
-included, the smallest of three; B16's grid with SE (rank 219 to 1e-10), 100 points of [0, 1], and
-50 arms of a full-rank covariance.
+Figures are the run times of `dp.Auto(prior)` relative to TV-GP-UCB in the same simulation, without
+compilation, the smallest of three. The domains are B16's grid with SE (rank 219 to 1e-10), 100
+points of [0, 1], and 50 arms with a full-rank covariance.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ TARGETS = {"2,500 points (x TV-GP-UCB)": "<= 10"}
 
 
 def run() -> dict[str, float]:
-    """Ratios and microseconds per step and trial."""
+    """Return ratios, and microseconds per step and trial."""
     arms = dp.Arms(np.random.default_rng(0).random((50, 3)))
     settings = {
         "2,500 points": (dp.Grid([0, 1], [0, 1], size=50), dp.SE(0.2), 100, 40),

@@ -1,11 +1,12 @@
-"""Units and offsets cost auto at most 10 % of its regret after the first 30 steps.
+"""Effect of units and offsets of rewards on auto's regret after the first 30 steps, at most 10 %.
 
-Rewards in other units and with an offset (in deviations of the prior), in the same worlds as the
-rewards as they are: Markov drift 0.01 and two abrupt changes on 50 points of [0, 1], 250 steps, 60
-trials each. Figures: regret per step after the first 30, relative to the unmoved rewards, with the
-ends of the 95 % bootstrap interval over the worlds; three times the prior's noise, by world,
-against TV-GP-UCB with the true noise and the drift of the first world; and, absolute, the 50 steps
-before and after the unit shrinks to a thousandth.
+Rewards in other units and with an offset (in standard deviations of the prior) are compared with
+unchanged rewards on the same functions: Markov drift 0.01 and two abrupt changes on 50 points of
+[0, 1], 250 steps, 60 trials each. Figures are the regret per step after the first 30 steps relative
+to the unchanged rewards, with the 95 % bootstrap interval over the trials. Rewards with three times
+the prior's noise are compared, by environment, with TV-GP-UCB with the true noise and the drift of
+the first environment. In addition, the absolute regret is given for the 50 steps before and after
+the unit shrinks to a thousandth.
 """
 
 from typing import Any
@@ -31,12 +32,12 @@ TARGETS = {"all units": "<= 1.1", "all offsets": "<= 1.1"}
 
 
 class Moved(Environment[Any]):
-    """A world whose rewards are `unit` times those of another plus `offset`, with more noise."""
+    """An environment with the rewards of another times `unit` plus `offset`, and more noise."""
 
     world: Environment[Any]
     unit: Any
     offset: Any
-    loudness: Any  # of the noise, as a factor
+    loudness: Any  # factor of the noise
     jump: Any  # time after which the unit is a thousandth
 
     @property
@@ -53,7 +54,7 @@ class Moved(Environment[Any]):
 
 
 def run() -> dict[str, float]:
-    """Relative regrets, and how sure they are."""
+    """Return relative regrets and their intervals."""
     usual, figures = late({}), {}
     for kind, moves in (("unit", UNITS), ("offset", OFFSETS)):
         each = [late({kind: move}) for move in moves]
@@ -73,13 +74,13 @@ def run() -> dict[str, float]:
 
 
 def late(moved: dict[str, float], policy: dp.Policy | None = None) -> np.ndarray:
-    """Regret per step after the first, in the unit of the rewards, by world."""
+    """Return the regret per step after the first steps, in the unit of the rewards, by trial."""
     regret = played(moved, policy or dp.Auto(PRIOR))[:, BEGIN:].mean(axis=1)
     return regret / moved.get("unit", 1.0)
 
 
 def played(moved: dict[str, float], policy: dp.Policy) -> np.ndarray:
-    """Regret, shape `(world, step)`."""
+    """Return the regret, shape `(trial, step)`."""
     usual = {"unit": 1.0, "offset": 0.0, "loudness": 1.0, "jump": np.inf}
     numbers = {name: np.float64(value) for name, value in (usual | moved).items()}
     return np.concatenate(
@@ -93,7 +94,7 @@ def played(moved: dict[str, float], policy: dp.Policy) -> np.ndarray:
 
 
 def compared(name: str, regret: np.ndarray, usual: np.ndarray) -> dict[str, float]:
-    """The ratio of the means, and its interval."""
+    """Return the ratio of the means and its interval."""
     samples = np.stack([regret, usual], axis=-1)
     low, high = interval(samples, ratio)
     return {name: float(ratio(samples)), f"  {name}, from": low, f"  {name}, to": high}

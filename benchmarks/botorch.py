@@ -1,13 +1,13 @@
-"""One run of TV-GP-UCB is at least 100 times as fast as the same run written with BoTorch.
+"""Run time of TV-GP-UCB relative to the same run written with BoTorch, at least 100 times faster.
 
-2,500 points, 200 steps, SE l = 0.2, drift 0.01, noise variance 0.01, float64. Both see one table of
-rewards, and must decide alike (BoTorch plays driftpeak's decision, and says what another choice
-would have gained: at a tie, nothing). B16's (1 - e)^{|t-s|/2} is exp(-|t-s| / l) with
-l = 2 / log(1 / (1 - e)): a Matern 1/2 kernel in time.
+The run has 2,500 points, 200 steps, SE l = 0.2, drift 0.01, noise variance 0.01 and float64. Both
+programs use one table of rewards and must make equal decisions. The BoTorch program follows
+driftpeak's decisions and reports the gain of its own choice, which is zero at a tie. B16's
+(1 - e)^{|t-s|/2} is exp(-|t-s| / l) with l = 2 / log(1 / (1 - e)), a Matern 1/2 kernel in time.
 
-BoTorch as its users would, but without needless work: hyperparameters and noise fixed, a model of
-(x, t) anew at each step, UpperConfidenceBound on batches of one point (a joint posterior of all
-points is slower), no gradients, as many threads as cores.
+The BoTorch program is a typical one without unnecessary work: fixed hyperparameters and noise, a
+new model of (x, t) at each step, UpperConfidenceBound on batches of one point (a joint posterior of
+all points is slower), no gradients, and as many threads as cores.
 """
 
 import math
@@ -32,10 +32,12 @@ TARGETS = {"BoTorch / driftpeak": ">= 100", "decisions that differ": "<= 0"}
 
 
 def run() -> dict[str, Any]:
-    """Seconds of either, their ratio (median over runs in turns), and the decisions compared."""
+    """Return the seconds of both, their ratio (median over alternating runs), and differences."""
     torch.set_num_threads(os.cpu_count() or 1)
     torch.set_default_dtype(torch.float64)
-    warnings.filterwarnings("ignore", module="botorch")  # inputs not in the unit cube, on purpose
+    warnings.filterwarnings(
+        "ignore", module="botorch"
+    )  # inputs are intentionally not in the unit cube
     prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=50), dp.SE(lengthscale=0.2), NOISE)
     rewards = _table(prior)
     first = _driftpeak(prior, rewards)
@@ -62,10 +64,10 @@ def run() -> dict[str, Any]:
 
 
 def _table(prior: dp.Prior) -> Any:
-    """What each point would give at each step, noise included."""
+    """Return the noisy reward of each point at each step."""
     generator = np.random.default_rng(0)
     features = prior.features.matrix
-    prior.__dict__.pop("features")  # driftpeak shall find its own, in its own time
+    prior.__dict__.pop("features")  # so that driftpeak's time includes computing them
     weights, rows = np.zeros(features.shape[1]), []
     for step in range(STEPS):
         c = math.sqrt(1 - DRIFT) if step else 0.0
@@ -90,7 +92,7 @@ def _botorch(prior: dp.Prior, rewards: Any, actions: Any) -> tuple[float, Any]:
     started = time.perf_counter()
     inputs, outputs = torch.empty(STEPS, 3), torch.empty(STEPS, 1)
     for step in range(STEPS):
-        if step > 0:  # without data BoTorch has no model, and every choice is as good
+        if step > 0:  # without data BoTorch has no model, and all choices are equal
             now = torch.cat([points, torch.full((len(points), 1), step + 1.0)], dim=1)
             noise = torch.full((step, 1), NOISE)
             model = SingleTaskGP(

@@ -1,16 +1,17 @@
-"""What more workers gain: trials in a second by one process, local processes and a dask cluster.
+"""Trials per second of one process, local processes and a dask cluster.
 
-TV-GP-UCB and R-GP-UCB on a line of 100 points under Markov drift, 200 steps, `keep="summaries"`,
-one thread of XLA each (`NPROC=1`). The cluster is a `LocalCluster` of this machine: it pays for
-what a cluster of many machines pays for, sending and scheduling, except the network. Each plays
-twice and the second time counts, so that starting and compiling do not.
+TV-GP-UCB and R-GP-UCB run on a line of 100 points under Markov drift, with 200 steps,
+`keep="summaries"` and one thread of XLA per process (`NPROC=1`). The cluster is a `LocalCluster` of
+this machine. It has the overhead of a cluster of many machines, serialisation and scheduling, but
+not of the network. Each executor runs twice, and only the second run counts, without start and
+compilation.
 
     TRIALS=2000 python -m benchmarks cluster
 """
 
 import os
 
-os.environ["NPROC"] = "1"  # for XLA, here and in workers, before it first computes
+os.environ["NPROC"] = "1"  # for XLA, in this process and in workers, before its first computation
 
 import time
 from typing import Any
@@ -23,7 +24,7 @@ WORKERS = (1, 2)
 
 
 def run() -> dict[str, Any]:
-    """Trials per second, and multiples of one process."""
+    """Return trials per second, and their ratios to one process."""
     prior = dp.Prior(dp.Grid([0, 1], size=100), dp.SE(lengthscale=0.2), noise_variance=0.01)
     policies = {"TV": dp.TVGPUCB(prior, drift=0.01), "R": dp.RGPUCB(prior, period=38)}
     world = dp.MarkovDrift(prior, drift=0.01)

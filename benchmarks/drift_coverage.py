@@ -1,7 +1,7 @@
-"""How often the 95 % interval of a drift, learned with noise and covariance from rows, is right.
+"""Coverage of the 95 % interval of a drift that is estimated with noise and covariance from rows.
 
-Markov drift with an SE covariance over [0, 1], a mean per arm, noise in shares of the signal's
-variance; 10 seeds of every world. Seconds are processor time per table.
+Markov drift with an SE covariance over [0, 1], a mean per arm, noise as a share of the signal's
+variance, 10 seeds of every setting. Seconds are processor time per table.
 """
 
 import itertools
@@ -24,7 +24,7 @@ TARGETS = {"covered, of all": ">= 0.9"}
 def world(
     arms: int, rows: int, lengthscale: float, drift: float, noise: float, *, seed: int
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A table of Markov drift, shape `(rows, arms)`."""
+    """Return a table of Markov drift, shape `(rows, arms)`."""
     random = np.random.default_rng(seed)
     points = np.linspace(0, 1, arms)
     gram = np.exp(-((points[:, None] - points) ** 2) / (2 * lengthscale**2))
@@ -39,13 +39,13 @@ def world(
 
 
 def covered(table: np.ndarray[Any, np.dtype[np.float64]], drift: float) -> bool:
-    """Whether the interval holds the true drift."""
-    found = recorded_drift(table)
-    return found.low <= drift <= found.high
+    """Return whether the interval contains the true drift."""
+    estimate = recorded_drift(table)
+    return estimate.low <= drift <= estimate.high
 
 
 def run() -> dict[str, Any]:
-    """Shares covered, of all worlds and by size."""
+    """Return coverage over all settings and by size."""
     figures: dict[str, Any] = {}
     everything = []
     for size in (*SIZES, *LARGER):

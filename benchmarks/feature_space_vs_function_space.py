@@ -1,9 +1,9 @@
-"""The form of belief that "auto" chooses is the faster one, or costs little more.
+"""Run time of the form of posterior that "auto" chooses, compared with the faster form.
 
-The time of a step (posterior, argmax, update) of 16 trials in feature space, in units of function
-space's, for several numbers of points n, features r and observations c; and the form that the
-formulas of `driftpeak.inference.beliefs.choice` take. The features are random: only their number
-matters.
+The figures are the time of a step (posterior, argmax, update) of 16 trials in feature space
+relative to function space, for several numbers of points n, features r and observations c. They
+also give the form that the formulas of `driftpeak.inference.beliefs.choice` select. The features
+are random, because only their number matters.
 """
 
 import time
@@ -28,7 +28,7 @@ TARGETS = {f"{name}: worst time of a choice / the best": "<= 2" for name in RULE
 
 @double_precision
 def run() -> dict[str, Any]:
-    """Times in feature space, in units of function space's, and what "auto" makes of them."""
+    """Return times in feature space relative to function space, and the choices of "auto"."""
     figures: dict[str, Any] = {}
     for name, rule in RULES.items():
         losses = []
@@ -51,7 +51,7 @@ def run() -> dict[str, Any]:
 
 
 def belief(rule: Forgetting, points: int, *, rank: int = 0, capacity: int = 1) -> Any:
-    """A belief of the given size: in feature space if `rank` is given."""
+    """Return a belief of the given size, in feature space if `rank` is given."""
     prior = dp.Prior(dp.Grid([0, 1], size=points), dp.SE(lengthscale=0.2), noise_variance=0.01)
     if not rank:
         return dp.make_belief(prior, rule, np.ones(capacity), form="function-space")
@@ -61,7 +61,7 @@ def belief(rule: Forgetting, points: int, *, rank: int = 0, capacity: int = 1) -
 
 
 def seconds(belief: Any, trials: int = TRIALS) -> float:
-    """Seconds of one step of one trial, in a batch: the least over several repeats."""
+    """Return the seconds of one step of one trial in a batch, the least of several repeats."""
     belief = jax.device_put(belief)
     states = jax.vmap(lambda _: belief.init())(jnp.arange(trials))
     spent = []

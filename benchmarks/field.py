@@ -1,30 +1,31 @@
-"""The whole field, live on boxes: regret at equal time, and at equal numbers of evaluations.
+"""Comparison of live optimisers on boxes: regret at equal time and at equal evaluations.
 
-The dynamic test functions of `driftpeak.environments.functions`, minimised by every rival of
-`benchmarks/rivals` at its documented defaults, each in a process of its own. Noise: 5 % of the
-function's standard deviation. A rival that is not installed is skipped with a word.
+Every optimiser of `benchmarks/rivals` minimises the dynamic test functions of
+`driftpeak.environments.functions`, with its documented defaults and in a separate process. The
+noise is 5 % of the function's standard deviation. Optimisers that are not installed are skipped
+with a message.
 
-Two kinds of contest. "n evaluations": at equal times, nobody is charged for thinking. "s s": a
-simulated clock of 600 s, in which the function moves through its whole range; an evaluation takes s
-seconds, and each rival is charged what its own calls take on this machine as well
-(`benchmarks.rivals.plays.live`). Each call is charged its own measured time, or rather the median
-with the four before it in the same play: unlike a table of response times by number of
-observations, that knows how many observations a rival has thrown away by then, and how hard this
-function is for it. What is loaded or compiled once is left out by calls beforehand that do not
-count. At most `calls` calls are made, evenly over the clock, with the last point held in between:
-an optimiser that answers in a millisecond makes no more.
+There are two kinds of contest. In "n evaluations", all optimisers evaluate at equal times, and
+computing time is ignored. In "s s", there is a simulated clock of 600 s, in which the function
+moves through its whole range. An evaluation takes s seconds, and each optimiser is also charged the
+time of its own calls on this machine (`benchmarks.rivals.plays.live`). The charge of a call is the
+median of its measured time and the times of the four calls before it in the same run. In contrast
+to a table of response times by number of observations, this charge depends on the observations that
+the optimiser has discarded and on the difficulty of the function for it. Uncounted calls beforehand
+exclude one-time loading and compilation. At most `calls` calls are made, evenly over the clock. In
+between, the last point is held. An optimiser that answers in a millisecond makes no more calls.
 
-Figures: regret averaged over time, as a multiple of that of random points, paired by function and
-seed: geometric mean and its 95 % interval over functions (`benchmarks._paired`), of all functions
-and of some (unseen, the minimum moves, stays, is not in the middle); the same for driftpeak's as a
-multiple of each other's, also without the function whose absence makes the interval reach farthest
-up; by function, ratios of means; response times, and the longest call, which the median does not
-charge.
-Times are worth something on a machine that does nothing else: the load is kept with each play.
+Figures are the regret averaged over time as a multiple of the regret of random points, paired by
+function and seed: geometric mean and 95 % interval over functions (`benchmarks._paired`), for all
+functions and for groups (unseen, moving minimum, static minimum, minimum not in the middle). The
+same ratios are given for driftpeak relative to each other optimiser, also without the function
+whose removal raises the upper limit of the interval most. Further figures are ratios of means by
+function, response times, and the longest call, which the median does not charge. Times are valid
+only on an idle machine; the load is stored with each run.
 
-`FIELD_SET` is "reduced" (the default: a quarter of an hour for those that answer in a tenth of a
-second) or "whole". Parts of either can be chosen, and what has been played is kept in a file if one
-is named, so that a run can be stopped and continued:
+`FIELD_SET` is "reduced" (the default, a quarter of an hour for optimisers that answer in a tenth of
+a second) or "whole". Parts of either can be selected. Completed runs are stored in a file if one is
+named, so that the benchmark can be interrupted and resumed:
 
     FIELD_SET=whole FIELD_RIVALS=driftpeak,wdbo FIELD_FUNCTIONS=Shekel FIELD_SEEDS=1 \\
     FIELD_EVALUATIONS=50 FIELD_SECONDS=1,10 FIELD_CLOCK=600 FIELD_CALLS=100 FIELD_CHARGED=1 \\
@@ -59,22 +60,22 @@ from benchmarks.rivals.plays import (
 from benchmarks.rivals.process import Process, RivalMissingError
 from driftpeak.environments.functions import FUNCTIONS
 
-FIRST_SEED = 100  # lower ones: for development
-SIZES = (5, 10, 20, 50, 100, 200, 500)  # calls up to which response times are told
+FIRST_SEED = 100  # lower seeds are for development
+SIZES = (5, 10, 20, 50, 100, 200, 500)  # calls at which response times are reported
 Make = Callable[[str], Any]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is played.
+    """Plan of the contests.
 
     Attributes:
-        evaluations: of the contests at equal evaluations.
-        seconds: that an evaluation takes, of the contests on the clock.
-        clock: seconds in all.
-        calls: at most, on the clock.
-        charged: calls over which the median is taken that a call is charged on the clock; 1 for
-            each call's own time, whatever was loaded or compiled in it.
+        evaluations: numbers of evaluations of the contests at equal evaluations.
+        seconds: seconds per evaluation of the contests on the clock.
+        clock: length of the clock in seconds.
+        calls: largest number of calls on the clock.
+        charged: number of calls in the median that is charged for a call on the clock; 1 charges
+            each call's own time, including loading and compilation.
     """
 
     functions: tuple[str, ...] = tuple(FUNCTIONS)
@@ -87,7 +88,7 @@ class Plan:
     charged: int = CALLS_CHARGED
 
     def contests(self) -> Iterator[tuple[str, int | float]]:
-        """By name, with the evaluations or the seconds of one."""
+        """Yield the contests by name, with their evaluations, or the seconds of an evaluation."""
         yield from ((f"{number} evaluations", number) for number in self.evaluations)
         own = "" if self.charged == CALLS_CHARGED else f", charged the median of {self.charged}"
         for spent in self.seconds:
@@ -98,7 +99,7 @@ class Plan:
 PLANS = {
     "whole": Plan(),
     "reduced": Plan(
-        functions=("Ackley", "Hartmann-3"),  # a minimum that stays and one that moves
+        functions=("Ackley", "Hartmann-3"),  # a static and a moving minimum
         seeds=2,
         evaluations=(30,),
         seconds=(1.0, 10.0),
@@ -108,17 +109,17 @@ PLANS = {
 
 
 def run(settings: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """Plays what the environment variables say; figures by name."""
+    """Run the contests given by environment variables, and return figures by name."""
     plan = planned(settings)
     kept = Kept(Path(settings["FIELD_KEEP"]) if settings.get("FIELD_KEEP") else None)
     return play_all(plan, kept, lambda name: Process(name, settings))
 
 
 def planned(settings: Mapping[str, str]) -> Plan:
-    """A plan by name, with the parts that are chosen.
+    """Return the named plan with the selected parts.
 
     Raises:
-        SystemExit: no such plan, function or rival, or a number that is none.
+        SystemExit: an unknown plan, function or rival, or an invalid number.
     """
     name = settings.get("FIELD_SET", "reduced")
     known("set", [name], PLANS)
@@ -141,7 +142,7 @@ def planned(settings: Mapping[str, str]) -> Plan:
                 chosen[part] = parts[part](text)
             except ValueError:
                 raise SystemExit(
-                    f"field: FIELD_{part.upper()} takes numbers above 0; got {text!r}"
+                    f"field: FIELD_{part.upper()} must be numbers above 0; got {text!r}"
                 ) from None
     plan = replace(plan, **chosen)
     known("function", plan.functions, FUNCTIONS)
@@ -150,56 +151,56 @@ def planned(settings: Mapping[str, str]) -> Plan:
 
 
 def known(what: str, given: Iterable[str], there: Mapping[str, object]) -> None:
-    """Refuse a name of nothing that is there."""
+    """Raise SystemExit for an unknown name."""
     for name in given:
         if name not in there:
-            raise SystemExit(f"field: no {what} {name!r}; there are {', '.join(there)}")
+            raise SystemExit(f"field: {what} must be one of {', '.join(there)}; got {name!r}")
 
 
 def whole(text: str) -> int:
-    """A whole number above 0; ValueError: it is none."""
+    """Parse a whole number above 0, or raise ValueError."""
     if int(text) < 1:
         raise ValueError
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """A finite number above 0; ValueError: it is none."""
+    """Parse a finite number above 0, or raise ValueError."""
     if not 0 < float(text) < math.inf:
         raise ValueError
     return float(text)
 
 
 def names(text: str) -> tuple[str, ...]:
-    """What is named, with commas between; nothing in an empty text."""
+    """Parse names separated by commas; an empty text has no names."""
     return tuple(text.split(",")) if text else ()
 
 
 def play_all(plan: Plan, kept: Kept, make: Make) -> dict[str, Any]:
-    """Plays what is not kept; figures by name.
+    """Run the plays that are not stored, and return figures by name.
 
     Arguments:
         make: starts the process of a rival by name.
     """
     figures: dict[str, Any] = {"seeds": plan.seeds, "functions": ", ".join(plan.functions)}
     rows: dict[str, list[dict[str, Any]]] = {}
-    for name in dict.fromkeys([REFERENCE, *plan.rivals]):  # the reference is always played
+    for name in dict.fromkeys([REFERENCE, *plan.rivals]):  # the reference is always needed
         try:
             rows[name] = played(plan, kept, name, make)
         except RivalMissingError as missing:
             figures[f"{name}: skipped"] = str(missing)
             say(name, "skipped:", missing)
-    every = [row for found in rows.values() for row in found]
+    every = [row for own in rows.values() for row in own]
     for name, _ in plan.contests():
-        figures |= told(contest(name, every, plan.functions))
+        figures |= standings_figures(contest(name, every, plan.functions))
     return figures | machines(rows)
 
 
 def played(plan: Plan, kept: Kept, name: str, make: Make) -> list[dict[str, Any]]:
-    """All plays of one rival: those that are kept, and the others, one after another.
+    """Return all plays of one rival; missing plays are run one after another.
 
     Raises:
-        RivalMissingError: something is still to be played, and the rival is not there.
+        RivalMissingError: a play is missing, and the rival is not installed.
     """
     process, rows, warm, contests = None, [], set(), dict(plan.contests())
     try:
@@ -224,7 +225,7 @@ def played(plan: Plan, kept: Kept, name: str, make: Make) -> list[dict[str, Any]
 
 
 def keys(plan: Plan, name: str) -> Iterator[tuple[str, str, str, int]]:
-    """Contest, function, rival and seed."""
+    """Yield the keys of all plays: contest, function, rival and seed."""
     for words, _ in plan.contests():
         for function in plan.functions:
             for seed in range(FIRST_SEED, FIRST_SEED + plan.seeds):
@@ -232,7 +233,7 @@ def keys(plan: Plan, name: str) -> Iterator[tuple[str, str, str, int]]:
 
 
 def one(plan: Plan, process: Any, key: tuple[str, str, str, int]) -> dict[str, Any]:
-    """What is kept of a play."""
+    """Run a play, and return its row for the file."""
     words, function, _, seed = key
     moving, number = Moving(FUNCTIONS[function], seed), dict(plan.contests())[words]
     if isinstance(number, int):
@@ -253,23 +254,23 @@ def one(plan: Plan, process: Any, key: tuple[str, str, str, int]) -> dict[str, A
 
 @cache
 def commit() -> str | None:
-    """Of this checkout, which may be changed since; None: it is none, or there is no git."""
+    """Return the commit of this checkout, or None without a repository or git."""
     words = ["git", "describe", "--always", "--dirty"]
     try:
-        told = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True)
+        described = subprocess.run(words, cwd=Path(__file__).parent, capture_output=True, text=True)
     except OSError:
         return None
-    return told.stdout.strip() or None
+    return described.stdout.strip() or None
 
 
 def typical(play: Play) -> dict[str, float]:
-    """The median of the five response times up to each of `SIZES` calls."""
+    """Return the median of the five response times up to each of `SIZES` calls."""
     seconds = play.responses
     return {str(n): median(seconds[n - 5 : n]) for n in SIZES if n <= len(seconds)}
 
 
-def told(found: Contest) -> dict[str, Any]:
-    """Regrets as multiples of the reference's and driftpeak's as multiples of the others'."""
+def standings_figures(found: Contest) -> dict[str, Any]:
+    """Return regrets relative to the reference, and driftpeak's relative to the others."""
     figures: dict[str, Any] = {}
     for one in found.standings:
         figures[f"{found.name}: {one.rival}"] = str(one.regret)
@@ -293,7 +294,7 @@ def told(found: Contest) -> dict[str, Any]:
 
 
 def machines(rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """Milliseconds of a call, medians over plays; versions; and what failed."""
+    """Return response times in milliseconds (medians over plays), versions and failures."""
     figures: dict[str, Any] = {}
     for name, found in rows.items():
         versions = found[0]["versions"] if found else {}
@@ -311,5 +312,5 @@ def machines(rows: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
 
 
 def say(*words: Any) -> None:
-    """Progress: it takes long."""
+    """Print progress on standard error."""
     print(*words, file=sys.stderr, flush=True)

@@ -1,10 +1,10 @@
 """Figure 2a of Bogunovic, Scarlett, Cevher 2016 at full size, in under a minute.
 
-TV-GP-UCB and R-GP-UCB on 2,500 points, three drifts, 200 trials of 200 steps, worlds included.
-B16's claim is beside it: the regret of TV-GP-UCB is the lower at every drift.
+TV-GP-UCB and R-GP-UCB run on 2,500 points with three drifts and 200 trials of 200 steps, including
+the draws of the functions. B16 claims that TV-GP-UCB has the lower regret at every drift.
 
-What the time goes into: loading modules, XLA's compiling, policies that play; drawing the worlds'
-functions is measured once more by itself. The rest is features, tracing, results.
+The time is divided into loading modules, compilation by XLA, and running policies. Drawing the
+functions is measured again separately. The rest is features, tracing and results.
 """
 
 import math
@@ -16,20 +16,20 @@ import driftpeak as dp
 DRIFTS = (0.001, 0.01, 0.03)
 STEPS = TRIALS = 200
 TOGETHER = 25
-"""Trials of which functions are drawn at once; about as many as are played together."""
+"""Number of trials whose functions are drawn at once; about the number simulated together."""
 COMPILED = "/jax/core/compile/backend_compile_duration"
 TARGETS = {"total without import (s)": "<= 60", "peak memory (GiB)": "<= 4"}
 
 
 def run() -> dict[str, float]:
-    """Seconds, and mean regrets with their standard errors."""
+    """Return seconds, and mean regrets with their standard errors."""
     return played()
 
 
 def played(*, by_axis: bool = False) -> dict[str, float]:
-    """The same, through Kronecker features if wanted: other functions of the same law."""
+    """Return the figures; with `by_axis`, for Kronecker features and other draws of functions."""
     started = time.perf_counter()
-    import jax  # here, so that it counts
+    import jax  # imported in the function, so that its time counts
 
     from driftpeak.simulation.simulator import simulate
 
@@ -67,7 +67,7 @@ def played(*, by_axis: bool = False) -> dict[str, float]:
 
 
 def _drawing(world: Any) -> float:
-    """Seconds in which the functions of all trials are drawn, once that is compiled."""
+    """Return the seconds in which the functions of all trials are drawn, without compilation."""
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -77,7 +77,7 @@ def _drawing(world: Any) -> float:
 
     with jax.enable_x64(True):
         world, times = to_device(world), jnp.arange(1.0, STEPS + 1)
-        for first in (0, *range(0, TRIALS, TOGETHER)):  # what is compiled goes into the first
+        for first in (0, *range(0, TRIALS, TOGETHER)):  # the first one compiles
             if first == 0:
                 started = time.perf_counter()
             keys = random_keys(0, first + np.arange(TOGETHER)).world

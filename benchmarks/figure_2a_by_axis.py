@@ -1,7 +1,8 @@
-"""Figure 2a of Bogunovic, Scarlett, Cevher 2016 through Kronecker features, world and policies.
+"""Figure 2a of Bogunovic, Scarlett, Cevher 2016 with Kronecker features.
 
-As `figure_2a`, which takes the features that priors have by default on so few points: the same law,
-other functions. A product with these takes one axis after the other.
+As `figure_2a`, which has the default features of priors on so few points. The functions have the
+same distribution, but are other draws. Products with Kronecker features process one axis after the
+other.
 """
 
 from benchmarks.figure_2a import played
@@ -10,5 +11,5 @@ TARGETS = {"total without import (s)": "<= 45", "peak memory (GiB)": "<= 4"}
 
 
 def run() -> dict[str, float]:
-    """Seconds, and mean regrets with their standard errors."""
+    """Return seconds, and mean regrets with their standard errors."""
     return played(by_axis=True)

@@ -1,10 +1,10 @@
-"""What a young live study compiles: processor time of its first evaluations, and the longest pause.
+"""Compilation in a new live study: processor time of its first evaluations and longest pause.
 
-Six parameters, evaluations 1 to 60 and 61 to 210, a fresh process that keeps no programs: as it is,
-and without the options with which XLA compiles sooner (`driftpeak._core.numerics.compiler`).
-Medians over three turns of the two. The longest answer is what somebody waits for when memory has
-grown and its programs are compiled for the new size. A median ask of the last fifty evaluations
-says what the options cost afterwards.
+A study of six parameters runs in a fresh process without cached programs: evaluations 1 to 60 and
+61 to 210, with and without the options for faster compilation by XLA
+(`driftpeak._core.numerics.compiler`). Figures are medians over three alternating runs. The longest
+answer occurs when the memory has grown and its programs are compiled for the new size. The median
+ask of the last fifty evaluations shows the later cost of the options.
 """
 
 import json
@@ -40,14 +40,14 @@ print(json.dumps([sum(spent[:60]), sum(spent), max(waited), float(np.median(aske
 
 
 def run() -> dict[str, Any]:
-    """Seconds, and their ratio."""
+    """Return seconds and their ratio."""
     ways: dict[str, list[list[float]]] = {"as it is": [], "without": []}
     for _ in range(TURNS):
-        for way, found in ways.items():
+        for way, measured in ways.items():
             command = [sys.executable, "-c", PLAYED, way]
             text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             found.append(json.loads(text))
-    middle = {way: np.median(found, axis=0) for way, found in ways.items()}
+    middle = {way: np.median(measured, axis=0) for way, measured in ways.items()}
     figures: dict[str, Any] = {}
     for way, (first, whole, longest, ask) in middle.items():
         figures[f"{way}: processor time, 60 evaluations (s)"] = first

@@ -1,27 +1,27 @@
-"""How often intervals of the live optimiser contain the function's value.
+"""Coverage of the live optimiser's intervals of the function's value.
 
 Functions are drawn from the model class of `dp.DriftingGP()`, the default policy, which chooses all
-observations itself. Lengthscales and levels are drawn from the prior of
-`driftpeak.live.model.hyperparameters`, rewards have the scale 3, and there are four settings, whose
+observations. Lengthscales and levels are drawn from the prior of
+`driftpeak.live.model.hyperparameters`, and rewards have the scale 3. There are four settings, whose
 draws have the seeds (setting, draw):
 
 - quiet, d = 1: standard deviation of the function 3, of the noise 0.3; the timescale is drawn;
 - quiet, d = 2: as above;
 - prior, d = 1 and 2: everything is drawn;
-- static, d = 2: everything is drawn, but the timescale is 100,000 steps.
+- static, d = 2: everything is drawn except the timescale, which is 100,000 steps.
 
-After 30, 60 and 100 observations, intervals are asked for at 16 random points now, at the estimated
+After 30, 60 and 100 observations, intervals are computed at 16 random points now, at the estimated
 peak now, at the next suggestion one step later, and at the 16 points 20 steps later. The coverage
 of an interval is the probability that it contains the value, given the observations and the true
-hyperparameters. It is computed from the exact posterior: its mean is that of the share of values
-within the interval, with less variance. Figures: means over the draws with 95 % intervals (twice
-the standard error, by draw), beside the probabilities that the value lies below and above. "Mean
-and deviation" is the interval of the same level that `belief` would give, conditional on the most
-probable hyperparameters. "All true except the variance" is the interval conditional on the true
-hyperparameters, except that one is the most probable one of the decisions. The static functions,
-whose timescale lies 4.6 standard deviations from the median of its prior, are in the figures by
-setting only. `LIVE_DRAWS` sets the number of draws in each setting, 25 by default, and
-`LIVE_FIRST` the number of the first draw, 0 by default.
+hyperparameters. It is computed from the exact posterior. Its expectation equals that of the share
+of values within the interval, and its variance is smaller. Figures are means over the draws with
+95 % intervals (twice the standard error, by draw), and the probabilities that the value lies below
+and above. "Mean and deviation" is the interval of the same level from `belief`, conditional on the
+most probable hyperparameters. "All true except the variance" is the interval conditional on the
+true hyperparameters, with one of them replaced by its most probable value. The static functions,
+whose timescale lies 4.6 standard deviations from the median of its prior, are only in the figures
+by setting. `LIVE_DRAWS` sets the number of draws in each setting, 25 by default, and `LIVE_FIRST`
+the number of the first draw, 0 by default.
 """
 
 import os
@@ -37,7 +37,7 @@ import driftpeak as dp
 from benchmarks._drawn import Drawn, Hyperparameters, hyperparameters, posterior
 
 STATIC = "static, d = 2"
-SETTINGS: dict[str, tuple[int, dict[str, float]]] = {  # parameters, 0 for 1 and 2 by turns
+SETTINGS: dict[str, tuple[int, dict[str, float]]] = {  # number of parameters; 0 alternates 1 and 2
     "quiet, d = 1": (1, {"deviation": 3.0, "noise": 0.3}),
     "quiet, d = 2": (2, {"deviation": 3.0, "noise": 0.3}),
     "prior, d = 1 and 2": (0, {}),
@@ -54,7 +54,7 @@ Found = dict[tuple[Any, ...], list[float]]
 
 
 def run() -> dict[str, Any]:
-    """Coverage by place and number of observations, then by setting and by level."""
+    """Return coverage by place and number of observations, then by setting and by level."""
     found: dict[str, list[Found]] = {name: [] for name in SETTINGS}
     milliseconds: dict[int, list[float]] = defaultdict(list)
     for number in range(FIRST, FIRST + DRAWS):
@@ -92,13 +92,13 @@ def run() -> dict[str, Any]:
 
 
 def summary(found: list[Found], key: tuple[Any, ...]) -> tuple[float, float]:
-    """Mean over the draws, and its standard error."""
+    """Return the mean over the draws and its standard error."""
     values = np.array([one[key][1] for one in found])
     return float(values.mean()), float(values.std(ddof=1) / len(values) ** 0.5)
 
 
 def told(found: list[Found], key: tuple[Any, ...], name: str) -> dict[str, str]:
-    """One figure in words."""
+    """Return one figure as text."""
     mean, error = summary(found, key)
     below, _, above = np.mean([one[key] for one in found], axis=0)
     ends = f"{mean - 2 * error:.3f} to {mean + 2 * error:.3f}"
@@ -106,10 +106,11 @@ def told(found: list[Found], key: tuple[Any, ...], name: str) -> dict[str, str]:
 
 
 def study(name: str, number: int, milliseconds: dict[int, list[float]] | None = None) -> Found:
-    """Probabilities below, within and above every interval of one study, by what, where and when.
+    """Return the probabilities below, within and above every interval of one study.
 
     Arguments:
-        milliseconds: to which the time of the first call is added, by number of observations.
+        milliseconds: lists, by number of observations, to which the time of the first call is
+            added.
     """
     index, (dimension, fixed) = list(SETTINGS).index(name), SETTINGS[name]
     dimension = dimension or 1 + number % 2
@@ -158,7 +159,7 @@ def study(name: str, number: int, milliseconds: dict[int, list[float]] | None = 
 
 
 def ends_of(optimizer: dp.Optimizer, settings: Any, when: float, level: float) -> dict[str, Any]:
-    """Intervals, and those that mean and deviation would give."""
+    """Return intervals, and the intervals from mean and standard deviation."""
     mean, deviation = optimizer.belief(settings, when)
     wide = NormalDist().inv_cdf((1 + level) / 2) * deviation
     return {

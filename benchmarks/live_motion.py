@@ -1,13 +1,15 @@
-"""Momentum or Markov drift: what choosing by evidence gains and costs the live optimiser.
+"""Choice between momentum and Markov drift by evidence: its effect on the regret.
 
-Worlds in one to three dimensions that move in five ways: draws of a Gaussian process (Matern 5/2,
-random lengthscales, 400 random Fourier features) that drifts as Markov drift does, has momentum
-(Matern 3/2), moves more smoothly still (Gaussian in time), or stands still; and a bump that swings.
-Timescales from 20 to 200 evaluations, noise a tenth of the function's deviation, 80 evaluations.
+The functions have one to three dimensions and move in five ways. Four are draws of a Gaussian
+process (Matern 5/2, random lengthscales, 400 random Fourier features) with Markov drift, with
+momentum (Matern 3/2), with smoother motion (Gaussian in time), or without motion. The fifth is a
+bump that oscillates. Timescales are 20 to 200 evaluations, the noise is a tenth of the function's
+standard deviation, and there are 80 evaluations.
 
-Figures: regret per step of "momentum" and of "auto", the default, as multiples of that of "markov",
-geometric means with 95 % bootstrap intervals over worlds; and in how many worlds auto ended with
-momentum. The prior probability of momentum was chosen on 30 other worlds made in this way.
+Figures are the regret per step of "momentum" and of "auto", the default, relative to "markov":
+geometric means with 95 % bootstrap intervals over functions. In addition, the number of functions
+is given for which auto ended with momentum. The prior probability of momentum was chosen on 30
+other functions of the same kinds.
 """
 
 import os
@@ -27,7 +29,7 @@ EVALUATIONS, FEATURES, NOISE = 80, 400, 0.1
 
 
 def run() -> dict[str, Any]:
-    """Regret ratios, and choices."""
+    """Return regret ratios and the numbers of choices of momentum."""
     policies = [dp.DriftingGP(forgetting=player) for player in PLAYERS]
     played = [[play(number, policy) for policy in policies] for number in WORLDS]
     regrets = np.array([[regret for regret, _ in row] for row in played])
@@ -43,7 +45,7 @@ def run() -> dict[str, Any]:
 
 
 def play(number: int, policy: dp.DriftingGP) -> tuple[float, str]:
-    """Regret per step in one world, and the motion that is believed at the end."""
+    """Return the regret per step on one function, and the estimated motion at the end."""
     kind, dimension = KINDS[number % 5], 1 + number // 5 % 3
     value = world(kind, dimension, np.random.default_rng([number, 99]))
     generator = np.random.default_rng([number, 5])
@@ -52,14 +54,14 @@ def play(number: int, policy: dp.DriftingGP) -> tuple[float, str]:
     optimizer, lost = dp.Optimizer(box, maximize=True, seed=number, policy=policy), 0.0
     for t in range(EVALUATIONS):
         suggestion = optimizer.ask(t)
-        found = float(value(np.array([list(suggestion.values())]), t)[0])
-        lost += max(float(value(everywhere, t).max()) - found, 0.0)
-        optimizer.tell(suggestion, found + NOISE * float(generator.normal()))
+        chosen = float(value(np.array([list(suggestion.values())]), t)[0])
+        lost += max(float(value(everywhere, t).max()) - chosen, 0.0)
+        optimizer.tell(suggestion, chosen + NOISE * float(generator.normal()))
     return lost / EVALUATIONS, str(optimizer.diagnostics().motion)
 
 
 def world(kind: str, dimension: int, generator: np.random.Generator) -> Any:
-    """A function of points and of time, of variance about one."""
+    """Return a function of points and time with variance about one."""
     scale = np.exp(generator.uniform(np.log(0.15), np.log(0.6), dimension)) * dimension**0.5
     timescale = np.exp(generator.uniform(np.log(20), np.log(200)))
     if kind == "bump":

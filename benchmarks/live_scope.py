@@ -1,12 +1,12 @@
-"""Exploring where a look tells of much of the space, and exploring by the deviation alone.
+"""Effect of down-weighting the exploration bonus near the boundary.
 
-`DriftingGP(scoped=True)`, the default, beside `scoped=False`: on the worlds of `live_motion`, whose
-peak is in a corner as often as anywhere, and on the dynamic test functions that are looked at while
-the optimiser is designed, 50 evaluations, as in `field`, but for other seeds. That looks should
-count so was decided on these functions and on others of their kind, not on these worlds.
+`DriftingGP(scoped=True)`, the default, is compared with `scoped=False`. The functions are those of
+`live_motion`, whose peak may be in a corner, and the dynamic test functions used for designing the
+optimiser, with 50 evaluations as in `field`, but other seeds. The default was chosen on these test
+functions and others of their kind, not on the functions of `live_motion`.
 
-Figures: regret as a multiple of that without, geometric means with 95 % bootstrap intervals over
-worlds; over seeds for one function; over the functions for all of them.
+Figures are regrets relative to `scoped=False`: geometric means with 95 % bootstrap intervals over
+the functions of `live_motion`, over the seeds of one test function, and over all test functions.
 """
 
 import os
@@ -30,17 +30,19 @@ EVALUATIONS = 50
 
 
 def run() -> dict[str, Any]:
-    """Regret ratios."""
+    """Return regret ratios."""
     worlds = [[live_motion.play(n, policy)[0] for policy in POLICIES] for n in live_motion.WORLDS]
     figures = {"worlds of live_motion": told(np.array(worlds)[:, None, :])}
-    regrets = np.array([[[play(name, s, one) for one in POLICIES] for s in SEEDS] for name in SEEN])
+    regrets = np.array(
+        [[[play(name, seed, policy) for policy in POLICIES] for seed in SEEDS] for name in SEEN]
+    )
     for name, own in zip(SEEN, regrets, strict=True):
         figures[name] = told(own[:, None])
     return figures | {"these functions": told(regrets)}
 
 
 def play(name: str, seed: int, policy: dp.DriftingGP) -> float:
-    """Regret on one function."""
+    """Return the regret on one function."""
     moving, held = Moving(FUNCTIONS[name], seed), Play()
     rival = Rival(moving.function.dimension, seed, 1.0, policy)
     for time in map(float, np.arange(EVALUATIONS) / EVALUATIONS):

@@ -1,13 +1,13 @@
-"""What it costs that every ask and tell of a live optimiser is on disk before it returns.
+"""Cost of writing every ask and tell of a live optimiser to disk before it returns.
 
-A cheap policy on six arms, so that the storage is what is measured: the median of 300 rounds of ask
-and tell in memory, and in each kind of storage. PostgreSQL only where DRIFTPEAK_POSTGRESQL holds an
-address. Then a study of a drifting process with 100,000 events in a journal: resuming it with a
-snapshot, and from its events alone. Last, how many asks and tells a second 1 and 8 processes make
-that share a study of a drifting process, 512 rewards held and nothing learned, once all have
-compiled what they need: every process must also take in what the others have done. A machine's
-speed wanders from minute to minute, so 1 and 8 take turns, 1 at both ends, and the share of what
-one process makes is of the two measurements of it on either side.
+A cheap policy on six arms isolates the cost of the storage: the median of 300 rounds of ask and
+tell in memory and in each kind of storage. PostgreSQL is measured if DRIFTPEAK_POSTGRESQL holds an
+address. Then a study of a drifting process with 100,000 events in a journal is resumed, with a
+snapshot and from its events alone. Finally, 1 and 8 processes share a study of a drifting process
+with 512 rewards and without learning. The figures are their asks and tells per second after
+compilation. Every process must also apply the events of the others. The speed of a machine varies
+from minute to minute. Measurements of 1 and 8 processes therefore alternate, starting and ending
+with 1, and each ratio is to the mean of the two adjacent measurements of one process.
 """
 
 import os
@@ -25,8 +25,12 @@ import driftpeak as dp
 from driftpeak.live.study.events import Asked, Learned, Told, to_dict
 
 ARMS, ROUNDS, EVENTS = 6, 300, 100_000
-HELD, WARM, SECONDS = 512, 20, 15  # of a shared study, seconds before counting and of counting
-TOGETHER, TURNS = 8, 3  # processes that share it, and how often they are measured
+HELD, WARM, SECONDS = (
+    512,
+    20,
+    15,
+)  # of a shared study: rewards, seconds before counting, and seconds of counting
+TOGETHER, TURNS = 8, 3  # number of processes that share it, and of measurements
 SHARE = f"pairs of {TOGETHER} processes, of 1"
 TARGETS = {"resume 100,000 events, snapshot (s)": "<= 5"} | {
     f"{SHARE}: {kind}": ">= 0.5" for kind in ("journal", "sqlite")
@@ -34,21 +38,21 @@ TARGETS = {"resume 100,000 events, snapshot (s)": "<= 5"} | {
 
 
 def run() -> dict[str, Any]:
-    """Milliseconds of a round, and seconds to resume."""
-    found = {"ask + tell in memory (ms)": rounds(None)}
+    """Return milliseconds of a round, and seconds to resume."""
+    figures = {"ask + tell in memory (ms)": rounds(None)}
     with tempfile.TemporaryDirectory() as folder:
         for kind in ("journal", "sqlite"):
-            found[f"ask + tell, {kind} (ms)"] = rounds(f"{kind}:///{folder}/{kind}")
+            figures[f"ask + tell, {kind} (ms)"] = rounds(f"{kind}:///{folder}/{kind}")
         if address := os.environ.get("DRIFTPEAK_POSTGRESQL"):
-            found["ask + tell, postgresql (ms)"] = rounds(address)
-        found |= resume(Path(folder) / "long")
+            figures["ask + tell, postgresql (ms)"] = rounds(address)
+        figures |= resume(Path(folder) / "long")
         for kind in ("journal", "sqlite"):
-            found |= shares(f"{kind}:///{folder}/shared-{kind}", kind)
+            figures |= shares(f"{kind}:///{folder}/shared-{kind}", kind)
     return found
 
 
 def shares(storage: str, kind: str) -> dict[str, Any]:
-    """Asks and tells a second of 1 and of 8 processes in turn, and the latter as a share."""
+    """Return the asks and tells per second of 1 and of 8 processes in turn, and their ratio."""
     alone, together = [pairs(storage, 1)], []
     for _ in range(TURNS):
         together.append(pairs(storage, TOGETHER))
@@ -63,7 +67,7 @@ def shares(storage: str, kind: str) -> dict[str, Any]:
 
 
 def pairs(storage: str, count: int) -> float:
-    """Asks and tells a second of some processes together, once all are under way."""
+    """Return the asks and tells per second of several processes, after all have started."""
     optimizer, generator = make_shared(storage), np.random.default_rng(0)
     for row in generator.uniform(size=(HELD + 8, 4)):
         setting = {f"x{j}": float(one) for j, one in enumerate(row)}
@@ -73,13 +77,13 @@ def pairs(storage: str, count: int) -> float:
 
 
 def together(storage: str, count: int, folder: str) -> list[int]:
-    """How many asks and tells each of some processes makes; they share what is compiled."""
+    """Return the numbers of asks and tells of several processes, which share compiled programs."""
     ready = [Path(folder) / f"ready {number}" for number in range(count)]
     command = [sys.executable, "-m", "benchmarks.live_storage", storage]
     compiled = {
         "JAX_COMPILATION_CACHE_DIR": folder,
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "TF_CPP_MIN_LOG_LEVEL": "3",  # it would say for which processor it was compiled
+        "TF_CPP_MIN_LOG_LEVEL": "3",  # suppresses a message about the processor of the programs
     }
     processes = [
         subprocess.Popen(
@@ -104,7 +108,7 @@ def together(storage: str, count: int, folder: str) -> list[int]:
 
 
 def work(storage: str, ready: str) -> None:
-    """One of the processes: be ready, wait for the signal, and count."""
+    """Run one of the processes: get ready, wait for the signal, and count."""
     optimizer, generator = make_shared(storage), np.random.default_rng(os.getpid())
 
     def play(seconds: float) -> int:
@@ -123,19 +127,19 @@ def work(storage: str, ready: str) -> None:
 
 
 def make_shared(storage: str) -> dp.Optimizer:
-    """A study of a drifting process that learns nothing: each ask and tell costs the same."""
+    """Return a study of a drifting process without learning, with constant cost per ask and tell."""
     space = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(4)})
     policy = dp.DriftingGP(learn=False, capacity=HELD)
     return dp.Optimizer(space, maximize=True, policy=policy, storage=storage, name="shared")
 
 
 def measured(setting: Mapping[str, Any], generator: np.random.Generator) -> float:
-    """A peak in the middle, with noise."""
-    return float(0.1 * generator.normal() - sum((one - 0.5) ** 2 for one in setting.values()))
+    """Return a reward with a peak in the middle and noise."""
+    return float(0.1 * generator.normal() - sum((x - 0.5) ** 2 for x in setting.values()))
 
 
 def make(storage: str | None, name: str | None) -> dp.Optimizer:
-    """A cheap study."""
+    """Return a study with a cheap policy."""
     places = np.linspace(0, 1, ARMS)
     gram = np.exp(-((places[:, None] - places) ** 2) / 0.1)
     prior = dp.Prior(dp.Arms(ARMS), dp.kernels.Table(gram), noise_variance=0.1)
@@ -144,7 +148,7 @@ def make(storage: str | None, name: str | None) -> dp.Optimizer:
 
 
 def rounds(storage: str | None) -> float:
-    """Median milliseconds of an ask and its tell."""
+    """Return the median milliseconds of an ask and its tell."""
     optimizer = make(storage, None if storage is None else f"benchmark {time.time()}")
     spent = []
     for _ in range(ROUNDS):
@@ -156,7 +160,7 @@ def rounds(storage: str | None) -> float:
 
 
 def resume(path: Path) -> dict[str, float]:
-    """Seconds to load a study of 100,000 events, without and with its snapshot."""
+    """Return the seconds to load a study of 100,000 events, without and with its snapshot."""
     space = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(4)})
     optimizer = dp.Optimizer(space, maximize=True, storage=path)
     fill(optimizer)
@@ -177,7 +181,7 @@ def resume(path: Path) -> dict[str, float]:
 
 
 def fill(optimizer: dp.Optimizer) -> None:
-    """Write nearly 100,000 events as asks, tells and lessons would have, without computing them."""
+    """Write nearly 100,000 events of asks, tells and learning, without computing them."""
     generator, lesson = np.random.default_rng(0), None
     for _ in range(8):
         optimizer.tell(optimizer.ask(), float(generator.normal()))

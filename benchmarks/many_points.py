@@ -1,14 +1,14 @@
-"""10^5 and 10^6 points in two to four dimensions: seconds and memory of every policy.
+"""Time and memory of every policy on 10^5 and 10^6 points in two to four dimensions.
 
-Grids on the unit cube, ten steps of each policy in a process of its own, noise variance 0.01; SE,
-l = 0.2. Memory is the most that the process held, less what it held after importing, so that
-programs and what compiling takes are in it, 0.2 GiB. Beside it what the feature matrix would take
-(8 bytes x points x features), which is not made on so many points, and what ten observations take
-in function space (8 bytes x points x 10). Matern, nu = 3/2, has too many features in the plane.
+Each policy runs ten steps on grids on the unit cube in a separate process, with SE, l = 0.2, and
+noise variance 0.01. Memory is the peak memory of the process minus its memory after importing, so
+it includes programs and compilation, 0.2 GiB. For comparison, two sizes are reported: the feature
+matrix (8 bytes x points x features), which is not built for so many points, and ten observations in
+function space (8 bytes x points x 10). Matern, nu = 3/2, has too many features in the plane.
 
-Thompson's rule draws from the features: in four dimensions, with 19,346 and more, a draw is a
-factorisation of that size, and is left out, as is adaptive R-PERP, which factorises as large a
-matrix for a band.
+Thompson sampling draws from the features. In four dimensions there are 19,346 features or more. A
+draw needs a factorisation of this size and is omitted, as is adaptive R-PERP, which factorises an
+equally large matrix for its band.
 
     MANY_POINTS=47x47x47 MANY_POINTS_POLICIES="TV-GP-UCB;PE" python -m benchmarks many_points
 """
@@ -33,7 +33,7 @@ TARGETS = {
 
 
 def run() -> dict[str, Any]:
-    """Per grid: features, and of every policy seconds of a step and memory."""
+    """Return the features of each grid, and seconds per step and memory of every policy."""
     figures: dict[str, Any] = {}
     for text in SHAPES.split(","):
         shape = tuple(map(int, text.split("x")))
@@ -47,8 +47,8 @@ def run() -> dict[str, Any]:
             if (name, len(shape)) not in LEFT_OUT:
                 figures |= _figures(f"{text}: {name}", measured(name, shape, steps=STEPS))
         if len(shape) == 2 and "TV-GP-UCB" in CHOSEN:
-            found = measured("TV-GP-UCB", shape, steps=STEPS, kernel="Matern")
-            figures |= _figures(f"{text}: TV-GP-UCB, Matern", found)
+            outcome = measured("TV-GP-UCB", shape, steps=STEPS, kernel="Matern")
+            figures |= _figures(f"{text}: TV-GP-UCB, Matern", outcome)
     return figures
 
 

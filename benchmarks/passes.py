@@ -1,14 +1,14 @@
-"""A step of a policy, in passes over its feature matrix at the speed of memory.
+"""Time of a step of a policy, in passes over its feature matrix at memory bandwidth.
 
-SE, l = 0.2, on square grids of 2,500 to a million points, noise variance 0.01. A pass is the time
-in which the matrix (8 bytes x points x rank) could be read at the bandwidth that a copy of as many
-bytes reaches in the same run, on all cores. The time of a step is the mean of a block of steps,
-least of some blocks; that every 32nd step computes the means afresh is included, that every 4,096th
-computes the variances afresh is not.
+The kernel is SE, l = 0.2, on square grids of 2,500 to a million points, with noise variance 0.01. A
+pass is the time to read the matrix (8 bytes x points x rank) at the bandwidth of a copy of equal
+size in the same run on all cores. The time of a step is the mean of a block of steps, the least of
+several blocks. It includes the recomputation of the means every 32 steps, but not the recomputation
+of the variances every 4,096 steps.
 
 On grids of more than 10,000 points the features of this kernel are a Kronecker product that is not
-written out (`driftpeak.gp.features.kronecker`): there a step takes less than the pass that it would
-otherwise have to make. What other kernels cost is told too: "written out".
+expanded (`driftpeak.gp.features.kronecker`). A step then takes less than one pass. The figures
+"written out" are for expanded features, which other kernels have.
 
     PASSES_SIDES=50,316 python -m benchmarks passes    # without the million points
 """
@@ -34,7 +34,7 @@ TARGETS |= {f"{name}, written out": most for name, most in TARGETS.items()}
 
 @double_precision
 def run() -> dict[str, Any]:
-    """Per number of points: bandwidth, milliseconds of a pass, and passes of a step."""
+    """Return bandwidth, milliseconds of a pass, and passes of a step, by number of points."""
     figures: dict[str, Any] = {}
     for side in SIDES:
         prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=side), dp.SE(lengthscale=0.2), 0.01)
@@ -57,17 +57,17 @@ def run() -> dict[str, Any]:
 
 
 def _step(policy: Any, prior: dp.Prior) -> float:
-    """Seconds."""
+    """Return the seconds of a step."""
     return step_seconds(policy.prepare((BLOCKS + 1) * BLOCK), prior)
 
 
 def _bandwidth(size: int) -> float:
-    """Bytes a second, read and written, by a copy of `size` bytes with all cores."""
+    """Return the bytes per second, read and written, of a copy of `size` bytes on all cores."""
     cores = os.cpu_count() or 1
     parts = [(np.zeros(size // 8 // cores), np.ones(size // 8 // cores)) for _ in range(cores)]
     with ThreadPoolExecutor(cores) as threads:
         copies = [seconds(lambda: list(threads.map(_copy, parts))) for _ in range(10)]
-    return 2 * size / min(copies)  # not the first, which touches all pages
+    return 2 * size / min(copies)  # without the first copy, which allocates all pages
 
 
 def _copy(arrays: tuple[Any, Any]) -> None:

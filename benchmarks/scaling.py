@@ -1,11 +1,12 @@
-"""How a step grows with points, observations and trials: the curves of the page on scaling.
+"""Time and memory of a step by points, observations and trials: the curves of the scaling page.
 
-SE, l = 0.2, noise variance 0.01, on grids on the unit square; each figure is from a process of its
-own. Seconds of a step against points, 2,500 to a million, and against trials played together, 1 to
-256 on 2,500 points; memory held by a trial against observations, 16 to 1,024, on 10,000 points, in
-feature and in function space, counted from its arrays. Kept in `benchmarks/measured/scaling.jsonl`,
-a line for each point of a curve, from which `python scripts/pictures.py` draws; what is there is
-not measured again. To measure afresh, remove that file.
+The kernel is SE, l = 0.2, with noise variance 0.01, on grids on the unit square. Each figure is
+from a separate process. The curves are seconds per step by number of points, 2,500 to a million,
+and by number of trials simulated together, 1 to 256 on 2,500 points. Further curves are the memory
+of a trial by number of observations, 16 to 1,024, on 10,000 points, in feature and in function
+space, computed from its arrays. Each point of a curve is a line of
+`benchmarks/measured/scaling.jsonl`, from which `python scripts/pictures.py` draws. Stored points
+are not measured again; remove the file to repeat the measurement.
 
     SCALING_SIDES=50,100,316 python -m benchmarks scaling    # without the million points
 """
@@ -24,13 +25,13 @@ from benchmarks._playing import LENGTHSCALE, NOISE, measured
 FILE = Path(__file__).parent / "measured" / "scaling.jsonl"
 SIDES = tuple(map(int, os.environ.get("SCALING_SIDES", "50,100,178,316,562,1000").split(",")))
 NAMES = ("TV-GP-UCB", "SW-GP-UCB", "WGP-UCB", "auto")
-STEPS = 64  # SW-GP-UCB's window is full, and a mean computed afresh
+STEPS = 64  # fills SW-GP-UCB's window, and includes a recomputation of the mean
 TRIALS = (1, 4, 16, 64, 256)
 OBSERVATIONS = (16, 64, 256, 1024)
 
 
 def run() -> dict[str, Any]:
-    """Every point of every curve, and the slopes between the ends, by logarithms."""
+    """Return all points of all curves, and the log-log slopes between their ends."""
     kept = Kept(FILE)
     figures: dict[str, Any] = {}
     for name in NAMES:
@@ -51,11 +52,11 @@ def run() -> dict[str, Any]:
 
 
 def _seconds(kept: Kept, name: str, side: int, trials: int) -> float:
-    """Of a step of all trials."""
+    """Return the seconds of a step of all trials."""
     key = ("seconds", name, side**2, trials)
     row = kept.get(key)
     if row is None:
-        found = measured(name, (side, side), steps=STEPS, trials=trials)
+        outcome = measured(name, (side, side), steps=STEPS, trials=trials)
         if "failed" in found:
             raise RuntimeError(f"{name} on {side} x {side} points: {found['failed']}")
         row = kept.keep(key, {"seconds": found["seconds"], "memory": found["memory"]})
@@ -63,7 +64,7 @@ def _seconds(kept: Kept, name: str, side: int, trials: int) -> float:
 
 
 def _held(kept: Kept, form: str, observations: int) -> float:
-    """Bytes of a trial's state."""
+    """Return the bytes of a trial's state."""
     key = ("bytes", form, observations)
     row = kept.get(key)
     if row is None:

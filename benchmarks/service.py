@@ -1,11 +1,11 @@
-"""A service answers 100 clients at once, and a busy study keeps nobody waiting at another.
+"""Throughput of a service with 100 clients, and latency while another study is busy.
 
-Twenty studies of four parameters, 100 to 195 rewards each before it begins; five clients at each.
-First all ask and tell as fast as they are answered; then each every two seconds, so 50 pairs a
-second in all. Then one client asks and tells alone, and again while another study does nothing but
-look back. The clients are threads of another process of the same machine, through
-`driftpeak.Client`. The service has run for a while: studies of up to 600 rewards have been asked,
-so that no program is compiled or read meanwhile.
+There are twenty studies of four parameters with 100 to 195 rewards each, and five clients for each
+study. First all clients ask and tell as fast as they are answered. Then each does so every two
+seconds, which gives 50 pairs a second in total. Then one client asks and tells alone, and again
+while another study computes hindsight continuously. The clients are threads of another process on
+the same machine and use `driftpeak.Client`. Before the measurement, studies of up to 600 rewards
+have been asked, so that no program is compiled or loaded during it.
 """
 
 import subprocess
@@ -23,7 +23,7 @@ import numpy as np
 import driftpeak as dp
 
 DIMENSION, STUDIES, CLIENTS, TOLD = 4, 20, 100, 100
-OLDER = 5  # rewards more in each study than in the one before: they do not all learn at once
+OLDER = 5  # additional rewards from study to study, so that they do not all learn at the same time
 OLD = 130, 260, 400, 600  # rewards of further studies
 SECONDS = 30.0
 EVERY = 2.0  # seconds between two rounds of a client
@@ -35,11 +35,11 @@ TARGETS = {
 
 
 def run() -> dict[str, Any]:
-    """Rounds a second, seconds of a request, and ratios."""
+    """Return rounds per second, seconds of a request, and ratios."""
     with tempfile.TemporaryDirectory() as folder:
         for number in range(STUDIES):
             prepare(Path(folder), number, TOLD + OLDER * number)
-        for number, told in enumerate(OLD, STUDIES):
+        for number, rewards in enumerate(OLD, STUDIES):
             prepare(Path(folder), number, told)
         with served(folder) as url:
             client = dp.Client(url)
@@ -69,7 +69,7 @@ def name(number: int) -> str:
 
 
 def prepare(folder: Path, number: int, told: int) -> None:
-    """A journal with some rewards in it."""
+    """Write a journal with some rewards."""
     generator = np.random.default_rng(number)
     box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(DIMENSION)})
     path = folder / f"{name(number)}.jsonl"
@@ -85,7 +85,7 @@ def reward(setting: Any) -> float:
 
 @contextmanager
 def served(folder: str) -> Iterator[str]:
-    """The address of a service in a process of its own."""
+    """Return the address of a service in a separate process."""
     words = ["serve", folder, "--port", "0", "--rate", "100000"]
     command = [sys.executable, "-m", "driftpeak", *words]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -100,7 +100,7 @@ def served(folder: str) -> Iterator[str]:
 
 
 def round_of(study: Any) -> tuple[float, float]:
-    """Seconds of an ask and of a tell."""
+    """Return the seconds of an ask and of a tell."""
     begun = time.perf_counter()
     suggestion = study.ask()
     asked = time.perf_counter()
@@ -109,14 +109,14 @@ def round_of(study: Any) -> tuple[float, float]:
 
 
 def together(url: str, pause: Callable[[float], float]) -> tuple[float, np.ndarray]:
-    """Rounds a second of all clients, and the seconds of each request."""
+    """Return the rounds per second of all clients, and the seconds of each request."""
     client, spent = dp.Client(url, timeout=600), []
     first = time.perf_counter()
     end = first + SECONDS
 
     def work(number: int) -> None:
         study = client.study(name(number % STUDIES))
-        time.sleep(pause(first) * number / CLIENTS)  # not all at the same moment
+        time.sleep(pause(first) * number / CLIENTS)  # spread over the interval
         while (begun := time.perf_counter()) < end:
             spent.extend(round_of(study))
             time.sleep(pause(begun))
@@ -130,7 +130,7 @@ def together(url: str, pause: Callable[[float], float]) -> tuple[float, np.ndarr
 
 
 def busy(client: dp.Client) -> tuple[float, float]:
-    """Median seconds of a round, alone and while another study is busy."""
+    """Return the median seconds of a round, alone and while another study is busy."""
     study, other = client.study(name(0)), client.study(name(1))
 
     def median() -> float:

@@ -1,14 +1,19 @@
-"""Variants of TV-GP-UCB in every case of the tournament: how to choose, and random features.
+"""Variants of TV-GP-UCB in every case of the tournament: acquisition functions, random features.
 
-With the tournament's settings, the best in hindsight of each variant: the upper bound with pivoted
-Cholesky's features ("ucb": 7 drifts, two widths); "influence", the same settings; "thompson", a
-draw in place of the bound, so 7 settings and no width (which favours the bound); "random features",
-the bound with 50 random Fourier frequencies in place of the exact features, which is what DRF-GP
-with forgetting back to the prior computes (Rahimi and Recht 2007), where the kernel has a spectral
-density. 20 trials in each world, 5 first points on each recording. Figures: regret as a multiple of
-that of "ucb", 95 % bootstrap intervals over trials (worlds) or blocks of about sqrt(T) steps
-(recordings), the best settings chosen anew in each draw. Recordings whose data are not there are
-left out.
+Each variant has the tournament's settings, and the best of them is chosen in hindsight:
+
+- "ucb": the upper bound with features by pivoted Cholesky, 7 drifts and two widths;
+- "influence": the influence bonus with the same settings;
+- "thompson": a posterior draw instead of the bound, 7 settings without a width, which is a
+  disadvantage in the choice;
+- "random features": the bound with 50 random Fourier frequencies instead of the exact features, for
+  kernels with a spectral density. DRF-GP with forgetting back to the prior computes the same
+  (Rahimi and Recht 2007).
+
+There are 20 trials in each environment, and 5 first points on each recording. Figures are regrets
+relative to "ucb", with 95 % bootstrap intervals over trials (environments) or blocks of about
+sqrt(T) steps (recordings). The best settings are chosen again in each resample. Recordings without
+data are skipped.
 """
 
 from typing import Any
@@ -25,17 +30,17 @@ FREQUENCIES = 50
 
 
 def run() -> dict[str, Any]:
-    """Ratios by case, and in the mean."""
+    """Return ratios by case and their means."""
     return ratios(variants, "ucb")
 
 
 def variants(setup: Setup) -> dict[str, Any]:
-    """The settings of each variant by name."""
-    (family,) = (one for one in FAMILIES if one.name == "TV-GP-UCB")
+    """Return the settings of each variant by name."""
+    (family,) = (family for family in FAMILIES if family.name == "TV-GP-UCB")
     settings: dict[str, Any] = {name: setup.policies[name] for name in family.settings}
     drawn = {
         name: one for name, one in settings.items() if _bare(one).width == WIDE
-    }  # a draw knows no width: each drift once
+    }  # a draw has no width: each drift once
     made = {
         "ucb": settings,
         "influence": _changed(settings, acquisition="influence"),

@@ -1,7 +1,7 @@
-"""What forgetting costs: a run of each policy, in units of GP-UCB's.
+"""Run times of policies that discard observations, relative to GP-UCB.
 
-The setting of Deng et al. 2022, figure 1a: 100 points on [0, 1], SE l = 0.2, changes after steps
-100 and 200 of 500, 100 trials. The form (feature space or function space) is left to "auto".
+The setting is that of Deng et al. 2022, figure 1a: 100 points on [0, 1], SE l = 0.2, changes after
+steps 100 and 200 of 500, 100 trials. The form (feature space or function space) is "auto".
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ STEPS, TRIALS, REPEATS = 500, 100, 5
 
 
 def run() -> dict[str, Any]:
-    """Seconds of each policy (median over repeated runs), and their ratio to GP-UCB."""
+    """Return the seconds of each policy (median over repeated runs), and the ratio to GP-UCB."""
     prior = dp.Prior(dp.Grid([0, 1], size=100), dp.SE(lengthscale=0.2), noise_variance=0.01)
     policies = {
         "GP": dp.GPUCB(prior),

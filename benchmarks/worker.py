@@ -1,4 +1,4 @@
-"""One benchmark in this process: `python -m benchmarks.worker NAME` prints its figures as JSON."""
+"""Run one benchmark in this process: `python -m benchmarks.worker NAME` prints figures as JSON."""
 
 import importlib
 import json
@@ -7,7 +7,7 @@ import sys
 import time
 
 COMPARE = "pip install torch, then driftpeak[compare]"
-OPTIONAL = {  # what may be missing
+OPTIONAL = {  # optional packages
     "botorch": "pip install torch, then driftpeak[botorch]",
     "bayes_opt": COMPARE,
     "gpytorch": COMPARE,
@@ -17,7 +17,7 @@ OPTIONAL = {  # what may be missing
 
 
 def main(name: str) -> dict[str, object]:
-    """What `name` measured, with the time its imports took and the most memory it held."""
+    """Return the figures of a benchmark, with the time of its imports and its peak memory."""
     started = time.perf_counter()
     try:
         benchmark = importlib.import_module(f"benchmarks.{name}")

@@ -1,8 +1,9 @@
-"""A rough world's functions of several steps come of one product, not of one for each step.
+"""Time to evaluate functions of several steps in one matrix product instead of one per step.
 
-Two trials of 1,000 steps of Markov drift under Matern-5/2, lengthscale 0.2, on 2,500 points: as
-many features, 50 MB, which a product for each step reads anew. As `simulate` makes them, in a
-compiled program, against the same program with `Environment.step` at every step; medians of turns.
+There are two trials of 1,000 steps of Markov drift under Matern-5/2, lengthscale 0.2, on 2,500
+points. This prior has 2,500 features, 50 MB, which each product reads from memory. The compiled
+program of `simulate` is compared with the same program with `Environment.step` at every step.
+Figures are medians over alternating runs.
 """
 
 import time
@@ -25,7 +26,7 @@ TARGETS = {"step after step / together": ">= 5"}
 
 @jax.jit
 def one_by_one(world: Any, state: Any, times: Any) -> Any:
-    """The functions and their maxima, a product for each step."""
+    """Return the functions and their maxima, computed with one product per step."""
 
     def step(state: Any, time: Any) -> Any:
         state, values = jax.vmap(world.step, in_axes=(0, None))(state, time)
@@ -36,7 +37,7 @@ def one_by_one(world: Any, state: Any, times: Any) -> Any:
 
 @double_precision
 def run() -> dict[str, float]:
-    """Seconds of each, compiled, and the ratio."""
+    """Return the seconds of each program without compilation, and their ratio."""
     prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=50), dp.Matern(2.5, 0.2), noise_variance=0.01)
     times = np.arange(1.0, STEPS + 1)
     world = to_device(dp.MarkovDrift(prior, drift=0.01).prepare(times))

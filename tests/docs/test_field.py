@@ -381,12 +381,12 @@ def test_plans():
         ({"FIELD_SET": "all"}, "no set 'all'; there are whole, reduced"),
         ({"FIELD_FUNCTIONS": "Shekel,Sphere"}, "no function 'Sphere'; there are "),
         ({"FIELD_RIVALS": "driftpeek"}, "no rival 'driftpeek'; there are driftpeak, wdbo"),
-        ({"FIELD_SEEDS": "two"}, "FIELD_SEEDS takes numbers above 0; got 'two'"),
-        ({"FIELD_EVALUATIONS": "50,0"}, "FIELD_EVALUATIONS takes numbers above 0; got '50,0'"),
-        ({"FIELD_SECONDS": "1,nan"}, "FIELD_SECONDS takes numbers above 0; got '1,nan'"),
-        ({"FIELD_CLOCK": "inf"}, "FIELD_CLOCK takes numbers above 0; got 'inf'"),
-        ({"FIELD_CHARGED": "0"}, "FIELD_CHARGED takes numbers above 0; got '0'"),
-        ({"FIELD_CALLS": "2.5"}, "FIELD_CALLS takes numbers above 0; got '2.5'"),
+        ({"FIELD_SEEDS": "two"}, "FIELD_SEEDS must be numbers above 0; got 'two'"),
+        ({"FIELD_EVALUATIONS": "50,0"}, "FIELD_EVALUATIONS must be numbers above 0; got '50,0'"),
+        ({"FIELD_SECONDS": "1,nan"}, "FIELD_SECONDS must be numbers above 0; got '1,nan'"),
+        ({"FIELD_CLOCK": "inf"}, "FIELD_CLOCK must be numbers above 0; got 'inf'"),
+        ({"FIELD_CHARGED": "0"}, "FIELD_CHARGED must be numbers above 0; got '0'"),
+        ({"FIELD_CALLS": "2.5"}, "FIELD_CALLS must be numbers above 0; got '2.5'"),
     ],
 )
 def test_names_of_nothing(settings, message):

@@ -615,7 +615,7 @@ def test_command(tmp_path, command):
         (["tiny", "--workers", "0"], "workers must"),
         (["tiny", "--quick", "--trials", "3"], "either --trials or --quick"),
         (["tiny", "--overwrite"], "--output"),
-        (["--from", "nowhere"], "holds no results"),
+        (["--from", "nowhere"], "must hold results"),
         (["tiny", "--from", "nowhere"], "nothing else"),
     ],
 )
