@@ -91,7 +91,7 @@ def measured(
     if ran.returncode:
         return {"failed": (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]}
     figures: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
-    return found
+    return figures
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ def run() -> dict[str, Any]:
         for way, measured in ways.items():
             command = [sys.executable, "-c", PLAYED, way]
             text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            found.append(json.loads(text))
+            measured.append(json.loads(text))
     middle = {way: np.median(measured, axis=0) for way, measured in ways.items()}
     figures: dict[str, Any] = {}
     for way, (first, whole, longest, ask) in middle.items():

@@ -48,7 +48,7 @@ def run() -> dict[str, Any]:
         figures |= resume(Path(folder) / "long")
         for kind in ("journal", "sqlite"):
             figures |= shares(f"{kind}:///{folder}/shared-{kind}", kind)
-    return found
+    return figures
 
 
 def shares(storage: str, kind: str) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def work(storage: str, ready: str) -> None:
 
 
 def make_shared(storage: str) -> dp.Optimizer:
-    """Return a study of a drifting process without learning, with constant cost per ask and tell."""
+    """Return a study of a drifting process without learning, with constant cost per round."""
     space = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(4)})
     policy = dp.DriftingGP(learn=False, capacity=HELD)
     return dp.Optimizer(space, maximize=True, policy=policy, storage=storage, name="shared")

@@ -52,10 +52,10 @@ def run() -> dict[str, Any]:
     return figures
 
 
-def _figures(label: str, found: dict[str, Any]) -> dict[str, Any]:
-    if "failed" in found:
-        return {f"{label}: failed": found["failed"]}
+def _figures(label: str, outcome: dict[str, Any]) -> dict[str, Any]:
+    if "failed" in outcome:
+        return {f"{label}: failed": outcome["failed"]}
     return {
-        f"{label}: seconds a step": found["seconds"],
-        f"{label}: memory (GiB)": found["memory"],
+        f"{label}: seconds a step": outcome["seconds"],
+        f"{label}: memory (GiB)": outcome["memory"],
     }

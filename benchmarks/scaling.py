@@ -57,9 +57,9 @@ def _seconds(kept: Kept, name: str, side: int, trials: int) -> float:
     row = kept.get(key)
     if row is None:
         outcome = measured(name, (side, side), steps=STEPS, trials=trials)
-        if "failed" in found:
-            raise RuntimeError(f"{name} on {side} x {side} points: {found['failed']}")
-        row = kept.keep(key, {"seconds": found["seconds"], "memory": found["memory"]})
+        if "failed" in outcome:
+            raise RuntimeError(f"{name} on {side} x {side} points: {outcome['failed']}")
+        row = kept.keep(key, {"seconds": outcome["seconds"], "memory": outcome["memory"]})
     return float(row["seconds"])
 
 

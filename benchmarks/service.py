@@ -40,7 +40,7 @@ def run() -> dict[str, Any]:
         for number in range(STUDIES):
             prepare(Path(folder), number, TOLD + OLDER * number)
         for number, rewards in enumerate(OLD, STUDIES):
-            prepare(Path(folder), number, told)
+            prepare(Path(folder), number, rewards)
         with served(folder) as url:
             client = dp.Client(url)
             for number in reversed(range(STUDIES + len(OLD))):
