@@ -1,4 +1,4 @@
-"""What benchmarks that play every case of the tournament share."""
+"""Shared code of benchmarks that run every case of the tournament."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -17,16 +17,16 @@ Policies = Mapping[str, Any]
 
 
 def ratios(variants: Callable[[Setup], Mapping[str, Policies]], usual: str) -> dict[str, Any]:
-    """Regret of every other variant as a multiple of that of the usual one, by case and overall.
+    """Return the regret of every other variant relative to the usual one, by case and overall.
 
     Arguments:
-        variants: of a case: the settings of each variant by name; a variant may lack a case. Its
-            regret is that of the best setting, in hindsight.
-        usual: the variant that the others are compared with.
+        variants: returns the settings of each variant of a case by name; a variant may lack a case.
+            Its regret is the regret of the best setting in hindsight.
+        usual: name of the variant with which the others are compared.
 
     Returns:
-        In each case the ratio with its 95 % bootstrap interval, and geometric means over the
-        worlds and the recordings. Recordings whose data are not there are left out.
+        The ratio in each case with its 95 % bootstrap interval, and geometric means over the
+        environments and over the recordings. Recordings without data are skipped.
     """
     setups = {"worlds": {name: (lambda name=name: simulated(name), TRIALS) for name in WORLDS}}
     setups["recordings"] = {
@@ -53,8 +53,11 @@ def ratios(variants: Callable[[Setup], Mapping[str, Policies]], usual: str) -> d
 def regrets(
     setup: Setup, variants: Mapping[str, Policies], trials: int, *, blocks: bool
 ) -> dict[str, Any]:
-    """Of every variant: settings x trials, or x blocks of about sqrt(T) steps of the mean trial."""
-    policies = {f"{v}: {n}": one for v, some in variants.items() for n, one in some.items()}
+    """Return the regrets of every variant: settings x trials, or x blocks of steps.
+
+    Blocks have about sqrt(T) steps of the mean trial.
+    """
+    policies = {f"{v}: {n}": policy for v, own in variants.items() for n, policy in own.items()}
     runs = dp.simulate(
         policies, setup.environment, steps=setup.steps, trials=trials, progress=False
     )
@@ -72,9 +75,9 @@ def regrets(
 
 
 def compared(one: Any, other: Any) -> tuple[float, float, float]:
-    """The ratio of the least means over settings, with its interval over samples.
+    """Return the ratio of the lowest means over settings, with its interval over samples.
 
-    In every draw the best settings are chosen anew.
+    The best settings are chosen again in every resample.
     """
     draws = np.random.default_rng(0).integers(one.shape[1], size=(DRAWS, one.shape[1]))
     best = [some[:, draws].mean(axis=2).min(axis=0) for some in (one, other)]

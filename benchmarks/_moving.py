@@ -1,4 +1,4 @@
-"""A dynamic test function as an optimiser sees it: on the unit cube, maximised, with noise."""
+"""A dynamic test function on the unit cube, to be maximised, with noise."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from driftpeak.environments.functions import DynamicFunction
 
-NOISE = 0.05  # of the function's standard deviation over box and time
-SAMPLE = 2000  # points at which that deviation is taken
+NOISE = 0.05  # relative to the function's standard deviation over box and time
+SAMPLE = 2000  # points at which this standard deviation is computed
 
 
 class Moving:
-    """Rewards of points of the unit cube; the noise follows from the seed."""
+    """Rewards of points of the unit cube; the noise depends on the seed."""
 
     def __init__(self, function: DynamicFunction, seed: int) -> None:
         self.function = function
@@ -21,11 +21,11 @@ class Moving:
         self._scale = NOISE * float(np.std(values))
 
     def points(self, unit: Any) -> Any:
-        """Points of the function's box, from points of the unit cube."""
+        """Map points of the unit cube to the function's box."""
         function = self.function
         return function.low + (function.high - function.low) * np.asarray(unit, float)
 
     def reward(self, unit: Any, time: float) -> float:
-        """Minus the function at `time` in [0, 1], with noise."""
+        """Return minus the function at `time` in [0, 1], with noise."""
         value = float(self.function(self.points(unit)[None], time)[0])
         return -value + self._scale * float(self._generator.normal())

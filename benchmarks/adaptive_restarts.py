@@ -1,10 +1,11 @@
-"""Restarts on evidence against restarts every H steps: regret of R-PERP and AdaptiveRPERP.
+"""Regret of restarts on evidence and of restarts every H steps: AdaptiveRPERP and R-PERP.
 
-50 points on [0, 1], SE l = 0.2, noise sd 0.1, T = 10,000, 20 trials, at C = 1 (IT25 names no value)
-and C = 0.03, for which nothing is proved; IT25's own setting with 10 trials. B is twice the root
-mean square norm, and V_T, for the policy that knows it, the mean variation, of 20 other worlds; rho
-is the noise's deviation. Regrets R_T, and those of the others minus the adaptive policy's at the
-same C, paired by trial, with 95 % bootstrap intervals: positive where the adaptive policy has less.
+The setting is 50 points on [0, 1], SE l = 0.2, noise sd 0.1, T = 10,000 and 20 trials. C is 1 (IT25
+states no value) or 0.03, for which nothing is proved. IT25's own setting has 10 trials. B is twice
+the root mean square norm. V_T, for the policy that knows it, is the mean variation of 20 other
+trials, and rho is the standard deviation of the noise. Figures are regrets R_T, and regrets of the
+other policies minus that of the adaptive policy at the same C, paired by trial, with 95 % bootstrap
+intervals. Differences are positive if the adaptive policy has less regret.
 
     SEED=7 WORLDS="static;4 switches" python -m benchmarks adaptive_restarts    # some, elsewhere
 """
@@ -23,13 +24,13 @@ from driftpeak.policies.elimination import PhasedElimination
 from driftpeak.theory.variation import supremum_variation
 
 TRIALS, SUPPORTS, NOISE = 20, 20, 0.1
-OTHERS, OTHERS_SEED = 20, 2025  # worlds that V_T and B are estimated from
+OTHERS, OTHERS_SEED = 20, 2025  # trials from which V_T and B are estimated
 CONSTANTS = (1.0, 0.03)
 SEED = int(os.environ.get("SEED", "0"))
 
 
 class Rise(dp.AbruptSwitches):
-    """After the change the worst point rises, with its surroundings, one unit above the best."""
+    """An environment whose worst point and its neighbours rise above the best at the change."""
 
     def init(self, key: Any) -> Any:
         pieces = super().init(key)
@@ -40,7 +41,7 @@ class Rise(dp.AbruptSwitches):
 
 
 def worlds() -> dict[str, tuple[dp.Prior, Any, int, int]]:
-    """By name: prior, world, steps, trials."""
+    """Return prior, environment, steps and trials by name."""
     line = dp.Prior(dp.Grid([0, 1], size=50), dp.SE(0.2), noise_variance=NOISE**2)
     short = dp.Prior(dp.Grid([0, 1], size=50), dp.SE(0.1), noise_variance=NOISE**2)
     square = dp.Prior(dp.Grid([0, 1], [0, 1], size=30), dp.SE(0.5), noise_variance=NOISE**2)
@@ -69,7 +70,7 @@ def worlds() -> dict[str, tuple[dp.Prior, Any, int, int]]:
 
 
 def make_policies(prior: dp.Prior, steps: int, norm: float, variation: float) -> dict[str, Any]:
-    """All that are compared. Where nothing changes, knowing V_T means not to restart."""
+    """Return all compared policies. In a static environment, a known V_T means no restarts."""
     policies: dict[str, Any] = {
         "random": dp.UniformRandom(prior),
         "ADA-OPKB": dp.ADAOPKB(prior, horizon=steps, reward_bound=norm + 5 * NOISE),
@@ -96,9 +97,9 @@ def make_policies(prior: dp.Prior, steps: int, norm: float, variation: float) ->
 
 
 def play(name: str, prior: dp.Prior, world: Any, steps: int, trials: int) -> dict[str, Any]:
-    """The figures of one world."""
+    """Return the figures of one environment."""
     norms, variations = [], []
-    for number in range(OTHERS):  # one after another, for memory
+    for number in range(OTHERS):  # one after another, to save memory
         functions = dp.true_functions(world, steps=steps, seed=OTHERS_SEED + number)[0]
         seen = functions[:: steps // 20] - prior.mean
         weights = np.linalg.lstsq(prior.features.matrix, seen.T, rcond=None)[0]
@@ -120,12 +121,12 @@ def play(name: str, prior: dp.Prior, world: Any, steps: int, trials: int) -> dic
         if key != adaptive:
             figures[f"    minus adaptive ({name}: {key})"] = _shown(total - totals[adaptive])
     for key, value in figures.items():
-        print(f"{key}: {value}", file=sys.stderr, flush=True)  # it takes some minutes
+        print(f"{key}: {value}", file=sys.stderr, flush=True)  # a run takes some minutes
     return figures
 
 
 def run() -> dict[str, Any]:
-    """The figures of all worlds, or of those in the variable WORLDS."""
+    """Return the figures of all environments, or of those in the variable WORLDS."""
     every = worlds()
     figures: dict[str, Any] = {}
     for name in filter(None, os.environ.get("WORLDS", ";".join(every)).split(";")):

@@ -1,9 +1,9 @@
-"""How often 90 % intervals of auto, one step ahead, hold the next reward, in every case.
+"""Coverage of auto's one-step 90 % predictive intervals in every case of the tournament.
 
-The tournament's worlds, 10 trials each, and its recordings, played once; the interval is that
-between the 5 % and the 95 % quantile of the mixture that auto forecasts, before it sees the reward
-of the point that it has chosen. Figures: the share of rewards within it, over all steps. Recordings
-whose data are not there are left out.
+The tournament's environments have 10 trials each, and its recordings one. The interval lies between
+the 5 % and the 95 % quantile of auto's forecast mixture for the chosen point, before its reward is
+observed. Figures are the shares of rewards within the interval over all steps. Recordings without
+data are skipped.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ TARGETS = {
 
 
 class Foretold(Policy):
-    """Auto, and at every step which quantile of its forecast the reward was."""
+    """Auto with a reading of the quantile of each reward in its forecast."""
 
     auto: dp.Auto
 
@@ -42,7 +42,7 @@ class Foretold(Policy):
 
 
 class ForetoldPlayer(Wrapping):
-    """The state beside auto's own: the probability that was given to less than the last reward."""
+    """Player of `Foretold`; its own state is the forecast probability below the last reward."""
 
     def init(self, key: Any) -> WrappedState:
         return WrappedState(self.player.init(key), jnp.full((), 0.5))
@@ -54,14 +54,14 @@ class ForetoldPlayer(Wrapping):
 
     @property
     def readings(self) -> dict[str, Reading]:
-        return {"level": Reading("probability that the forecast gave to less than the reward")}
+        return {"level": Reading("forecast probability of values below the reward")}
 
     def read(self, state: WrappedState) -> dict[str, Any]:
         return {"level": state.more}
 
 
 def share(setup: Any, trials: int) -> float:
-    """Of the rewards, how many are within the interval."""
+    """Return the share of rewards within the interval."""
     auto = setup.policies[AUTO]
     if isinstance(auto, RandomStart):
         auto = auto.policy
@@ -74,7 +74,7 @@ def share(setup: Any, trials: int) -> float:
 
 
 def run() -> dict[str, float]:
-    """Shares by case, and the ends."""
+    """Return shares by case, and their smallest and largest values."""
     figures: dict[str, float] = {}
     kinds: dict[str, dict[str, float]] = {
         "worlds": {name: share(simulated(name), TRIALS) for name in WORLDS},
@@ -85,7 +85,7 @@ def run() -> dict[str, float]:
         },
     }
     for kind, shares in kinds.items():
-        figures |= {f"  {name}": one for name, one in shares.items()}
+        figures |= {f"  {name}": share for name, share in shares.items()}
         if shares:
             figures[f"{kind}: lowest share"] = float(np.min(list(shares.values())))
             figures[f"{kind}: highest share"] = float(np.max(list(shares.values())))

@@ -1,10 +1,10 @@
-"""The same code on a GPU, where JAX finds one, beside the cores, in double precision.
+"""Speed on a GPU, if JAX finds one, compared with the processor, in double precision.
 
-On each device: the bandwidth of a copy; a step of TV-GP-UCB (SE, l = 0.2, noise variance 0.01) on
-square grids, in milliseconds and as a share of that bandwidth (the feature matrix read once,
-divided by the time of the step); a step of 64 trials at once on 100 points, most of whose work is
-on small matrices; and figure 2a of B16 (`figure_2a`) at drift 0.01, worlds included, compilation
-not, in trials a second.
+Each device has four figures: the bandwidth of a copy; a step of TV-GP-UCB (SE, l = 0.2, noise
+variance 0.01) on square grids, in milliseconds and as a share of this bandwidth (one read of the
+feature matrix divided by the time of the step); a step of 64 trials at once on 100 points, which
+mostly processes small matrices; and trials per second of figure 2a of B16 (`figure_2a`) at drift
+0.01, including the draws of functions but not compilation.
 
     DEVICE_SIDES=50,316,1000 DEVICE_TRIALS=10000 python -m benchmarks device
 
@@ -30,7 +30,7 @@ DRIFT, PERIOD, STEPS, AT_ONCE = 0.01, 38, 200, 64
 
 @double_precision
 def run() -> dict[str, Any]:
-    """Figures by device and size; a GPU that is not there is said to be missing."""
+    """Return figures by device and size, and a note if there is no GPU."""
     figures: dict[str, Any] = {}
     found = devices()
     for device in found:
@@ -46,17 +46,17 @@ def run() -> dict[str, Any]:
 
 
 def devices() -> list[Any]:
-    """The cores, and a GPU if there is one."""
+    """Return the processor, and the GPU if there is one."""
     try:
         return [jax.devices("cpu")[0], jax.devices("gpu")[0]]
-    except RuntimeError:  # JAX's word for a platform that is not there
+    except RuntimeError:  # raised by JAX for a missing platform
         return jax.devices("cpu")[:1]
 
 
 def steps(side: int) -> dict[str, float]:
-    """Of one trial."""
+    """Return the figures of a step of one trial."""
     prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=side), dp.SE(lengthscale=0.2), 0.01)
-    features = pivoted_cholesky(prior.kernel, prior.domain)  # written out: what is to be read
+    features = pivoted_cholesky(prior.kernel, prior.domain)  # expanded
     matrix = jnp.asarray(features.matrix)
     copy = jax.jit(lambda array: array + 1)
     jax.block_until_ready(copy(matrix))
@@ -71,7 +71,7 @@ def steps(side: int) -> dict[str, float]:
 
 
 def small() -> float:
-    """Milliseconds of a step of WGP-UCB, which factors a small matrix in each."""
+    """Return the milliseconds of a step of WGP-UCB, which factorises a small matrix."""
     prior = dp.Prior(dp.Grid([0, 1], size=100), dp.SE(lengthscale=0.2), 0.01)
     world, policies = dp.MarkovDrift(prior, drift=DRIFT), {"W": dp.WGPUCB(prior, discount=0.98)}
     runs = [
@@ -82,7 +82,7 @@ def small() -> float:
 
 
 def figure() -> float:
-    """Trials a second of both policies; a first run of as many compiles."""
+    """Return the trials per second of both policies, after a first run that compiles."""
     prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=50), dp.SE(lengthscale=0.2), 0.01)
     policies = {"TV": dp.TVGPUCB(prior, drift=DRIFT), "R": dp.RGPUCB(prior, period=PERIOD)}
     world, spent = dp.MarkovDrift(prior, drift=DRIFT), 0.0

@@ -1,10 +1,11 @@
-"""An ask and a tell cost milliseconds, whatever was told before.
+"""Time of an ask and a tell, at any history length.
 
-Four parameters, a drifting function with noise, 500 places in memory, all full. Medians over 200
-rounds of ask and tell, apart for rounds that learn the hyperparameters anew; the same rounds with
-limits to keep, in turns with those without; then the tell of an old optimiser against that of a
-young one; an ask while 450 to 500 suggestions are out; and, each in a fresh process, the import and
-the first suggestions, compilation included.
+The function has four parameters, drift and noise, and the memory of 500 observations is full.
+Figures are medians over 200 rounds of ask and tell, separately for rounds that refit the
+hyperparameters. The same rounds are measured with constraints, alternating with rounds without
+them. Further figures are the tell of an old optimiser relative to a new one, and an ask with 450 to
+500 pending suggestions. The import and the first suggestions, including compilation, are measured
+in fresh processes.
 """
 
 import resource
@@ -19,7 +20,7 @@ import driftpeak as dp
 
 DIMENSION, CAPACITY, ROUNDS = 4, 500, 200
 YOUNG, OLD, TELLS = 1_000, 100_000, 500
-OUT = 500  # suggestions
+OUT = 500  # pending suggestions
 LIMITS: dict[str, dict[str, Any]] = {
     "no limits": {},
     "a sum": {"sum": dp.WeightedSum({"x0": 1, "x1": 1}, at_most=1.6)},
@@ -54,7 +55,7 @@ print(imported - started, asked - imported, time.perf_counter() - imported)
 
 
 def run() -> dict[str, Any]:
-    """Milliseconds of a round; ratios of late to early; seconds in a fresh process."""
+    """Return milliseconds of a round, ratios of late to early, and seconds in a fresh process."""
     import_seconds, first, ninth = np.median([fresh() for _ in range(3)], axis=0)
     plain, learning = rounds()
     limited = limits()
@@ -78,7 +79,7 @@ def run() -> dict[str, Any]:
 
 
 def many(held: int) -> float:
-    """Median milliseconds of the last 50 of 500 asks with nothing told in between."""
+    """Return the median milliseconds of the last 50 of 500 asks without rewards in between."""
     generator, optimizer, spent = np.random.default_rng(0), make(), []
     for t in range(held):
         tell(optimizer, generator, t)
@@ -96,7 +97,7 @@ def make(constraints: dict[str, Any] | None = None) -> dp.Optimizer:
 
 
 def rounds() -> tuple[list[float], list[float]]:
-    """Seconds of rounds without and with learning, the memory being full."""
+    """Return the seconds of rounds without and with learning, with a full memory."""
     generator, optimizer = np.random.default_rng(0), make()
     lessons: list[Any] = []
     optimizer.on_event = lambda event: lessons.append(event) if _is_lesson(event) else None
@@ -110,13 +111,13 @@ def rounds() -> tuple[list[float], list[float]]:
         suggestion = optimizer.ask(float(t))
         optimizer.tell(suggestion, value(np.array(list(suggestion.values())), generator, t))
         spent = time.perf_counter() - started
-        if t >= CAPACITY + 80:  # all is compiled by then
+        if t >= CAPACITY + 80:  # all programs are compiled by now
             (learning if len(lessons) > known else plain).append(spent)
     return plain, learning
 
 
 def limits() -> dict[str, float]:
-    """How many times as long a round takes with limits, nothing being learned, by their kind."""
+    """Return the relative time of a round with constraints, without learning, by kind."""
     generator = np.random.default_rng(0)
     each = {name: make(constraints) for name, constraints in LIMITS.items()}
     spent: dict[str, list[float]] = {name: [] for name in each}
@@ -130,20 +131,20 @@ def limits() -> dict[str, float]:
             x = generator.uniform(size=DIMENSION) if place is None else np.array([*place.values()])
             heat = {"heat": 40 + 30 * x[0] + 20 * x[1], "load": 50 + 40 * x[2]}
             watched = optimizer.rules.limits
-            measured = {one: heat[one] + 0.5 * generator.normal() for one in watched}
+            measured = {name: heat[name] + 0.5 * generator.normal() for name in watched}
             setting = {f"x{j}": float(x[j]) for j in range(DIMENSION)} if place is None else place
             reward = value(x, generator, t)
             optimizer.tell(setting, reward, float(t), constraints=measured or None)
-            if t >= CAPACITY + 80 and len(lessons) == known:  # all is compiled by then
+            if t >= CAPACITY + 80 and len(lessons) == known:  # all programs are compiled by now
                 spent[name].append(time.perf_counter() - started)
     plain = np.median(spent.pop("no limits"))
-    return {name: float(np.median(one) / plain) for name, one in spent.items()}
+    return {name: float(np.median(seconds) / plain) for name, seconds in spent.items()}
 
 
 def ages() -> tuple[float, float, float]:
-    """Seconds of a tell to a young optimiser, how many times that to an old one, MiB grown between.
+    """Return the seconds of a tell to a new optimiser, its ratio to an old one, and MiB of growth.
 
-    The two are told in turns, TELLS times; the ratio is the median over the turns.
+    The two optimisers alternate, TELLS times. The ratio is the median over the pairs.
     """
     generator, young, old = np.random.default_rng(0), make(), make()
     for t in range(YOUNG):
@@ -151,7 +152,7 @@ def ages() -> tuple[float, float, float]:
         tell(old, generator, t)
     before = _mebibytes()
     for t in range(YOUNG, OLD):
-        # learning, at 150 ms every 50 tells, would take this benchmark five minutes more
+        # learning, 150 ms every 50 tells, would prolong this benchmark by five minutes
         old._engine.since_lesson = 0  # type: ignore[attr-defined]
         tell(old, generator, t)
     grown = _mebibytes() - before
@@ -169,20 +170,20 @@ def _mebibytes() -> float:
 
 
 def tell(optimizer: dp.Optimizer, generator: Any, t: int) -> None:
-    """What a random point brought."""
+    """Report the reward of a random point."""
     x = generator.uniform(size=DIMENSION)
     point = {f"x{j}": float(x[j]) for j in range(DIMENSION)}
     optimizer.tell(point, value(x, generator, t), float(t))
 
 
 def value(x: Any, generator: Any, t: int) -> float:
-    """A function whose peak wanders, with noise."""
+    """Return a noisy reward of a function with a moving peak."""
     bowl = np.cos(3 * (x[0] - 0.3 * np.sin(t / 40))) + np.sin(4 * x[1]) - (x[2] - 0.5) ** 2
     return float(bowl + 0.1 * generator.normal())
 
 
 def fresh() -> list[float]:
-    """Seconds to import, to the first suggestion, and to the ninth, in a process of its own."""
+    """Return the seconds to import, to the first and to the ninth suggestion in a new process."""
     output = subprocess.run([sys.executable, "-c", FRESH], stdout=subprocess.PIPE, text=True)
     return [float(number) for number in output.stdout.split()]
 

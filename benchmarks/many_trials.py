@@ -1,9 +1,9 @@
-"""A hundred thousand trials: the memory that a run of summaries takes, and what a folder costs.
+"""Memory and time of a hundred thousand trials with summaries, with and without a folder.
 
-TV-GP-UCB and R-GP-UCB on a line of 100 points under Markov drift, 200 steps. Figures: trials per
-second with `keep="summaries"`, compilation included, without a folder and with one; the size of the
-folder; and, by the runner, the largest resident memory of the whole process. Everything about these
-trials would take 0.9 GiB.
+TV-GP-UCB and R-GP-UCB run on a line of 100 points under Markov drift, with 200 steps. Figures are
+trials per second with `keep="summaries"`, including compilation, without and with a folder, and the
+size of the folder. The runner adds the peak resident memory of the whole process. A full record of
+these trials would take 0.9 GiB.
 
     TRIALS=1000 python -m benchmarks many_trials
 """
@@ -21,7 +21,7 @@ TARGETS = {"peak memory (GiB)": "<= 2"}
 
 
 def run() -> dict[str, Any]:
-    """Trials per second, and bytes."""
+    """Return trials per second and the size of the folder."""
     prior = dp.Prior(dp.Grid([0, 1], size=100), dp.SE(lengthscale=0.2), noise_variance=0.01)
     policies = {"TV": dp.TVGPUCB(prior, drift=0.01), "R": dp.RGPUCB(prior, period=38)}
     world = dp.MarkovDrift(prior, drift=0.01)

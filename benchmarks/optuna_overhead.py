@@ -1,9 +1,9 @@
-"""What a trial of Optuna costs with `DriftSampler`, beside Optuna's own samplers.
+"""Time of an Optuna trial with `DriftSampler` and with Optuna's own samplers.
 
-Processor time of `study.ask` and `study.tell`, all threads counted, in memory and in SQLite; four
-parameters, one of them categorical, an objective that costs nothing. Medians of the trials 51 to
-100 and 151 to 200; before them what is compiled, or loaded, once. Optuna's `GPSampler` is measured
-where torch is there.
+Figures are the processor time of `study.ask` and `study.tell` over all threads, in memory and in
+SQLite, with four parameters, one of them categorical, and a trivial objective. They are medians of
+the trials 51 to 100 and 151 to 200, and the sum of the first trials, which compile and load.
+Optuna's `GPSampler` is measured if torch is installed.
 """
 
 import tempfile
@@ -31,14 +31,16 @@ SPACE = {
 def run() -> dict[str, Any]:
     """Milliseconds of processor time per trial."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name, make in samplers().items():
         for kept in ("memory", "SQLite"):
             spent = trials(make(), kept)
             for words, span in SPANS.items():
-                found[f"{name}, {kept}: trials {words} (ms)"] = 1e3 * float(np.median(spent[span]))
-            found[f"{name}, {kept}: the first {ONCE} together (s)"] = float(sum(spent[:ONCE]))
-    return found
+                figures[f"{name}, {kept}: trials {words} (ms)"] = 1e3 * float(
+                    np.median(spent[span])
+                )
+            figures[f"{name}, {kept}: the first {ONCE} together (s)"] = float(sum(spent[:ONCE]))
+    return figures
 
 
 def samplers() -> dict[str, Callable[[], optuna.samplers.BaseSampler]]:
@@ -52,7 +54,7 @@ def samplers() -> dict[str, Callable[[], optuna.samplers.BaseSampler]]:
 
 
 def trials(sampler: optuna.samplers.BaseSampler, kept: str) -> list[float]:
-    """Seconds of processor time of every trial."""
+    """Return the seconds of processor time of every trial."""
     generator, spent = np.random.default_rng(0), []
     with tempfile.TemporaryDirectory() as folder:
         storage = None if kept == "memory" else f"sqlite:///{folder}/study.db"
@@ -67,7 +69,7 @@ def trials(sampler: optuna.samplers.BaseSampler, kept: str) -> list[float]:
 
 
 def value(params: dict[str, Any], number: int) -> float:
-    """A peak that wanders."""
+    """Return a reward of a function with a moving peak."""
     best = 0.5 + 0.3 * np.sin(number / 40)
     rate = np.log10(params["rate"]) + 2
     return float(

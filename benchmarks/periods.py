@@ -1,11 +1,12 @@
-"""How often learn finds a period, takes a wrong one, or finds one where there is none.
+"""Rates of correct, wrong and false periods found by learn.
 
-A daily cycle of amplitude A with its own phase per arm plus AR(1) of variance 1 and coefficient
-0.9, 336 rows of 5 arms, 60 draws for each A. The first period is wrong if it is not within one row
-of 24. Histories without a period: AR(1) of several persistences, two speeds, and oscillations of 24
-rows whose correlation falls to 1/e within some rows, 100 draws each; periods that are given as
-likely are 24 and 168. Lifetimes: rows after which the correlation of the fitted law has fallen to
-1/e, 40 draws of 5 arms; the truth is 99.5.
+Histories with a period are a daily cycle of amplitude A, with a phase per arm, plus AR(1) noise of
+variance 1 and coefficient 0.9, with 336 rows of 5 arms and 60 draws for each A. The first period is
+wrong if it is not within one row of 24. Histories without a period are AR(1) of several
+persistences, two speeds, and oscillations of 24 rows whose correlation falls to 1/e within some
+rows, with 100 draws each. The periods given as likely are 24 and 168. The lifetime is the number of
+rows after which the correlation of the fitted law has fallen to 1/e, in 40 draws of 5 arms; the
+true value is 99.5.
 """
 
 from collections.abc import Callable
@@ -33,7 +34,7 @@ SETTINGS: dict[str, tuple[float, ...]] = {"": (), ", likely": (24.0, 168.0)}
 
 
 def autoregressive(generator: Any, kept: float, rows: int = ROWS) -> Any:
-    """AR(1) series of variance 1."""
+    """Return AR(1) series of variance 1."""
     series = generator.normal(size=(rows, ARMS))
     for time in range(1, rows):
         series[time] = kept * series[time - 1] + np.sqrt(1 - kept**2) * series[time]
@@ -41,14 +42,14 @@ def autoregressive(generator: Any, kept: float, rows: int = ROWS) -> Any:
 
 
 def daily(generator: Any, amplitude: float) -> Any:
-    """A cycle of 24 rows, and AR(0.9)."""
+    """Return a cycle of 24 rows plus AR(0.9)."""
     series = autoregressive(generator, 0.9)
     turns = np.arange(ROWS)[:, None] / DAY - generator.uniform(size=ARMS)
     return series + amplitude * np.cos(2 * np.pi * turns)
 
 
 def oscillating(lifetime: float) -> Callable[[Any], Any]:
-    """Oscillations of 24 rows that last for some rows only."""
+    """Return a function that draws oscillations of 24 rows with a lifetime."""
     law = Law(np.ones(1), np.array([lifetime]), 0.0, np.array([float(DAY)]))
     return lambda generator: law.draw(generator, (ROWS, ARMS))
 
@@ -66,7 +67,7 @@ WITHOUT: dict[str, Callable[[Any], Any]] = {
 
 
 def first_periods(draw: Callable[[Any], Any], draws: int, likely: Any = (), seed: int = 5) -> Any:
-    """First period of each draw, NaN where none is found."""
+    """Return the first period of each draw, or NaN if none is found."""
     generator = np.random.default_rng(seed)
     found = np.full(draws, np.nan)
     for count in range(draws):
@@ -77,14 +78,14 @@ def first_periods(draw: Callable[[Any], Any], draws: int, likely: Any = (), seed
 
 
 def lifetime(law: Law) -> float:
-    """Rows after which the correlation of what moves has fallen to 1/e."""
+    """Return the number of rows after which the correlation has fallen to 1/e."""
     lags = np.geomspace(0.2, 1e5, 4000)
     moving = law.correlation(lags) / max(float(law.shares.sum()), 1e-300)
     return float(lags[(moving < np.exp(-1)).argmax()])
 
 
 def run() -> dict[str, float]:
-    """Counts, shares and rows."""
+    """Return counts, shares and lifetimes."""
     figures: dict[str, float] = {}
     for name, likely in SETTINGS.items():
         for size in AMPLITUDES:

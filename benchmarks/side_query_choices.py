@@ -1,11 +1,12 @@
-"""SparQ and W-SparQ in M25's synthetic world: as published, and as the options make them.
+"""Regret of SparQ and W-SparQ on M25's synthetic functions: as published, and with other options.
 
-In each main case of `driftpeak reproduce m25-fig2` (20 centres, evenly spaced or drawn; all
-policies with the width (12) or all with sqrt(0.8 log 4t)): the regret of SparQ and W-SparQ as
-published, which ask after the reward and count a point as often as it was sampled, and what other
-options save against that, in pairs. Then two more of the numbers that M25 leaves open, the rate c
-of side queries and the norm bound B, with centres drawn: what both save against the best of the
-policies that ask nobody, none of them told the variation. Intervals of 95 %, regret per step.
+The cases are the main cases of `driftpeak reproduce m25-fig2`: 20 centres, evenly spaced or drawn,
+with the width (12) or sqrt(0.8 log 4t) for all policies. As published, SparQ and W-SparQ ask after
+the reward and count a point as often as it was sampled. Figures are their regret per step, and the
+paired reduction of regret by other options. Two more parameters that M25 leaves open are varied
+with drawn centres: the rate c of side queries and the norm bound B. The figures are then the
+reductions relative to the best policy without side queries, for unknown variation. All intervals
+are 95 %.
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def run() -> dict[str, Any]:
-    """Regrets, and paired differences with their intervals as text."""
+    """Return regrets, and paired differences with their intervals as text."""
     figures: dict[str, Any] = {}
     for choice in m25.MAIN:
         setup, width = m25.setup(choice), m25.WIDTHS[choice.width]
@@ -53,7 +54,7 @@ def run() -> dict[str, Any]:
 
 
 def sides(setup: Any, width: Any, **options: Any) -> dict[str, Any]:
-    """SparQ and W-SparQ, with the alpha of the case."""
+    """Return SparQ and W-SparQ with the alpha of the case."""
     sparq, w_sparq = m25.SIDES
     prior, exponent = setup.policies[sparq].acting.prior, setup.settings["exponent"]
     return {
@@ -63,7 +64,7 @@ def sides(setup: Any, width: Any, **options: Any) -> dict[str, Any]:
 
 
 def varied(label: str, setup: Any, width: Any, **options: Any) -> dict[str, Any]:
-    """What SparQ and W-SparQ with other numbers save against the best that asks nobody."""
+    """Return the reductions of regret relative to the best policy without side queries."""
     silent = {name: setup.policies[name] for name in m25.OTHERS}
     asking = sides(setup, width, **m25.AS_PUBLISHED, **options)
     runs = play({**silent, **asking}, setup.environment)
@@ -73,17 +74,17 @@ def varied(label: str, setup: Any, width: Any, **options: Any) -> dict[str, Any]
 
 
 def play(policies: Mapping[str, Any], world: Any) -> Any:
-    """All on the worlds that they share."""
+    """Run all policies on the same functions."""
     return dp.simulate(policies, world, steps=m25.STEPS, trials=TRIALS, seed=0, progress=False)
 
 
 def mean(runs: Any, name: str) -> float:
-    """Regret per step."""
+    """Return the regret per step."""
     return float(runs["regret"].sel(policy=name).mean())
 
 
 def saved(runs: Any, worse: str, better: str) -> str:
-    """How much less regret per step `better` has, with its interval over trials."""
+    """Return the reduction of regret per step by `better`, with its interval over trials."""
     columns = [runs["regret"].sel(policy=name).mean("step").values for name in (worse, better)]
     samples = np.stack(columns, axis=-1)
     low, high = interval(samples, difference)

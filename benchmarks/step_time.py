@@ -1,8 +1,8 @@
-"""A step in feature space costs the same at t = 100,000 as at t = 1,000.
+"""Time of a step in feature space at t = 100,000 relative to t = 1,000.
 
-One compiled block of steps is played from the state at either age, in turns; the figure is the
-median over the pairs of the ratio of their times. On a 20 x 20 grid; `discount`, which factors an
-r x r matrix at every step, on a line of 100 points, to age in reasonable time.
+One compiled block of steps runs from the state at each of the two times, alternately. The figure is
+the median ratio of their times over the pairs. The domain is a 20 x 20 grid. `discount`, which
+factorises an r x r matrix at every step, runs on a line of 100 points, to limit the duration.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ TARGETS = {f"{rule}: late / early": "<= 1.1" for rule in RULES}
 
 @double_precision
 def run() -> dict[str, Any]:
-    """Per rule: microseconds per step when young, and how many times that when old."""
+    """Return microseconds per step at the early time, and the ratio of late to early, by rule."""
     grid = dp.Prior(dp.Grid([0, 1], [0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
     line = dp.Prior(dp.Grid([0, 1], size=100), dp.SE(lengthscale=0.2), noise_variance=0.01)
     policies = {
@@ -50,7 +50,7 @@ def run() -> dict[str, Any]:
 
 
 def _ages(policy: Any, prior: dp.Prior) -> list[Any]:
-    """A block of steps to play from t = EARLY, and one from t = LATE."""
+    """Return a block of steps from t = EARLY, and one from t = LATE."""
     policy = jax.device_put(policy)
     generator = np.random.default_rng(0)
     values = prior.features.matrix @ generator.normal(size=prior.features.rank)

@@ -1,10 +1,10 @@
-"""The field: optimisers, each in a process, if need be in a Python environment, of its own.
+"""Optimisers of the field. Each runs in a separate process, optionally in its own environment.
 
-One file per rival. It has a class `Rival(dimension, seed, clock)`: points of the unit cube, rewards
-to be maximised, times as shares of `clock` seconds. `ask(time)` answers with a point,
-`tell(point, reward, time)` with nothing; `PACKAGES` names what its version is told by. A file
-imports what it needs and nothing else of this repository, so that an environment with a rival alone
-can run it.
+Each rival is a module with a class `Rival(dimension, seed, clock)`. Points are in the unit cube,
+rewards are maximised, and times are shares of `clock` seconds. `ask(time)` returns a point, and
+`tell(point, reward, time)` returns nothing. `PACKAGES` lists the packages whose versions are
+recorded. A module imports nothing else from this repository, so that an environment with only the
+rival can run it.
 """
 
 FIELD = (
@@ -19,6 +19,6 @@ FIELD = (
     "stay",
     "random",
 )
-"""Those that are played unless others are named."""
+"""Rivals that run by default."""
 RIVALS = {name: f"benchmarks.rivals.{name}" for name in (*FIELD, "wdbo_minutes")}
-"""Modules, by name."""
+"""Modules of all rivals by name."""

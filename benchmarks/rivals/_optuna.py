@@ -1,4 +1,4 @@
-"""What the two samplers of Optuna have in common: a study in memory, which knows no time."""
+"""Shared code of Optuna's two samplers: a study in memory, without time."""
 
 from collections.abc import Sequence
 

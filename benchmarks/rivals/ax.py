@@ -1,7 +1,7 @@
-"""Ax with time as a feature: a parameter that is fixed to the present at each call.
+"""Ax with time as a feature: a parameter that is fixed to the current time at each call.
 
-Its `Client` with the default strategy, whose first point is the middle of the box. An observation
-counts for the time for which its point was asked.
+The rival is its `Client` with the default strategy, whose first point is the middle of the box. The
+time of an observation is the time at which its point was asked.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""bayesian-optimization 3, which is told nothing of time: its defaults, UCB with kappa 2.576."""
+"""bayesian-optimization 3 with its defaults, UCB with kappa 2.576, without time."""
 
 from collections.abc import Sequence
 

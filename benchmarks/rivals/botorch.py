@@ -1,8 +1,8 @@
-"""A Gaussian process of BoTorch with time as one more input, as its users would write it.
+"""A typical BoTorch program with time as an additional input of the Gaussian process.
 
-`SingleTaskGP` with its defaults, fitted anew to all observations at each call; the upper confidence
-bound, two deviations up, at the present time, maximised with the restarts and raw samples of
-BoTorch's introduction; as there, ten random points first.
+`SingleTaskGP` with its defaults is fitted to all observations at each call. The upper confidence
+bound, two standard deviations above the mean at the current time, is maximised with the restarts
+and raw samples of BoTorch's introduction. As in the introduction, the first ten points are random.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from botorch.optim import optimize_acqf
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
 PACKAGES = ("botorch", "torch")
-FIRST, BETA, RESTARTS, RAW = 10, 4.0, 5, 20  # BETA: of the variance, that is two deviations
+FIRST, BETA, RESTARTS, RAW = 10, 4.0, 5, 20  # BETA multiplies the variance: two standard deviations
 
 
 class Rival:

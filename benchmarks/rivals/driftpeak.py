@@ -1,4 +1,4 @@
-"""`driftpeak.Optimizer` as it comes, or with a policy."""
+"""`driftpeak.Optimizer` with its defaults, or with a policy."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Optuna's `CmaEsSampler` with its defaults; it knows no time."""
+"""Optuna's `CmaEsSampler` with its defaults, without time."""
 
 import cmaes  # noqa: F401  without it the sampler would fail at its second point only
 import optuna

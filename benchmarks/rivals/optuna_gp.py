@@ -1,4 +1,4 @@
-"""Optuna's `GPSampler` with its defaults; it knows no time."""
+"""Optuna's `GPSampler` with its defaults, without time."""
 
 import optuna
 import torch  # noqa: F401  without it the sampler would fail at its first model only

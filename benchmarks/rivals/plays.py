@@ -1,4 +1,4 @@
-"""One rival on one moving function: at equal evaluations, or on a simulated clock."""
+"""A play of one rival on one moving function: at equal evaluations, or on a simulated clock."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from benchmarks._moving import Moving
 from benchmarks.rivals.process import RivalFailedError
 from driftpeak.environments.functions import FUNCTIONS, least
 
-CALLS_CHARGED = 5  # a call is charged the median of its own and the last four before it
-CELLS = 600  # at least so many midpoints for the integral of the regret
-KNOTS = 301  # between which the least value, searched for in 50 ms, is interpolated
-WARM_UP = 20  # calls before anything is measured: more than any rival's random points
+CALLS_CHARGED = 5  # the charge is the median time of a call and the four calls before it
+CELLS = 600  # least number of midpoints for the integral of the regret
+KNOTS = 301  # times between which the least value, found in 50 ms each, is interpolated
+WARM_UP = 20  # unmeasured calls at the start: more than any rival's random points
 
 
 class Playing(Protocol):
-    """What `benchmarks.rivals.process.Process` offers."""
+    """Interface of `benchmarks.rivals.process.Process`."""
 
     def new(self, dimension: int, seed: int, clock: float) -> None: ...
     def ask(self, time: float) -> tuple[list[float], float]: ...
@@ -29,13 +29,13 @@ class Playing(Protocol):
 
 @dataclass
 class Play:
-    """What was held, and what it took to find.
+    """Points held during a play, and response times.
 
     Attributes:
-        times: from which on each point was held, as shares of the clock; the first is 0.
-        points: of the unit cube, one for each time.
+        times: times from which each point was held, as shares of the clock; the first is 0.
+        points: points of the unit cube, one for each time.
         responses: measured seconds of each call, `ask` and the `tell` before it.
-        failed: what went wrong, after which the last point was held to the end.
+        failed: error message, if any, after which the last point was held to the end.
     """
 
     times: list[float] = field(default_factory=list)
@@ -49,10 +49,10 @@ class Play:
 
 
 class Meter:
-    """What calls of one kind are charged: the median of the last few, their own among them.
+    """Charge of calls of one kind: the median time of the last few calls, including the current.
 
-    A single call is at the mercy of what else the machine does, and of what a library loads or
-    compiles once; the last five are of about the same number of observations.
+    The time of a single call depends on other processes and on one-time loading or compilation of a
+    library. The last five calls have about the same number of observations.
     """
 
     def __init__(self, calls: int = CALLS_CHARGED) -> None:
@@ -66,7 +66,7 @@ class Meter:
 def equal_evaluations(
     rival: Playing, moving: Moving, seed: int, evaluations: int, clock: float
 ) -> Play:
-    """Evaluations at equal times, the first at 0; nobody is charged for thinking."""
+    """Run evaluations at equal times, the first at 0, without charges for computing time."""
     play, told = Play(), 0.0
     try:
         rival.new(moving.function.dimension, seed, clock)
@@ -91,17 +91,17 @@ def live(
     calls: int,
     charged: int = CALLS_CHARGED,
 ) -> Play:
-    """On a simulated clock of `clock` seconds, charged for thinking and for evaluating.
+    """Run on a simulated clock of `clock` seconds, with charges for computing and evaluating.
 
-    A rival is asked at `a`; its answer comes into force at `a + r`, `r` being what the `ask` is
-    charged; the reward is read at `a + r + evaluation`, of that moment, and told; when the `tell`
-    has had its time too, the rival is asked again. It makes at most `calls` calls, evenly: the next
-    no earlier than `clock / calls` after the last. What came into force last is held, and before
-    the first answer a random point.
+    A rival is asked at time `a`. Its point is applied at `a + r`, where `r` is the charge of the
+    `ask`. The reward of that moment is observed at `a + r + evaluation` and passed to `tell`. After
+    the charge of the `tell`, the rival is asked again. It makes at most `calls` calls, evenly: each
+    at least `clock / calls` after the last. The last applied point is held, and before the first
+    answer a random point.
 
     Arguments:
-        evaluation, clock: seconds.
-        charged: calls whose median a call is charged, its own among them.
+        evaluation, clock: times in seconds.
+        charged: number of calls in the median charge, including the current call.
     """
     dimension = moving.function.dimension
     play, asks, tells = Play(), Meter(charged), Meter(charged)
@@ -130,13 +130,13 @@ def live(
 
 
 def before(moving: Moving, seed: int) -> list[float]:
-    """The random point that is held before any rival has answered, the same for all."""
+    """Return the random point that is held before the first answer, the same for all rivals."""
     generator = np.random.default_rng([seed, 8])
     return generator.uniform(size=moving.function.dimension).tolist()
 
 
 def warm_up(rival: Playing, dimension: int, clock: float) -> None:
-    """Some calls that count for nothing: what is loaded and compiled once is not charged."""
+    """Make unmeasured calls, so that one-time loading and compilation are not charged."""
     generator = np.random.default_rng(0)
     try:
         rival.new(dimension, 0, clock)
@@ -144,19 +144,21 @@ def warm_up(rival: Playing, dimension: int, clock: float) -> None:
             point, _ = rival.ask(time)
             rival.tell(point, float(generator.normal()), time)
     except RivalFailedError:
-        return  # it will say so when it counts
+        return  # the measured play will report the error
 
 
 def mean_regret(moving: Moving, play: Play) -> float:
-    """The regret of what was held, averaged over the whole clock.
+    """Return the regret of the held points, averaged over the whole clock.
 
-    The integral by the midpoint rule, on pieces at whose ends either a new point comes into force
-    or one of `CELLS` equal cells begins.
+    The integral uses the midpoint rule on pieces that are bounded by the times of new points and
+    the borders of `CELLS` equal cells.
     """
     starts, held = np.array(play.times), moving.points(play.points)
     edges = np.unique(np.concatenate([starts, np.linspace(0, 1, CELLS + 1)]))
     middles, lengths = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
-    last = np.searchsorted(starts, middles, side="right") - 1  # of several at once, the last
+    last = (
+        np.searchsorted(starts, middles, side="right") - 1
+    )  # the last of several at the same time
     pairs = zip(held[last], middles, strict=True)
     values = np.array([moving.function(point[None], time)[0] for point, time in pairs])
     gaps = values - np.interp(middles, np.linspace(0, 1, KNOTS), lowest(moving.function.name))
@@ -165,5 +167,5 @@ def mean_regret(moving: Moving, play: Play) -> float:
 
 @cache
 def lowest(name: str) -> Any:
-    """The least values of a function at `KNOTS` times."""
+    """Return the least values of a function at `KNOTS` times."""
     return np.array([least(FUNCTIONS[name], float(time)) for time in np.linspace(0, 1, KNOTS)])

@@ -1,4 +1,4 @@
-"""A rival in a process of its own, as the benchmark sees it."""
+"""Interface of the benchmark to a rival in a separate process."""
 
 import json
 import os
@@ -14,18 +14,18 @@ ROOT = Path(__file__).parents[2]
 
 
 class RivalMissingError(Exception):
-    """This rival cannot be played here; the text says what is missing."""
+    """Raised if a rival cannot run on this machine; the text names what is missing."""
 
 
 class RivalFailedError(Exception):
-    """This rival raised an error, which is the text, or its process ended."""
+    """Raised if a rival raised an error, which is the text, or its process ended."""
 
 
 class Process:
-    """One rival; it can be started anew as often as wanted, with what is loaded staying loaded.
+    """Process of one rival, which can start any number of plays without loading again.
 
     Raises:
-        RivalMissingError: its interpreter, or a module it needs, is not there.
+        RivalMissingError: its interpreter, or a module that it needs, is missing.
     """
 
     def __init__(self, name: str, settings: Mapping[str, str] = os.environ) -> None:
@@ -41,7 +41,7 @@ class Process:
                 text=True,
             )
         except OSError as error:
-            raise RivalMissingError(f"no interpreter {python}") from error
+            raise RivalMissingError(f"the interpreter {python} is missing") from error
         try:
             first = self._answer()
         except RivalFailedError as error:
@@ -49,19 +49,19 @@ class Process:
             raise RivalMissingError(f"it did not start under {python}: {error}") from error
         if "missing" in first:
             self.close()
-            raise RivalMissingError(f"needs {first['missing']}, which {python} has not")
+            raise RivalMissingError(f"{first['missing']} is not installed for {python}")
         self.versions: dict[str, str] = first["versions"]
 
     def new(self, dimension: int, seed: int, clock: float) -> None:
         self._call("new", [dimension, seed, clock])
 
     def ask(self, time: float) -> tuple[list[float], float]:
-        """A point of the unit cube, and the seconds it took the rival to find it."""
+        """Return a point of the unit cube, and the rival's computing time in seconds."""
         answer = self._call("ask", time)
         return answer["point"], answer["seconds"]
 
     def tell(self, point: Sequence[float], reward: float, time: float) -> float:
-        """Seconds it took the rival to take a reward in."""
+        """Pass a reward to the rival, and return its computing time in seconds."""
         return float(self._call("tell", [list(point), reward, time])["seconds"])
 
     def close(self) -> None:
@@ -85,12 +85,12 @@ class Process:
         line = self._process.stdout.readline()
         if not line:
             raise RivalFailedError("its process has ended")
-        found: dict[str, Any] = json.loads(line)
-        return found
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
 
 def interpreter(name: str, settings: Mapping[str, str] = os.environ) -> str:
-    """The Python that plays a rival: `FIELD_PYTHON_NAME`, one in `FIELD_ENVIRONMENTS`, or this."""
+    """Return a rival's Python: `FIELD_PYTHON_NAME`, one in `FIELD_ENVIRONMENTS`, or this one."""
     chosen = settings.get(f"FIELD_PYTHON_{name.upper()}")
     folder = settings.get("FIELD_ENVIRONMENTS")
     if chosen is None and folder:

@@ -1,4 +1,4 @@
-"""A random point at each call: what the others' regret is divided by."""
+"""A baseline that returns a random point at each call; other regrets are divided by its regret."""
 
 import random
 from collections.abc import Sequence
@@ -14,4 +14,4 @@ class Rival:
         return [self._generator.random() for _ in range(self._dimension)]
 
     def tell(self, point: Sequence[float], reward: float, time: float) -> None:
-        """There is nothing to learn."""
+        """Ignore the reward."""

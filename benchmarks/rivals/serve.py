@@ -1,14 +1,14 @@
-"""A rival in this process: `python -m benchmarks.rivals.serve MODULE`, lines of JSON in and out.
+"""Run a rival in this process: `python -m benchmarks.rivals.serve MODULE`, with JSON lines.
 
-| asked | answer |
+| input | output |
 | --- | --- |
-| (at the start) | `{"versions": {package: version}}`, or `{"missing": module}` and the end |
+| (at the start) | `{"versions": {package: version}}`, or `{"missing": module}` and exit |
 | `{"new": [dimension, seed, clock]}` | `{"seconds": s}` |
 | `{"ask": time}` | `{"point": [...], "seconds": s}` |
 | `{"tell": [point, reward, time]}` | `{"seconds": s}` |
 
-Seconds are the rival's own, without the reading and writing of lines. An error is answered by
-`{"error": text}`.
+Seconds are the rival's computing time, without reading and writing lines. The output for an error
+is `{"error": text}`.
 """
 
 import importlib
@@ -23,8 +23,8 @@ from typing import Any
 
 def main(module: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print shall not be taken for an answer
-    warnings.filterwarnings("ignore")  # of the rivals' own fits
+    os.dup2(2, 1)  # so that output of libraries is not read as an answer
+    warnings.filterwarnings("ignore")  # warnings of the rivals' fits
 
     def answer(**told: Any) -> None:
         print(json.dumps(told), file=answers, flush=True)

@@ -1,4 +1,4 @@
-"""Holds its first point, drawn at random, for ever."""
+"""A baseline that always returns its first point, drawn at random."""
 
 import random
 from collections.abc import Sequence
@@ -15,4 +15,4 @@ class Rival:
         return self._point
 
     def tell(self, point: Sequence[float], reward: float, time: float) -> None:
-        """There is nothing to learn."""
+        """Ignore the reward."""

@@ -1,7 +1,7 @@
-"""W-DBO: forgets the observations whose absence changes least (Bardou, Thiran and Ranieri 2024).
+"""W-DBO, which removes the observations with the least effect (Bardou, Thiran and Ranieri 2024).
 
-Kernels must be named: Matern 5/2 in space, 3/2 in time; times are shares of the clock. Else the
-defaults: 15 random points first, alpha 0.25.
+The kernels, which must be given, are Matern 5/2 in space and 3/2 in time, and times are shares of
+the clock. Everything else has the defaults: 15 random points first, alpha 0.25.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ PACKAGES = ("wdbo-algo", "torch")
 
 
 class Rival:
-    roughness_in_time = 1.5  # of the Matern kernel
+    roughness_in_time = 1.5  # nu of the Matern kernel
 
     def __init__(self, dimension: int, seed: int, clock: float) -> None:
         torch.set_default_dtype(torch.float64)

@@ -1,4 +1,4 @@
-"""W-DBO as the example of its package has it: Matern 5/2 in time too, and times in minutes."""
+"""W-DBO as in the example of its package: Matern 5/2 also in time, and times in minutes."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,8 @@
 """Xopt's time-dependent upper confidence bound with its defaults.
 
-It reads the computer's clock, in seconds, and plans for a tenth of a second later: here it is given
-the simulated clock instead. It needs data before its first model: three random points, what
-`Xopt.random_evaluate` would draw.
+Xopt reads the computer's clock in seconds and plans for a tenth of a second later. Here it reads
+the simulated clock instead. It needs data before its first model, which are three random points, as
+`Xopt.random_evaluate` draws.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from xopt.generators.bayesian.upper_confidence_bound import TDUpperConfidenceBou
 
 PACKAGES = ("xopt", "botorch", "torch")
 FIRST = 3
-START = 1.0  # second at which the simulated clock starts: Xopt wants positive times
+START = 1.0  # start of the simulated clock in seconds: Xopt needs positive times
 
 
 class Rival:
@@ -47,5 +47,5 @@ class Rival:
         self._told += 1
 
     def _sleep(self, seconds: float) -> None:
-        """It waits for the moment that it planned for: on the simulated clock, this takes none."""
+        """Replace the wait for the planned time, which takes no simulated time."""
         self._now += seconds

@@ -406,7 +406,7 @@ def test_what_is_no_folder_of_this_format_is_refused(tmp_path, belonging):
             look(tmp_path / "mine")
     assert [one.name for one in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
     (tmp_path / "file").write_text("")
-    with pytest.raises(dp.DriftpeakError, match="got the file .*Name a folder"):
+    with pytest.raises(dp.DriftpeakError, match=r"got the file .*Name a folder"):
         play(folder=tmp_path / "file")
     with pytest.raises(dp.DriftpeakError, match="is not a folder of simulate"):
         dp.read_runs(tmp_path / "nothing")

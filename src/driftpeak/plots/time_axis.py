@@ -57,10 +57,10 @@ def dates(labels: Sequence[str]) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # NumPy would drop a time zone with a warning
-            moments = np.array([label.strip() for label in labels], dtype="datetime64[s]")
+            parsed = np.array([label.strip() for label in labels], dtype="datetime64[s]")
     except (ValueError, UserWarning, DeprecationWarning):
         return None
-    return None if np.isnat(moments).any() else moments
+    return None if np.isnat(parsed).any() else parsed
 
 
 def _numbers(labels: Sequence[str]) -> Any:
