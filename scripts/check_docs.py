@@ -1,11 +1,11 @@
-"""Check built pages, without a network: `python scripts/check_docs.py docs/_build`.
+"""Check built pages without a network: `python scripts/check_docs.py docs/_build`.
 
-- Every link within the pages leads to a page, and every anchor to a place on it.
-- No page needs anything from elsewhere: scripts, styles, pictures.
-- Names in `backticks` that look like names of code exist in driftpeak, or are among `OTHERS`.
+- Every internal link has a page, and every anchor a target on it.
+- No page loads scripts, styles or images from other sites.
+- Names in `backticks` that look like code exist in driftpeak, or are in `OTHERS`.
 - The reference has every public name.
 
-Links to other sites are checked on request: `make links`.
+`make links` checks links to other sites.
 """
 
 import ast
@@ -39,15 +39,15 @@ PACKAGES = (
     "driftpeak.policies",
     "driftpeak.offline.replay",
 )
-"""Whose `__all__` says what is public."""
+"""Packages whose `__all__` lists public names."""
 BY_MACHINE = ("_modules", "_static", "genindex", "search", "py-modindex", "gallery/backreferences")
-"""Pages that nobody wrote: source code, indices."""
+"""Generated pages: source code and indices."""
 DOTTED = re.compile(r"(?:dp|driftpeak)(?:\.[A-Za-z]\w*)+")
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Page(HTMLParser):
-    """What a page links to, can be linked at, loads, and shows as code within its text."""
+    """Parser that collects a page's links, anchors, loaded files and inline code."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Page(HTMLParser):
         self.loaded: list[str] = []
         self.code: list[str] = []
         self.blocks = ""
-        self._inside = 0  # of code in a line
+        self._inside = 0  # depth of inline code
         self._block = 0
         self.feed(text)
 
@@ -87,14 +87,14 @@ class Page(HTMLParser):
 
 
 def pages(folder: Path) -> dict[Path, Page]:
-    """Every page below a folder, by its full path."""
+    """Return every page below a folder by its full path."""
     return {path.resolve(): Page(path.read_text()) for path in sorted(folder.rglob("*.html"))}
 
 
 def broken_links(found: dict[Path, Page]) -> Iterator[str]:
-    """Links within the pages that lead nowhere."""
+    """Yield internal links without a target."""
     for path, page in found.items():
-        if "_modules" in path.parts:  # viewcode's: where a name has two modules, it errs
+        if "_modules" in path.parts:  # viewcode's links are wrong for a name with two modules
             continue
         for link in page.links:
             parts = urlsplit(link)
@@ -104,63 +104,63 @@ def broken_links(found: dict[Path, Page]) -> Iterator[str]:
             target = (path.parent / place).resolve() if place else path
             anchor = unquote(parts.fragment)
             if not target.exists():
-                yield f"{path.name}: {link} leads to no file"
+                yield f"{path.name}: {link} has no file"
             elif anchor and target in found and anchor not in found[target].anchors:
-                yield f"{path.name}: {link} leads to no place on its page"
+                yield f"{path.name}: {link} has no anchor on its page"
 
 
 def loaded_from_elsewhere(found: dict[Path, Page]) -> Iterator[str]:
-    """What a page cannot show without a network, or does not find."""
+    """Yield files that a page loads from other sites, or that are missing."""
     for path, page in found.items():
         for address in page.loaded:
             parts = urlsplit(address)
             if parts.scheme == "data":
                 continue
             if parts.scheme or parts.netloc:
-                yield f"{path.name}: loads {address} from elsewhere"
+                yield f"{path.name}: loads {address} from another site"
             elif not (path.parent / unquote(parts.path)).exists():
                 yield f"{path.name}: {address} is missing"
 
 
 def unknown_names(found: dict[Path, Page], folder: Path) -> Iterator[str]:
-    """Code within the text that names what does not exist."""
+    """Yield names in inline code that do not exist."""
     known = vocabulary()
     for path, page in found.items():
         if str(path.relative_to(folder.resolve())).startswith(BY_MACHINE):
             continue
-        own = set(NAME.findall(page.blocks))  # a page may speak of its example's names
+        own = set(NAME.findall(page.blocks))  # names of the page's examples
         for text in page.code:
             for name in misspelt(text, known | own):
                 yield f"{path.name}: `{text}`: there is no {name}"
 
 
 def misspelt(text: str, known: AbstractSet[str]) -> list[str]:
-    """Names in a piece of code that look like names of driftpeak's, and are none.
+    """Return names in a piece of code that look like names of driftpeak but do not exist.
 
-    `dp.` and `driftpeak.` must lead to something that can be imported. Of other code, words with
-    capitals inside or with underscores, and words that are called, must be known.
+    Names after `dp.` and `driftpeak.` must be importable. In other code, words with inner capitals
+    or underscores, and words that are called, must be known.
     """
     wrong = [name for name in DOTTED.findall(text) if not importable(name)]
-    for one in re.finditer(r"(?<![\w/\\-])[A-Za-z_]\w*(?![\w/-]|\.\w+/)", text):
-        name = one.group()
-        telling = re.search(r"[a-z][A-Z]|[A-Za-z]_[A-Za-z]", name) or text[one.end() :][:1] == "("
-        if telling and name not in known:
+    for match in re.finditer(r"(?<![\w/\\-])[A-Za-z_]\w*(?![\w/-]|\.\w+/)", text):
+        name, called = match.group(), text[match.end() :][:1] == "("
+        is_code = re.search(r"[a-z][A-Z]|[A-Za-z]_[A-Za-z]", name) or called
+        if is_code and name not in known:
             wrong.append(name)
     return wrong
 
 
 def importable(dotted: str) -> bool:
-    """Whether `dp.a.b` is something."""
+    """Return whether `dp.a.b` can be imported."""
     first, *names = dotted.split(".")
     assert first in ("dp", "driftpeak")
-    found, path = importlib.import_module("driftpeak"), "driftpeak"
+    value, path = importlib.import_module("driftpeak"), "driftpeak"
     for name in names:
         path += f".{name}"
-        if hasattr(found, name):
-            found = getattr(found, name)
+        if hasattr(value, name):
+            value = getattr(value, name)
             continue
         try:
-            found = importlib.import_module(path)
+            value = importlib.import_module(path)
         except ImportError:
             return False
     return True
@@ -168,11 +168,11 @@ def importable(dotted: str) -> bool:
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Every name that our code gives to something, Python's own, and those of others."""
+    """Return all names defined in our code, names of Python, and names of other packages."""
     known = {*dir(builtins), *keyword.kwlist, *OTHERS.read_text().split()}
-    for path in (one for folder in SOURCES for one in (ROOT / folder).rglob("*.py")):
+    for path in (file for folder in SOURCES for file in (ROOT / folder).rglob("*.py")):
         known |= {path.stem, path.parent.name}
-        texts = "tests" not in path.parts  # there are wrong names there, on purpose
+        texts = "tests" not in path.parts  # tests contain intentionally wrong names
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 known.add(node.name)
@@ -192,38 +192,38 @@ def vocabulary() -> frozenset[str]:
 
 
 def missing_in_reference(folder: Path) -> Iterator[str]:
-    """Public names of which the reference says nothing."""
+    """Yield public names that are not in the reference."""
     inventory = InventoryFile.loads((folder / "objects.inv").read_bytes(), uri="")
     written = {
         name for kind in inventory.data if kind.startswith("py:") for name in inventory.data[kind]
     }
-    known = {id(one) for name in written if (one := resolved(name)) is not None}
+    known = {id(value) for name in written if (value := resolved(name)) is not None}
     for package in PACKAGES:
         module = importlib.import_module(package)
         for name in module.__all__:
-            one = getattr(module, name)
-            if f"{package}.{name}" not in written and id(one) not in known:
+            value = getattr(module, name)
+            if f"{package}.{name}" not in written and id(value) not in known:
                 yield f"the reference lacks {package}.{name}"
 
 
 def resolved(dotted: str) -> object | None:
-    """What a full name means; None for what no attribute leads to."""
+    """Return the object of a full name, or None."""
     parts = dotted.split(".")
     for cut in range(len(parts), 0, -1):
         module = sys.modules.get(".".join(parts[:cut]))
         if module is None:
             continue
-        found: object = module
+        value: object = module
         for name in parts[cut:]:
-            if not hasattr(found, name):
+            if not hasattr(value, name):
                 return None
-            found = getattr(found, name)
-        return found
+            value = getattr(value, name)
+        return value
     return None
 
 
 def main(folder: Path) -> int:
-    """Prints what is wrong; returns how much."""
+    """Print all errors, and return their number."""
     found = pages(folder)
     wrong = [
         *broken_links(found),
@@ -233,7 +233,7 @@ def main(folder: Path) -> int:
     ]
     for line in dict.fromkeys(wrong):
         print(line)
-    print(f"{len(found)} pages checked: {len(set(wrong)) or 'nothing'} wrong")
+    print(f"{len(found)} pages checked: {len(set(wrong)) or 'no'} errors")
     return len(wrong)
 
 

@@ -1,6 +1,6 @@
-"""Report long sentences and words to avoid in pages, and docstrings without a verb in front.
+"""Report long sentences and words to avoid in pages, and docstrings that do not begin with a verb.
 
-python scripts/check_language.py [PAGE ...]      # every finding of the pages named
+python scripts/check_language.py [PAGE ...]      # all findings of these pages
 python scripts/check_language.py                 # the number of findings of every page
 """
 
@@ -28,13 +28,13 @@ END = re.compile(r"(?<=[.!?:;])\s+(?=[\"'*(A-Z0-9`])")
 
 
 def pages() -> list[Path]:
-    """Return the pages that people write."""
-    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page for page in found if page.name not in GENERATED and "_build" not in page.parts]
+    """Return all pages that are not generated."""
+    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in files if page.name not in GENERATED and "_build" not in page.parts]
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a page: without code, formulas, tables and headings."""
+    """Yield the sentences of a page, without code, formulas, tables and headings."""
     text = COMMENT.sub("", FENCE.sub("\n\n", text))
     for block in re.split(r"\n\s*\n", text):
         paragraphs = [""]
@@ -46,23 +46,23 @@ def sentences(text: str) -> Iterator[str]:
             paragraphs[-1] += " " + ITEM.sub("", line)
         for paragraph in paragraphs:
             plain = LINK.sub(r"\1", MATH.sub("x", CODE.sub("x", paragraph)))
-            yield from (one.strip() for one in END.split(plain) if one.strip())
+            yield from (part.strip() for part in END.split(plain) if part.strip())
 
 
 def findings(page: Path) -> list[str]:
-    """Return what is wrong with a page, one line each."""
-    found = []
+    """Return the findings of a page, one line each."""
+    lines = []
     for sentence in sentences(page.read_text(encoding="utf-8")):
         words = len(re.findall(r"[\w'-]+", sentence))
         if words > LONGEST:
-            found.append(f"{words} words: {sentence}")
+            lines.append(f"{words} words: {sentence}")
         lower = f" {sentence.lower()} "
-        found += [f"avoid '{word}': {sentence}" for word in AVOIDED if f" {word} " in lower]
-    return found
+        lines += [f"avoid '{word}': {sentence}" for word in AVOIDED if f" {word} " in lower]
+    return lines
 
 
 def docstrings() -> str:
-    """Return how many docstrings do not start with a verb, by ruff's rule D401."""
+    """Return the number of docstrings that do not begin with a verb, by ruff's rule D401."""
     command = [str(Path(sys.executable).with_name("ruff")), "check", "--select", "D401"]
     options = ["--exit-zero", "--statistics", str(ROOT / "src")]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)

@@ -32,17 +32,17 @@ def lines_of_code(path: Path) -> int:
 
 def _left_out(tree: ast.Module) -> list[ast.stmt]:
     """Return docstrings, also those below attributes, and top-level imports."""
-    found: list[ast.stmt] = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    left_out: list[ast.stmt] = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED):
-            found += [
+            left_out += [
                 child
                 for child in node.body
                 if isinstance(child, ast.Expr)
                 and isinstance(child.value, ast.Constant)
                 and isinstance(child.value.value, str)
             ]
-    return found
+    return left_out
 
 
 def _lines(node: ast.stmt) -> range:
@@ -51,10 +51,10 @@ def _lines(node: ast.stmt) -> range:
 
 def count(root: Path) -> Counter[str]:
     """Return the lines of code of every package and module of a folder."""
-    found: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
     for path in sorted(root.rglob("*.py")):
-        found[path.relative_to(root).parts[0]] += lines_of_code(path)
-    return found
+        lines[path.relative_to(root).parts[0]] += lines_of_code(path)
+    return lines
 
 
 if __name__ == "__main__":
@@ -62,4 +62,4 @@ if __name__ == "__main__":
     counted = count(root)
     for name, lines in counted.most_common():
         print(f"{lines:7,}  {name}")
-    print(f"{sum(counted.values()):7,}  in all")
+    print(f"{sum(counted.values()):7,}  total")

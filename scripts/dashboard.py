@@ -1,7 +1,7 @@
-"""Take the pictures of docs/how-to/dashboard.md, with Chromium: `python scripts/dashboard.py`.
+"""Take the screenshots of docs/how-to/dashboard.md with Chromium: `python scripts/dashboard.py`.
 
-A made-up heater whose best temperature and feed drift, for 100 hours; then the page of
-`driftpeak serve` as a browser shows it. It needs the extras `serve` and `browser`.
+The script simulates a heater whose best temperature and feed drift for 100 hours, and shows the
+page of `driftpeak serve` in a browser. It needs the extras `serve` and `browser`.
 """
 
 import math
@@ -25,7 +25,7 @@ BEGIN = datetime(2026, 3, 2, 6, 0)
 
 
 def heater(folder: Path) -> None:
-    """Two hundred rewards, each 20 minutes late, and two suggestions that still wait for theirs."""
+    """Create a study with 200 rewards, each 20 minutes late, and two pending suggestions."""
     space = dp.Box(**{"temperature [°C]": dp.Float(160, 240), "feed [kg/h]": dp.Float(20, 60)})
     study = dp.Optimizer(
         space,
@@ -56,7 +56,7 @@ def heater(folder: Path) -> None:
 
 
 def photograph(url: str) -> None:
-    """The page at two widths."""
+    """Take screenshots of the page at two widths."""
     with sync_playwright() as driver:
         browser = driver.chromium.launch(
             executable_path=shutil.which("chromium"),

@@ -1,8 +1,8 @@
-"""Writes src/driftpeak/theory/measured.csv from the regrets in tournament-cases.md.
+"""Write src/driftpeak/theory/measured.csv from the regrets in tournament-cases.md.
 
     python scripts/measured.py
 
-Run it whenever that page has been brought up to date: `driftpeak plan` speaks of these numbers.
+Run it after each update of that page: `driftpeak plan` reports these numbers.
 """
 
 import math
@@ -22,12 +22,9 @@ NAMES = {
 
 
 def table(page: str) -> str:
-    """The file, from the page: theory's parameter stands before the slash."""
-    lines = (
-        page.split("### Regret per step: theory's parameter / hindsight's")[1]
-        .split("###")[0]
-        .splitlines()
-    )
+    """Return the CSV file from the text of the page; theory's value precedes the slash."""
+    heading = "### Regret per step: theory's parameter / best parameter in hindsight"
+    lines = page.split(heading)[1].split("###")[0].splitlines()
     rows = [
         [cell.strip() for cell in line.strip("| ").split("|")]
         for line in lines

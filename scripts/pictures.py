@@ -1,6 +1,6 @@
-"""Draw the pictures of README.md and the docs: `python scripts/pictures.py`.
+"""Draw the figures of README.md and the docs: `python scripts/pictures.py`.
 
-The tournament's is drawn from its kept results, where their folder is named:
+The figures of the tournament are drawn from stored results if their folder is given:
 `python scripts/pictures.py results` after `driftpeak reproduce tournament --output results`.
 """
 
@@ -27,14 +27,14 @@ IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
 PLAYED, GROWTH = MEASURED / "field.jsonl", MEASURED / "scaling.jsonl"
 CONTESTS = {
-    "50 evaluations": "after 50 evaluations, thinking for free",
-    "0.1 s, at most 500 calls in 60 s": "in 60 seconds, thinking counted",
+    "50 evaluations": "50 evaluations, computing time ignored",
+    "0.1 s, at most 500 calls in 60 s": "60 seconds, computing time included",
 }
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def tracks() -> None:
-    """A peak that moves along a line, and where three policies looked for it."""
+    """Draw a peak that moves along a line, and the samples of three policies."""
     drift, steps, seed = 0.01, 300, 7
     line = dp.Grid([0, 1], size=200)
     prior = dp.Prior(line, dp.SE(lengthscale=0.15), noise_variance=0.01)
@@ -48,7 +48,7 @@ def tracks() -> None:
     runs = dp.simulate(policies, world, steps=steps, seed=seed)
     values = dp.true_functions(world, steps=steps, seed=seed)[0]
     peak = runs["action"].sel(policy="clairvoyant", trial=0).values
-    assert (values.argmax(axis=1) == peak).all(), "the map must show the world that was played"
+    assert (values.argmax(axis=1) == peak).all(), "the map must show the simulated function"
     shown = {
         f"{name}: mean regret {float(runs['regret'].sel(policy=name).mean()):.2f}": runs["action"]
         .sel(policy=name, trial=0)
@@ -60,15 +60,15 @@ def tracks() -> None:
 
 
 def tournament(results: Path) -> None:
-    """Every policy and auto, in brief and in full."""
+    """Draw the tournament: an overview by family, and a heat map of all results."""
     cases, _ = read_results(results / "tournament.nc")
-    brief = overview(cases, f"Every policy in {len(cases)} cases, simulated and recorded")
+    brief = overview(cases, f"All policies in {len(cases)} simulated and recorded cases")
     brief.savefig(IMAGES / "tournament.png", dpi=110)
     heat_map(cases, "").savefig(IMAGES / "tournament-cases.png", dpi=80)
 
 
 def live() -> None:
-    """A machine whose best setting wanders, kept at its peak for 40 hours."""
+    """Draw a machine whose best setting drifts, tracked for 40 hours."""
     space = dp.Box(
         speed=dp.Float(0, 10),
         gain=dp.Float(1e-3, 1, log=True),
@@ -88,13 +88,13 @@ def live() -> None:
 
 
 def field() -> None:
-    """Optimisers on ten functions of time, from the plays that are kept."""
-    found: dict[str, dict[str, dict[str, list[float]]]] = {contest: {} for contest in CONTESTS}
+    """Draw the regret of optimisers on ten functions of time, from stored plays."""
+    plays: dict[str, dict[str, dict[str, list[float]]]] = {contest: {} for contest in CONTESTS}
     for line in PLAYED.read_text().splitlines():
         row = json.loads(line)
         contest, function, rival, _ = row["key"]
-        if contest in found and rival in FIELD:
-            found[contest].setdefault(rival, {}).setdefault(function, []).append(row["regret"])
+        if contest in plays and rival in FIELD:
+            plays[contest].setdefault(rival, {}).setdefault(function, []).append(row["regret"])
     logs = {
         contest: {
             rival: np.array(
@@ -103,7 +103,7 @@ def field() -> None:
             for rival, by in rivals.items()
             if rival != "random"
         }
-        for contest, rivals in found.items()
+        for contest, rivals in plays.items()
     }
     first = next(iter(logs.values()))
     order = sorted(first, key=lambda rival: -first[rival].mean())
@@ -130,13 +130,13 @@ def field() -> None:
     panels[0].set_yticks(range(len(order)), names)
     panels[0].set_ylim(-0.6, len(order) - 0.2)
     panels[0].get_yticklabels()[order.index("driftpeak")].set(fontweight="bold", color=COLOURS[1])
-    figure.supxlabel("regret, as a multiple of that of random points; dots: functions, "
+    figure.supxlabel("regret relative to random points; dots: functions, "
                      "diamonds: geometric means", fontsize=9)  # fmt: skip
     figure.savefig(IMAGES / "field.png", dpi=110)
 
 
 def scaling() -> None:
-    """How a step grows with points and trials, and memory with observations, from what is kept."""
+    """Draw the time of a step by points and trials, and the memory by observations."""
     rows = [json.loads(line) for line in GROWTH.read_text().splitlines()]
     points, trials, memory = {}, {}, {}  # by policy or form, pairs of a count and a figure
     for row in rows:
@@ -150,9 +150,9 @@ def scaling() -> None:
     figure = new_figure(10.5, 3.8)
     panels = figure.subplots(1, 3)
     said = (
-        (points, "points, n", "a step (ms)", (1,), "one trial"),
-        (trials, "trials together", "a step of all (ms)", (1,), "2,500 points"),
-        (memory, "observations, w", "held by a trial (MiB)", (0, 1), "TV-GP-UCB, 10,000 points"),
+        (points, "points, n", "time of a step (ms)", (1,), "one trial"),
+        (trials, "trials at once", "time of a step of all trials (ms)", (1,), "2,500 points"),
+        (memory, "observations, w", "memory of a trial (MiB)", (0, 1), "TV-GP-UCB, 10,000 points"),
     )
     for axes, (curves, across, up, slopes, title) in zip(panels, said, strict=True):
         for (name, curve), colour, marker in zip(curves.items(), COLOURS, "osD^", strict=False):
@@ -166,19 +166,19 @@ def scaling() -> None:
         axes.set_title(title, fontsize=10)
         axes.legend(fontsize=8, frameon=False)
         tidy(axes)
-    figure.supxlabel("points: measured; dashed: the slope of the formula, through the last point",
+    figure.supxlabel("markers: measured; dashed: slope of the formula, through the last point",
                      fontsize=9)  # fmt: skip
     figure.savefig(IMAGES / "scaling.png", dpi=110)
 
 
 def moving() -> None:
-    """An extruder of which driftpeak is told, or not, what its moves cost."""
+    """Draw an extruder with and without the cost of moves in the optimiser."""
     made = runpy.run_path(str(EXAMPLES / "running_system" / "moves_that_cost.py"))
     made["figure"].savefig(IMAGES / "moving.png", dpi=90)
 
 
 def heater() -> None:
-    """A controller on machines that age, and their table, which is told in docs/live.md."""
+    """Draw a controller on ageing machines, and print the table of docs/live.md."""
     os.environ["MACHINES"] = "24"
     made = runpy.run_path(str(EXAMPLES / "running_system" / "heater.py"))
     made["figure"].savefig(IMAGES / "heater.png", dpi=110)

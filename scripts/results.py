@@ -1,10 +1,10 @@
-"""Writes pages from the kept results of a run: every claim with its numbers, and all tables.
+"""Write pages from the stored results of a run: every claim with its numbers, and all tables.
 
     python scripts/results.py results
 
-writes the sections of verdicts.md of the experiments that `driftpeak reproduce ID ... --output
-results` kept (`all` for the whole page), or tournament-cases.md of what `driftpeak reproduce
-tournament` did.
+writes the sections of verdicts.md for the experiments that `driftpeak reproduce ID ... --output
+results` stored (`all` for the whole page), or tournament-cases.md for `driftpeak reproduce
+tournament`.
 """
 
 import json
@@ -20,26 +20,26 @@ from driftpeak.experiments.bootstrap import MOST_NEEDED, samples_to_decide
 
 HERE = Path(__file__).parents[1] / "docs"
 MANY = 4
-"""So many differences of a setting are all shown; of more, the least and the greatest."""
+"""Number of differences up to which all are shown; of more, the lowest and highest are shown."""
 HEAD = """---
 orphan: true
 ---
 
 # {title}
 
-What `driftpeak reproduce {names} --data DIR --output DIR` found at full size with seed {seed}:
-{found}. Estimates of paired differences, positive where the claim is right, per setting, with 95 %
-intervals; {{doc}}`reproduce` says what the verdicts mean. *Would decide*: about how many samples
-(trials; blocks or days of a recording) would decide an undecided setting, if the estimate and the
-deviation stay as they are. Written by `python scripts/results.py DIR`
-from the `summary.json` of that run.
+Results of `driftpeak reproduce {names} --data DIR --output DIR` at full size with seed {seed}:
+{found}. The differences are paired and positive if the claim is true, with 95 % intervals, by
+setting. {{doc}}`reproduce` defines the verdicts. *Samples needed* is the approximate number of
+samples (trials, or blocks or days of a recording) that would decide an undecided setting, for the
+same estimate and standard deviation. `python scripts/results.py DIR` writes this page from the
+`summary.json` of the run.
 """
 WORDS = {
     "holds": "hold",
     "does not hold": "do not hold",
     "undecided": "are undecided",
     "depends": "depend on what the paper leaves open",
-    "too few trials": "lack trials",
+    "too few trials": "have too few trials",
 }
 
 
@@ -51,7 +51,7 @@ def page(summary: dict[str, Any], title: str) -> str:
 
 
 def updated(text: str, summary: dict[str, Any], title: str) -> str:
-    """Return the page `text` with the sections of a run of some experiments in place of theirs."""
+    """Return the page `text` with the sections of the experiments of a run replaced."""
     parts = text.split("\n## ")[1:]
     sections = {part.split(":")[0]: f"\n## {part}" for part in parts}
     for name, one in summary["experiments"].items():
@@ -60,7 +60,7 @@ def updated(text: str, summary: dict[str, Any], title: str) -> str:
     return _joined(sections, title, seed)
 
 
-VERDICT = re.compile(r"^\| (our own check: )?.*\| \*\*(.+?)\*\* \|", re.MULTILINE)
+VERDICT = re.compile(r"^\| (additional check: )?.*\| \*\*(.+?)\*\* \|", re.MULTILINE)
 
 
 def _joined(sections: dict[str, str], title: str, seed: int) -> str:
@@ -68,7 +68,7 @@ def _joined(sections: dict[str, str], title: str, seed: int) -> str:
     whole = "".join(sections.values())
     every = VERDICT.findall(whole)
     papers = Counter(verdict for own, verdict in every if not own)
-    ours = f"{len(every) - papers.total()} checks of our own"
+    ours = f"{len(every) - papers.total()} additional checks"
     verdicts = ", ".join(f"{papers[one]} {words}" for one, words in WORDS.items() if papers[one])
     claims = f"{papers.total()} claims of the papers, of which {verdicts}; and {ours}"
     text = HEAD.format(
@@ -81,10 +81,10 @@ def _joined(sections: dict[str, str], title: str, seed: int) -> str:
 
 
 def _experiment(name: str, one: dict[str, Any]) -> str:
-    """Its choices, and a table with a row for every setting of every claim."""
+    """Return the section of an experiment: its choices, and a row for every setting of a claim."""
     lines = [f"\n## {name}: {one['title']}\n", f"{one['source']}.\n"]
     lines += [f"- {choice}" for choice in one["choices"]] + [""] * bool(one["choices"])
-    lines += ["| claim | setting | verdict | would decide | differences |"]
+    lines += ["| claim | setting | verdict | samples needed | differences |"]
     lines += ["| --- | --- | --- | --- | --- |"]
     for claim in one["claims"]:
         lines += _rows(claim)
@@ -100,7 +100,7 @@ def _table(table: dict[str, Any]) -> Iterator[str]:
 
 
 def _rows(claim: dict[str, Any]) -> Iterator[str]:
-    ours = "our own check: " if claim["whose"] == "ours" else ""
+    ours = "additional check: " if claim["whose"] == "ours" else ""
     text, several = f"{ours}{claim['claim']}", len(claim["settings"]) > 1
     if several:
         yield f"| {_cell(text)} | all | **{claim['verdict']}** | | |"
@@ -109,15 +109,15 @@ def _rows(claim: dict[str, Any]) -> Iterator[str]:
         verdict = setting["verdict"] if several else f"**{setting['verdict']}**"
         numbers = "; ".join(_number(one) for one in _chosen(setting["comparisons"]))
         count = len(setting["comparisons"])
-        note = f"; the least and the greatest of {count}" if count > MANY else ""
+        note = f"; the lowest and highest of {count}" if count > MANY else ""
         cells = (first, _cell(setting["setting"]), verdict, needed(setting), _cell(numbers + note))
         yield f"| {' | '.join(cells)} |"
 
 
 def needed(setting: dict[str, Any]) -> str:
-    """Return how many samples would decide a setting that is undecided, from its shown numbers.
+    """Return the number of samples that would decide an undecided setting, from its shown numbers.
 
-    One difference below zero refutes it; all must be above zero for it to hold.
+    One difference below zero refutes a setting. It holds if all differences are above zero.
     """
     if setting["verdict"] != "undecided":
         return ""
@@ -143,7 +143,7 @@ def _number(one: dict[str, Any]) -> str:
 
 
 def _round(value: float, one: dict[str, Any]) -> str:
-    """To a twentieth of the interval's width, or finer."""
+    """Round a value to a twentieth of the interval's width or finer."""
     width = one["high"] - one["low"]
     digits = 0
     while digits < 8 and 10.0**-digits > width / 20:
@@ -158,7 +158,7 @@ def _cell(text: str) -> str:
 if __name__ == "__main__":
     found = json.loads((Path(sys.argv[1]) / "summary.json").read_text())
     if "tournament" in found["experiments"]:
-        (HERE / "tournament-cases.md").write_text(page(found, "The tournament, case by case"))
+        (HERE / "tournament-cases.md").write_text(page(found, "Tournament results by case"))
     else:
         verdicts = HERE / "verdicts.md"
-        verdicts.write_text(updated(verdicts.read_text(), found, "Every claim, every number"))
+        verdicts.write_text(updated(verdicts.read_text(), found, "Verdicts on all claims"))

@@ -2,7 +2,7 @@
 
     python scripts/standings.py
 
-Nothing is played: `benchmarks/measured/field.jsonl` holds the plays.
+The script runs no optimiser: `benchmarks/measured/field.jsonl` holds the plays.
 """
 
 import json
@@ -34,9 +34,9 @@ NAMES = {
     "optuna_gp": "Optuna GP",
     "stay": "first point held",
 }
-"""The rivals as field.md names them."""
+"""Names of the rivals in field.md."""
 NEAREST = ("wdbo", "xopt")
-"""The rivals that have a column of their own in the overview."""
+"""Rivals with their own columns in the overview."""
 IN_README = {
     "wdbo": "yes",
     "xopt": "yes",
@@ -44,22 +44,22 @@ IN_README = {
     "botorch": "as an input",
     "optuna_gp": "no",
 }
-"""The rivals in README.md, and whether they model time."""
+"""Rivals in README.md, and whether they model time."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """A contest as it is told.
+    """Description of a contest on the pages.
 
     Attributes:
-        name: as it is kept.
-        short: the head of its column; `title`: of its section.
-        goal: of driftpeak's regret as a multiple of each rival's.
-        command: the environment variables that play it.
-        timed: whether the seconds of its plays tell anything; plays of a contest in which thinking
-            is free may have been halted.
-        rivals: whose plays are told.
-        ours: the contest of which driftpeak's plays are, if it is another one.
+        name: name in the file of plays.
+        short: head of its column. title: title of its section.
+        goal: target of driftpeak's regret relative to each rival.
+        command: environment variables that run the contest.
+        timed: whether the times of its plays are valid; plays of a contest without charges for
+            computing time may have been paused.
+        rivals: rivals on the page.
+        ours: contest of driftpeak's plays, if it is another one.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Told:
     ours: str | None = None
 
     def read(self) -> Contest:
-        """Its standings."""
+        """Return the standings of the contest."""
         rows = []
         for row in map(json.loads, PLAYED.read_text().splitlines()):
             name, function, rival, seed = row["key"]
@@ -111,7 +111,7 @@ CONTESTS = (
     _clock("1", 600, 1),
     _clock("10", 600, 2),
 )
-"""The columns of the summary, and the first sections."""
+"""Contests in the columns of the summary, and in the first sections."""
 OWN_TIME = replace(
     _clock("0.1", 60, 2),
     title="A clock of 60 s, driftpeak alone charged each call's own time",
@@ -120,15 +120,15 @@ OWN_TIME = replace(
 )
 W_DBO_MINUTES = replace(
     _evaluations(50, 2),
-    title="50 evaluations, W-DBO as the example of its package has it",
+    title="50 evaluations, W-DBO as in the example of its package",
     rivals=("random", "driftpeak", "wdbo", "wdbo_minutes"),
 )
 VARIANTS = (OWN_TIME, W_DBO_MINUTES)
-"""The last sections."""
+"""Contests in the last sections."""
 
 
 def reached(goal: float, ours: Ratio, left: Ratio | None) -> bool:
-    """The mean as asked, and the interval below 1 whichever function is left out."""
+    """Return whether the mean reaches the goal, and all intervals are below 1."""
     return round(ours.middle, 2) <= goal and ours.high < 1 and (left is None or left.high < 1)
 
 
@@ -187,7 +187,7 @@ def ahead(contests: Sequence[tuple[Told, Contest]]) -> str:
 
 
 def section(told: Told, found: Contest) -> str:
-    """A contest with its command and two tables."""
+    """Return the section of a contest with its command and tables."""
     some = len(found.functions) < len(FUNCTIONS)
     names = f"FIELD_FUNCTIONS={','.join(found.functions)} " if some else ""
     played = [OURS] if told.ours else sorted(one.rival for one in found.standings)
@@ -220,12 +220,12 @@ def section(told: Told, found: Contest) -> str:
         cells = [one.rival, str(one.regret), _maybe(one.ours), without, response, longest]
         calls = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         lines.append(_line([*cells, calls, f"{one.load:.1f}"]))
-    lines += ["", "driftpeak / rival on some of the functions:", ""]
+    lines += ["", "driftpeak / rival on groups of functions:", ""]
     lines += _head(["rival", *SOME])
     for one in found.standings:
         if one.rival != OURS:
             lines.append(_line([one.rival, *(_maybe(one.ours_on.get(some)) for some in SOME)]))
-    lines += ["", "By function, the ratio of the means:", ""]
+    lines += ["", "Ratio of the means by function:", ""]
     lines += _head(["rival", *found.functions])
     for one in found.standings:
         lines.append(_line([one.rival, *(f"{one.by_function[f]:.2f}" for f in found.functions)]))
@@ -270,7 +270,7 @@ are those of the setting with the same clock above."""
 
 
 def page(contests: Sequence[tuple[Told, Contest]]) -> str:
-    """All of field-cases.md."""
+    """Return the page field-cases.md."""
     return PAGE + "\n".join(section(told, found) for told, found in contests)
 
 

@@ -26,8 +26,8 @@ def test_links_and_anchors(check, tmp_path):
     page(tmp_path, "a.html", links + '<p id="me"></p> <a href="https://example.org">4</a>')
     page(tmp_path, "b.html", '<p id="there"></p><a href="a.html#gone">5</a><a href="c.html">6</a>')
     assert list(check.broken_links(check.pages(tmp_path))) == [
-        "b.html: a.html#gone leads to no place on its page",
-        "b.html: c.html leads to no file",
+        "b.html: a.html#gone has no anchor on its page",
+        "b.html: c.html has no file",
     ]
 
 
@@ -37,7 +37,7 @@ def test_nothing_is_loaded_from_elsewhere(check, tmp_path):
          '<link rel="stylesheet" href="https://cdn.example.org/x.css">')  # fmt: skip
     assert sorted(check.loaded_from_elsewhere(check.pages(tmp_path))) == [
         "a.html: gone.png is missing",
-        "a.html: loads https://cdn.example.org/x.css from elsewhere",
+        "a.html: loads https://cdn.example.org/x.css from another site",
     ]
 
 
