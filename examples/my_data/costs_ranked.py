@@ -1,9 +1,9 @@
 """
-A table of costs, and a dozen policies ranked
-=============================================
+Rank ten policies on a table of costs
+=====================================
 
-Waiting times at eight counters, minute by minute: small is good. With more policies than a
-picture of curves can hold, they are ranked, with 95 % intervals from blocks of minutes.
+The table has the waiting times at eight counters, minute by minute, which are minimised. For more
+than eight policies, the figure is a ranking with 95 % intervals from blocks of minutes.
 """
 
 import numpy as np
@@ -25,7 +25,8 @@ names = tuple(f"counter {number}" for number in range(1, counters + 1))
 table = RewardTable(waiting, names, None, None, unit="minutes")
 
 # %%
-# ``tv-gp-ucb`` is told the drift of this made-up table, as nobody is in life; ``auto`` finds out.
+# ``tv-gp-ucb`` has the true drift rate of this artificial table, which is unknown in practice.
+# ``auto`` estimates it online.
 
 policies = [
     "auto",
@@ -44,7 +45,5 @@ judged = verdict(runs, independent_trials=False)
 print(judged.in_words(unit="minutes", peak="minimum"))
 assert "auto" in (judged.best, *judged.alike)
 
-figure = regret_figure(
-    runs, independent_trials=False, title="Waiting at the counter that was chosen"
-)
+figure = regret_figure(runs, independent_trials=False, title="Waiting time at the chosen counter")
 figure.set_size_inches(6.5, 4.4)

@@ -1,9 +1,9 @@
 """
-What a history says: rhythm, law of motion, noise
-=================================================
+Learn rhythm, law of motion and noise from a history
+====================================================
 
-Fourteen days of five sensors: a day's rhythm, a slow wander, noise. ``dp.learn`` finds them in
-the rows, and its policy begins with them.
+The history has fourteen days of five sensors with a daily rhythm, slow drift and noise.
+``dp.learn`` estimates them from the rows, and its policy starts with the estimates.
 """
 
 import numpy as np
@@ -21,14 +21,14 @@ print(learned.report())
 assert abs(learned.rhythms[0].period - 24) <= 1
 
 # %%
-# Left the autocorrelation of what remains beside the rhythm, with the law fitted to it; right the
-# day's profiles.
+# The left panel shows the autocorrelation of the residuals of the rhythm with the fitted law, and
+# the right panel shows the daily profiles.
 
 figure = learned.figure()
 figure.set_size_inches(7, 3.6)
 
 # %%
-# ``learned.policy()`` plays on from the row after the last, and ``learned.timetable()`` is the
-# yardstick that it has to beat: the sensor that was best at this time of the day.
+# ``learned.policy()`` continues after the last row. ``learned.timetable()`` is a baseline: the
+# sensor that was best at this time of the day.
 
 print(type(learned.policy()).__name__, "and", type(learned.timetable()).__name__)

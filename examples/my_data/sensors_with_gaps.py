@@ -1,10 +1,10 @@
 """
-Which sensor to follow, from a file with gaps
-=============================================
+Choose a sensor from a file with gaps
+=====================================
 
-An engineer of heating and ventilation has a file of four room sensors: semicolons, decimal
-commas, days before months, an hour that is blank, and a sensor that failed and showed 122
-degrees. Only one sensor can be read at a time from now on: which?
+A heating engineer has a file of four room sensors. It has semicolons, decimal commas, days before
+months, a blank hour, and a failed sensor with a reading of 122 degrees. From now on, only one
+sensor can be read at a time.
 """
 
 import tempfile
@@ -18,8 +18,8 @@ from driftpeak.offline.replay import advise, arms_over_time, follow_figure, repl
 from driftpeak.simulation.comparison import verdict
 
 # %%
-# The file, as it might come from a control system
-# ------------------------------------------------
+# A typical file of a control system
+# ----------------------------------
 
 hours = np.arange(14 * 24)
 generator = np.random.default_rng(0)
@@ -34,31 +34,31 @@ lines = ["date;" + ";".join(f"{room} [degrees C]" for room in warmest)]
 for hour in hours:
     cells = [f"{temperature[room][hour]:.1f}".replace(".", ",") for room in warmest]
     if hour == 50:
-        cells[0] = ""  # nobody knows why
+        cells[0] = ""  # a missing value
     if hour == 90:
-        cells[2] = "122,0"  # the sensor failed
+        cells[2] = "122,0"  # a failed sensor
     lines.append(f"{hour // 24 + 1:02}.06.2026 {hour % 24:02}:00;{';'.join(cells)}")
 file = Path(tempfile.mkdtemp()) / "rooms.csv"
 file.write_text("\n".join(lines))
 
 # %%
-# Reading it
-# ----------
-# What is odd is said, with its place. Here it is treated as missing, and missing values are
-# filled in.
+# Read the file
+# -------------
+# Unusual values are reported with their position. Here they are treated as missing, and missing
+# values are interpolated.
 
-with warnings.catch_warnings(record=True) as said:
+with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     table = read_table(file, outliers="blank", missing="interpolate")
-for text in (*table.notes, *(one.message for one in said)):
+for text in (*table.notes, *(warning.message for warning in caught)):
     print("-", text)
 assert table.unit == "degrees C"
 assert table.values.max() < 40
 
 # %%
-# Playing it
-# ----------
-# The first 60 % of the rows are learned from, the rest is played: one sensor an hour.
+# Replay the table
+# ----------------
+# The policies learn from the first 60 % of the rows and run on the rest, with one sensor an hour.
 
 runs = replay(table, ["auto", "tv-gp-ucb", "best-of-history", "random"], trials=5, progress=False)
 judged = verdict(runs, independent_trials=False)
@@ -69,14 +69,14 @@ print("at", advice.when)
 assert isinstance(advice.arms[0].arm, str)
 
 # %%
-# Which sensor was followed, over time: the shares, and the picture.
+# Print the share of time of each sensor, and draw the choices over time.
 
 shares = arms_over_time(runs, advice.policy)["share"]
 print({room: f"{share:.0%}" for room, share in shares.items()})
 
-figure = follow_figure(runs, advice.policy, advice, title="Four rooms: the warmest is followed")
+figure = follow_figure(runs, advice.policy, advice, title="Four rooms: tracking the warmest")
 figure.set_size_inches(7.5, 3.6)
 
 # %%
-# On the command line the same is ``driftpeak replay rooms.csv --outliers blank --missing
-# interpolate --output results``. A file without gaps needs no options.
+# The equivalent command is ``driftpeak replay rooms.csv --outliers blank --missing interpolate
+# --output results``. A file without gaps needs no options.

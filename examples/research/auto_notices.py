@@ -1,9 +1,9 @@
 """
-A policy without knobs notices that the world has changed
-=========================================================
+Detect an abrupt change without a drift parameter
+=================================================
 
-``auto`` is told nothing of how fast the function moves. Here it is another function after step
-100: the picture shows what it thinks, in the middle and between the tenths of twenty worlds.
+``auto`` needs no drift parameter. In this example the function changes after step 100. The figure
+shows the estimates of ``auto``: medians and 10 % to 90 % quantiles over twenty trials.
 """
 
 import driftpeak as dp
@@ -20,5 +20,5 @@ before, after = change.isel(step=slice(60, 99)).mean(), change.isel(step=slice(1
 print(f"probability of a recent change: {float(before):.2f} before, {float(after):.2f} just after")
 assert after > 3 * before
 
-figure = belief_figure(runs, title="another function after step 100; 20 worlds")
+figure = belief_figure(runs, title="another function after step 100; 20 trials")
 figure.set_size_inches(6.0, 6.0)

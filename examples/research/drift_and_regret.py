@@ -1,19 +1,20 @@
 """
-How much does it cost to misjudge the drift?
-============================================
+The regret of a wrong drift rate
+================================
 
-TV-GP-UCB must be told how fast the function drifts. Told too little it follows too late, told too
-much it explores too much; ``auto`` is told nothing. All play the same worlds, whose drift is
-0.02.
+TV-GP-UCB needs the drift rate of the function. With a rate that is too small it tracks the peak too
+slowly, and with a rate that is too large it explores too much. ``auto`` needs no drift rate. All
+policies run on the same functions, whose drift rate is 0.02.
 """
 
 import driftpeak as dp
 from driftpeak.plots import BAND, looks, new_figure, tidy
 
 TRUE, TRIALS = 0.02, 20
-told = [0.0005, 0.002, 0.005, 0.02, 0.05, 0.1, 0.3]
+drifts = [0.0005, 0.002, 0.005, 0.02, 0.05, 0.1, 0.3]
 prior = dp.Prior(dp.Grid([0, 1], size=50), dp.SE(lengthscale=0.2), noise_variance=0.01)
-policies = {str(drift): dp.TVGPUCB(prior, drift=drift) for drift in told} | {"auto": dp.Auto(prior)}
+policies = {str(drift): dp.TVGPUCB(prior, drift=drift) for drift in drifts}
+policies["auto"] = dp.Auto(prior)
 runs = dp.simulate(
     policies, dp.MarkovDrift(prior, drift=TRUE), steps=200, trials=TRIALS, progress=False
 )
@@ -25,20 +26,20 @@ assert float(mean.sel(policy="0.02")) < float(mean.sel(policy="0.3"))
 
 figure = new_figure(5.5, 3.8)
 axes = figure.subplots()
-names, look = [str(drift) for drift in told], looks(["tv-gp-ucb", "auto"])
+names, look = [str(drift) for drift in drifts], looks(["tv-gp-ucb", "auto"])
 axes.errorbar(
-    told, mean.sel(policy=names), error.sel(policy=names), fmt="o-", capsize=3,
-    color=look["tv-gp-ucb"].colour, label="TV-GP-UCB, as told",
+    drifts, mean.sel(policy=names), error.sel(policy=names), fmt="o-", capsize=3,
+    color=look["tv-gp-ucb"].colour, label="TV-GP-UCB with this drift rate",
 )  # fmt: skip
 level, width = float(mean.sel(policy="auto")), float(error.sel(policy="auto"))
-axes.axhline(level, color=look["auto"].colour, label="auto, told nothing")
+axes.axhline(level, color=look["auto"].colour, label="auto, no drift rate")
 axes.axhspan(level - width, level + width, color=look["auto"].colour, alpha=BAND, linewidth=0)
-axes.axvline(TRUE, color="black", linestyle=":", label="true drift")
-axes.set(xscale="log", xlabel="drift per step that it is told", ylabel="mean regret per step")
+axes.axvline(TRUE, color="black", linestyle=":", label="true drift rate")
+axes.set(xscale="log", xlabel="drift rate of the policy", ylabel="mean regret per step")
 axes.set_ylim(0)
-axes.set_xticks(told, names)
+axes.set_xticks(drifts, names)
 axes.minorticks_off()
 axes.legend(frameon=False)
 tidy(axes)
-figure.suptitle(f"{TRIALS} worlds of 200 steps; bars and band: one standard error", fontsize=11)
-print(f"auto: {level:.3f}; told the truth: {float(mean.sel(policy='0.02')):.3f}")
+figure.suptitle(f"{TRIALS} trials of 200 steps; bars and band: one standard error", fontsize=11)
+print(f"auto: {level:.3f}; TV-GP-UCB at the true rate: {float(mean.sel(policy='0.02')):.3f}")

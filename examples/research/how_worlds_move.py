@@ -1,9 +1,9 @@
 """
-Six ways in which a function can move
-=====================================
+Six kinds of drift
+==================
 
-The worlds that come with driftpeak, one trial each: x upwards, time to the right.
-``dp.true_functions`` gives them without anybody playing.
+The environments of driftpeak, one trial each, with x on the vertical axis and time on the
+horizontal axis. ``dp.true_functions`` returns the functions without running a policy.
 """
 
 import numpy as np
@@ -20,9 +20,9 @@ worlds = {
     "Markov drift, 1 % a step": dp.MarkovDrift(prior, drift=0.01),
     "Markov drift, 10 % a step": dp.MarkovDrift(prior, drift=0.1),
     "momentum": Moving(prior, SmoothMotion([0.05])),
-    "a rhythm of 60 steps": Moving(prior, Oscillation([60.0], [2000.0])),
-    "abrupt, after 70 and 140": dp.AbruptSwitches(prior, changes=[70, 140]),
-    "from one to another": dp.SlowChange(prior, horizon=STEPS),
+    "oscillation, period 60 steps": Moving(prior, Oscillation([60.0], [2000.0])),
+    "abrupt changes after 70 and 140": dp.AbruptSwitches(prior, changes=[70, 140]),
+    "slow change": dp.SlowChange(prior, horizon=STEPS),
 }
 figure = new_figure(6.0, 6.5)
 panels = figure.subplots(3, 2, sharex=True, sharey=True)
@@ -52,6 +52,6 @@ for axes in panels[:, 0]:
 figure.colorbar(
     image,
     ax=panels,
-    label="$f_t(x)$, in deviations of the prior; white: the peak",
+    label="$f_t(x)$, in standard deviations of the prior; white: peak",
     location="bottom",
 )

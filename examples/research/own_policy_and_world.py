@@ -1,13 +1,14 @@
 """
-A policy and a world of one's own, and a table for the paper
-============================================================
+A custom policy and environment, and a table for a paper
+========================================================
 
-A researcher brings a policy (epsilon-greedy with a discount) and a world (two hills that take
-turns), holds the policy against the contract, plays it beside published ones, and prints the
-table in LaTeX.
+This example defines a policy (epsilon-greedy with a discount) and an environment (two hills of
+alternating height). It checks the policy, compares it with published policies, and prints a table
+in LaTeX.
 
-What to keep to: configuration in fields, numbers that fix a shape as static fields, randomness
-from the key in the state, no Python ``if`` on a value. ``check_policy`` names what is wrong.
+A policy has its configuration in fields, numbers that determine a shape in static fields, and
+randomness from the key in its state. It has no Python ``if`` on a value. ``check_policy`` reports
+violations.
 """
 
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ class GreedyState(NamedTuple):
 
 
 class DiscountedGreedy(dp.ActingPolicy[GreedyState]):
-    """The best discounted average; with probability `epsilon` any point instead."""
+    """Policy that chooses the best discounted average, or with probability `epsilon` any point."""
 
     epsilon: float
     discount: float
@@ -58,7 +59,7 @@ class DiscountedGreedy(dp.ActingPolicy[GreedyState]):
 
 
 class TwoHills(Environment[Any]):
-    """Two hills whose heights take turns; when they do is drawn in every trial."""
+    """Two hills of alternating height, with a random phase in every trial."""
 
     points: Any
     noise_variance: Any
@@ -74,7 +75,7 @@ class TwoHills(Environment[Any]):
 
 
 # %%
-# The contract, and the play: all policies see the same worlds and the same noise.
+# Check the policy, and run the simulation: all policies see the same functions and noise.
 
 line = dp.Grid([0, 1], size=40)
 world = TwoHills(jnp.asarray(line.points[:, 0]), jnp.asarray(0.01))
@@ -91,22 +92,22 @@ policies = {
 runs = dp.simulate(policies, world, steps=160, trials=20, seed=0, progress=False)
 
 # %%
-# A claim, by paired differences over the trials
+# Test a claim by paired differences over the trials.
 
 by_trial = runs["regret"].mean("step")
 gap = (by_trial.sel(policy="mine") - by_trial.sel(policy="TV-GP-UCB")).values
 low, high = stats.t.interval(0.95, len(gap) - 1, loc=gap.mean(), scale=stats.sem(gap))
 print(f"mine - TV-GP-UCB: {gap.mean():.3f} (95 % interval {low:.3f} to {high:.3f})")
-assert low > 0, "a belief over neighbouring points is worth something here"
+assert low > 0, "a Gaussian process, which correlates neighbouring points, has lower regret here"
 
 # %%
-# The table for the paper
+# Print the table for the paper.
 
 table = by_trial.to_pandas().T.agg(["mean", "sem"]).T
 print(table.to_latex(float_format="%.3f"))
 
 # %%
-# The picture
+# Draw the figure.
 
-figure = regret_figure(runs, independent_trials=True, title="Two hills that take turns: 20 worlds")
+figure = regret_figure(runs, independent_trials=True, title="Two alternating hills, 20 trials")
 figure.set_size_inches(6.0, 4.8)

@@ -1,9 +1,9 @@
 """
-A moving function as a map, and who follows its peak
-====================================================
+A drifting function as a map, with the samples of two policies
+==============================================================
 
-A function on [0, 1] under Markov drift: time to the right, colour its value. GP-UCB takes stale
-and fresh data for alike, and stays; TV-GP-UCB follows.
+The function is on [0, 1] and has Markov drift. Time is on the horizontal axis, and colours are
+values. GP-UCB weights old and new data equally and stays at an old peak. TV-GP-UCB tracks the peak.
 """
 
 import driftpeak as dp
@@ -14,7 +14,7 @@ prior = dp.Prior(line, dp.SE(lengthscale=0.15), noise_variance=0.01)
 world = dp.MarkovDrift(prior, drift=0.01)
 policies = {"GP-UCB": dp.GPUCB(prior), "TV-GP-UCB": dp.TVGPUCB(prior, drift=0.01)}
 runs = dp.simulate(policies, world, steps=250, seed=7, progress=False)
-values = dp.true_functions(world, steps=250, seed=7)[0]  # the very functions that were played
+values = dp.true_functions(world, steps=250, seed=7)[0]  # the functions of the simulation
 
 regret = runs["regret"].mean(["trial", "step"])
 print({name: f"{float(regret.sel(policy=name)):.2f}" for name in policies})

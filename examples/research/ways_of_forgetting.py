@@ -1,10 +1,10 @@
 """
-What the ways of forgetting do to a belief
-==========================================
+Posteriors under five rules for old observations
+================================================
 
-The same twelve observations, the newest to the right, and the beliefs about the present under
-five rules: how fast the band opens where nothing was seen lately is what tells the policies of
-the literature apart.
+The panels have the same twelve observations, the newest on the right, and the posterior of the
+current function under five rules. The published policies differ in how fast the uncertainty grows
+where there are no recent observations.
 """
 
 import jax
@@ -17,14 +17,14 @@ from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
 line = dp.Grid([0, 1], size=100)
 prior = dp.Prior(line, dp.SE(lengthscale=0.12), noise_variance=0.01)
-where = np.linspace(3, 96, 12).round().astype(int)  # swept once from left to right
+where = np.linspace(3, 96, 12).round().astype(int)  # one sweep from left to right
 rewards = np.sin(5 * line.points[where, 0])
 rules = {
     "Keep: GP-UCB": Keep(),
     "Window of 5: SW-GP-UCB": Window(5),
     "Drift of 10 %: TV-GP-UCB": Drift(0.1),
     "Discount 0.7: WGP-UCB": Discount(0.7),
-    "Injection, once the age: UI-GP-UCB": Injection(1.0, 1.0),
+    "Noise injection, proportional to age: UI-GP-UCB": Injection(1.0, 1.0),
 }
 
 figure = new_figure(5.5, 7.5)
@@ -46,5 +46,5 @@ for axes, (name, rule), colour in zip(panels, rules.items(), COLOURS, strict=Fal
     axes.set_title(name, loc="left", fontsize=10)
     axes.set_ylabel("f(x)")
     tidy(axes)
-panels[-1].set_xlabel("x; observed from left (12 steps ago) to right (1 step ago)")
-figure.suptitle("Belief about the present: mean and 95 % band", fontsize=11)
+panels[-1].set_xlabel("x; observations from 12 steps ago (left) to 1 step ago (right)")
+figure.suptitle("Posterior of the current function: mean and 95 % band", fontsize=11)

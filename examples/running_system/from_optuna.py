@@ -1,9 +1,9 @@
 """
-From Optuna: optimize, three workers, a data frame
-==================================================
+For users of Optuna: optimize, three workers, a data frame
+==========================================================
 
-An engineer knows Optuna: ``study.optimize``, a study in SQLite, parameters of all kinds, several
-workers, a data frame at the end. The same here, for a target that moves.
+Optuna has ``study.optimize``, studies in SQLite, several kinds of parameters, several workers and a
+data frame of the results. This example uses the equivalents in driftpeak for a drifting objective.
 """
 
 import math
@@ -19,7 +19,7 @@ generator = np.random.default_rng(0)
 
 
 def measure(trial):
-    """A training on data that change: the best learning rate falls while the data grow."""
+    """Return the accuracy of a training; the best learning rate decreases as the data grow."""
     best_rate = 10 ** (-1.5 - trial.time / 60)
     value = (
         0.9 - 0.1 * math.log10(trial["rate"] / best_rate) ** 2 - 0.01 * (trial["layers"] - 3) ** 2
@@ -35,7 +35,7 @@ def measure(trial):
 
 
 # %%
-# The space is said once, beforehand; ``momentum`` is a conditional parameter.
+# The space is defined once in advance; ``momentum`` is a conditional parameter.
 
 space = dp.Box(
     rate=dp.Float(1e-4, 1, log=True),
@@ -49,14 +49,15 @@ nightly = {"maximize": True, "storage": storage, "name": "nightly"}
 study = dp.optimize(measure, space, steps=15, **nightly)
 
 # %%
-# Started again, it goes on. Threads may share a study; processes open it each, by its name.
+# Another call resumes the study. Threads may share a study object; processes each open the study by
+# its name.
 
 with ThreadPoolExecutor(3) as pool:
     workers = [pool.submit(dp.optimize, measure, study, steps=15, progress=False) for _ in range(3)]
 assert all(worker.result() is study for worker in workers)
 
 # %%
-# The best is the best *now*; there is no best trial, since an old trial may no longer be true.
+# The result is the best setting *now*. There is no best trial, because old rewards may be outdated.
 
 best = study.best()
 print(dict(best), f"expected: {best.mean:.3f} +- {best.deviation:.3f}")
@@ -64,13 +65,13 @@ assert len(study.history()) == 60
 assert best.mean > 0.8
 
 # %%
-# The data frame
+# Convert the history to a data frame.
 
 table = study.to_dataframe()
 print(table[["time", *space.parameters, "reward"]].tail(5).to_string(index=False))
 
 # %%
-# The rewards as they came, with what had been foretold of each just before.
+# Draw the rewards with their one-step forecasts.
 
 figure = reward_figure(study, title="Accuracy of 60 trials, the last 45 by three workers")
 figure.axes[0].set_xlabel("night")

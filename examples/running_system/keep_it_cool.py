@@ -1,12 +1,12 @@
 """
-More output, and never above 75 degrees
-=======================================
+Maximise output with a temperature limit
+========================================
 
-A machine gives more the faster it runs and the more it is fed, and gets hotter; how much hotter
-drifts with its cooling. The temperature is measured with every reward. Three ways to run it: with
-no word of the limit, with a ``Limit`` that is learned from a spread of first trials, and with a
-``safe_start`` besides, for a machine that must not be tried where nothing is known. Pump and fan
-share a fuse: a sum of settings that is known, and never broken.
+The output of a machine increases with its speed and feed, and so does its temperature, which also
+drifts with the cooling. The temperature is measured with every reward. Three methods are compared:
+no limit; a ``Limit`` that is learned from settings spread over the space; and a ``Limit`` with a
+``safe_start``, for machines that must not be run at unknown settings. Pump and fan share a fuse,
+which is a known constraint on a sum of settings and is never violated.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ WAYS = {
 
 
 def heating(step):
-    """Degrees; the cooling gets worse, and better again."""
+    """Return the heating in degrees; the cooling gets worse and better again."""
     return 40 + 12 * np.sin(step / 16)
 
 
@@ -38,16 +38,16 @@ def temperature(speed, feed, step):
 
 
 def output(speed, feed):
-    """In kilograms an hour."""
+    """Return the output in kilograms per hour."""
     return 30 * speed + 20 * feed - 10 * (feed - 0.6) ** 2
 
 
 # %%
-# The same loop for all three
+# Run the same loop for all three methods.
 
 
 def play(options):
-    """Temperature and output at every step."""
+    """Return the optimiser, and temperature and output at every step."""
     generator = np.random.default_rng(1)
     optimizer = dp.Optimizer(space, maximize=True, **options)
     track = []
@@ -68,16 +68,16 @@ for name, (optimizer, (heat, made)) in played.items():
     for report in optimizer.violations().values():
         low, high = report.interval
         print(
-            f"    where it was believed to keep it: broken in {report.rate:.1%} "
-            f"({low:.1%} to {high:.1%}), promised {report.promised:.0%}"
+            f"    suggestions expected to satisfy the limit: violated in {report.rate:.1%} "
+            f"({low:.1%} to {high:.1%}), allowed {report.promised:.0%}"
         )
         assert low <= report.promised
 assert np.mean(played["a limit and a safe start"][1][0] > 75) <= 0.05
 optimizer = played["a limit and a safe start"][0]
-print(optimizer.ask().chances)  # of keeping each limit
+print(optimizer.ask().chances)  # probabilities of satisfying each limit
 
 # %%
-# Temperatures, and what could have been made with the limit kept
+# Draw the temperatures, and the largest output that satisfies the limit.
 
 grid = np.linspace(0, 1, 201)
 speeds, feeds = np.meshgrid(grid, grid)
@@ -95,7 +95,7 @@ for (name, (_, (heat, made))), colour, mark in zip(
     bottom.plot(steps, made, mark, color=colour, markersize=4)
 top.axhline(75, color="black", linewidth=1.2, linestyle="--")
 top.text(STEPS - 1, 76, "limit", ha="right", va="bottom")
-bottom.plot(steps, possible, color="black", linewidth=1.2, label="most that keeps the limit")
+bottom.plot(steps, possible, color="black", linewidth=1.2, label="largest output within the limit")
 top.set(ylabel="temperature (degrees)")
 bottom.set(ylabel="output (kg/h)", xlabel="step")
 bottom.legend(loc="lower right", frameon=False)

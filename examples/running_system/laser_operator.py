@@ -1,13 +1,13 @@
 """
-Four knobs, and a largest step
-==============================
+Four parameters with a largest step
+===================================
 
-The operator of a laser keeps four knobs at their best while the optics warm up. No knob may jump:
-at most a tenth of its range at a time.
+The operator of a laser keeps four parameters at their best values while the optics warm up. Each
+parameter may move by at most a tenth of its range at a time.
 
-``max_step`` says so, and ``start`` where the knobs stand: every suggestion is within reach of where
-the system was sent last, and a long way takes several steps. Now and then the operator sets a knob
-by hand instead: ``tell(..., actual=...)`` says what was set.
+``max_step`` states this limit, and ``start`` the current setting. Every suggestion is within reach
+of the last setting, so a long move takes several steps. If the operator sets a parameter by hand,
+``tell(..., actual=...)`` reports the setting.
 """
 
 import numpy as np
@@ -24,25 +24,25 @@ generator = np.random.default_rng(0)
 
 
 def best_setting(minute):
-    """Drifts as the optics warm up."""
+    """Return the best setting, which drifts as the optics warm up."""
     warm = 1 - np.exp(-minute / 60)
     return np.array([0.4 + 0.25 * warm, 0.6 - 0.2 * warm, 0.5 + 0.15 * warm, 0.7])
 
 
 def power(setting, minute):
-    """Of the beam, in watts, with noise."""
+    """Return the power of the beam in watts, with noise."""
     away = np.array([setting[name] for name in KNOBS]) - best_setting(minute)
     return 10 - 8 * float(away @ away) + 0.05 * generator.normal()
 
 
 # %%
-# The control loop
+# Run the control loop.
 
 track, lost = [], []
 for minute in range(90):
     suggestion = optimizer.ask(time=minute)
     setting = dict(suggestion)
-    if minute == 30:  # by hand: the pump stays where it is
+    if minute == 30:  # set by hand: the pump does not move
         setting["pump"] = track[-1][KNOBS.index("pump")]
         optimizer.tell(suggestion, power(setting, minute), actual=setting)
     else:
@@ -57,22 +57,21 @@ assert not optimizer.pending()
 print(f"largest step {steps.max():.2f}")
 print(f"power lost in the last 45 minutes: {np.mean(lost[45:]):.2f} of 10 watts")
 best = optimizer.best()
-print("best now:", {name: round(float(best[name]), 2) for name in KNOBS})
+print("current best:", {name: round(float(best[name]), 2) for name in KNOBS})
 
 # %%
-# The picture
+# Draw the figure.
 
 figure = new_figure(5.5, 6.0)
 panels = figure.subplots(len(KNOBS), 1, sharex=True)
 minutes = np.arange(90)
 ideal = np.array([best_setting(minute) for minute in minutes])
 for number, (name, axes) in enumerate(zip(KNOBS, panels, strict=True)):
-    axes.plot(minutes, ideal[:, number], "--", color="black", label="true best")
-    axes.plot(
-        minutes, np.array(track)[:, number], ".-", color=COLOURS[0], linewidth=0.7, label="set"
-    )
+    axes.plot(minutes, ideal[:, number], "--", color="black", label="true best setting")
+    values = np.array(track)[:, number]
+    axes.plot(minutes, values, ".-", color=COLOURS[0], linewidth=0.7, label="setting")
     axes.set(ylabel=name.replace("_", " "), ylim=(-0.05, 1.05))
     tidy(axes)
 panels[-1].set_xlabel("minute")
 panels[0].legend(loc="upper right", ncols=2, frameon=False)
-figure.suptitle(f"Four knobs, no step above {LARGEST_STEP:.0%} of the range")
+figure.suptitle(f"Four parameters, steps of at most {LARGEST_STEP:.0%} of the range")

@@ -1,9 +1,9 @@
 """
-Dates, irregular times, rewards that come late
-==============================================
+Dates, irregular times and late rewards
+=======================================
 
-A greenhouse is set whenever somebody passes by, and what a setting brought is known hours later.
-Times are dates; a reward counts for the time of its suggestion, whenever it is told.
+A greenhouse is set at irregular times, and the reward of a setting is known hours later. Times are
+dates. A reward belongs to the time of its suggestion, whenever it is reported.
 """
 
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ house = dp.Optimizer(dp.Box(vent=dp.Float(0, 100), shade=dp.Float(0, 100)), maxi
 
 
 def growth(setting, when):
-    """Per day, in per cent: the best opening follows the season."""
+    """Return the growth per day in per cent; the best opening drifts with the season."""
     days = (when - datetime(2026, 3, 1)).total_seconds() / 86_400
     best_vent, best_shade = 20 + 1.2 * days, 10 + 0.8 * days
     away = ((setting["vent"] - best_vent) / 40) ** 2 + ((setting["shade"] - best_shade) / 60) ** 2
@@ -29,14 +29,14 @@ when, out = datetime(2026, 3, 1, 8), []
 for _ in range(90):
     when += timedelta(hours=float(generator.exponential(12)))
     out.append((house.ask(when), when))
-    if len(out) > 3 or generator.random() < 0.3:  # some are known sooner than others
+    if len(out) > 3 or generator.random() < 0.3:  # rewards are known after different times
         setting, asked = out.pop(int(generator.integers(len(out))))
         house.tell(setting, growth(setting, asked))
 
-print(f"{len(house.history())} told, {len(house.pending())} still out")
+print(f"{len(house.history())} rewards, {len(house.pending())} pending suggestions")
 
 # %%
-# The future can be asked for, and is less certain.
+# Forecasts for the future are less certain.
 
 now, later = house.best(), house.best(when + timedelta(days=7))
 for peak in (now, later):
@@ -44,7 +44,7 @@ for peak in (now, later):
     print(f"{peak.time:%d %B}: vent {peak['vent']:.0f} %, expected growth {growth_there}")
 assert later.deviation > now.deviation
 
-figure = track_figure(house, title="Openings of a greenhouse")
+figure = track_figure(house, title="Openings of a greenhouse, with the estimated best")
 for axes, name in zip(figure.axes, ("vent (%)", "shade (%)"), strict=True):
     axes.set_ylabel(name)
 figure.set_size_inches(6, 4)

@@ -1,10 +1,10 @@
 """
-What the optimiser believes, and whether to trust it
-====================================================
+The posterior of the optimiser, and its calibration
+===================================================
 
-Slices of the belief through the estimated peak, one parameter at a time: the mean, and a 95 %
-band of the function itself, without noise. Then the check: did rewards fall where they had been
-foretold?
+The figure shows slices of the posterior through the estimated peak, one parameter at a time: the
+mean, and a 95 % band of the function without noise. The calibration is the coverage of the
+one-step predictive intervals.
 """
 
 import numpy as np
@@ -26,14 +26,14 @@ for step in range(60):
     value -= 0.2 * (setting["stages"] - 3) ** 2
     optimizer.tell(setting, value + 0.2 * generator.normal())
 
-figure = belief_figure(optimizer, title="Belief of a machine after 60 steps")
+figure = belief_figure(optimizer, title="Posterior of a machine after 60 steps")
 figure.set_size_inches(7, 3.4)
 
 # %%
-# Calibration: of the 95 % intervals, foretold one step ahead, about 95 % should hold the reward.
+# About 95 % of the one-step 95 % predictive intervals should contain the reward.
 
-foretold = optimizer.calibration()
-print({f"{level:.0%}": f"{share:.0%}" for level, share in foretold.coverage.items()})
-thought = optimizer.diagnostics()
-print(f"noise {thought.noise:.2f}; half is new after {thought.half_life:.0f} steps")
-assert foretold.coverage[0.95] > 0.8
+calibration = optimizer.calibration()
+print({f"{level:.0%}": f"{share:.0%}" for level, share in calibration.coverage.items()})
+estimates = optimizer.diagnostics()
+print(f"noise {estimates.noise:.2f}; half-life {estimates.half_life:.0f} steps")
+assert calibration.coverage[0.95] > 0.8

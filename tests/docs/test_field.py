@@ -316,10 +316,10 @@ def test_a_rival_that_is_missing_is_skipped_with_a_word(tmp_path, monkeypatch, c
     monkeypatch.setitem(RIVALS, "absent", "absent_rival")
     plan = field.Plan(("Schwefel",), ("absent", "stay"), 1, (3,), (), 60.0, 4)
     figures = field.play_all(plan, Kept(None), Process)
-    assert "needs no_such_package" in figures["absent: skipped"]
-    assert "absent skipped: needs no_such_package" in capsys.readouterr().err
+    assert "no_such_package is not installed" in figures["absent: skipped"]
+    assert "absent skipped: no_such_package is not installed" in capsys.readouterr().err
     assert "3 evaluations: stay" in figures
-    with pytest.raises(RivalMissingError, match="no interpreter /nowhere/python"):
+    with pytest.raises(RivalMissingError, match="interpreter /nowhere/python is missing"):
         Process("stay", {"FIELD_PYTHON_STAY": "/nowhere/python"})
 
 
@@ -378,9 +378,9 @@ def test_plans():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"FIELD_SET": "all"}, "no set 'all'; there are whole, reduced"),
-        ({"FIELD_FUNCTIONS": "Shekel,Sphere"}, "no function 'Sphere'; there are "),
-        ({"FIELD_RIVALS": "driftpeek"}, "no rival 'driftpeek'; there are driftpeak, wdbo"),
+        ({"FIELD_SET": "all"}, "set must be one of whole, reduced; got 'all'"),
+        ({"FIELD_FUNCTIONS": "Shekel,Sphere"}, "function must be one of .*; got 'Sphere'"),
+        ({"FIELD_RIVALS": "driftpeek"}, "rival must be one of driftpeak, wdbo.*; got 'driftpeek'"),
         ({"FIELD_SEEDS": "two"}, "FIELD_SEEDS must be numbers above 0; got 'two'"),
         ({"FIELD_EVALUATIONS": "50,0"}, "FIELD_EVALUATIONS must be numbers above 0; got '50,0'"),
         ({"FIELD_SECONDS": "1,nan"}, "FIELD_SECONDS must be numbers above 0; got '1,nan'"),

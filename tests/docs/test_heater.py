@@ -52,5 +52,5 @@ def test_driftpeak_follows_where_the_others_lose_the_peak():
     judged = play(90, 3)["judged"]
     late = {name: found[:, 30:].mean() for name, found in judged.items()}
     assert late["driftpeak"] < late["static"]
-    assert late["driftpeak"] < late["static, begun anew"]
+    assert late["driftpeak"] < late["static, restarted"]
     assert late["driftpeak"] < late["tuned once"]

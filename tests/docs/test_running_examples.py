@@ -22,12 +22,12 @@ def beginning(script, until):
 
 @pytest.fixture(scope="module")
 def line():
-    return beginning(LINE, "# It has two numbers")
+    return beginning(LINE, "# It has two hyperparameters")
 
 
 @pytest.fixture(scope="module")
 def shop():
-    return beginning(SHOP, "# Who earns most")
+    return beginning(SHOP, "# Results")
 
 
 def test_the_light_of_a_line(line):
@@ -83,7 +83,7 @@ def test_driftpeak_keeps_the_light(monkeypatch):
     monkeypatch.setenv("LINES", "4")
     seen = runpy.run_path(str(LINE))["seen"]
     late = {name: np.median(found[:, -60:].mean(axis=1)) for name, found in seen.items()}
-    assert late["driftpeak"] > max(0.9, late["left as it was"])
+    assert late["driftpeak"] > max(0.9, late["no correction"])
 
 
 @pytest.mark.long
@@ -92,4 +92,4 @@ def test_driftpeak_earns_more_than_who_begins_anew(monkeypatch):
     found = runpy.run_path(str(SHOP))
     late = {name: found["share"](one, 35).mean() for name, one in found["earned"].items()}
     assert max(late.values()) <= 1
-    assert late["driftpeak, revenue"] > max(0.9, late["static, begun anew"])
+    assert late["driftpeak, revenue"] > max(0.9, late["static, restarted"])
