@@ -306,7 +306,7 @@ def test_files_that_are_no_policies_are_refused(tmp_path, runs):
         ({"maximize": "yes"}, "maximize must be true or false"),
         ({"horizon": 0}, "horizon must be an integer of at least 1"),
         ({"policy": {"prior": {}}}, "policy.json: "),
-        ({"policy": 3}, "policy must be a policy; got 3"),
+        ({"policy": 3}, "policy must be a policy of driftpeak; got 3"),
         ({"space": 3}, "a space must be written as"),
     ):
         path.write_text(json.dumps(good | change))

@@ -143,8 +143,8 @@ def _optimizer(space: Space | Optimizer, options: dict[str, Any]) -> Optimizer:
     if isinstance(space, Optimizer):
         if given:
             raise DriftpeakError(
-                f"{', '.join(given)} must be left out with an Optimizer, which has its own. Leave "
-                "it out, or give a space"
+                f"{', '.join(given)} must be left out with an Optimizer, which has its own. Give "
+                "a space to set them"
             )
         return space
     return Optimizer(space, **given)

@@ -68,11 +68,11 @@ class Optimizer(Inspectable):
         seed: seed of all random numbers.
         horizon: maximum of decisions of such a policy, which may allocate memory for them.
         start: the current setting of the system, which is the first suggestion of a new study.
-        max_travel: largest distance of a suggestion from the current setting, as a share of the
-            range of each ordered parameter (on the log scale for log-scaled parameters), for all or
-            by name. `max_step` and `max_rate` of a parameter are limits in its own units.
-        moving_cost: cost of a move of a parameter across its whole range, or of a change of an
-            unordered parameter, in units of the reward, for all or by name. Suggestions repeat the
+        max_travel: largest distance of a suggestion from the current setting, as a share of each
+            ordered parameter's range, for all or by name. Log-scaled parameters have distances on
+            the log scale. `max_step` and `max_rate` of a parameter are limits in its own units.
+        moving_cost: cost of a move across a parameter's whole range, or of a change of an unordered
+            parameter, in units of the reward; for all or by name. Suggestions repeat the
             current setting if no gain exceeds its cost: see `Suggestion.hold`.
         constraints: constraints of suggestions by name. A `WeightedSum` of parameters always
             holds. So does a function of a setting that returns True or False, which is possible

@@ -124,7 +124,7 @@ def read_policy(path: Path) -> StoredPolicy:
             raise DriftpeakError(f"maximize must be true or false; got {content['maximize']!r}")
         policy = policy_from_data(content["policy"])
         if not is_policy(policy):
-            raise DriftpeakError(f"policy must be a policy; got {shown(policy)}")
+            raise DriftpeakError(f"policy must be a policy of driftpeak; got {shown(policy)}")
         return StoredPolicy(
             policy,
             space_from_data(content["space"]),

@@ -7,20 +7,20 @@ observations it is met with probability 1/2. No measurement is rejected as an ou
 may indicate danger.
 
 The stated probability of a model need not equal the observed frequency. Peaks often lie at limits,
-so that errors of the model recur. The probability required of the model therefore increases with
-each violation of a limit that was predicted to be met, and decreases with each limit that is met,
-but never below the stated probability p. In normal quantiles,
+so that errors of the model recur. The probability required of the model is therefore adapted. It
+increases with each violation of a limit that was predicted to be met. It decreases with each limit
+that is met, but never below the stated probability p. In normal quantiles,
 \(z \leftarrow \max(z_p, z + \gamma\,(b - (1 - p)))\), where b is 1 for a violation and else 0. The
 long-run frequency of violations is then at most 1 - p, as long as there are settings with the
-required probability (Gibbs and Candes 2021, "Adaptive Conformal Inference Under Distribution
-Shift").
+required probability. Source: Gibbs and Candes 2021, "Adaptive Conformal Inference Under
+Distribution Shift".
 
-With a safe start (SafeOpt: Sui et al. 2015, "Safe Exploration for Optimization with Gaussian
-Processes"; Berkenkamp, Krause and Schoellig 2021, "Bayesian Optimization with Safety Constraints")
-the process of a quantity has lengthscales of at most \(0.3\sqrt{d}\) and a variance of at least 1,
-even if the first measurements are nearly equal. Every third suggestion then goes where the
-quantities are most uncertain among the safe settings that may be the best. This expands the safe
-set.
+With a safe start, the process of a quantity has lengthscales of at most \(0.3\sqrt{d}\) and a
+variance of at least 1, even if the first measurements are nearly equal. Every third suggestion then
+goes where the quantities are most uncertain among the safe settings that may be the best. This
+expands the safe set. Sources: SafeOpt (Sui et al. 2015, "Safe Exploration for Optimization with
+Gaussian Processes"); Berkenkamp, Krause and Schoellig 2021, "Bayesian Optimization with Safety
+Constraints".
 """
 
 from statistics import NormalDist

@@ -80,9 +80,9 @@ class Prior(NamedTuple):
     def of(categorical: AnyArray) -> "Prior":
         """Return the prior for ordered and unordered columns.
 
-        The coordinates are the logarithms of the d lengthscales, of the function's variance, of the
-        noise's variance in variances of the function and of the timescale in paces, and the
-        log-odds of the share.
+        The first d + 3 coordinates are logarithms: of the d lengthscales, of the function's
+        variance, of the noise's variance in variances of the function, and of the timescale in
+        paces. The last coordinate is the log-odds of the share.
         """
         scales = ranges(np.asarray(categorical))[:-3]
         medians = [float(scale.median) for scale in (*scales, NOISE, TIMESCALE)]

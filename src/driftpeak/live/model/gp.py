@@ -232,8 +232,8 @@ def imagine(
 ) -> Imagined:
     r"""Add a block of b pending suggestions in the free places from `start` on.
 
-    Let W be the inverse factor of the suggestions' posterior covariance given the observations,
-    V = W K(imagined, block), and L the factor of the block's posterior covariance given the
+    Let W be the inverse factor of the suggestions' posterior covariance given the observations, and
+    V = W K(imagined, block). Let L be the factor of the block's posterior covariance given the
     observations and earlier suggestions. The new rows of W are \(L^{-1}(-V^\top W, 1)\). The cost
     is O(b (c + p)^2).
     """

@@ -1,7 +1,7 @@
 r"""Laplace's approximation of a Gaussian process posterior for binary rewards and counts.
 
-The posterior of the latent function is approximated by the normal distribution with the same mode
-and the same curvature at the mode (Rasmussen and Williams 2006, section 3.4). This equals the
+The posterior of the latent function is approximated by the normal distribution with equal mode and
+curvature at the mode (Rasmussen and Williams 2006, section 3.4). This equals the
 posterior under Gaussian observations with noise variances \(1/W_i\), where W is minus the second
 derivative of the log likelihood at the mode. The rest of `driftpeak.live.model.gp` therefore
 applies unchanged. The mode of a log-concave likelihood is unique. Newton's method finds it from

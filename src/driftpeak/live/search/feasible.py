@@ -6,10 +6,10 @@ the limits with probability
 
 \[ \Phi((u - m) / s) - \Phi((l - m) / s) \]
 
-A row is feasible if each quantity meets its limits with its stated probability (chance constraints,
-as in Gelbart, Snoek and Adams 2014, "Bayesian Optimization with Unknown Constraints"). If no row is
+A row is feasible if each quantity meets its limits with its stated probability. If no row is
 feasible, the row with the highest product of these probabilities is chosen. Gradient ascent starts
-from feasible rows, and the best feasible point on its path is kept.
+from feasible rows, and the best feasible point on its path is kept. Source of chance constraints:
+Gelbart, Snoek and Adams 2014, "Bayesian Optimization with Unknown Constraints".
 """
 
 from typing import NamedTuple

@@ -29,16 +29,17 @@ class Box(HasContext):
     """A search space of named parameters; at most 10 of them are practical.
 
     Each parameter is a `Float`, `Integer`, `Categorical` or `Boolean`. A parameter with a
-    condition (`when`) is active, and part of a setting, only if the parameters in its condition
-    are active and have one of the listed values. These parameters must come before it.
+    condition (`when`) is active only if the parameters in its condition are active and have one of
+    the listed values. These parameters must come before it. Inactive parameters are not part of a
+    setting.
 
     Arguments:
         parameters: a mapping, for names that are not Python identifiers; and
         **named: parameters by name.
 
     Raises:
-        DriftpeakError: there is no parameter, a name occurs twice, a value is not a parameter, or
-            a condition names a parameter that does not come before or a value outside its range.
+        DriftpeakError: there is no parameter; a name occurs twice; a value is not a parameter; a
+            condition names a parameter that does not come before, or a value outside its range.
 
     Example:
         >>> import driftpeak as dp

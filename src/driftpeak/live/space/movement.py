@@ -8,8 +8,8 @@ confidence bound:
 
 \[ \mathrm{ucb}_t(x) - \sum_j c_j\,|x_j - h_j| \]
 
-Here h is the current setting in the unit cube, and \(c_j\) is the cost of a move across the whole
-range of parameter j, in units of the reward. The penalty has a kink at h. The current setting is
+Here h is the current setting in the unit cube. The cost of a move across the whole range of
+parameter j is \(c_j\), in units of the reward. The penalty has a kink at h. The current setting is
 therefore suggested again if no gain within reach exceeds its cost (costs of switching and movement:
 Folch et al. 2022, "SnAKe: Bayesian Optimization with Pathwise Exploration").
 """
@@ -49,8 +49,8 @@ class Travel:
             unordered parameter, in units of the reward.
 
     Raises:
-        DriftpeakError: a share is outside (0, 1], a cost is below 0, a name is not a parameter, or
-            a share is too small for a parameter to move at all.
+        DriftpeakError: a share is outside (0, 1]; a cost is below 0; a name is not a parameter; a
+            share is too small for a parameter to move at all.
     """
 
     def __init__(
