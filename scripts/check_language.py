@@ -24,7 +24,7 @@ SKIPPED = re.compile(r"^\s*(\||#|!\[|\(.*\)=|:|\[.*\]:)")
 MATH, CODE = re.compile(r"\$[^$]+\$"), re.compile(r"`[^`]*`")
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 ITEM = re.compile(r"^\s*([-*]|\d+\.)\s+")
-END = re.compile(r"(?<=[.!?:;])\s+(?=[\"'*(A-Z0-9`])")
+END = re.compile(r"(?<=[.!?:;])\**\s+(?=[\"'*({A-Z0-9`])")
 
 
 def pages() -> list[Path]:
@@ -45,7 +45,7 @@ def sentences(text: str) -> Iterator[str]:
                 paragraphs.append("")
             paragraphs[-1] += " " + ITEM.sub("", line)
         for paragraph in paragraphs:
-            plain = LINK.sub(r"\1", MATH.sub("x", CODE.sub("x", paragraph)))
+            plain = LINK.sub(r"\1", MATH.sub("X", CODE.sub("X", paragraph)))
             yield from (part.strip() for part in END.split(plain) if part.strip())
 
 
