@@ -67,14 +67,14 @@ def equal_evaluations(
     rival: Playing, moving: Moving, seed: int, evaluations: int, clock: float
 ) -> Play:
     """Run evaluations at equal times, the first at 0, without charges for computing time."""
-    play, told = Play(), 0.0
+    play, spent = Play(), 0.0
     try:
         rival.new(moving.function.dimension, seed, clock)
         for time in map(float, np.arange(evaluations) / evaluations):
             point, asked = rival.ask(time)
             play.hold(point, time)
-            play.responses.append(told + asked)
-            told = rival.tell(point, moving.reward(point, time), time)
+            play.responses.append(spent + asked)
+            spent = rival.tell(point, moving.reward(point, time), time)
     except RivalFailedError as error:
         play.failed = str(error)
         if not play.times:
@@ -106,11 +106,11 @@ def live(
     dimension = moving.function.dimension
     play, asks, tells = Play(), Meter(charged), Meter(charged)
     play.hold(before(moving, seed), 0.0)
-    asked, told, spent_telling = 0.0, 0.0, 0.0
+    asked, free, spent_telling = 0.0, 0.0, 0.0
     try:
         rival.new(dimension, seed, clock)
         for number in range(calls):
-            asked = max(told, asked + clock / calls if number else 0.0)
+            asked = max(free, asked + clock / calls if number else 0.0)
             if asked >= clock:
                 break
             point, spent = rival.ask(asked / clock)
@@ -123,7 +123,7 @@ def live(
                 break
             reward = moving.reward(point, ended / clock)
             spent_telling = rival.tell(point, reward, ended / clock)
-            told = ended + tells.charge(spent_telling)
+            free = ended + tells.charge(spent_telling)
     except RivalFailedError as error:
         play.failed = str(error)
     return play

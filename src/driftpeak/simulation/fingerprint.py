@@ -6,7 +6,7 @@ import functools
 import hashlib
 import inspect
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Number
 from typing import Any
 
@@ -77,11 +77,11 @@ class _Walk:
                 yield from self.of(value, above)
         elif isinstance(thing, list | tuple):
             yield f"{type(thing).__name__} {len(thing)}".encode()
-            for one in thing:
-                yield from self.of(one, above)
+            for item in thing:
+                yield from self.of(item, above)
         elif isinstance(thing, set | frozenset):
             yield f"set {len(thing)}".encode()
-            yield from sorted(fingerprint(one).encode() for one in thing)
+            yield from sorted(fingerprint(item).encode() for item in thing)
         elif isinstance(thing, types.ModuleType):
             yield f"module {thing.__name__}".encode()
         elif isinstance(thing, type):
@@ -114,12 +114,12 @@ class _Walk:
 
     def _class(self, cls: type, above: tuple[int, ...]) -> Iterator[bytes]:
         """Yield the code and the constants of a class and its base classes."""
-        for one in cls.__mro__:
-            if ours(one) or id(one) in self._seen:
+        for base in cls.__mro__:
+            if ours(base) or id(base) in self._seen:
                 continue
-            self._seen.add(id(one))
-            fields = _field_names(one)  # defaults are not hashed: the object's values are
-            for name, member in sorted(vars(one).items()):
+            self._seen.add(id(base))
+            fields = _field_names(base)  # defaults are not hashed: the object's values are
+            for name, member in sorted(vars(base).items()):
                 inner = _unwrapped(member)
                 if isinstance(inner, types.FunctionType):
                     yield name.encode()
@@ -167,45 +167,53 @@ def _constant(name: str, thing: Any) -> bool:
     """Return whether a value consists of numbers, texts and arrays; if private, immutable."""
     containers = _KEPT if name.startswith("_") else _KEPT + _CHANGING
     if isinstance(thing, dict) and isinstance(thing, containers):
-        return all(_constant(name, one) for pair in thing.items() for one in pair)
+        return all(_constant(name, item) for pair in thing.items() for item in pair)
     if isinstance(thing, containers):
-        return all(_constant(name, one) for one in thing)
+        return all(_constant(name, item) for item in thing)
     return isinstance(thing, _PLAIN)
 
 
 def _field_names(cls: type) -> set[str]:
     if attrs.has(cls):
-        return {one.name for one in attrs.fields(cls)}
-    return {one.name for one in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
+        return {field.name for field in attrs.fields(cls)}
+    if dataclasses.is_dataclass(cls):
+        return {field.name for field in dataclasses.fields(cls)}
+    return set()
 
 
 def _fields(thing: Any) -> dict[str, Any]:
     """Return the values of an object's fields by name."""
     if isinstance(thing, eqx.Module):
-        names = [one.name for one in dataclasses.fields(thing)]
+        names = [field.name for field in dataclasses.fields(thing)]
     elif attrs.has(type(thing)):
-        names = [one.name for one in attrs.fields(type(thing)) if not one.name.startswith("_")]
+        names = _public(field.name for field in attrs.fields(type(thing)))
     elif dataclasses.is_dataclass(thing):
-        names = [one.name for one in dataclasses.fields(thing) if not one.name.startswith("_")]
+        names = _public(field.name for field in dataclasses.fields(thing))
     else:
-        names = sorted(name for name in getattr(thing, "__dict__", {}) if not name.startswith("_"))
+        names = sorted(_public(getattr(thing, "__dict__", {})))
     return {name: getattr(thing, name) for name in names if hasattr(thing, name)}
+
+
+def _public(names: Iterable[str]) -> list[str]:
+    return [name for name in names if not name.startswith("_")]
 
 
 def _code(code: types.CodeType) -> Iterator[bytes]:
     """Yield a function's byte code, names and constants, without file and line numbers."""
     yield code.co_code
     yield repr((code.co_names, code.co_varnames, code.co_freevars)).encode()
-    for one in code.co_consts:
-        if isinstance(one, types.CodeType):
-            yield from _code(one)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _code(constant)
         else:
-            yield repr(sorted(map(repr, one)) if isinstance(one, frozenset) else one).encode()
+            # the order of a set differs from process to process
+            ordered = isinstance(constant, frozenset)
+            yield repr(sorted(map(repr, constant)) if ordered else constant).encode()
 
 
 def _names(code: types.CodeType) -> set[str]:
     """Return the global names used by a code object and by functions within it."""
-    inner = (one for one in code.co_consts if isinstance(one, types.CodeType))
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
 

@@ -28,10 +28,10 @@ def packed(simulation: Simulation) -> bytes:
     try:
         writer.dump(simulation)
     except Exception:
-        things = {f"policy {name!r}": one for name, one in simulation.policies.items()}
-        for name, one in {**things, "the environment": simulation.environment}.items():
+        things = {f"policy {name!r}": thing for name, thing in simulation.policies.items()}
+        for name, thing in {**things, "the environment": simulation.environment}.items():
             try:
-                pickle.dumps(one)
+                pickle.dumps(thing)
             except Exception as error:
                 raise DriftpeakError(
                     f"{name} must be picklable to be sent to other processes; got "

@@ -44,20 +44,20 @@ def likeness() -> dict[str, str]:
     return versions() | {THREADS: str(threads()), "platform": str(device.platform)}
 
 
-def check_alike(worker: str, found: Mapping[str, str | None]) -> None:
+def check_alike(worker: str, reported: Mapping[str, str | None]) -> None:
     """Raise DriftpeakError if a version or setting of a worker differs from this process."""
     mine = likeness()
     wrong = [
-        f"{name} {found[name] or 'missing'} (here {mine[name]})"
+        f"{name} {reported[name] or 'missing'} (here {mine[name]})"
         for name in mine
-        if name in found and found[name] != mine[name]
+        if name in reported and reported[name] != mine[name]
     ]
     if wrong:
         remedy = "install the same versions there, or stop that worker"
         if len(wrong) == 1 and wrong[0].startswith(THREADS):
             remedy = (
                 f"start it with NPROC={mine[THREADS]} in its environment, or this process with "
-                f"NPROC={found[THREADS]} (NPROC=1 for both lets many workers share a machine best)"
+                f"NPROC={reported[THREADS]} (NPROC=1 for both suits many workers on a machine)"
             )
         raise DriftpeakError(
             f"worker {worker} must have the versions and threads of this process, so that results "
