@@ -61,15 +61,15 @@ def run() -> dict[str, float]:
         for move, regret in zip(moves, each, strict=True):
             figures |= compared(f"{kind} {move:g}", regret, usual)
         figures |= compared(f"all {kind}s", np.mean(each, axis=0), usual)
-    told = dp.TVGPUCB(PRIOR.with_noise_variance(9 * PRIOR.noise_variance), drift=DRIFT)
-    noisy, against = late({"loudness": 3.0}), late({"loudness": 3.0}, told)
+    informed = dp.TVGPUCB(PRIOR.with_noise_variance(9 * PRIOR.noise_variance), drift=DRIFT)
+    noisy, against = late({"loudness": 3.0}), late({"loudness": 3.0}, informed)
     for number, world in enumerate(WORLDS):
         own = slice(number * TRIALS, (number + 1) * TRIALS)
         figures |= compared(f"noise 3, {type(world).__name__}", noisy[own], against[own])
     jumped = played({"jump": float(JUMP)}, dp.Auto(PRIOR))
-    figures["before a jump of the unit"] = jumped[:, JUMP - 50 : JUMP].mean()
-    figures["after it"] = 1e3 * jumped[:, JUMP : JUMP + 50].mean()
-    figures["50 steps later"] = 1e3 * jumped[:, JUMP + 50 : JUMP + 100].mean()
+    figures["regret, 50 steps before the jump of the unit"] = jumped[:, JUMP - 50 : JUMP].mean()
+    figures["regret, 50 steps after the jump"] = 1e3 * jumped[:, JUMP : JUMP + 50].mean()
+    figures["regret, the next 50 steps"] = 1e3 * jumped[:, JUMP + 50 : JUMP + 100].mean()
     return figures
 
 

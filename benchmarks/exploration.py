@@ -12,7 +12,7 @@ difference:
   times the number of steps for which the observation is useful, a / (1 - a) with
   a = (1 - drift)^(1/2), at most T (Ryzhov, Powell and Frazier 2012, The Knowledge Gradient
   Algorithm for a General Class of Online Learning Problems);
-- a tenth of it: a tenth of this bonus, because an observation can also be made later.
+- knowledge gradient / 10: a tenth of this bonus, because an observation can also be made later.
 """
 
 from collections.abc import Callable
@@ -111,5 +111,5 @@ RULES: dict[str, Rule] = {
     "wide": wide,
     "influence": influence,
     "knowledge gradient": knowledge_gradient(1.0),
-    "a tenth of it": knowledge_gradient(0.1),
+    "knowledge gradient / 10": knowledge_gradient(0.1),
 }
