@@ -50,8 +50,9 @@ test: $(READY)  ## quick tests, and the examples of the pages
 test-tenth: $(READY)  ## a tenth of the quick tests: enough for a second interpreter
 	@$(PYTEST) -m $(QUICK) --every=10 tests README.md
 
-test-slow: $(READY)  ## the tests that take minutes in all, and the tutorials
-	@$(PYTEST) -m slow tests docs
+EVERY ?= 1
+test-slow: $(READY)  ## tests that take many seconds each, and the tutorials; EVERY=4: a quarter of them
+	@$(PYTEST) -m slow --every=$(EVERY) tests docs
 
 test-long: $(READY)  ## the tests that take minutes each, before a release
 	@$(PYTEST) -m long tests

@@ -22,9 +22,10 @@ import driftpeak as dp
 from benchmarks._cases import ratios
 from driftpeak._core.errors import DriftpeakError
 from driftpeak.experiments.experiment import Setup
-from driftpeak.experiments.tournament.players import FAMILIES, WIDE
+from driftpeak.experiments.tournament.players import FAMILIES
 from driftpeak.gp.features import random_fourier
 from driftpeak.policies.belief_policy import BeliefPolicy
+from driftpeak.policies.catalogue import WIDE
 
 FREQUENCIES = 50
 

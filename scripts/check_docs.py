@@ -14,8 +14,7 @@ import importlib
 import keyword
 import re
 import sys
-from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Set as AbstractSet
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path

@@ -30,6 +30,30 @@ class LinesTable(Directive):
         return node.children
 
 
+class PoliciesTable(Directive):
+    """`{policies-table}`: a row for every policy of the catalogue."""
+
+    has_content = False
+
+    def run(self):
+        import driftpeak
+        from driftpeak.policies.catalogue import ENTRIES
+
+        rows = [("policy", "observations that it keeps", "published width", "parameter by theory")]
+        for entry in sorted(ENTRIES, key=lambda entry: entry.make.__name__.casefold()):
+            name = entry.make.__name__
+            assert getattr(driftpeak, name) is entry.make, f"{name} is not exported"
+            role = "class" if isinstance(entry.make, type) else "func"
+            rows.append((f":{role}:`~driftpeak.{name}`", entry.kept, entry.width, entry.schedule))
+        table = [".. list-table::", "   :header-rows: 1", ""]
+        for row in rows:
+            for number, cell in enumerate(row):
+                table.append(("   * - " if number == 0 else "     - ") + cell)
+        node = nodes.container()
+        self.state.nested_parse(StringList(table, source="catalogue of policies"), 0, node)
+        return node.children
+
+
 class FamiliesTable(Directive):
     """`{families-table}`: the grid of every family of the tournament, from its source."""
 
@@ -56,5 +80,6 @@ class FamiliesTable(Directive):
 def setup(app):
     """Registers the directives."""
     app.add_directive("lines-table", LinesTable)
+    app.add_directive("policies-table", PoliciesTable)
     app.add_directive("families-table", FamiliesTable)
     return {"parallel_read_safe": True}

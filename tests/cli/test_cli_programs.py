@@ -11,8 +11,7 @@ import pytest
 import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.files import cache_folder
-from driftpeak._core.numerics import disk_cache as kept
-from driftpeak._core.numerics import machine_code
+from driftpeak._core.numerics import disk_cache as kept, machine_code
 from driftpeak.cli import program_cache as programs
 
 # what JAX says to XLA in this process would be inherited

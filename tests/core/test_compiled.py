@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from driftpeak._core.numerics import compiler
-from driftpeak._core.numerics import disk_cache as kept
+from driftpeak._core.numerics import compiler, disk_cache as kept
 from driftpeak._core.numerics.compiled import NotCompiledError, compiled, nothing_new, returned
 from driftpeak._core.numerics.compiler import soon
 

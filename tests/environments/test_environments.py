@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.gp import dynamics as motions
-from driftpeak.gp import priors
+from driftpeak.gp import dynamics as motions, priors
 from driftpeak.gp.gram import Gram, Lags
 from driftpeak.simulation.programs import advance, random_keys, start
 

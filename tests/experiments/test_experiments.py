@@ -21,8 +21,7 @@ from driftpeak.cli import app
 from driftpeak.cli.printing import print_claims
 from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.claims import Claim, lower
-from driftpeak.experiments.experiment import Case, Experiment, Setup
-from driftpeak.experiments.experiment import recorded as recorded_extra
+from driftpeak.experiments.experiment import Case, Experiment, Setup, recorded as recorded_extra
 from driftpeak.experiments.figures import regret_and_order, regret_panels
 from driftpeak.experiments.papers import mauduit2025, mauduit2025_tuning
 from driftpeak.experiments.papers.bogunovic2016_sensors import days_of_traffic

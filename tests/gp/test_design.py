@@ -4,8 +4,7 @@ import cvxpy as cp
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import driftpeak as dp
 from driftpeak.gp.feature_matrix import Rows

@@ -5,8 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from compiled_beliefs import seen, told
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import driftpeak as dp
 from driftpeak._core.numerics.precision import double_precision

@@ -13,8 +13,10 @@ from driftpeak import environments, features, forgetting, kernels, plots, widths
 from driftpeak.gp import dynamics as motions
 from driftpeak.offline import data, history, replay
 from driftpeak.offline.data import tables
+from driftpeak.offline.policy_specs.policies import policy_parameters
 from driftpeak.offline.replay import prior_from_history
 from driftpeak.policies import testing
+from driftpeak.policies.catalogue import ENTRIES
 from driftpeak.simulation.comparison import in_a_row, verdict
 from driftpeak.simulation.executors import cluster_workers, local_workers
 from driftpeak.theory import (
@@ -102,29 +104,31 @@ def _categorical(
 
 BOUND = {"width": 2.0, "gain": 3.0, "horizon": 100, "noise_variance": 0.1}
 
-CASES = {
-    "ABO": (dp.ABO, {"prior": PRIOR, "lengthscale": 3.0}),
-    "ADAOPKB": (dp.ADAOPKB, {"prior": PRIOR, "horizon": 20}),
+POLICIES = {
+    entry.make.__name__: (
+        entry.make,
+        {"prior": PRIOR}
+        | {name: value for name, value in entry.defaults.items()}
+        | {name: 20 for name, one in policy_parameters(entry.name).items() if one.required},
+    )
+    for entry in ENTRIES
+    if entry.name
+}
+"""One valid call of every policy of the catalogue."""
+
+CASES = POLICIES | {
     "AbruptSwitches": (dp.AbruptSwitches, {"prior": PRIOR, "changes": [3.0]}),
-    "AdaptiveRPERP": (dp.AdaptiveRPERP, {"prior": PRIOR, "horizon": 20}),
-    "AdaptiveSparQ": (dp.AdaptiveSparQ, {"prior": PRIOR}),
     "Arms": (dp.Arms, {"points": 3}),
-    "Auto": (dp.Auto, {"prior": PRIOR}),
     "BeliefPolicy": (dp.BeliefPolicy, {"prior": PRIOR, "forgetting": forgetting.Keep()}),
-    "BestFixedArm": (dp.BestFixedArm, {"prior": PRIOR}),
     "Boolean": (dp.Boolean, {}),
     "Box": (lambda parameters: dp.Box(parameters), {"parameters": {"x": dp.Float(0, 1)}}),
     "Categorical": (_categorical, {"first": "a", "second": "b"}),
-    "Clairvoyant": (dp.Clairvoyant, {"prior": PRIOR}),
     "Client": (dp.Client, {"url": "http://localhost:1"}),
     "Contexts": (dp.Contexts, {"said": ["a", "b"]}),
     "Doubling": (dp.Doubling, {"make": lambda horizon: dp.PE(PRIOR, horizon=horizon)}),
     "DriftingGP": (dp.DriftingGP, {}),
-    "ETGPUCB": (dp.ETGPUCB, {"prior": PRIOR}),
     "Float": (dp.Float, {"low": 0, "high": 1}),
-    "GPUCB": (dp.GPUCB, {"prior": PRIOR}),
     "Grid": (lambda range, size: dp.Grid(range, size=size), {"range": [0, 1], "size": 5}),
-    "IGPUCB": (dp.IGPUCB, {"prior": PRIOR}),
     "InContext": (dp.InContext, {"policy": dp.GPUCB(CELLS), "contexts": CONTEXTS}),
     "InjectedDrift": (dp.InjectedDrift, {"prior": PRIOR}),
     "Integer": (dp.Integer, {"low": 0, "high": 5}),
@@ -135,32 +139,19 @@ CASES = {
     "MovingBump": (dp.MovingBump, {"prior": PRIOR, "period": 3, "cells": 2}),
     "MovingCoefficients": (dp.MovingCoefficients, {"prior": PRIOR, "centres": 4}),
     "MovingCosine": (dp.MovingCosine, {"prior": PRIOR}),
-    "OPKB": (dp.OPKB, {"prior": PRIOR, "horizon": 20}),
     "Observations": (dp.Observations, {"arms": [0, 1], "times": [1.0, 2.0], "rewards": [0.5, 1.0]}),
     "Optimizer": (dp.Optimizer, {"space": BOX, "maximize": True}),
-    "PE": (dp.PE, {"prior": PRIOR, "horizon": 20}),
     "Periodic": (dp.Periodic, {}),
     "Prior": (dp.Prior, {"domain": GRID, "kernel": KERNEL, "noise_variance": 0.1}),
     "Profile": (dp.Profile, {"periods": [5.0], "cosines": [[1.0] * 6], "sines": [[0.5] * 6]}),
-    "RExp3": (dp.RExp3, {"prior": PRIOR, "horizon": 20}),
-    "RGPUCB": (dp.RGPUCB, {"prior": PRIOR, "period": 5}),
-    "ROPKB": (dp.ROPKB, {"prior": PRIOR, "horizon": 20, "period": 10}),
-    "RPERP": (dp.RPERP, {"prior": PRIOR, "horizon": 20, "period": 10}),
     "RandomStart": (dp.RandomStart, {"policy": POLICY}),
     "RationalQuadratic": (dp.RationalQuadratic, {}),
     "SE": (dp.SE, {}),
-    "SWGPUCB": (dp.SWGPUCB, {"prior": PRIOR, "window": 5}),
     "SignSwitches": (dp.SignSwitches, {"prior": PRIOR, "changes": [3.0]}),
     "SlowChange": (dp.SlowChange, {"prior": PRIOR, "horizon": 10.0}),
-    "SparQ": (dp.SparQ, {"prior": PRIOR}),
-    "TVGPUCB": (dp.TVGPUCB, {"prior": PRIOR, "drift": 0.1}),
     "TabulatedGain": (dp.TabulatedGain, {"values": [0.0, 0.5, 0.8]}),
     "Timetable": (dp.Timetable, {"history": ROWS}),
     "Transformed": (dp.Transformed, {"policy": POLICY, "transformation": "log", "least": 0.1}),
-    "UIGPUCB": (dp.UIGPUCB, {"prior": PRIOR, "exponent": 0.5}),
-    "UniformRandom": (dp.UniformRandom, {"prior": PRIOR}),
-    "WGPUCB": (dp.WGPUCB, {"prior": PRIOR, "discount": 0.9}),
-    "WSparQ": (dp.WSparQ, {"prior": PRIOR, "exponent": 0.5}),
     "WeightedSum": (dp.WeightedSum, {"weights": {"x": 1.0}, "at_most": 1.0}),
     "WorldInContext": (
         dp.WorldInContext,

@@ -14,9 +14,7 @@ import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak.gp.dynamics import HORIZONS, MarkovMotion, Oscillation, SmoothMotion, SumMotion
-from driftpeak.inference.imm import Bank, Level
-from driftpeak.inference.imm import level as level_module
-from driftpeak.inference.imm import scale as scale_module
+from driftpeak.inference.imm import Bank, Level, level as level_module, scale as scale_module
 from driftpeak.inference.imm.scale import Scale
 
 POINTS = np.random.default_rng(1).uniform(0, 1, (12, 2))

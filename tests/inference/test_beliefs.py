@@ -6,8 +6,7 @@ import jax
 import numpy as np
 import pytest
 from dense import posterior as dense_posterior
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import driftpeak as dp
 from driftpeak.gp import forgetting as fg

@@ -13,8 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import optuna
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
 

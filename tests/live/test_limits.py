@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from dense import joint_posterior
 from scipy import stats
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process import kernels as sk
+from sklearn.gaussian_process import GaussianProcessRegressor, kernels as sk
 
 import driftpeak as dp
 from driftpeak.gp import forgetting as fg

@@ -14,15 +14,14 @@ import pytest
 
 import driftpeak as dp
 from driftpeak import policies
-from driftpeak._core.arguments import parameters_of
-from driftpeak.gp import dynamics as motions
-from driftpeak.gp import forgetting, kernels
+from driftpeak._core.arguments import Constructor, parameters_of
+from driftpeak.gp import dynamics as motions, forgetting, kernels
 from driftpeak.live.space.serialization import space_from_data, space_to_data
 from driftpeak.live.study import policy_data
 from driftpeak.live.study.policy_data import differences, policy_from_data, policy_to_data
-from driftpeak.live.study.registry import PARTS, Entry, tags
-from driftpeak.policies import opkb_constants, widths
-from driftpeak.policies import query_times as asking
+from driftpeak.live.study.registry import TAGS
+from driftpeak.offline.policy_specs.policies import POLICIES as POLICY_NAMES, make_policy
+from driftpeak.policies import opkb_constants, query_times as asking, widths
 
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
 
@@ -146,8 +145,12 @@ EXAMPLES = {
     "random-start": dp.RandomStart(dp.SWGPUCB(ARMS, window=5), steps=3),
     "transformed": dp.Transformed(dp.SWGPUCB(ARMS, window=5), "root", least=0.25),
 }
-"""One object of every tag, with other numbers than the defaults; but for `Doubling`, which is made
-of a function."""
+EXAMPLES |= {
+    name: make_policy(name, ARMS, steps=40)
+    for name in TAGS.keys() & POLICY_NAMES.keys() - EXAMPLES.keys()
+}
+"""One object of every tag, with other numbers than the defaults where that matters. `Doubling` is
+made of a function and is missing."""
 POLICIES = {
     tag: one
     for tag, one in EXAMPLES.items()
@@ -179,14 +182,14 @@ def same(left, right):
 
 
 def test_there_is_an_example_of_every_tag():
-    assert {*EXAMPLES, "doubling"} == set(tags())
+    assert {*EXAMPLES, "doubling"} == set(TAGS)
 
 
 @pytest.mark.parametrize("tag", EXAMPLES)
 def test_everything_that_can_be_written_comes_back(tag):
     data = json.loads(json.dumps(policy_to_data(EXAMPLES[tag]), allow_nan=False))
     assert list(data) == [tag]
-    assert set(data[tag]) == set(tags()[tag].parameters), "every argument is written, defaults too"
+    assert set(data[tag]) == set(TAGS[tag].parameters), "every argument is written, defaults too"
     again = policy_from_data(data)
     assert type(again) is type(EXAMPLES[tag])
     assert policy_to_data(again) == data
@@ -221,7 +224,7 @@ def test_every_public_class_has_a_tag():
         for name, one in vars(module).items()
         if inspect.isclass(one) and issubclass(one, tuple(families)) and not name.startswith("_")
     }
-    assert found - never - shared - set(families) <= {entry.make for entry in tags().values()}
+    assert found - never - shared - set(families) <= {entry.make for entry in TAGS.values()}
 
 
 def test_numbers_that_were_learned_are_written_too():
@@ -265,7 +268,7 @@ def test_an_argument_with_a_default_may_be_added(tmp_path, monkeypatch):
 
         floor = 0.25
 
-    monkeypatch.setitem(PARTS, "drift", Entry(Drift))
+    monkeypatch.setitem(TAGS, "drift", Constructor(Drift))
     monkeypatch.setattr(policies.ucb, "Drift", Drift)
     live_worker.make(tmp_path / "study")
     assert dp.Optimizer.load(tmp_path / "study").ask().id == 1
@@ -390,7 +393,7 @@ def dotted_names():
         names |= {
             f"driftpeak.live.study.storage.journal:{module.__name__}.{x}" for x in vars(module)
         }
-    return sorted(names - set(tags()) - {"space", "array", "number", "yours"})
+    return sorted(names - set(TAGS) - {"space", "array", "number", "yours"})
 
 
 def calls_of(read):
@@ -499,6 +502,6 @@ def test_what_is_no_policy_is_refused(tmp_path, monkeypatch, without_type_checks
 
 
 def test_constructors_say_what_they_take():
-    for tag, entry in tags().items():
+    for tag, entry in TAGS.items():
         for name, (hint, _) in parameters_of(*entry).items():
             assert hint is not inspect.Parameter.empty, (tag, name)

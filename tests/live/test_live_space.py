@@ -4,8 +4,7 @@ import datetime as dt
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import driftpeak as dp
 from driftpeak.live.space.encoding import make_coding

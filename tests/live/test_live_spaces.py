@@ -6,8 +6,7 @@ import math
 import jax
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import driftpeak as dp
 from driftpeak.live.model import gp

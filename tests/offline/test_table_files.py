@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from driftpeak._core.errors import DataError, DriftpeakError, DriftpeakWarning
 from driftpeak.offline.data import RewardTable, read_table

@@ -11,8 +11,7 @@ from tempfile import TemporaryDirectory
 import jaxtyping
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from driftpeak._core.errors import DataError, DriftpeakError, DriftpeakWarning
 from driftpeak.offline.data import Missing, Outliers, read_table

@@ -3,8 +3,7 @@
 import dense
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import driftpeak as dp
 from driftpeak.environments import RecordedRewards

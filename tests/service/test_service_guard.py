@@ -6,8 +6,7 @@ import socket
 import sys
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from served import BOX, SMALL, serving
 
 import driftpeak as dp
@@ -15,8 +14,7 @@ from driftpeak._core.errors import DriftpeakError, error_classes
 from driftpeak.service.limits import Limits
 from driftpeak.service.middleware import Rates, host_of
 from driftpeak.service.problems import ProblemError
-from driftpeak.service.server import is_loopback
-from driftpeak.service.server import serve as run_server
+from driftpeak.service.server import is_loopback, serve as run_server
 from driftpeak.service.study_directory import open_place
 from driftpeak.service.tokens import read_token
 

@@ -14,8 +14,7 @@ import numpy as np
 import own_simulation as own
 import pytest
 import xarray as xr
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from permissions import other_user
 
 import driftpeak as dp

@@ -27,14 +27,12 @@ from scipy import stats
 import driftpeak as dp
 from driftpeak._core.numerics.machine_code import program_folder
 from driftpeak.plots import belief_figure
-from driftpeak.simulation import executors as workers
-from driftpeak.simulation import folder as folders
+from driftpeak.simulation import executors as workers, folder as folders
 from driftpeak.simulation.aggregation import Gathering, summarised
 from driftpeak.simulation.chunk_runner import Stage
 from driftpeak.simulation.chunking import Chunk
 from driftpeak.simulation.comparison import verdict
-from driftpeak.simulation.executors import dispatch as spreading
-from driftpeak.simulation.executors import local
+from driftpeak.simulation.executors import dispatch as spreading, local
 from driftpeak.simulation.executors.compatibility import THREADS
 from driftpeak.simulation.fingerprint import fingerprint
 from driftpeak.simulation.plots import band, ranking_figure, regret_figure

@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -63,6 +63,18 @@ def parameters_of(make: type, options: Callable[..., Any] | None = None) -> Para
         for option, hint in get_type_hints(table).items():
             found[option] = hint, defaults[option].default
     return found
+
+
+class Constructor(NamedTuple):
+    """A class, and the function that has the defaults of its `**options`, if it has any."""
+
+    make: type
+    options: Callable[..., Any] | None = None
+
+    @property
+    def parameters(self) -> Parameters:
+        """Return the parameters of the constructor."""
+        return parameters_of(*self)
 
 
 def fits(value: Any, hint: Any) -> bool:

@@ -7,9 +7,9 @@ import math
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import ClassVar, TypeGuard
+from typing import ClassVar, TypeGuard, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -35,12 +35,15 @@ __all__ = [
     "increasing",
     "nearest",
     "numbers",
+    "one_of",
     "positive",
     "shown",
     "unit_interval",
     "warn",
     "whole",
 ]
+
+Choice = TypeVar("Choice", bound=str)
 
 LARGEST_WHOLE = 2**53  # whole numbers beyond are no floats
 LARGEST_SEED = 2**63 - 1  # that JAX takes
@@ -291,6 +294,20 @@ def increasing(name: str, value: object) -> npt.NDArray[np.float64]:
     if (np.diff(numbers) <= 0).any():
         raise DriftpeakError(f"{name} must increase; got {list(map(float, numbers))}")
     return numbers
+
+
+def one_of(name: str, value: object, choices: Sequence[Choice]) -> Choice:
+    """Return `value`, one of `choices`.
+
+    Raises:
+        DriftpeakError: naming the choices.
+    """
+    if value not in choices:
+        raise DriftpeakError(
+            f"{name} must be one of {', '.join(choices)}; got {shown(value)}."
+            + nearest(str(value), choices)
+        )
+    return cast(Choice, value)
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

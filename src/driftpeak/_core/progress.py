@@ -40,8 +40,13 @@ def progress_bar(title: str, *, show: bool | None = None) -> Iterator[Progress]:
         return
     # imported here: rich costs a tenth of a second that importing driftpeak need not pay
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import (
+        BarColumn,
+        Progress as Bar,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description}"),

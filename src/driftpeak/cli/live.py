@@ -276,8 +276,7 @@ def show(store: Store, name: Name = None) -> None:
 def verify(store: Store, name: Name = None) -> None:
     """Check all of a study against its checksums; nothing is changed."""
     with busy("reading the study"):
-        from driftpeak.live.study.storage import open_store
-        from driftpeak.live.study.storage import verify as check
+        from driftpeak.live.study.storage import open_store, verify as check
 
         found = check(open_store(store, name))
     _print(found)
@@ -338,8 +337,7 @@ def export(store: Store, name: Name = None) -> None:
     earlier forget have "used": false.
     """
     with busy("loading"):
-        from driftpeak.live.study.storage import open_store
-        from driftpeak.live.study.storage import rewards as told
+        from driftpeak.live.study.storage import open_store, rewards as told
 
     _print(
         [

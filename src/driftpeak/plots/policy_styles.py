@@ -56,7 +56,7 @@ LOOKS: dict[str, Look] = {
     "random": Look(GREY, DOTTED),
     "clairvoyant": Look(BROWN, DOTTED),
 }
-"""Looks of all policies with a name on the command line; all are different."""
+"""Styles of policies that have a name on the command line; no two alike. Others take a free one."""
 
 
 def family(name: str) -> str:

@@ -10,9 +10,11 @@ from driftpeak.policies.baselines import (
     UniformRandom,
 )
 from driftpeak.policies.belief_policy import BeliefPolicy
+from driftpeak.policies.discounted_ucb import DUCB
 from driftpeak.policies.doubling import Doubling
 from driftpeak.policies.elimination import PE, RPERP
 from driftpeak.policies.event_triggered import ETGPUCB
+from driftpeak.policies.glr_klucb import GLRKLUCB
 from driftpeak.policies.in_context import InContext
 from driftpeak.policies.opkb import ADAOPKB, OPKB, ROPKB
 from driftpeak.policies.player import Player, Prediction, Reading
@@ -25,7 +27,9 @@ from driftpeak.policies.ucb import ABO, GPUCB, IGPUCB, RGPUCB, SWGPUCB, TVGPUCB,
 __all__ = [
     "ABO",
     "ADAOPKB",
+    "DUCB",
     "ETGPUCB",
+    "GLRKLUCB",
     "GPUCB",
     "IGPUCB",
     "OPKB",

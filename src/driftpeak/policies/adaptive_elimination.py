@@ -59,6 +59,7 @@ from driftpeak._core.numerics.conditionals import on_demand
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.batch_elimination import BatchElimination, BatchOptions
+from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import Query, checked_reward
 
 Evidence = Literal["harm", "change"]
@@ -91,6 +92,12 @@ class AdaptiveState(NamedTuple):
     key: PRNGKeyArray
 
 
+@policy(
+    "adaptive-r-perp",
+    kept="batches, and restarts from the data; not published (:doc:`near-optimal`)",
+    width="``Elimination``",
+    options=BatchElimination._configure,
+)
 class AdaptiveRPERP(BatchElimination[AdaptiveState]):
     """R-PERP restarted on evidence of change: V_T need not be known. Not published.
 

@@ -46,6 +46,7 @@ from driftpeak.gp.features import Features
 from driftpeak.gp.means import Profile
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.imm import Bank, BankState, Forecast, Level, LevelState, Scale, ScaleState
+from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward, largest
 from driftpeak.policies.protocol import ActingPolicy
 
@@ -87,6 +88,13 @@ class Predictive(NamedTuple):
     variances: Float[Array, " k"]
 
 
+@policy(
+    "auto",
+    kept="estimates the drift online (:doc:`auto`)",
+    width="its own",
+    schedule="none",
+    own_width=True,
+)
 class Auto(Recorded, ActingPolicy[AutoState]):
     """A bank of posteriors that estimates motion, amplitude and noise of the function online.
 

@@ -20,10 +20,12 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
+from driftpeak.policies.catalogue import Family, policy
 from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import Foresight, Query, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.policies.randomised import default_reward_bound, draw
+from driftpeak.policies.reward_range import RewardRange
 from driftpeak.theory.schedules import rexp3_batch_length
 
 
@@ -34,6 +36,7 @@ class RandomState(NamedTuple):
     key: PRNGKeyArray
 
 
+@policy("random", tag="uniform-random")
 class UniformRandom(Recorded, ActingPolicy[RandomState]):
     """A baseline that samples a point uniformly at random.
 
@@ -89,6 +92,7 @@ class Foreseeing(ActingPolicy[Float[Array, " n"]]):
         return state
 
 
+@policy("clairvoyant", tag="", kept="none; samples the true maximum")
 class Clairvoyant(Foreseeing):
     """A baseline that samples the true maximum at every step: regret 0.
 
@@ -102,6 +106,7 @@ class Clairvoyant(Foreseeing):
         return values
 
 
+@policy("best-fixed-arm", tag="", kept="none; uses the true functions")
 class BestFixedArm(Foreseeing):
     """A baseline that samples at every step the single point that is best on average over the run.
 
@@ -115,6 +120,10 @@ class BestFixedArm(Foreseeing):
         return state + values
 
 
+@policy(
+    tag="timetable",
+    kept="none; the best arm at this time of day in recorded rows (:func:`~driftpeak.learn`)",
+)
 class Timetable(Recorded, ActingPolicy[Int[Array, ""]]):
     """A baseline that plays the arm with the best history at this phase of the cycle.
 
@@ -173,8 +182,21 @@ class RExp3State(NamedTuple):
     key: PRNGKeyArray
 
 
-class RExp3(Recorded, PlannedPolicy[RExp3State]):
-    r"""Exp3 with scheduled restarts (Besbes, Gur and Zeevi 2014, Theorem 2).
+@policy(
+    "rexp3",
+    kept="none; restarts (:doc:`near-optimal`)",
+    schedule=":func:`~driftpeak.theory.schedules.rexp3_batch_length`",
+    family=Family(
+        "RExp3",
+        lambda known: _rexp3(known, known.variation),
+        "variation",
+        (1, 10, 100),
+        lambda known, variation, width: _rexp3(known, variation),
+        wide_only=True,
+    ),
+)
+class RExp3(Recorded, PlannedPolicy[RExp3State], RewardRange[RExp3State]):
+    r"""Exp3, started afresh every so many steps (Besbes, Gur and Zeevi 2014, Theorem 2).
 
     It does not use the kernel. Points are drawn with probability
     \(p = (1 - \gamma) w / \sum w + \gamma / n\). A reward z in [0, 1] multiplies the weight of its
@@ -243,14 +265,14 @@ class RExp3(Recorded, PlannedPolicy[RExp3State]):
         gain = self.exploration / self.size * estimate
         return state._replace(log_weights=state.log_weights.at[query].add(gain))
 
-    def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
-        return (rewards < self.low) | (rewards > self.low + self.range)
-
-    @property
-    def bounds_in_words(self) -> str:
-        # relative to the prior mean, so it also holds for costs, which a policy receives negated
-        return f"reward_bound={self.reward_bound:g} beyond the smallest and largest prior mean"
-
     def _probabilities(self, log_weights: Float[Array, " n"]) -> Float[Array, " n"]:
         share = jax.nn.softmax(log_weights)
         return (1 - self.exploration) * share + self.exploration / self.size
+
+
+def _rexp3(known: Any, variation: float | None) -> RExp3:
+    """Return RExp3 for what is known of an environment; the schedule divides by the variation."""
+    variation = None if variation is None else max(variation, 1e-6)
+    return RExp3(
+        known.prior, horizon=known.horizon, variation=variation, reward_bound=known.reward_bound
+    )

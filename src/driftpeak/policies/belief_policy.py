@@ -19,6 +19,7 @@ from driftpeak.gp.features import Features
 from driftpeak.gp.forgetting import Drift, Forgetting
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs import Belief, Form, check_form, make_belief
+from driftpeak.policies.catalogue import stored
 from driftpeak.policies.player import Player, Prediction, Query, checked_reward, largest
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.widths import ScaledLog, Width
@@ -97,6 +98,7 @@ class BeliefState(NamedTuple):
     key: PRNGKeyArray
 
 
+@stored("belief-policy")
 class BeliefPolicy(Policy):
     """A policy that samples the first maximiser of an acquisition function of a belief.
 

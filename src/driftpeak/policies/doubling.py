@@ -15,6 +15,7 @@ from driftpeak._core.errors import MOST_STEPS, DriftpeakError, at_least_integer,
 from driftpeak._core.numerics.conditionals import lockstep
 from driftpeak._core.times import AtMost, TimesLike, check_times
 from driftpeak._core.types import Scalar
+from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import (
     Asks,
     Player,
@@ -28,6 +29,7 @@ from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrappers import WrappingPolicy
 
 
+@policy(tag="doubling", kept="wraps a policy with a horizon; doubles the horizon when it ends")
 class Doubling(WrappingPolicy):
     """A policy planned for `first` steps, then a new one for twice as many, and so on.
 

@@ -20,6 +20,7 @@ from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.batch_elimination import BatchElimination, BatchOptions
+from driftpeak.policies.catalogue import Family, policy, stored
 from driftpeak.policies.fixed_horizon import check_horizon, chosen_period
 from driftpeak.policies.player import Query, checked_reward
 
@@ -56,6 +57,11 @@ class EliminationState(NamedTuple):
     key: PRNGKeyArray
 
 
+SMALLER = 0.03
+"""R-PERP's constant C in the tournament: with C = 1 no point is eliminated at these horizons."""
+
+
+@stored("phased-elimination", BatchElimination._configure)
 class PhasedElimination(BatchElimination[EliminationState]):
     """Phased elimination with a schedule fixed by horizon and period, from `PE` and `RPERP`."""
 
@@ -191,6 +197,7 @@ def _open_batch(batch: Any, own: Any) -> Any:
     return jax.lax.cond(batch >= 0, renew, lambda: (survivors, plan, counts, sums))
 
 
+@policy("pe", kept="batches (:doc:`near-optimal`)", width="``Elimination``")
 @checked
 def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> PhasedElimination:
     """PE: phased elimination in greedy order, for a constant function (Li and Scarlett 2022).
@@ -211,6 +218,20 @@ def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> Phased
     return PhasedElimination(prior, horizon=horizon, period=horizon, permute=False, **options)
 
 
+@policy(
+    "r-perp",
+    kept="restarts and batches (:doc:`near-optimal`)",
+    width="``Elimination``",
+    schedule=":func:`~driftpeak.theory.schedules.elimination_period`",
+    family=Family(
+        "R-PERP",
+        lambda known: _rperp(known, known.elimination_period, 1.0),
+        f"C = {SMALLER:g}, period",
+        (100, 500),
+        lambda known, period, width: _rperp(known, period, SMALLER),
+        wide_only=True,
+    ),
+)
 @checked
 def RPERP(
     prior: Prior,
@@ -244,3 +265,14 @@ def RPERP(
     horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     period = chosen_period(prior, horizon, period, variation)
     return PhasedElimination(prior, horizon=horizon, period=period, permute=True, **options)
+
+
+def _rperp(known: Any, period: int, constant: float) -> PhasedElimination:
+    """Return R-PERP for what is known of an environment."""
+    return RPERP(
+        known.prior,
+        horizon=known.horizon,
+        period=min(period, known.horizon),
+        norm_bound=known.norm_bound,
+        constant=constant,
+    )

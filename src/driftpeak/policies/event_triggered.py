@@ -16,12 +16,26 @@ from driftpeak._core.times import AtMost, TimesLike
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
+from driftpeak.policies.catalogue import WIDE, Family, policy
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import GPUCB, Options
 from driftpeak.policies.wrappers import WrappedState, Wrapping
 
 
+@policy(
+    "et-gp-ucb",
+    kept="``Keep``, reset when a reward fails a test (Brunzema et al. 2025)",
+    width="``ScaledLog``",
+    options=BeliefPolicy.__init__,
+    family=Family(
+        "ET-GP-UCB",
+        lambda known: ETGPUCB(known.prior, width=WIDE),
+        "delta",
+        (0.01, 0.5),
+        lambda known, delta, width: ETGPUCB(known.prior, delta=delta, width=width),
+    ),
+)
 class ETGPUCB(Recorded, Policy):
     r"""ET-GP-UCB: GP-UCB that resets when a reward fails a change-point test (TMLR 2025, Alg. 1).
 

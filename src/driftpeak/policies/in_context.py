@@ -12,11 +12,16 @@ from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.times import AtMost, TimesLike, check_times
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.gp.context_points import Contexts, check_cells, check_room
+from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import Prediction, Query
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 
+@policy(
+    tag="",
+    kept="wraps a policy that has a belief; adds the context of each step (:doc:`how-to/contexts`)",
+)
 class InContext(WrappingPolicy):
     """A policy on cells, `policy`, that chooses a point in the context of each step.
 

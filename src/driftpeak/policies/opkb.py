@@ -36,6 +36,7 @@ from driftpeak.gp.features import MANY, Features
 from driftpeak.gp.optimal_design import Design, greedy_start, maximise, optimal_design
 from driftpeak.gp.priors import Prior
 from driftpeak.gp.ridge import information
+from driftpeak.policies.catalogue import Family, policy, stored
 from driftpeak.policies.fixed_horizon import PlannedPolicy, check_period, chosen_period
 from driftpeak.policies.opkb_constants import Constants, preset_constants
 from driftpeak.policies.player import Query, checked_reward
@@ -76,6 +77,7 @@ class OptimizationState(NamedTuple):
     key: PRNGKeyArray
 
 
+@stored("opkb")
 class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
     """Optimisation-based kernel bandits, from `OPKB` and `ADAOPKB`."""
 
@@ -339,6 +341,19 @@ def _optimal_design(features: Loadings, regulariser: float) -> tuple[Any, float]
     return design.weights, float(design.objective) - rank * math.log(regulariser)
 
 
+@policy(
+    "opkb",
+    kept="batches, and restarts if ``period`` is given (:doc:`near-optimal`)",
+    schedule=":func:`~driftpeak.theory.schedules.elimination_period`",
+    family=Family(
+        "OPKB with restarts",
+        lambda known: _opkb(known, known.elimination_period),
+        "period",
+        (100, 500),
+        lambda known, period, width: _opkb(known, period),
+        wide_only=True,
+    ),
+)
 @checked
 def OPKB(
     prior: Prior,
@@ -381,6 +396,11 @@ def OPKB(
     )
 
 
+@policy(
+    "r-opkb",
+    kept="restarts and batches (:doc:`near-optimal`)",
+    schedule=":func:`~driftpeak.theory.schedules.elimination_period`",
+)
 @checked
 def ROPKB(
     prior: Prior,
@@ -406,6 +426,14 @@ def ROPKB(
     return OPKB(prior, horizon=horizon, period=period, **options)
 
 
+@policy(
+    "ada-opkb",
+    kept="batches, and restarts when a test detects a change (:doc:`near-optimal`)",
+    family=Family(
+        "ADA-OPKB",
+        lambda known: ADAOPKB(known.prior, horizon=known.horizon, reward_bound=known.reward_bound),
+    ),
+)
 @checked
 def ADAOPKB(
     prior: Prior,
@@ -434,4 +462,14 @@ def ADAOPKB(
         constants=preset_constants(preset, constants),
         reward_bound=reward_bound,
         features=features,
+    )
+
+
+def _opkb(known: Any, period: int) -> OptimizationBased:
+    """Return OPKB with restarts for what is known of an environment."""
+    return OPKB(
+        known.prior,
+        horizon=known.horizon,
+        period=min(period, known.horizon),
+        reward_bound=known.reward_bound,
     )

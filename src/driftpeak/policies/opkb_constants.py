@@ -11,8 +11,10 @@ from driftpeak._core.errors import (
     positive,
     unit_interval,
 )
+from driftpeak.policies.catalogue import stored
 
 
+@stored("opkb-constants")
 @dataclass(frozen=True)
 class Constants:
     r"""The constants of H23; the defaults are those of its analysis (Appendix D.1).

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 
 from driftpeak._core.times import Times
 from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.policies.catalogue import stored
 from driftpeak.theory.side_queries import checked_share, side_query_windows
 
 
@@ -51,6 +52,7 @@ class Report(NamedTuple):
     noise_variance: Scalar
 
 
+@stored("every-step")
 class EveryStep(Timing):
     """SparQ's rule: query at every step (M25 Algorithm 1)."""
 
@@ -61,6 +63,7 @@ class EveryStep(Timing):
         return jnp.asarray(True)
 
 
+@stored("windows")
 class Windows(Timing):
     """W-SparQ's rule: query at the starts of M25's windows (32), `side_query_windows`."""
 
@@ -93,6 +96,7 @@ class Length(NamedTuple):
     length: Float[Array, ""]
 
 
+@stored("feedback")
 class Feedback(Timing):
     r"""An adaptive rule: query as soon as the answers are as inaccurate as M25's analysis allows.
 

@@ -11,11 +11,13 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import MOST_STEPS, DriftpeakError, at_least_integer
 from driftpeak._core.times import AtMost, TimesLike
 from driftpeak._core.types import Scalar
+from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import Query
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 
+@policy(tag="random-start", kept="wraps a policy; first queries at random")
 class RandomStart(WrappingPolicy):
     """A policy, `policy`, whose first `steps` queries are drawn uniformly at random.
 

@@ -43,6 +43,7 @@ from driftpeak.gp.gram import Pairs
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs import Belief
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
+from driftpeak.policies.catalogue import policy, stored
 from driftpeak.policies.dpp import draw, mixing_steps
 from driftpeak.policies.player import ASKS, Asks, Player, Prediction, Query, checked_answers
 from driftpeak.policies.protocol import Policy
@@ -51,6 +52,7 @@ from driftpeak.policies.ucb import Options
 from driftpeak.theory.side_queries import side_query_budget
 
 
+@stored("side-queries", BeliefPolicy.__init__)
 class SideQueryPolicy(Recorded, Policy):
     """A belief, an acquisition function, and a rule for the times of side queries.
 
@@ -264,6 +266,9 @@ class SideQueryOptions(Options, total=False):
     mixing: int | None
 
 
+@policy(
+    "sparq", kept="only the expert's answers (:doc:`side-queries`)", width="``Heteroscedastic``"
+)
 @checked
 def SparQ(prior: Prior, **options: Unpack[SideQueryOptions]) -> SideQueryPolicy:
     r"""SparQ-GP-UCB: query at every step, and use the answers alone (M25 Algorithm 1).
@@ -282,6 +287,13 @@ def SparQ(prior: Prior, **options: Unpack[SideQueryOptions]) -> SideQueryPolicy:
     return SideQueryPolicy(prior, Injection(1.0), EveryStep(), **options)
 
 
+@policy(
+    "w-sparq",
+    kept="as SparQ, and ``Injection`` within windows",
+    width="``Heteroscedastic``",
+    schedule="windows from alpha",
+    defaults={"exponent": 1.0},
+)
 @checked
 def WSparQ(
     prior: Prior,
@@ -312,6 +324,7 @@ def WSparQ(
     return SideQueryPolicy(prior, Injection(exponent, slope), Windows(exponent, a), **options)
 
 
+@policy("adaptive-sparq", kept="as SparQ, and ``Keep`` within windows; not published")
 @checked
 def AdaptiveSparQ(
     prior: Prior, *, a: float = 0.25, **options: Unpack[SideQueryOptions]

@@ -12,11 +12,16 @@ from driftpeak._core.errors import DriftpeakError, positive
 from driftpeak._core.times import AtMost, TimesLike
 from driftpeak._core.types import Scalar
 from driftpeak.gp.transforms import CHANGES, TRANSFORMATIONS, Transformation
+from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import Prediction, Query, checked_reward
 from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 
+@policy(
+    tag="transformed",
+    kept="wraps a policy without a reward bound; logarithms or roots of positive rewards",
+)
 class Transformed(WrappingPolicy):
     """A policy, `policy`, that receives logarithms or roots of the rewards (Box and Cox 1964).
 

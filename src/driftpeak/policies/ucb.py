@@ -30,7 +30,8 @@ from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs import Form
 from driftpeak.inference.information import RealisedGain
 from driftpeak.policies.belief_policy import AcquisitionName, BeliefPolicy
-from driftpeak.policies.widths import IGP, Width
+from driftpeak.policies.catalogue import MEMORIES, WIDE, Family, policy
+from driftpeak.policies.widths import IGP, FiniteDomain, ScaledLog, Width
 
 
 class Options(TypedDict, total=False):
@@ -42,6 +43,19 @@ class Options(TypedDict, total=False):
     features: Features | None
 
 
+@policy(
+    "gp-ucb",
+    kept="``Keep``",
+    width="``ScaledLog``, ``FiniteDomain``",
+    family=Family(
+        "GP-UCB",
+        lambda known: GPUCB(known.prior, width=FiniteDomain(len(known.prior))),
+        "c1",
+        (0.05, 0.2, 0.8),
+        lambda known, c1, width: GPUCB(known.prior, width=ScaledLog(c1, 4.0)),
+        wide_only=True,
+    ),
+)
 @checked
 def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
     """GP-UCB: forget nothing (Srinivas et al. 2010; B16 section 2). The static baseline.
@@ -62,6 +76,21 @@ def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
     return BeliefPolicy(prior, Keep(), **options)
 
 
+@policy(
+    "igp-ucb",
+    kept="``Keep``",
+    width="``IGP`` (its default)",
+    schedule=r":math:`\lambda = 1 + 2/T`, with ``horizon=``",
+    own_width=True,
+    family=Family(
+        "IGP-UCB",
+        lambda known: IGPUCB(known.prior, norm_bound=known.norm_bound, horizon=known.horizon),
+        "B",
+        (0.3, 1.0, 3.0),
+        lambda known, bound, width: IGPUCB(known.prior, norm_bound=bound),
+        wide_only=True,
+    ),
+)
 @checked
 def IGPUCB(
     prior: Prior,
@@ -94,6 +123,21 @@ def IGPUCB(
     return BeliefPolicy(prior, Keep(), **options)
 
 
+@policy(
+    "r-gp-ucb",
+    kept="``Restart``",
+    width="``ScaledLog``, ``Bayesian(resetting=True)``; frequentist: ``Confidence``",
+    schedule=":func:`~driftpeak.theory.schedules.markov_restart_period`, "
+    ":func:`~driftpeak.theory.schedules.restart_period`",
+    defaults={"period": 15.0},  # B16's for its sensors
+    family=Family(
+        "R-GP-UCB",
+        lambda known: RGPUCB(known.prior, period=known.markov_memory, width=WIDE),
+        "period",
+        MEMORIES,
+        lambda known, period, width: RGPUCB(known.prior, period=period, width=width),
+    ),
+)
 @checked
 def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> BeliefPolicy:
     """R-GP-UCB: restart every `period` steps.
@@ -118,6 +162,20 @@ def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> Belief
     return BeliefPolicy(prior, Restart(period), **options)
 
 
+@policy(
+    "sw-gp-ucb",
+    kept="``Window``",
+    width="``SlidingConfidence``",
+    schedule=":func:`~driftpeak.theory.schedules.window_length`",
+    defaults={"window": 50},
+    family=Family(
+        "SW-GP-UCB",
+        lambda known: SWGPUCB(known.prior, window=known.memory, width=WIDE),
+        "window",
+        MEMORIES,
+        lambda known, window, width: SWGPUCB(known.prior, window=window, width=width),
+    ),
+)
 @checked
 def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefPolicy:
     """SW-GP-UCB: keep the `window` newest observations (ZS21 Alg. 2).
@@ -141,6 +199,19 @@ def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefP
     return BeliefPolicy(prior, Window(window), **options)
 
 
+@policy(
+    "tv-gp-ucb",
+    kept="``Drift``",
+    width="``ScaledLog``, ``Bayesian(resetting=False)``",
+    defaults={"drift": 0.03},  # B16's for its sensors
+    family=Family(
+        "TV-GP-UCB",
+        lambda known: TVGPUCB(known.prior, drift=known.drift, width=WIDE),
+        "drift",
+        (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
+        lambda known, drift, width: TVGPUCB(known.prior, drift=drift, width=width),
+    ),
+)
 @checked
 def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> BeliefPolicy:
     """TV-GP-UCB: the prior drifts, by `drift` in [0, 1] per unit of time (B16 Alg. 2).
@@ -161,6 +232,18 @@ def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> Belief
     return BeliefPolicy(prior, Drift(drift), **options)
 
 
+@policy(
+    "abo",
+    kept="``SpaceTime``: smooth in time as in space (Nyikosa et al. 2018)",
+    defaults={"lengthscale": 30.0},
+    family=Family(
+        "ABO",
+        lambda known: _longest_abo(known, known.smooth_memory, WIDE),
+        "lengthscale",
+        (10, 30, 100, 250, 500),
+        lambda known, lengthscale, width: _longest_abo(known, lengthscale, width),
+    ),
+)
 @checked
 def ABO(
     prior: Prior, *, lengthscale: float, memory: int | None = None, **options: Unpack[Options]
@@ -183,6 +266,20 @@ def ABO(
     return BeliefPolicy(prior, SpaceTime(lengthscale, memory), **options)
 
 
+@policy(
+    "w-gp-ucb",
+    kept="``Discount``, ``Weights``",
+    width="``Confidence``",
+    schedule=":func:`~driftpeak.theory.schedules.discount_factor`",
+    defaults={"discount": 0.9},
+    family=Family(
+        "WGP-UCB",
+        lambda known: WGPUCB(known.prior, discount=known.discount, width=WIDE),
+        "discount",
+        tuple(1 - 1 / memory for memory in MEMORIES),
+        lambda known, discount, width: WGPUCB(known.prior, discount=discount, width=width),
+    ),
+)
 @checked
 def WGPUCB(
     prior: Prior,
@@ -218,6 +315,19 @@ def WGPUCB(
     return BeliefPolicy(prior, rule, **options)
 
 
+@policy(
+    "ui-gp-ucb",
+    kept="``Injection``",
+    width="``Heteroscedastic``",
+    defaults={"exponent": 1.0},
+    family=Family(
+        "UI-GP-UCB",
+        lambda known: UIGPUCB(known.prior, exponent=1.0, width=WIDE),
+        "exponent",
+        (0.25, 0.5, 1.0, 2.0),
+        lambda known, exponent, width: UIGPUCB(known.prior, exponent=exponent, width=width),
+    ),
+)
 @checked
 def UIGPUCB(
     prior: Prior, *, exponent: float, slope: float = 1.0, **options: Unpack[Options]
@@ -236,3 +346,8 @@ def UIGPUCB(
         DriftpeakError: exponent or slope negative.
     """
     return BeliefPolicy(prior, Injection(exponent, slope), **options)
+
+
+def _longest_abo(known: Any, lengthscale: float, width: Width) -> BeliefPolicy:
+    """Return ABO with all observations of the run."""
+    return ABO(known.prior, lengthscale=lengthscale, memory=known.horizon, width=width)

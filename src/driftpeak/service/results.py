@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
-from fastapi import Path as InPath
+from fastapi import APIRouter, Path as InPath, Request
 from fastapi.responses import FileResponse
 from starlette.concurrency import run_in_threadpool
 

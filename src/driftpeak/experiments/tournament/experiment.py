@@ -25,7 +25,6 @@ from driftpeak.experiments.tournament.players import (
     FAMILIES,
     PUBLISHED,
     RANDOM,
-    SMALLER,
     YARDSTICKS,
 )
 from driftpeak.experiments.tournament.recordings import RECORDINGS, TRAIN, recorded
@@ -39,6 +38,7 @@ from driftpeak.experiments.tournament.scores import (
     ratio,
     regrets,
 )
+from driftpeak.policies.elimination import SMALLER
 
 STARTS = 5  # first points on recorded data, drawn at random
 MARGIN = 1.1

@@ -5,7 +5,7 @@ the same in all environments. The best of these settings is the choice in hindsi
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,26 +13,8 @@ from driftpeak._core.errors import DriftpeakError
 from driftpeak.gp.kernels import Table
 from driftpeak.gp.priors import Prior
 from driftpeak.offline.history import Learned
-from driftpeak.policies import (
-    ABO,
-    ADAOPKB,
-    ETGPUCB,
-    GPUCB,
-    IGPUCB,
-    OPKB,
-    RGPUCB,
-    RPERP,
-    SWGPUCB,
-    TVGPUCB,
-    UIGPUCB,
-    WGPUCB,
-    Auto,
-    Policy,
-    RandomStart,
-    RExp3,
-    UniformRandom,
-)
-from driftpeak.policies.widths import FiniteDomain, ScaledLog, Width
+from driftpeak.policies import Auto, Policy, RandomStart, UniformRandom
+from driftpeak.policies.catalogue import ENTRIES, Family
 from driftpeak.theory.schedules import (
     discount_factor,
     elimination_period,
@@ -40,14 +22,7 @@ from driftpeak.theory.schedules import (
     restart_period,
 )
 
-AUTO, RANDOM, THEORY = "auto", "random", "theory"
-WIDE, NARROW = ScaledLog(0.8, 4.0), ScaledLog(0.2, 0.4)
-"""B16's widths for synthetic data and for traffic: the largest and the smallest of its three."""
-WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
-SMALLER = 0.03
-"""Smaller value of R-PERP's constant C; with C = 1 no point is eliminated at these horizons."""
-MEMORIES = (10, 25, 50, 100, 250)
-LENGTHSCALES = (10, 30, 100, 250, 500)
+AUTO, RANDOM = "auto", "random"
 
 
 @dataclass(frozen=True)
@@ -139,173 +114,9 @@ class WorldKnowledge:
         )
 
 
-@dataclass(frozen=True)
-class Family:
-    """A published policy with a free parameter.
-
-    Attributes:
-        name: name in the tables.
-        theory: creates the policy with the parameter of its paper.
-        parameter, values: name and values of the grid.
-        make: creates the policy with a value of the grid and a width of `WIDTHS`.
-        wide_only: whether the family has its own width, so that widths are not varied.
-    """
-
-    name: str
-    theory: Callable[[WorldKnowledge], Policy]
-    parameter: str = ""
-    values: tuple[float, ...] = ()
-    make: Callable[[WorldKnowledge, Any, Width], Policy] | None = None
-    wide_only: bool = False
-
-    @property
-    def grid(self) -> dict[str, tuple[float, Width]]:
-        """Settings of the grid by the names of their policies."""
-        widths = {"": WIDE} if self.wide_only else {f", {name}": w for name, w in WIDTHS.items()}
-        return {
-            f"{self.name}, {self.parameter} {value:g}{suffix}": (value, width)
-            for value in self.values
-            for suffix, width in widths.items()
-        }
-
-    @property
-    def at_theory(self) -> str:
-        """Name of the policy with theory's parameter."""
-        return f"{self.name}, {THEORY}"
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """Names of all policies of the family, theory's first."""
-        return (self.at_theory, *self.grid)
-
-
-def _abo(known: WorldKnowledge, lengthscale: float, width: Width) -> Policy:
-    return ABO(known.prior, lengthscale=lengthscale, memory=known.horizon, width=width)
-
-
-def _perp(known: WorldKnowledge, period: int, constant: float) -> Policy:
-    return RPERP(
-        known.prior,
-        horizon=known.horizon,
-        period=min(period, known.horizon),
-        norm_bound=known.norm_bound,
-        constant=constant,
-    )
-
-
-def _opkb(known: WorldKnowledge, period: int) -> Policy:
-    return OPKB(
-        known.prior,
-        horizon=known.horizon,
-        period=min(period, known.horizon),
-        reward_bound=known.reward_bound,
-    )
-
-
-def _rexp3(known: WorldKnowledge, variation: float | None) -> Policy:
-    positive = None if variation is None else max(variation, 1e-6)  # theory divides by it
-    return RExp3(
-        known.prior, horizon=known.horizon, variation=positive, reward_bound=known.reward_bound
-    )
-
-
-FAMILIES = (
-    Family(
-        "GP-UCB",
-        lambda known: GPUCB(known.prior, width=FiniteDomain(len(known.prior))),
-        "c1",
-        (0.05, 0.2, 0.8),
-        lambda known, c1, width: GPUCB(known.prior, width=ScaledLog(c1, 4.0)),
-        wide_only=True,
-    ),
-    Family(
-        "IGP-UCB",
-        lambda known: IGPUCB(known.prior, norm_bound=known.norm_bound, horizon=known.horizon),
-        "B",
-        (0.3, 1.0, 3.0),
-        lambda known, bound, width: IGPUCB(known.prior, norm_bound=bound),
-        wide_only=True,
-    ),
-    Family(
-        "R-GP-UCB",
-        lambda known: RGPUCB(known.prior, period=known.markov_memory, width=WIDE),
-        "period",
-        MEMORIES,
-        lambda known, period, width: RGPUCB(known.prior, period=period, width=width),
-    ),
-    Family(
-        "SW-GP-UCB",
-        lambda known: SWGPUCB(known.prior, window=known.memory, width=WIDE),
-        "window",
-        MEMORIES,
-        lambda known, window, width: SWGPUCB(known.prior, window=window, width=width),
-    ),
-    Family(
-        "TV-GP-UCB",
-        lambda known: TVGPUCB(known.prior, drift=known.drift, width=WIDE),
-        "drift",
-        (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
-        lambda known, drift, width: TVGPUCB(known.prior, drift=drift, width=width),
-    ),
-    Family(
-        "WGP-UCB",
-        lambda known: WGPUCB(known.prior, discount=known.discount, width=WIDE),
-        "discount",
-        tuple(1 - 1 / memory for memory in MEMORIES),
-        lambda known, discount, width: WGPUCB(known.prior, discount=discount, width=width),
-    ),
-    Family(
-        "UI-GP-UCB",
-        lambda known: UIGPUCB(known.prior, exponent=1.0, width=WIDE),
-        "exponent",
-        (0.25, 0.5, 1.0, 2.0),
-        lambda known, exponent, width: UIGPUCB(known.prior, exponent=exponent, width=width),
-    ),
-    Family(
-        "ET-GP-UCB",
-        lambda known: ETGPUCB(known.prior, width=WIDE),
-        "delta",
-        (0.01, 0.5),
-        lambda known, delta, width: ETGPUCB(known.prior, delta=delta, width=width),
-    ),
-    Family(
-        "ABO",
-        lambda known: _abo(known, known.smooth_memory, WIDE),
-        "lengthscale",
-        LENGTHSCALES,
-        _abo,
-    ),
-    Family(
-        "R-PERP",
-        lambda known: _perp(known, known.elimination_period, 1.0),
-        f"C = {SMALLER:g}, period",
-        (100, 500),
-        lambda known, period, width: _perp(known, period, SMALLER),
-        wide_only=True,
-    ),
-    Family(
-        "OPKB with restarts",
-        lambda known: _opkb(known, known.elimination_period),
-        "period",
-        (100, 500),
-        lambda known, period, width: _opkb(known, period),
-        wide_only=True,
-    ),
-    Family(
-        "ADA-OPKB",
-        lambda known: ADAOPKB(
-            known.prior, horizon=known.horizon, reward_bound=known.reward_bound
-        ),
-    ),
-    Family(
-        "RExp3",
-        lambda known: _rexp3(known, known.variation),
-        "variation",
-        (1, 10, 100),
-        lambda known, variation, width: _rexp3(known, variation),
-        wide_only=True,
-    ),
-)  # fmt: skip
+FAMILIES: tuple[Family, ...] = tuple(
+    sorted((entry.family for entry in ENTRIES if entry.family), key=lambda family: family.name)
+)
 BY_TIME, BY_MEAN = "best arm at this time", "best arm of the rows"
 YARDSTICKS = (BY_TIME, BY_MEAN)
 """Arms from the training rows without a bandit, on recordings only. They are not ranked."""

@@ -22,11 +22,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftpeak._core.arguments import arguments_of, fits
+from driftpeak._core.arguments import Constructor, arguments_of, fits
 from driftpeak._core.errors import DriftpeakError
 from driftpeak.gp.domains import Arms, Grid
 from driftpeak.live.space.serialization import space_from_data, space_to_data
-from driftpeak.live.study.registry import Entry, entry_of, tag_of
+from driftpeak.live.study.registry import constructor_of, tag_of
 
 
 class NotOursError(DriftpeakError):
@@ -50,9 +50,9 @@ def policy_to_data(policy: Any) -> Any:
     if isinstance(policy, Arms | Grid):
         return {"space": space_to_data(policy)}
     tag = tag_of(type(policy))
-    entry = entry_of(tag)
-    if entry is not None:
-        given = arguments_of(policy, entry.parameters)
+    constructor = constructor_of(tag)
+    if constructor is not None:
+        given = arguments_of(policy, constructor.parameters)
         if given is not None:
             return {tag: {name: policy_to_data(part) for name, part in given.items()}}
     named = policy if isinstance(policy, type) or isfunction(policy) else type(policy)
@@ -87,16 +87,16 @@ def differences(stored: Any, given: Any, where: str = "policy") -> Iterator[tupl
     missing argument, added after the policy was stored, has its default.
     """
     tag, other = _tag(stored), _tag(given)
-    entry = entry_of(tag)
-    if tag is None or tag != other or entry is None:
+    constructor = constructor_of(tag)
+    if tag is None or tag != other or constructor is None:
         if isinstance(stored, list) and isinstance(given, list) and len(stored) == len(given):
             for number, pair in enumerate(zip(stored, given, strict=True)):
                 yield from differences(*pair, f"{where}[{number}]")
         elif stored != given:
-            known = tag is None or entry is not None or tag in ("array", "number", "space")
+            known = tag is None or constructor is not None or tag in ("array", "number", "space")
             yield where, known
         return
-    parameters, before, now = entry.parameters, stored[tag], given[tag]
+    parameters, before, now = constructor.parameters, stored[tag], given[tag]
     if not isinstance(before, dict):
         yield where, False
         return
@@ -146,24 +146,26 @@ def _made(data: Any, where: str, depth: int) -> Any:
             )
         case "space":
             return _called(lambda: space_from_data(content), tag, where)
-        case str() if isinstance(content, dict) and (entry := entry_of(tag)) is not None:
-            return _constructed(tag, entry, content, where, depth)
+        case str() if isinstance(content, dict) and (constructor := constructor_of(tag)) is not None:
+            return _constructed(tag, constructor, content, where, depth)
     raise DriftpeakError(f"{where} must be known to this version; got {_shown(tag or data)}")
 
 
-def _constructed(tag: str, entry: Entry, content: dict[str, Any], where: str, depth: int) -> Any:
+def _constructed(
+    tag: str, constructor: Constructor, content: dict[str, Any], where: str, depth: int
+) -> Any:
     given = {}
     for name, value in content.items():
-        if name not in entry.parameters:
+        if name not in constructor.parameters:
             raise DriftpeakError(
                 f"{where}, a {tag}, must have arguments that this version knows; got {_shown(name)}"
             )
         given[name] = _made(value, f"{where}.{name}", depth + 1)
-        if not fits(given[name], entry.parameters[name][0]):
+        if not fits(given[name], constructor.parameters[name][0]):
             raise DriftpeakError(
                 f"{where}.{name} of a {tag} must have a supported type; got {_shown(value)}"
             )
-    return _called(lambda: entry.make(**given), tag, where)
+    return _called(lambda: constructor.make(**given), tag, where)
 
 
 def _called(make: Callable[[], Any], tag: str, where: str) -> Any:

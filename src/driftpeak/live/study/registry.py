@@ -5,16 +5,11 @@ be moved or renamed, and a constructor may get a further argument with a default
 stay valid. A released tag and the meaning of its arguments never change. If a constructor no longer
 accepts them, this table has a function of the old arguments instead.
 
-Policies other than `DriftingGP` are in `driftpeak.live.study.registered_policies`, which is
-imported only when it is needed.
+The policies that `simulate` plays declare their tags themselves (`driftpeak.policies.catalogue`).
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
-
-from driftpeak._core.arguments import Parameters, parameters_of
-from driftpeak.gp import dynamics as motions
-from driftpeak.gp import forgetting, kernels
+from driftpeak._core.arguments import Constructor
+from driftpeak.gp import dynamics as motions, forgetting, kernels
 from driftpeak.gp.feature_matrix import Kronecker
 from driftpeak.gp.features import Features
 from driftpeak.gp.means import Profile
@@ -22,83 +17,63 @@ from driftpeak.gp.priors import Prior
 from driftpeak.inference import information
 from driftpeak.live.engines.drifting_gp import DriftingGP
 from driftpeak.policies import widths
+from driftpeak.policies.catalogue import STORED
 
-
-class Entry(NamedTuple):
-    """A constructor, and the function with the defaults of its `**options` if it has any."""
-
-    make: type
-    options: Callable[..., Any] | None = None
-
-    @property
-    def parameters(self) -> Parameters:
-        """Parameters of the constructor."""
-        return parameters_of(*self)
-
-
-PARTS: dict[str, Entry] = {
-    "drifting-gp": Entry(DriftingGP),
-    "prior": Entry(Prior),
-    "features": Entry(Features),
-    "kronecker": Entry(Kronecker),
+PARTS: dict[str, Constructor] = {
+    "drifting-gp": Constructor(DriftingGP),
+    "prior": Constructor(Prior),
+    "features": Constructor(Features),
+    "kronecker": Constructor(Kronecker),
     # kernels
-    "se": Entry(kernels.SE),
-    "matern": Entry(kernels.Matern),
-    "rational-quadratic": Entry(kernels.RationalQuadratic),
-    "periodic": Entry(kernels.Periodic),
-    "linear": Entry(kernels.Linear),
-    "table": Entry(kernels.Table),
-    "sum": Entry(kernels.Sum),
-    "product": Entry(kernels.Product),
-    "scaled": Entry(kernels.Scaled),
+    "se": Constructor(kernels.SE),
+    "matern": Constructor(kernels.Matern),
+    "rational-quadratic": Constructor(kernels.RationalQuadratic),
+    "periodic": Constructor(kernels.Periodic),
+    "linear": Constructor(kernels.Linear),
+    "table": Constructor(kernels.Table),
+    "sum": Constructor(kernels.Sum),
+    "product": Constructor(kernels.Product),
+    "scaled": Constructor(kernels.Scaled),
     # forgetting rules
-    "keep": Entry(forgetting.Keep),
-    "restart": Entry(forgetting.Restart),
-    "window": Entry(forgetting.Window),
-    "drift": Entry(forgetting.Drift),
-    "discount": Entry(forgetting.Discount),
-    "weights": Entry(forgetting.Weights),
-    "injection": Entry(forgetting.Injection),
-    "space-time": Entry(forgetting.SpaceTime),
+    "keep": Constructor(forgetting.Keep),
+    "restart": Constructor(forgetting.Restart),
+    "window": Constructor(forgetting.Window),
+    "drift": Constructor(forgetting.Drift),
+    "discount": Constructor(forgetting.Discount),
+    "weights": Constructor(forgetting.Weights),
+    "injection": Constructor(forgetting.Injection),
+    "space-time": Constructor(forgetting.SpaceTime),
     # widths and gains
-    "scaled-log": Entry(widths.ScaledLog),
-    "constant": Entry(widths.Constant),
-    "finite-domain": Entry(widths.FiniteDomain),
-    "bayesian": Entry(widths.Bayesian),
-    "igp": Entry(widths.IGP),
-    "confidence": Entry(widths.Confidence),
-    "sliding-confidence": Entry(widths.SlidingConfidence),
-    "heteroscedastic": Entry(widths.Heteroscedastic),
-    "fixed-design": Entry(widths.FixedDesign),
-    "elimination": Entry(widths.Elimination),
-    "realised-gain": Entry(information.RealisedGain),
-    "tabulated-gain": Entry(information.TabulatedGain),
+    "scaled-log": Constructor(widths.ScaledLog),
+    "constant": Constructor(widths.Constant),
+    "finite-domain": Constructor(widths.FiniteDomain),
+    "bayesian": Constructor(widths.Bayesian),
+    "igp": Constructor(widths.IGP),
+    "confidence": Constructor(widths.Confidence),
+    "sliding-confidence": Constructor(widths.SlidingConfidence),
+    "heteroscedastic": Constructor(widths.Heteroscedastic),
+    "fixed-design": Constructor(widths.FixedDesign),
+    "elimination": Constructor(widths.Elimination),
+    "realised-gain": Constructor(information.RealisedGain),
+    "tabulated-gain": Constructor(information.TabulatedGain),
     # drift models, and a periodic mean
-    "markov-motion": Entry(motions.MarkovMotion),
-    "smooth-motion": Entry(motions.SmoothMotion),
-    "oscillation": Entry(motions.Oscillation),
-    "sum-motion": Entry(motions.SumMotion),
-    "profile": Entry(Profile),
+    "markov-motion": Constructor(motions.MarkovMotion),
+    "smooth-motion": Constructor(motions.SmoothMotion),
+    "oscillation": Constructor(motions.Oscillation),
+    "sum-motion": Constructor(motions.SumMotion),
+    "profile": Constructor(Profile),
 }
 """Parts of policies, and `DriftingGP`."""
+TAGS = PARTS | STORED
+"""All tags, with those of `driftpeak.policies`."""
+_TAG_OF_CLASS = {constructor.make: tag for tag, constructor in TAGS.items()}
 
 
-def entry_of(tag: str | None) -> Entry | None:
-    """Return the entry of a tag, or None."""
-    return None if tag is None else PARTS.get(tag) or tags().get(tag)
+def constructor_of(tag: str | None) -> Constructor | None:
+    """Return the constructor that a tag stands for; None: there is none."""
+    return None if tag is None else TAGS.get(tag)
 
 
 def tag_of(kind: type) -> str | None:
-    """Return the tag of a class, or None."""
-    return _names(PARTS).get(kind) or _names(tags()).get(kind)
-
-
-def tags() -> dict[str, Entry]:
-    """Return all tags, including those of policies."""
-    from driftpeak.live.study.registered_policies import POLICIES
-
-    return PARTS | POLICIES
-
-
-def _names(tags: dict[str, Entry]) -> dict[type, str]:
-    return {entry.make: tag for tag, entry in tags.items()}
+    """Return the tag of a class; None: it has none."""
+    return _TAG_OF_CLASS.get(kind)

@@ -13,61 +13,14 @@ from driftpeak.inference.fitting.cross_validation import CANDIDATES
 from driftpeak.offline.history import Learned
 from driftpeak.offline.policy_specs.lines import Line, known_name
 from driftpeak.offline.policy_specs.parameters import Parameter, parameters, split, summary
-from driftpeak.policies import (
-    ABO,
-    ADAOPKB,
-    ETGPUCB,
-    GPUCB,
-    IGPUCB,
-    OPKB,
-    PE,
-    RGPUCB,
-    ROPKB,
-    RPERP,
-    SWGPUCB,
-    TVGPUCB,
-    UIGPUCB,
-    WGPUCB,
-    AdaptiveRPERP,
-    AdaptiveSparQ,
-    Auto,
-    BeliefPolicy,
-    BestFixedArm,
-    Clairvoyant,
-    Policy,
-    RExp3,
-    SparQ,
-    UniformRandom,
-    WSparQ,
-    widths,
-)
+from driftpeak.policies import OPKB, BeliefPolicy, Policy, widths
+from driftpeak.policies.catalogue import ENTRIES, Entry
 from driftpeak.policies.opkb_constants import Constants
 from driftpeak.policies.widths import Width
 
+CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in ENTRIES if entry.name}
 POLICIES: dict[str, Callable[..., Policy]] = {
-    "auto": Auto,
-    "random": UniformRandom,
-    "best-fixed-arm": BestFixedArm,
-    "clairvoyant": Clairvoyant,
-    "gp-ucb": GPUCB,
-    "igp-ucb": IGPUCB,
-    "r-gp-ucb": RGPUCB,
-    "sw-gp-ucb": SWGPUCB,
-    "tv-gp-ucb": TVGPUCB,
-    "w-gp-ucb": WGPUCB,
-    "ui-gp-ucb": UIGPUCB,
-    "et-gp-ucb": ETGPUCB,
-    "abo": ABO,
-    "sparq": SparQ,
-    "w-sparq": WSparQ,
-    "adaptive-sparq": AdaptiveSparQ,
-    "pe": PE,
-    "r-perp": RPERP,
-    "adaptive-r-perp": AdaptiveRPERP,
-    "opkb": OPKB,
-    "r-opkb": ROPKB,
-    "ada-opkb": ADAOPKB,
-    "rexp3": RExp3,
+    name: CATALOGUE[name].make for name in sorted(CATALOGUE)
 }
 
 
@@ -88,17 +41,6 @@ HISTORIC: dict[str, Callable[..., Policy]] = {
 """Made of recorded rows and nothing else: what must be beaten by who has a history."""
 DEFAULT_POLICIES = ("auto", "random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb")
 
-MEMORY: Mapping[str, Any] = {
-    "period": 15.0,
-    "window": 50,
-    "drift": 0.03,
-    "discount": 0.9,
-    "exponent": 1.0,
-    "lengthscale": 30.0,
-}
-"""How fast a policy forgets, where it must be told and nobody says. Period and drift are those that
-B16 found for its sensors; the others are as good a start as any, and no more."""
-
 WIDTHS: dict[str, type[Width]] = {
     "scaled-log": widths.ScaledLog,
     "constant": widths.Constant,
@@ -108,20 +50,14 @@ WIDTHS: dict[str, type[Width]] = {
     "sliding-confidence": widths.SlidingConfidence,
     "heteroscedastic": widths.Heteroscedastic,
 }
-OWN_WIDTH = ("auto", "igp-ucb")
-"""Policies that have a width of their own unless they are given another in Python."""
-
 HANDED_ON: Mapping[str, Any] = {"constants": Constants, "options": OPKB}
 
 
 def policy_parameters(name: str) -> dict[str, Parameter]:
     """What the policy of this name can be told, by argument."""
-    make = (POLICIES | HISTORIC)[name]
-    found = parameters(make, HANDED_ON)
-    told = found.keys() & MEMORY if _is_belief(make) else {k for k in found if found[k].required}
-    return found | {
-        key: Parameter(key, found[key].kind, MEMORY[key]) for key in told if key in MEMORY
-    }
+    known = parameters((POLICIES | HISTORIC)[name], HANDED_ON)
+    defaults = CATALOGUE[name].defaults if name in CATALOGUE else {}
+    return known | {key: Parameter(key, known[key].kind, value) for key, value in defaults.items()}
 
 
 def memory_parameter(name: str) -> str | None:
@@ -203,10 +139,10 @@ def make_policy(
         return _with_culprit(text, lambda: HISTORIC[name](learned, **given))
     if name == "auto" and learned is not None:
         return _with_culprit(text, lambda: learned.policy(**given))
-    for key, parameter in known.items():
-        if parameter.default is not None and key in MEMORY:
-            given.setdefault(key, parameter.default)
-    if _has_width(POLICIES[name]) and name not in OWN_WIDTH:
+    entry = CATALOGUE[name]
+    for key, value in entry.defaults.items():
+        given.setdefault(key, value)
+    if _has_width(entry.make) and not entry.own_width:
         given["width"] = width
     if "horizon" in known and known["horizon"].required and "horizon" not in given:
         if steps is None:

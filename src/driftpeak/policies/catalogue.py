@@ -1,0 +1,140 @@
+"""The catalogue of policies: one declaration for each.
+
+It gives the name on the command line, the tag in stored studies, the row in the documentation, and
+the tournament entry:
+
+    @policy("my-policy", kept="`Window`")
+    class MyPolicy(ActingPolicy[State]): ...
+
+The declaration stands above the class or function that makes the policy.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from driftpeak._core.arguments import Constructor
+from driftpeak.policies.widths import ScaledLog, Width
+
+Make = TypeVar("Make", bound=Callable[..., Any])
+
+THEORY = "theory"
+WIDE, NARROW = ScaledLog(0.8, 4.0), ScaledLog(0.2, 0.4)
+"""B16's widths for synthetic data and for traffic, the largest and the smallest of its three."""
+WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
+MEMORIES = (10, 25, 50, 100, 250)
+"""The tournament's grid of windows and restart periods."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """The tournament entry of a policy: its parameter by theory, and a grid of parameters.
+
+    Attributes:
+        name: name in the tables.
+        theory: makes the policy with the parameter of its paper, from what is known of the
+            environment (`driftpeak.experiments.tournament.players.WorldKnowledge`).
+        parameter, values: the grid.
+        make: makes the policy with a value of the grid and a width of `WIDTHS`.
+        wide_only: whether the policy has its own width, so that the grid has no choice of widths.
+    """
+
+    name: str
+    theory: Callable[[Any], Any]
+    parameter: str = ""
+    values: tuple[float, ...] = ()
+    make: Callable[[Any, Any, Width], Any] | None = None
+    wide_only: bool = False
+
+    @property
+    def grid(self) -> dict[str, tuple[float, Width]]:
+        """Return value and width of each setting, by the name of the setting."""
+        widths = {"": WIDE} if self.wide_only else {f", {name}": w for name, w in WIDTHS.items()}
+        return {
+            f"{self.name}, {self.parameter} {value:g}{suffix}": (value, width)
+            for value in self.values
+            for suffix, width in widths.items()
+        }
+
+    @property
+    def at_theory(self) -> str:
+        """Return the name of the setting that theory gives."""
+        return f"{self.name}, {THEORY}"
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Return the names of all settings, theory's first."""
+        return (self.at_theory, *self.grid)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A policy of the catalogue; see `policy`."""
+
+    make: Callable[..., Any]
+    name: str | None
+    kept: str
+    width: str
+    schedule: str
+    family: Family | None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    own_width: bool = False
+
+
+ENTRIES: list[Entry] = []
+"""All policies, in the order of their declaration."""
+STORED: dict[str, Constructor] = {}
+"""The classes of stored policies and their parts, by tag."""
+
+
+def policy(
+    name: str | None = None,
+    *,
+    kept: str = "",
+    width: str = "",
+    schedule: str = "",
+    tag: str | None = None,
+    options: Callable[..., Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    own_width: bool = False,
+    family: Family | None = None,
+) -> Callable[[Make], Make]:
+    """Declare a policy: a class, or a function that returns one.
+
+    Arguments:
+        name: name on the command line; None if the policy cannot be made from a prior alone.
+        kept, width, schedule: the row of the documentation: which observations the policy keeps,
+            its published width, and the function of theory that sets its parameter. Inline
+            reStructuredText.
+        tag: tag in stored studies, for a class; by default the name. "" for a class that cannot be
+            stored, because it sees the true function.
+        options: the constructor that has the defaults of the class's `**options`, if it has any.
+        defaults: values of required parameters for the command line.
+        own_width: whether the command line's `--width` does not apply.
+        family: tournament entry.
+    """
+
+    def declare(make: Make) -> Make:
+        ENTRIES.append(Entry(make, name, kept, width, schedule, family, defaults or {}, own_width))
+        if isinstance(make, type) and (key := name if tag is None else tag):
+            stored(key, options)(make)
+        return make
+
+    return declare
+
+
+def stored(tag: str, options: Callable[..., Any] | None = None) -> Callable[[Make], Make]:
+    """Declare the tag of a class in stored studies. A released tag keeps its meaning forever.
+
+    Arguments:
+        tag: unique among policies and their parts.
+        options: as for `policy`.
+    """
+
+    def declare(make: Make) -> Make:
+        assert isinstance(make, type), make
+        assert tag not in STORED, f"the tag {tag!r} is declared twice"
+        STORED[tag] = Constructor(make, options)
+        return make
+
+    return declare
