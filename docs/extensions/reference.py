@@ -11,7 +11,7 @@ from typing import ClassVar, get_args
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
-from docutils.parsers.rst.directives import flag
+from docutils.parsers.rst.directives import flag, unchanged_required
 from docutils.statemachine import StringList
 from sphinx.pycode import ModuleAnalyzer
 
@@ -19,16 +19,22 @@ from sphinx.pycode import ModuleAnalyzer
 class Names(Directive):
     """Reference entries for names of a module.
 
-    With `:whole:` those of classes have what they inherit from others that are not public.
+    With `:whole:` those of classes have what they inherit from others that are not public. With
+    `:catalogue: MODULE`, the names are those of what is declared there and exported by the module.
     """
 
     required_arguments = 1
     has_content = True
-    option_spec: ClassVar = {"whole": flag}
+    option_spec: ClassVar = {"whole": flag, "catalogue": unchanged_required}
 
     def run(self):
         module = importlib.import_module(self.arguments[0])
-        chosen = " ".join(self.content).split() or public_names(module)
+        if catalogue := self.options.get("catalogue"):
+            entries = importlib.import_module(catalogue).ENTRIES
+            names = {entry.make.__name__ for entry in entries}
+            chosen = sorted(name for name in names if name in module.__all__)
+        else:
+            chosen = " ".join(self.content).split() or public_names(module)
         lines = [f".. currentmodule:: {module.__name__}", ""]
         lines += [".. list-table::", "   :widths: auto", ""]
         for name in chosen:

@@ -7,6 +7,18 @@ from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 
 
+def table(directive, rows, source, widths="auto"):
+    """Return the nodes of a table, whose first row is the header."""
+    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {widths}", ""]
+    for row in rows:
+        for number, cell in enumerate(row):
+            cell = re.sub(r"\\\((.+?)\\\)", r":math:`\1`", cell)
+            lines.append(("   * - " if number == 0 else "     - ") + cell)
+    node = nodes.container()
+    directive.state.nested_parse(StringList(lines, source=source), 0, node)
+    return node.children
+
+
 class LinesTable(Directive):
     """`{lines-table} policies` or `widths`: a row for every name of the command line."""
 
@@ -20,14 +32,25 @@ class LinesTable(Directive):
         for line in tables()[self.arguments[0]]:
             given = ", ".join(f"``{one}``" for one in line.parameters)
             rows.append((f"``{line.name}``", given, line.summary))
-        table = [".. list-table::", "   :header-rows: 1", "   :widths: 15 35 50", ""]
-        for row in rows:
-            for number, cell in enumerate(row):
-                cell = re.sub(r"\\\((.+?)\\\)", r":math:`\1`", cell)
-                table.append(("   * - " if number == 0 else "     - ") + cell)
-        node = nodes.container()
-        self.state.nested_parse(StringList(table, source="named policies"), 0, node)
-        return node.children
+        return table(self, rows, "names of the command line", "15 35 50")
+
+
+class EnvironmentsTable(Directive):
+    """`{environments-table}`: a row for every environment of the catalogue."""
+
+    has_content = False
+
+    def run(self):
+        import driftpeak
+        from driftpeak.environments.catalogue import ENTRIES
+
+        rows = [("the function", "environment", "``driftpeak compare --environment``")]
+        for entry in sorted(ENTRIES, key=lambda entry: entry.make.__name__):
+            name = entry.make.__name__
+            module = "driftpeak" if hasattr(driftpeak, name) else "driftpeak.environments"
+            given = f"``{entry.name}``" if entry.name else ""
+            rows.append((entry.change, f":class:`~{module}.{name}`", given))
+        return table(self, rows, "catalogue of environments")
 
 
 class PoliciesTable(Directive):
@@ -45,13 +68,7 @@ class PoliciesTable(Directive):
             assert getattr(driftpeak, name) is entry.make, f"{name} is not exported"
             role = "class" if isinstance(entry.make, type) else "func"
             rows.append((f":{role}:`~driftpeak.{name}`", entry.kept, entry.width, entry.schedule))
-        table = [".. list-table::", "   :header-rows: 1", ""]
-        for row in rows:
-            for number, cell in enumerate(row):
-                table.append(("   * - " if number == 0 else "     - ") + cell)
-        node = nodes.container()
-        self.state.nested_parse(StringList(table, source="catalogue of policies"), 0, node)
-        return node.children
+        return table(self, rows, "catalogue of policies")
 
 
 class FamiliesTable(Directive):
@@ -68,18 +85,13 @@ class FamiliesTable(Directive):
             values = ", ".join(f"{value:g}" for value in family.values)
             rows.append((family.name, family.parameter, values, own, str(len(family.settings))))
         rows.append(("all", "", "", "", str(sum(len(family.settings) for family in FAMILIES))))
-        table = [".. list-table::", "   :header-rows: 1", ""]
-        for row in rows:
-            for number, cell in enumerate(row):
-                table.append(("   * - " if number == 0 else "     - ") + cell)
-        node = nodes.container()
-        self.state.nested_parse(StringList(table, source="tournament families"), 0, node)
-        return node.children
+        return table(self, rows, "tournament families")
 
 
 def setup(app):
     """Registers the directives."""
     app.add_directive("lines-table", LinesTable)
+    app.add_directive("environments-table", EnvironmentsTable)
     app.add_directive("policies-table", PoliciesTable)
     app.add_directive("families-table", FamiliesTable)
     return {"parallel_read_safe": True}

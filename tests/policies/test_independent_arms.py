@@ -29,7 +29,7 @@ def d_ucb(rewards, discount, exploration):
     actions = []
     for t in range(STEPS):
         ages = t - 1 - np.arange(t)
-        weights = discount ** ages
+        weights = discount**ages
         numbers = np.array([weights[np.array(actions, int) == arm].sum() for arm in range(ARMS)])
         if not all(numbers):
             actions.append(int(np.argmin(numbers > 0)))

@@ -83,7 +83,7 @@ NEW_NAMES = {
     "live.policy_engine": "live.engines.policy_engine",
     "live.rate_engine": "live.engines.rate_engine",
     "live.rates": "live.model.likelihoods",
-    "live.registered_policies": "live.study.registered_policies",
+    "live.registered_policies": "policies.catalogue",
     "live.registry": "live.study.registry",
     "live.scope": "live.search.boundary",
     "live.search": "live.search.maximization",

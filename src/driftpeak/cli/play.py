@@ -22,12 +22,13 @@ from driftpeak.cli.printing import note, report
 from driftpeak.cli.program_cache import keep_programs
 from driftpeak.cli.spinner import busy
 from driftpeak.cli.table_options import TableOptions
-from driftpeak.offline.policy_specs.lines import check_texts
+from driftpeak.offline.policy_specs.lines import check_texts, lines
 
 Policies = Annotated[
     list[str] | None,
     typer.Option("--policy", help="NAME[:key=value,...], of those below; repeat for more."),
 ]
+ENVIRONMENTS = [line.name for line in lines("environments")]
 Width = Annotated[str, typer.Option(help="Exploration width, NAME[:key=value,...]; see below.")]
 
 
@@ -210,7 +211,7 @@ class World:
     """A synthetic environment on a grid over the unit cube."""
 
     environment: Annotated[
-        str, typer.Option(help="How the function moves: markov, abrupt, slow, sign or cosine.")
+        str, typer.Option(help=f"How the function changes: {', '.join(ENVIRONMENTS)}.")
     ] = "markov"
     kernel: Annotated[str, typer.Option(help="se or matern.")] = "se"
     nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5

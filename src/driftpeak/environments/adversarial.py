@@ -22,6 +22,7 @@ from scipy.optimize import brentq
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, at_least, at_least_integer, positive
 from driftpeak._core.types import Scalar, Vector
+from driftpeak.environments.catalogue import environment
 from driftpeak.environments.protocol import Environment
 from driftpeak.gp.kernels import SE, Kernel, Matern, Scaled
 from driftpeak.gp.priors import Prior
@@ -51,6 +52,7 @@ class BumpState(NamedTuple):
     key: PRNGKeyArray
 
 
+@environment("is a bump that jumps to random positions")
 class MovingBump(Environment[BumpState]):
     r"""A bump that moves to a random cell every `period` steps.
 

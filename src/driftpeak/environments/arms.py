@@ -11,6 +11,7 @@ from jaxtyping import PRNGKeyArray
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, finite, finite_array, increasing, positive
 from driftpeak._core.types import AnyArray, Scalar, Values
+from driftpeak.environments.catalogue import environment
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment, State
 from driftpeak.gp.feature_matrix import Loadings
@@ -40,6 +41,11 @@ class Bounded(Environment[State]):
         return Noise(jnp.asarray(self.noise_variance), limit)
 
 
+@environment(
+    "changes its sign",
+    name="sign",
+    build=lambda prior, drift, steps: SignSwitches(prior, changes=[0.3 * steps]),
+)
 class SignSwitches(Bounded[Values]):
     r"""A draw from the prior, scaled to \(\max |f| = \) `peak`, that changes sign (H23, section 6).
 
@@ -84,6 +90,13 @@ class SignSwitches(Bounded[Values]):
         return state, jnp.where(odd, -state, state)
 
 
+@environment(
+    "is a moving cosine",
+    name="cosine",
+    build=lambda prior, drift, steps: MovingCosine(
+        prior, times=[share * steps for share in (0.1, 0.3, 0.4, 0.6)]
+    ),
+)
 class MovingCosine(Bounded[Values]):
     r"""The function \(0.8 \cos(3 x^\top\theta + \varphi(t))\), \(\theta\) of length one (H23).
 

@@ -12,6 +12,7 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import at_least, unit_interval
 from driftpeak._core.times import Times
 from driftpeak._core.types import Scalar
+from driftpeak.environments.catalogue import environment
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment
 from driftpeak.gp.forgetting import markov_correlation
@@ -27,6 +28,7 @@ class Shared(NamedTuple):
     key: PRNGKeyArray
 
 
+@environment("is that of another environment, with bursts of noise shared by all points")
 class Bursts(Environment[Shared]):
     r"""An environment plus a mode that all points share: \(g_t(x) + a\,e^{b v_t} u_t\).
 

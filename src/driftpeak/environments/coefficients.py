@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, at_least_integer, finite, finite_array, positive
 from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.environments.catalogue import environment
 from driftpeak.environments.protocol import Environment
 from driftpeak.gp.gram import Pairs
 from driftpeak.gp.priors import Prior
@@ -24,6 +25,7 @@ class Centred(NamedTuple):
     length: Float[Array, ""]
 
 
+@environment("is a sum of kernels with moving coefficients")
 class MovingCoefficients(Environment[Centred]):
     r"""\(f_t = m + \sum_i a_i(t)\, k(\cdot, c_i)\) with \(a(t) = \frac{b}{\lambda_{\max}}
     \frac{u(t)}{\lVert u(t) \rVert}\), \(u_i(t) = \sin(s t + i)\) (M25 section 4.1).

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._core.argument_types import checked
 from driftpeak._core.times import Times
 from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.environments.catalogue import environment
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment
 from driftpeak.gp.context_points import Contexts, check_cells, check_room
@@ -21,6 +22,7 @@ class InContextState(NamedTuple):
     step: Int[Array, ""]
 
 
+@environment("depends on the context of each step (:doc:`contexts`)")
 class WorldInContext(Environment[InContextState]):
     """A function of the cells, `environment`, observed in the context of each step.
 

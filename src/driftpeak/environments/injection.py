@@ -13,6 +13,7 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, at_least, finite
 from driftpeak._core.times import Times
 from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.environments.catalogue import environment
 from driftpeak.environments.protocol import Environment
 from driftpeak.gp.feature_matrix import Loadings
 from driftpeak.gp.features import Features
@@ -26,6 +27,7 @@ class Paths(NamedTuple):
     step: Int[Array, ""]
 
 
+@environment("has increments whose variance grows as a power of the elapsed time")
 class InjectedDrift(Environment[Paths]):
     r"""A Gaussian process that drifts as fractional Brownian motion in time.
 

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, increasing, unit_interval
 from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.environments.catalogue import environment
 from driftpeak.environments.protocol import Environment
 from driftpeak.gp.dynamics import MarkovMotion, Motion
 from driftpeak.gp.feature_matrix import Loadings
@@ -27,6 +28,10 @@ class Weights(NamedTuple):
     key: PRNGKeyArray
 
 
+@environment(
+    "has momentum, a period, several rates of change or abrupt changes, with dynamics from "
+    ":mod:`driftpeak.gp.dynamics`"
+)
 class Moving(Environment[Weights]):
     r"""A Gaussian process with the prior's covariance in space and linear dynamics in time.
 
@@ -95,6 +100,11 @@ class Moving(Environment[Weights]):
         return after, components @ self.motion.observed[0]
 
 
+@environment(
+    "replaces a share of its variance at every step",
+    name="markov",
+    build=lambda prior, drift, steps: MarkovDrift(prior, drift=drift),
+)
 class MarkovDrift(Moving):
     r"""A Gaussian process under Markov drift (B16 (3)-(4)).
 

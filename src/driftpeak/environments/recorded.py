@@ -10,9 +10,11 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, at_least, finite_array
 from driftpeak._core.times import Times
 from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.environments.catalogue import environment
 from driftpeak.environments.protocol import Environment
 
 
+@environment("is given by a table of values, step x point")
 class RecordedRewards(Environment[Int[Array, ""]]):
     """An environment whose function at step s is row s of `rewards`, shape `(steps, arms)`.
 

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import at_least, at_least_integer, increasing
 from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.environments.catalogue import environment
 from driftpeak.environments.protocol import Environment
 from driftpeak.gp.gram import Pairs
 from driftpeak.gp.priors import Prior
@@ -51,6 +52,11 @@ class Piecewise(Environment[Pieces]):
         return Pieces(values + jnp.asarray(self.mean)[None, :])
 
 
+@environment(
+    "is replaced at given steps",
+    name="abrupt",
+    build=lambda prior, drift, steps: AbruptSwitches(prior, changes=[steps / 5, 2 * steps / 5]),
+)
 class AbruptSwitches(Piecewise):
     """An environment with a new function after each of `changes`; `changes[0]` ends the first.
 
@@ -79,6 +85,11 @@ class AbruptSwitches(Piecewise):
         return state, state.values[jnp.sum(time > self.changes)]
 
 
+@environment(
+    "changes gradually into another function",
+    name="slow",
+    build=lambda prior, drift, steps: SlowChange(prior, horizon=steps),
+)
 class SlowChange(Piecewise):
     r"""A linear interpolation from one function to the next (D22 section 7).
 

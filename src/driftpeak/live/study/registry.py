@@ -66,7 +66,6 @@ PARTS: dict[str, Constructor] = {
 """Parts of policies, and `DriftingGP`."""
 TAGS = PARTS | STORED
 """All tags, with those of `driftpeak.policies`."""
-_TAG_OF_CLASS = {constructor.make: tag for tag, constructor in TAGS.items()}
 
 
 def constructor_of(tag: str | None) -> Constructor | None:
@@ -76,4 +75,4 @@ def constructor_of(tag: str | None) -> Constructor | None:
 
 def tag_of(kind: type) -> str | None:
     """Return the tag of a class; None: it has none."""
-    return _TAG_OF_CLASS.get(kind)
+    return next((tag for tag, constructor in TAGS.items() if constructor.make is kind), None)

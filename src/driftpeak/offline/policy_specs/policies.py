@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_type_hints
 
 from driftpeak._core.errors import DriftpeakError
+from driftpeak.environments import catalogue as environments
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.fitting.cross_validation import CANDIDATES
 from driftpeak.offline.history import Learned
@@ -68,11 +69,15 @@ def memory_parameter(name: str) -> str | None:
 
 
 def tables() -> dict[str, list[Line]]:
-    """All policies and widths, as the command line's help and the docs list them."""
+    """Return the tables that the help of the command line and the docs print."""
     return {
         "policies": [
             Line(name, tuple(policy_parameters(name).values()), summary(make))
             for name, make in (POLICIES | HISTORIC).items()
+        ],
+        "environments": [
+            Line(name, (), entry.change)
+            for name, entry in sorted((e.name, e) for e in environments.ENTRIES if e.name)
         ],
         "widths": [
             Line(name, tuple(_width_parameters(make).values()), summary(make))

@@ -3,21 +3,19 @@
 import math
 from typing import Any
 
-from driftpeak._core.errors import DriftpeakError, at_least_integer, nearest, positive, shown
-from driftpeak.environments import (
-    AbruptSwitches,
-    Environment,
-    MarkovDrift,
-    MovingCosine,
-    SignSwitches,
-    SlowChange,
-)
+from driftpeak._core.errors import DriftpeakError, at_least_integer, one_of, positive, shown
+from driftpeak.environments import Environment
+from driftpeak.environments.catalogue import ENTRIES, Build
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE, Kernel, Matern
 from driftpeak.gp.priors import Prior
 from driftpeak.theory.schedules import markov_restart_period
 
-ENVIRONMENTS = ("markov", "abrupt", "slow", "sign", "cosine")
+ENVIRONMENTS: dict[str, Build] = {
+    entry.name: entry.build
+    for entry in sorted(ENTRIES, key=lambda entry: entry.name or "")
+    if entry.name and entry.build
+}
 KERNELS = ("se", "matern")
 MOST_POINTS = 10_000
 
@@ -44,35 +42,18 @@ def make_kernel(kernel: str, nu: float, lengthscale: float) -> Kernel:
     Raises:
         DriftpeakError: an unknown kernel, a number out of range.
     """
-    if kernel not in KERNELS:
-        raise DriftpeakError(
-            f"kernel must be one of {', '.join(KERNELS)}; got {kernel!r}.{nearest(kernel, KERNELS)}"
-        )
+    kernel = one_of("kernel", kernel, KERNELS)
     nu = positive("nu", nu)  # checked even where it is not used
     return SE(lengthscale) if kernel == "se" else Matern(nu, lengthscale)
 
 
 def make_environment(name: str, prior: Prior, drift: float, steps: int) -> Environment[Any]:
-    """Markov drift; D22's switches, after 1/5 and 2/5 of the steps; D22's slow change; H23's switch
-    of sign, after 3/10 of the steps; or H23's cosine, its corners at the same shares of the run.
+    """Return an environment of the catalogue, by name.
 
     Raises:
         DriftpeakError: an unknown name, drift outside [0, 1].
     """
-    if name == "markov":
-        return MarkovDrift(prior, drift=drift)
-    if name == "abrupt":
-        return AbruptSwitches(prior, changes=[steps / 5, 2 * steps / 5])
-    if name == "slow":
-        return SlowChange(prior, horizon=steps)
-    if name == "sign":
-        return SignSwitches(prior, changes=[0.3 * steps])
-    if name == "cosine":
-        return MovingCosine(prior, times=[share * steps for share in (0.1, 0.3, 0.4, 0.6)])
-    raise DriftpeakError(
-        f"environment must be one of {', '.join(ENVIRONMENTS)}; got {name!r}."
-        + nearest(name, ENVIRONMENTS)
-    )
+    return ENVIRONMENTS[one_of("environment", name, tuple(ENVIRONMENTS))](prior, drift, steps)
 
 
 def default_policies(prior: Prior, drift: float, steps: int) -> list[str]:

@@ -1,0 +1,53 @@
+"""The catalogue of environments: one declaration for each.
+
+It gives the name on the command line and the row in the documentation:
+
+    @environment("is replaced at given steps", name="abrupt", build=...)
+    class AbruptSwitches(Environment[State]): ...
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from driftpeak.environments.protocol import Environment
+    from driftpeak.gp.priors import Prior
+
+Make = TypeVar("Make", bound=type)
+Build = Callable[["Prior", float, int], "Environment[Any]"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An environment of the catalogue; see `environment`."""
+
+    make: type
+    change: str
+    name: str | None
+    build: Build | None
+
+
+ENTRIES: list[Entry] = []
+"""All environments, in the order of their declaration."""
+
+
+def environment(
+    change: str, *, name: str | None = None, build: Build | None = None
+) -> Callable[[Make], Make]:
+    """Declare an environment.
+
+    Arguments:
+        change: how the function changes, a verb phrase for the documentation in inline
+            reStructuredText.
+        name: name for `driftpeak compare --environment`, if it has one.
+        build: with a name, makes the environment from a prior, a drift per step and the number of
+            steps.
+    """
+    assert (name is None) == (build is None), "give name and build together"
+
+    def declare(make: Make) -> Make:
+        ENTRIES.append(Entry(make, change, name, build))
+        return make
+
+    return declare
