@@ -186,7 +186,7 @@ class RExp3State(NamedTuple):
     "rexp3",
     kept="none; restarts (:doc:`near-optimal`)",
     schedule=":func:`~driftpeak.theory.schedules.rexp3_batch_length`",
-    family=Family(
+    family=lambda make: Family(
         "RExp3",
         lambda known: _rexp3(known, known.variation),
         "variation",

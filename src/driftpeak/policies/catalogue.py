@@ -97,7 +97,7 @@ def policy(
     options: Callable[..., Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
     own_width: bool = False,
-    family: Family | None = None,
+    family: Callable[[Callable[..., Any]], Family] | None = None,
 ) -> Callable[[Make], Make]:
     """Declare a policy: a class, or a function that returns one.
 
@@ -111,11 +111,12 @@ def policy(
         options: the constructor that has the defaults of the class's `**options`, if it has any.
         defaults: values of required parameters for the command line.
         own_width: whether the command line's `--width` does not apply.
-        family: tournament entry.
+        family: returns the tournament entry of the class or function.
     """
 
     def declare(make: Make) -> Make:
-        ENTRIES.append(Entry(make, name, kept, width, schedule, family, defaults or {}, own_width))
+        entered = None if family is None else family(make)
+        ENTRIES.append(Entry(make, name, kept, width, schedule, entered, defaults or {}, own_width))
         if isinstance(make, type) and (key := name if tag is None else tag):
             stored(key, options)(make)
         return make

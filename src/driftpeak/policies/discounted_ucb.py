@@ -32,7 +32,7 @@ class DiscountedState(NamedTuple):
     width="its own",
     schedule=r":math:`\gamma = 1 - \frac14 \sqrt{\Upsilon_T / T}`",
     defaults={"discount": 0.98},
-    family=Family(
+    family=lambda make: Family(
         "D-UCB",
         lambda known: _for_tournament(known, 1 - 0.25 * math.sqrt(1 / known.horizon)),
         "discount",
@@ -117,8 +117,8 @@ class DUCB(Recorded, RewardRange[DiscountedState]):
     ) -> DiscountedState:
         reward = checked_reward(reward) - self.low
         return DiscountedState(
-            (self.discount * state.counts).at[query].add(1.0),
-            (self.discount * state.sums).at[query].add(reward),
+            jnp.asarray(self.discount * state.counts).at[query].add(1.0),
+            jnp.asarray(self.discount * state.sums).at[query].add(reward),
         )
 
 

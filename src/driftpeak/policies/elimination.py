@@ -223,7 +223,7 @@ def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> Phased
     kept="restarts and batches (:doc:`near-optimal`)",
     width="``Elimination``",
     schedule=":func:`~driftpeak.theory.schedules.elimination_period`",
-    family=Family(
+    family=lambda make: Family(
         "R-PERP",
         lambda known: _rperp(known, known.elimination_period, 1.0),
         f"C = {SMALLER:g}, period",

@@ -28,12 +28,12 @@ from driftpeak.policies.wrappers import WrappedState, Wrapping
     kept="``Keep``, reset when a reward fails a test (Brunzema et al. 2025)",
     width="``ScaledLog``",
     options=BeliefPolicy.__init__,
-    family=Family(
+    family=lambda make: Family(
         "ET-GP-UCB",
-        lambda known: ETGPUCB(known.prior, width=WIDE),
+        lambda known: make(known.prior, width=WIDE),
         "delta",
         (0.01, 0.5),
-        lambda known, delta, width: ETGPUCB(known.prior, delta=delta, width=width),
+        lambda known, delta, width: make(known.prior, delta=delta, width=width),
     ),
 )
 class ETGPUCB(Recorded, Policy):

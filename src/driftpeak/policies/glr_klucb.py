@@ -1,6 +1,7 @@
 r"""GLR-klUCB: a change-point test for each of several independent arms (Besson et al. 2022)."""
 
 import math
+import sys
 from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
@@ -23,6 +24,7 @@ from driftpeak.policies.reward_range import RewardRange
 
 Restarts = Literal["local", "global"]
 RESTARTS: tuple[Restarts, ...] = ("local", "global")
+TINY = sys.float_info.epsilon
 BISECTIONS = 40
 """Halvings of [mean, 1] for the index: its error is at most 1e-12."""
 
@@ -44,7 +46,7 @@ class GLRState(NamedTuple):
     "glr-klucb",
     kept="restarts an arm when a test detects a change; arms are independent (Besson et al. 2022)",
     width="its own",
-    family=Family(
+    family=lambda make: Family(
         "GLR-klUCB",
         lambda known: _for_tournament(known, None),
         "exploration",
@@ -206,8 +208,7 @@ class GLRKLUCB(Recorded, PlannedPolicy[GLRState], RewardRange[GLRState]):
 
 def _kl(p: Array, q: Array) -> Array:
     """Return the Kullback-Leibler divergence of two Bernoulli distributions."""
-    tiny = jnp.finfo(float).eps
-    p, q = jnp.clip(p, 0.0, 1.0), jnp.clip(q, tiny, 1 - tiny)
+    p, q = jnp.clip(p, 0.0, 1.0), jnp.clip(q, TINY, 1 - TINY)
     return xlogy(p, p / q) + xlogy(1 - p, (1 - p) / (1 - q))
 
 

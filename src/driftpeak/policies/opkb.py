@@ -345,7 +345,7 @@ def _optimal_design(features: Loadings, regulariser: float) -> tuple[Any, float]
     "opkb",
     kept="batches, and restarts if ``period`` is given (:doc:`near-optimal`)",
     schedule=":func:`~driftpeak.theory.schedules.elimination_period`",
-    family=Family(
+    family=lambda make: Family(
         "OPKB with restarts",
         lambda known: _opkb(known, known.elimination_period),
         "period",
@@ -429,9 +429,9 @@ def ROPKB(
 @policy(
     "ada-opkb",
     kept="batches, and restarts when a test detects a change (:doc:`near-optimal`)",
-    family=Family(
+    family=lambda make: Family(
         "ADA-OPKB",
-        lambda known: ADAOPKB(known.prior, horizon=known.horizon, reward_bound=known.reward_bound),
+        lambda known: make(known.prior, horizon=known.horizon, reward_bound=known.reward_bound),
     ),
 )
 @checked

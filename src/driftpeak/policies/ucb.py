@@ -47,12 +47,12 @@ class Options(TypedDict, total=False):
     "gp-ucb",
     kept="``Keep``",
     width="``ScaledLog``, ``FiniteDomain``",
-    family=Family(
+    family=lambda make: Family(
         "GP-UCB",
-        lambda known: GPUCB(known.prior, width=FiniteDomain(len(known.prior))),
+        lambda known: make(known.prior, width=FiniteDomain(len(known.prior))),
         "c1",
         (0.05, 0.2, 0.8),
-        lambda known, c1, width: GPUCB(known.prior, width=ScaledLog(c1, 4.0)),
+        lambda known, c1, width: make(known.prior, width=ScaledLog(c1, 4.0)),
         wide_only=True,
     ),
 )
@@ -82,12 +82,12 @@ def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
     width="``IGP`` (its default)",
     schedule=r":math:`\lambda = 1 + 2/T`, with ``horizon=``",
     own_width=True,
-    family=Family(
+    family=lambda make: Family(
         "IGP-UCB",
-        lambda known: IGPUCB(known.prior, norm_bound=known.norm_bound, horizon=known.horizon),
+        lambda known: make(known.prior, norm_bound=known.norm_bound, horizon=known.horizon),
         "B",
         (0.3, 1.0, 3.0),
-        lambda known, bound, width: IGPUCB(known.prior, norm_bound=bound),
+        lambda known, bound, width: make(known.prior, norm_bound=bound),
         wide_only=True,
     ),
 )
@@ -130,12 +130,12 @@ def IGPUCB(
     schedule=":func:`~driftpeak.theory.schedules.markov_restart_period`, "
     ":func:`~driftpeak.theory.schedules.restart_period`",
     defaults={"period": 15.0},  # B16's for its sensors
-    family=Family(
+    family=lambda make: Family(
         "R-GP-UCB",
-        lambda known: RGPUCB(known.prior, period=known.markov_memory, width=WIDE),
+        lambda known: make(known.prior, period=known.markov_memory, width=WIDE),
         "period",
         MEMORIES,
-        lambda known, period, width: RGPUCB(known.prior, period=period, width=width),
+        lambda known, period, width: make(known.prior, period=period, width=width),
     ),
 )
 @checked
@@ -168,12 +168,12 @@ def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> Belief
     width="``SlidingConfidence``",
     schedule=":func:`~driftpeak.theory.schedules.window_length`",
     defaults={"window": 50},
-    family=Family(
+    family=lambda make: Family(
         "SW-GP-UCB",
-        lambda known: SWGPUCB(known.prior, window=known.memory, width=WIDE),
+        lambda known: make(known.prior, window=known.memory, width=WIDE),
         "window",
         MEMORIES,
-        lambda known, window, width: SWGPUCB(known.prior, window=window, width=width),
+        lambda known, window, width: make(known.prior, window=window, width=width),
     ),
 )
 @checked
@@ -204,12 +204,12 @@ def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefP
     kept="``Drift``",
     width="``ScaledLog``, ``Bayesian(resetting=False)``",
     defaults={"drift": 0.03},  # B16's for its sensors
-    family=Family(
+    family=lambda make: Family(
         "TV-GP-UCB",
-        lambda known: TVGPUCB(known.prior, drift=known.drift, width=WIDE),
+        lambda known: make(known.prior, drift=known.drift, width=WIDE),
         "drift",
         (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
-        lambda known, drift, width: TVGPUCB(known.prior, drift=drift, width=width),
+        lambda known, drift, width: make(known.prior, drift=drift, width=width),
     ),
 )
 @checked
@@ -236,7 +236,7 @@ def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> Belief
     "abo",
     kept="``SpaceTime``: smooth in time as in space (Nyikosa et al. 2018)",
     defaults={"lengthscale": 30.0},
-    family=Family(
+    family=lambda make: Family(
         "ABO",
         lambda known: _longest_abo(known, known.smooth_memory, WIDE),
         "lengthscale",
@@ -272,12 +272,12 @@ def ABO(
     width="``Confidence``",
     schedule=":func:`~driftpeak.theory.schedules.discount_factor`",
     defaults={"discount": 0.9},
-    family=Family(
+    family=lambda make: Family(
         "WGP-UCB",
-        lambda known: WGPUCB(known.prior, discount=known.discount, width=WIDE),
+        lambda known: make(known.prior, discount=known.discount, width=WIDE),
         "discount",
         tuple(1 - 1 / memory for memory in MEMORIES),
-        lambda known, discount, width: WGPUCB(known.prior, discount=discount, width=width),
+        lambda known, discount, width: make(known.prior, discount=discount, width=width),
     ),
 )
 @checked
@@ -320,12 +320,12 @@ def WGPUCB(
     kept="``Injection``",
     width="``Heteroscedastic``",
     defaults={"exponent": 1.0},
-    family=Family(
+    family=lambda make: Family(
         "UI-GP-UCB",
-        lambda known: UIGPUCB(known.prior, exponent=1.0, width=WIDE),
+        lambda known: make(known.prior, exponent=1.0, width=WIDE),
         "exponent",
         (0.25, 0.5, 1.0, 2.0),
-        lambda known, exponent, width: UIGPUCB(known.prior, exponent=exponent, width=width),
+        lambda known, exponent, width: make(known.prior, exponent=exponent, width=width),
     ),
 )
 @checked
