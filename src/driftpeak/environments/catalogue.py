@@ -8,14 +8,10 @@ It gives the name on the command line and the row in the documentation:
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from driftpeak.environments.protocol import Environment
-    from driftpeak.gp.priors import Prior
+from typing import Any, TypeVar
 
 Make = TypeVar("Make", bound=type)
-Build = Callable[["Prior", float, int], "Environment[Any]"]
+Build = Callable[..., Any]
 
 
 @dataclass(frozen=True)
