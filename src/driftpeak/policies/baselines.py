@@ -196,7 +196,7 @@ class RExp3State(NamedTuple):
     ),
 )
 class RExp3(Recorded, PlannedPolicy[RExp3State], RewardRange[RExp3State]):
-    r"""Exp3, started afresh every so many steps (Besbes, Gur and Zeevi 2014, Theorem 2).
+    r"""Exp3 with scheduled restarts (Besbes, Gur and Zeevi 2014, Theorem 2).
 
     It does not use the kernel. Points are drawn with probability
     \(p = (1 - \gamma) w / \sum w + \gamma / n\). A reward z in [0, 1] multiplies the weight of its

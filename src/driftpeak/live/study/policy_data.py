@@ -146,7 +146,9 @@ def _made(data: Any, where: str, depth: int) -> Any:
             )
         case "space":
             return _called(lambda: space_from_data(content), tag, where)
-        case str() if isinstance(content, dict) and (constructor := constructor_of(tag)) is not None:
+        case str() if (
+            isinstance(content, dict) and (constructor := constructor_of(tag)) is not None
+        ):
             return _constructed(tag, constructor, content, where, depth)
     raise DriftpeakError(f"{where} must be known to this version; got {_shown(tag or data)}")
 
