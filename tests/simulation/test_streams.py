@@ -197,7 +197,7 @@ def test_summaries_are_judged_as_everything(independent):
 def test_what_was_not_kept_is_named(summaries):
     with pytest.raises(dp.DriftpeakError, match=r"got 'action'.*keep='everything' to record"):
         dp.to_dataframe(summaries)
-    with pytest.raises(dp.DriftpeakError, match=r"needs believed_drift, reward.*keep='everything'"):
+    with pytest.raises(dp.DriftpeakError, match=r"have believed_drift, reward.*keep='everything'"):
         belief_figure(summaries)
     each = dp.to_dataframe(summaries, ["total_regret"])
     assert list(each.columns) == ["policy", "trial", "total_regret"]
