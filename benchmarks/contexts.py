@@ -9,8 +9,8 @@ With rho = 1, contexts have no influence.
 Recorded: artificial tables of 400 rows of 6 arms (AR(1), 0.95), of which the first 60 % are for
 learning. A column of 4 contexts adds to every arm a normal number whose standard deviation is the
 size times that of the rows. The figure is the regret of `auto` with the context relative to
-`auto (not told)`: the ratio of the sums over 20 tables with a 95 % interval by bootstrap over
-tables. At size 0 the column has no influence, which has to be learned.
+`auto (without contexts)`: the ratio of the sums over 20 tables with a 95 % interval by bootstrap
+over tables. At size 0 the column has no influence, which has to be learned.
 """
 
 from typing import Any
@@ -76,4 +76,4 @@ def recorded(size: float, seed: int) -> tuple[float, float]:
     table = RewardTable(rows, names, None, None, contexts=said)
     runs = replay(table, ("auto",), progress=False)
     regret = runs["regret"].mean(("trial", "step"))
-    return float(regret.sel(policy="auto")), float(regret.sel(policy="auto (not told)"))
+    return float(regret.sel(policy="auto")), float(regret.sel(policy="auto (without contexts)"))

@@ -28,7 +28,7 @@ class LinesTable(Directive):
     def run(self):
         from driftpeak.offline.policy_specs.policies import tables
 
-        rows = [("name", "what can be told, with defaults", "what it is")]
+        rows = [("name", "parameters, with defaults", "description")]
         for line in tables()[self.arguments[0]]:
             given = ", ".join(f"``{one}``" for one in line.parameters)
             rows.append((f"``{line.name}``", given, line.summary))

@@ -34,7 +34,7 @@ def test_replay_writes_everything(run, data, tmp_path):
                          "--policy", "random", "--policy", "auto", "--trials", "3")  # fmt: skip
     assert code == 0, err
     assert "significant" in out.splitlines()[0]
-    assert out.splitlines()[1].startswith("now follow: ")
+    assert out.splitlines()[1].startswith("recommended: ")
     assert "tv-gp-ucb" in out
     assert sorted(path.name for path in output.iterdir()) == [
         "beliefs.png", "follow.png", "regret.png", "results.nc", "summary.json", "track.png",
@@ -147,7 +147,7 @@ def test_compare_keeps_summaries_in_a_folder_and_goes_on_from_it(run, tmp_path, 
 def test_demo_shows_who_follows_the_peak_and_what_to_type_next(run, tmp_path):
     code, out, err = run("demo", "--trials", "2", "--output", tmp_path / "demo")
     assert code == 0, err
-    for policy in ("auto (told nothing)", "GP-UCB (forgets nothing)", "TV-GP-UCB (told the drift)"):
+    for policy in ("auto (estimates the", "GP-UCB (static)", "TV-GP-UCB (knows the"):
         assert policy in out
     for picture in ("peak.png", "regret.png"):
         assert (tmp_path / "demo" / picture).stat().st_size > 10_000
@@ -160,18 +160,18 @@ def test_output_of_another_kind_is_not_touched(run, data, tmp_path):
     precious.mkdir()
     (precious / "thesis.tex").write_text("years of work")
     words = ("replay", data, "--policy", "random", "--output", precious)
-    assert refused(run(*words), "mine holds something other", "overwrite")
+    assert refused(run(*words), "mine must be empty or contain results", "overwrite")
     assert (precious / "thesis.tex").read_text() == "years of work"
     assert run(*words, "--overwrite")[0] == 0
     assert not (precious / "thesis.tex").exists()
     assert run(*words)[0] == 0  # results of the same command may be replaced
     (precious / "notes.txt").write_text("on these results")
-    assert refused(run(*words), "something other .* 'notes.txt'", "overwrite")
+    assert refused(run(*words), "must be empty or .* 'notes.txt'", "overwrite")
     assert (precious / "notes.txt").read_text() == "on these results"
+    assert refused(run("compare", "--output", precious), "results of `driftpeak compare` only; got")
     assert refused(
-        run("compare", "--output", precious), "other than results of `driftpeak compare`"
+        run("replay", data, "--output", data), "data.csv must be a directory; got a file"
     )
-    assert refused(run("replay", data, "--output", data), "data.csv is a file")
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_output_of_another_kind_is_not_touched(run, data, tmp_path):
     [
         ("both", "both", "is"),
         ("both/run", "both", "contains"),
-        ("both", "both/out", "lies in"),
+        ("both", "both/out", "is inside"),
         ("both/../both/run", "./both", "contains"),
         ("link/run", "both", "contains"),
         ("both", "link", "is"),
@@ -193,9 +193,9 @@ def test_results_do_not_take_the_place_of_kept_chunks(
     monkeypatch.setattr(Stage, "play", None)
     (tmp_path / "link").symlink_to("both")
     words = ("compare", "--folder", folder, "--output", output)
-    told = f"output {Path(output)} {how} the folder {Path(folder)}, .*: name two directories"
-    assert refused(run(*words), told)
-    assert refused(run(*words, "--overwrite"), told)
+    message = f"inside {Path(folder)}, nor contain it; got {Path(output)}, which {how} it"
+    assert refused(run(*words), message)
+    assert refused(run(*words, "--overwrite"), message)
     assert [path.name for path in tmp_path.iterdir()] == ["link"]
 
 
@@ -220,7 +220,7 @@ def test_what_was_put_into_the_output_while_policies_played_stays(run, tmp_path,
     words = ("compare", "--size", "20", "--steps", "5", "--trials", "2", "--policy", "random")
     code, _, err = run(*words, "--output", output)
     assert code == 2
-    assert "out holds something other than results" in err
+    assert "out must be empty or contain results" in err
     assert (output / "thesis.tex").read_text() == "years of work"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     (output / "thesis.tex").unlink()
@@ -228,7 +228,7 @@ def test_what_was_put_into_the_output_while_policies_played_stays(run, tmp_path,
     assert run(*words, "--output", output)[0] == 0
     (output / "results.nc").unlink()
     (output / "results.nc").mkdir()
-    assert refused(run(*words, "--output", output), "something other .* 'results.nc'")
+    assert refused(run(*words, "--output", output), "must be empty or .* 'results.nc'")
 
 
 def test_nothing_half_written_is_left(run, data, tmp_path, monkeypatch):
@@ -299,7 +299,7 @@ def test_bad_options_are_refused_in_one_line(run, data, words, fragments):
         (["--lengthscale", "0"], ["lengthscale must be .*above 0"]),
         (["--drift", "-0.5"], [r"drift must lie in \[0, 1\]; got -0.5"]),
         (["--kernel", "matern", "--nu", "0"], ["nu must be .*above 0"]),
-        (["--dimension", "3"], ["size 100 in 3 dimensions makes too many points; at most 10,000"]),
+        (["--dimension", "3"], ["at most 10,000 points; got size 100 and dimension 3"]),
     ],
 )
 def test_bad_comparisons_are_refused_in_one_line(run, words, fragments):

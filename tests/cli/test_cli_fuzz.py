@@ -149,8 +149,8 @@ def test_no_words_bring_a_traceback_at_length(run, folder):
         (["reproduce", "b16-fig2a", "--trials", str(10**30)], "--trials"),
         (["replay", "pipe"], "is a pipe or a device"),
         (["replay", "/dev/zero"], "is a pipe or a device"),
-        (["replay", "bomb.csv"], "the most that is read"),
-        (["replay", "huge.csv"], "the most that is read"),
+        (["replay", "bomb.csv"], "an unpacked file must have at most"),
+        (["replay", "huge.csv"], "an unpacked file must have at most"),
         (["plan", "--data", "wild.csv"], "beyond 1e100"),
         (
             ["live", "create", "new", "p", "--maximize", "--space", "/dev/zero"],

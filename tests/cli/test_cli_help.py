@@ -148,7 +148,7 @@ assert not {{"jax", "equinox", "pandas", "xarray", "matplotlib"}} & set(sys.modu
         (["plan"], "give --horizon T"),
         (["live", "ask", "x", "--time", "soon"], "--time must be a number"),
         (["live", "tell", "x", "--id", "1"], "give --reward"),
-        (["live", "create", "x", "kiln"], "give --maximize or --minimize"),
+        (["live", "create", "x", "kiln"], "one of --maximize and --minimize is"),
         (["completion", "tcsh"], "tcsh"),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, list) else "",

@@ -81,7 +81,7 @@ def test_the_second_process_compiles_nothing_and_damage_is_mended(tmp_path):
     (hits, again, _), err = call(DRIFTPEAK_CACHE=tmp_path)
     assert (int(hits), int(again)) == (int(misses) - 4, 4)  # every damage is noticed
     assert err == (
-        "driftpeak: a compiled program that was kept cannot be read: it is compiled again "
+        "driftpeak: a cached program cannot be read and is compiled again "
         "(DRIFTPEAK_CACHE=DIR or off)\n"
     )
     assert call(DRIFTPEAK_CACHE=tmp_path) == ([misses, "0", place], "")  # mended
@@ -98,7 +98,7 @@ def test_a_folder_that_cannot_be_used_costs_a_line(tmp_path, where):
     assert (hits, misses, place) == ("0", "0", "None")
     assert err.count("\n") == 1
     assert err.endswith("(DRIFTPEAK_CACHE=DIR or off)\n")
-    assert ("other users may write into" if where == "open" else "file") in err
+    assert ("other users own or can write to" if where == "open" else "file") in err
 
 
 def programs_of(folder, monkeypatch=None):
@@ -128,7 +128,7 @@ open(place, "w").close()
     (hits, _, _), err = call(program, DRIFTPEAK_CACHE=tmp_path)
     assert hits == "0"
     assert err.count("\n") == 1
-    assert err.startswith("driftpeak: a compiled program that was kept cannot be read")
+    assert err.startswith("driftpeak: a cached program cannot be read")
 
 
 def test_a_full_disk_costs_one_line(tmp_path, monkeypatch, capsys):
@@ -138,7 +138,7 @@ def test_a_full_disk_costs_one_line(tmp_path, monkeypatch, capsys):
     full = "Error writing persistent compilation cache entry for 'jit_x': OSError: disk full"
     for text in (full, full.replace("jit_x", "jit_y"), "something else"):
         warnings.showwarning(UserWarning(text), UserWarning, "x.py", 1)
-    line = f"driftpeak: compiled programs cannot be kept in {tmp_path}: disk full"
+    line = f"driftpeak: compiled programs cannot be cached in {tmp_path}: disk full"
     assert capsys.readouterr().err == f"{line} (DRIFTPEAK_CACHE=DIR or off)\n"
     assert list(map(str, others)) == ["something else"]
 
@@ -176,7 +176,7 @@ def test_the_oldest_are_removed_beyond_the_most_that_is_kept(tmp_path, monkeypat
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners are POSIX's")
 def test_somebody_elses_folder_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(DriftpeakError, match="other users may write"):
+    with pytest.raises(DriftpeakError, match="other users own or can write to"):
         machine_code._private(tmp_path)
 
 

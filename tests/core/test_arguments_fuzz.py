@@ -84,17 +84,17 @@ def test_kinds_are_those_of_the_type_hints():
     )
     assert example(1, None, flag=np.True_, pair=np.array([1, 2]), table={"a": PRIOR}) == 1
     for arguments, words in (
-        ({"name": 5}, "name must be a text or None; got 5"),
+        ({"name": 5}, "name must be a string or None; got 5"),
         ({"flag": 1}, "flag must be True or False; got 1"),
         ({"pair": (1, "2")}, r"pair must be 2 numbers; got \(1, '2'\)"),
         ({"pair": (1, 2, 3)}, "pair must be 2 numbers"),
         (
             {"table": 5},
-            "table must be a mapping with text keys in which each is a Prior, .*, or None; got 5",
+            "table must be a mapping with string keys in which each is a Prior, .*, or None; got 5",
         ),
-        ({"table": {1: PRIOR}}, "table must be a mapping with text keys"),
+        ({"table": {1: PRIOR}}, "table must be a mapping with string keys"),
         ({"table": {"a": PRIOR, "b": 1}}, r"table\['b'\] must be a Prior, .*; got 1"),
-        ({"lists": {"a": ["x", None, 5]}}, r"lists\['a'\]\[2\] must be a text or None; got 5"),
+        ({"lists": {"a": ["x", None, 5]}}, r"lists\['a'\]\[2\] must be a string or None; got 5"),
     ):
         with pytest.raises(dp.DriftpeakError, match=words):
             example(1, **arguments)

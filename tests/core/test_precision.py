@@ -340,10 +340,10 @@ def test_lost_digits_are_told():
     prior = dp.Prior(LINE, dp.SE(0.2), 0.1)
     policy = Rash(prior, fg.Keep())
     with pytest.raises(
-        DriftpeakError, match=r"'x' after step 3: rounding .* -0.05 times the noise"
+        DriftpeakError, match=r"'x' after step 3: .* got -0.05 times the noise variance"
     ):
         dp.simulate({"x": policy}, dp.MarkovDrift(prior, drift=0.1), steps=3)
-    with pytest.raises(DriftpeakError, match="rounding has used up"):
+    with pytest.raises(DriftpeakError, match="posterior variances must not be negative"):
         check_digits("it", np.nan)
     check_digits("it", -0.001)
     check_digits("it", None)
@@ -354,7 +354,7 @@ def test_noise_below_rounding_is_refused_by_simulate():
     prior = dp.Prior(LINE, dp.Matern(1.5, 0.2), 1e-20)
     for form in ("feature-space", "function-space"):
         policy = dp.SWGPUCB(prior, window=30, form=form)
-        with pytest.raises(DriftpeakError, match="rounding has used up the digits"):
+        with pytest.raises(DriftpeakError, match="posterior variances must not be negative"):
             dp.simulate({"sw": policy}, dp.MarkovDrift(prior, drift=0.01), steps=60)
 
 

@@ -162,7 +162,7 @@ def test_an_interrupted_run_goes_on(tmp_path, cluster):
         if process.returncode != 0 and "Exception ignored in" not in errors:
             break
     assert (process.returncode, printed) == (2, ""), errors
-    assert re.search("^driftpeak: interrupted; the same command goes on where it stopped", errors)
+    assert re.search("^driftpeak: interrupted; repeat the command to resume from ", errors)
     assert len(errors.splitlines()) == 1, errors
     kept = {path.name: path.stat().st_mtime_ns for path in (output / "unfinished").iterdir()}
     assert 2 <= len(kept) < 60

@@ -609,10 +609,10 @@ def test_command(tmp_path, command):
     ("arguments", "message"),
     [
         (["b16-fig2e"], "Did you mean 'b16-fig2"),
-        ([], "name an experiment"),
+        ([], "ID is required"),
         (["tiny", "--trials", "0"], "trials must"),
         (["tiny", "--workers", "0"], "workers must"),
-        (["tiny", "--quick", "--trials", "3"], "either --trials or --quick"),
+        (["tiny", "--quick", "--trials", "3"], "--trials and --quick exclude each other"),
         (["tiny", "--overwrite"], "--output"),
         (["--from", "nowhere"], "must hold results"),
         (["tiny", "--from", "nowhere"], "nothing else"),

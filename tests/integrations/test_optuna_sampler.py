@@ -384,7 +384,7 @@ def test_a_distribution_of_others_is_refused():
         def _contains(self, value):
             return True
 
-    with pytest.raises(dp.DriftpeakError, match="'x' has a distribution that driftpeak does not"):
+    with pytest.raises(dp.DriftpeakError, match="distribution of parameter 'x' must be"):
         SearchSpace({"x": Other()})
 
 

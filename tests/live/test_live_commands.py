@@ -79,9 +79,11 @@ def test_dates_and_arms(live, monkeypatch):
 def test_mistakes(run, created, tmp_path):
     store = f"sqlite:///{tmp_path}/studies"
     space, tell = ("--space", json.dumps(SPACE)), ("live", "tell", store, "kiln")
-    refused(run("live", "create", store, "pump", *space), "--maximize or --minimize")
+    refused(
+        run("live", "create", store, "pump", *space), "one of --maximize and --minimize is required"
+    )
     refused(run("live", "create", store, "kiln", *space, "--minimize"), "another maximize")
-    refused(run("live", "create", store, "p", "--space", "{", "--maximize"), "--space is no JSON")
+    refused(run("live", "create", store, "p", "--space", "{", "--maximize"), "--space must be JSON")
     refused(
         run("live", "create", store, "p", "--space", "{}", "--maximize"), "a space must be written"
     )
@@ -93,7 +95,7 @@ def test_mistakes(run, created, tmp_path):
     refused(run("live", "ask", store, "kiln", "--count", "0"), "count must be")
     refused(run("live", "best", store, "kiln"), "no observations yet")
     refused(run("live", "plot", store, "kiln", "--output", tmp_path), "no observations")
-    refused(run(*tell, "--reward", "1"), "give --id .* or --parameters")
+    refused(run(*tell, "--reward", "1"), "one of --id .* and --parameters")
     refused(run(*tell, "--id", "1"), "give --reward")
     refused(run(*tell, "--id", "1", "--reward", "1"), "there is no suggestion 1")
     refused(run(*tell, "--id", "1", "--reward", "nan"), "reward must be a finite number")
@@ -111,7 +113,7 @@ def test_cancel_forget_reset_export(run, created, tmp_path, monkeypatch):
     )
     assert created("cancel", "--id", 7) == {"cancelled": [7], "pending": 8}
     assert len(created("cancel", "--all")["cancelled"]) == 8
-    refused(run("live", "cancel", store), "--id of a suggestion, or --all")
+    refused(run("live", "cancel", store), "one of --id of a suggestion and --all is required")
     refused(run("live", "cancel", store, "--id", "7"), "already told or cancelled")
     for step in (1, 2, 3):
         setting = json.dumps({"speed": step, "kind": "a"})
@@ -153,7 +155,7 @@ def test_moves_on_the_command_line(live, run, tmp_path):
         (["tell", "--parameters", '{"x": 1}', "--reward", 1, "--actual", '{"x": 1}'], "--id"),
         (["tell", "--id", 2, "--reward", 1, "--actual", "[1]"], "--actual must be"),
         (["forget", "--before", "yesterday"], "--before must be"),
-        ([*begin, "--max-travel", "0,5"], "--max-travel is no JSON"),
+        ([*begin, "--max-travel", "0,5"], "--max-travel must be JSON"),
         (begin, "has another"),
     ):
         code, _, err = run("live", words[0], f"sqlite:///{tmp_path}/studies", *words[1:])

@@ -407,7 +407,7 @@ CONDITIONAL = dp.Box(k=dp.Boolean(), x=dp.Float(0, 1, when={"k": True}), y=dp.Fl
 @pytest.mark.parametrize(
     ("space", "options", "words"),
     [
-        (BOX, {"constraints": [1]}, "constraints must be a mapping with text keys"),
+        (BOX, {"constraints": [1]}, "constraints must be a mapping with string keys"),
         (BOX, {"constraints": {"": SUM["power"]}}, "name must be non-empty text"),
         (
             BOX,
@@ -464,7 +464,7 @@ def test_what_makes_no_constraint():
         (lambda: dp.Limit(at_most=1, probability=1), r"probability must lie in \[0, 1\)"),
         (lambda: dp.Limit(at_most=1, probability=0.5), "must lie above 0.5"),
         (lambda: dp.WeightedSum({}, at_most=1), "weights must map parameters to numbers"),
-        (lambda: dp.WeightedSum({1: 1}, at_most=1), "weights must be a mapping with text keys"),
+        (lambda: dp.WeightedSum({1: 1}, at_most=1), "weights must be a mapping with string keys"),
         (lambda: dp.WeightedSum({"x": "1"}, at_most=1), "weight of 'x' must be a finite number"),
     ):
         with pytest.raises(dp.DriftpeakError, match=words):

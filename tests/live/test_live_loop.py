@@ -189,7 +189,7 @@ def test_threads_may_share_an_optimiser():
         ({"minimize": True}, "got maximize and minimize"),
         ({"maximize": None, "minimize": 1}, "minimize must be True, False, or None; got 1"),
         ({"maximize": 1}, "maximize must be True, False, or None; got 1"),
-        ({"time": 3.0}, "time must be a function, a text, or None"),
+        ({"time": 3.0}, "time must be a function, a string, or None"),
         ({"time": "today"}, "or \"now\"; got 'today'"),
         (
             {"callbacks": 3},

@@ -95,7 +95,7 @@ def test_a_missing_parameter_is_named():
             lambda: dp.Box({"x": dp.Float(0, 1)}, x=dp.Float(0, 1)),
             "must be distinct; got 'x' twice",
         ),
-        (lambda: dp.Box({1: dp.Float(0, 1)}), "parameters must be a mapping with text keys"),
+        (lambda: dp.Box({1: dp.Float(0, 1)}), "parameters must be a mapping with string keys"),
     ],
 )
 def test_bad_spaces_are_refused(make, words):

@@ -170,8 +170,8 @@ def test_bad_policies_are_named(text, message, without_type_checks):
     [
         ({"train": 0.0}, r"train must lie in \(0, 1\)"),
         ({"train": 1.0}, r"train must lie in \(0, 1\)"),
-        ({"train": 0.01}, "leaves 0 rows to learn from"),
-        ({"train": 0.99}, "and 1 to play"),
+        ({"train": 0.01}, "which leaves 0 and"),
+        ({"train": 0.99}, "leaves 49 and 1 of 50"),
         ({"noise_variance": 0.0}, "noise_variance must be .*above 0; got 0"),
         ({"mean": "per-arms"}, "mean must be one of per-arm, common, zero"),
         ({"width": "scaled-lag"}, "unknown width 'scaled-lag'.*'scaled-log'"),

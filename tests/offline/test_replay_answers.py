@@ -90,7 +90,7 @@ def test_advice_names_the_arm_of_highest_expectation_and_the_second(runs):
     assert (advice.arms[0].arm, advice.second.arm) == (NAMES[first], NAMES[second])
     assert advice.when == "2026-03-02 16:00"
     text = advice.in_words()
-    assert text.startswith(f"now follow: {NAMES[first]} (expected {means[first]:.1f}"[:-1])
+    assert text.startswith(f"recommended: {NAMES[first]} (expected {means[first]:.1f}"[:-1])
     assert text.endswith("degrees C)")
     assert f"; second: {NAMES[second]}, " in text
     data = advice.as_data()
@@ -166,21 +166,21 @@ def expectations(*numbers, **more):
 
 def test_ties_are_said():
     assert expectations((2.0, 0.5), (1.0, 0.5)).in_words() == (
-        "now follow: a (expected 2.00 +- 0.50; second: b, 1.00 +- 0.50)"
+        "recommended: a (expected 2.00 +- 0.50; second: b, 1.00 +- 0.50)"
     )
     two = expectations((2.0, 0.5), (2.0 - 1e-12, 0.5), (1.0, 0.5), unit="m")
     assert two.in_words() == (
-        "now follow: a and b (expected to be equal, 2.00 +- 0.50 m; second: c, 1.00 +- 0.50 m)"
+        "recommended: a and b (forecasts are equal, 2.00 +- 0.50 m; second: c, 1.00 +- 0.50 m)"
     )
     assert two.as_data()["equal_arms"] == ["b"]
     every = expectations((0.0, 0.0), (0.0, 0.0), (0.0, 0.0))
-    assert every.in_words() == "now follow: any arm (all 3 are expected to be equal, 0 +- 0)"
+    assert every.in_words() == "recommended: any arm (all 3 forecasts are equal, 0 +- 0)"
     assert every.as_data()["second"] is None
     many = expectations(*[(1.0, 0.1)] * 7, (0.5, 0.1))
-    assert "a, b, c, d and 3 more (expected to be equal" in many.in_words()
+    assert "a, b, c, d and 3 more (forecasts are equal" in many.in_words()
     close = expectations((20.001, 0.5), (20.002, 0.5), minimize=True)
     assert close.in_words() == (
-        "now follow: a (expected 20.001 +- 0.500; second: b, 20.002 +- 0.500)"
+        "recommended: a (expected 20.001 +- 0.500; second: b, 20.002 +- 0.500)"
     )
 
 
@@ -188,17 +188,17 @@ def test_constant_rewards_are_a_tie_and_nobody_can_learn_from_them():
     flat = RewardTable(np.full((20, 2), 3.0), ("a", "b"), None, None)
     runs = replay(flat, ["gp-ucb"], noise_variance=1.0, trials=1)
     assert advise(runs, judged(runs)).in_words() == (
-        "now follow: any arm (all 2 are expected to be equal, 3 +- 0)"
+        "recommended: any arm (all 2 forecasts are equal, 3 +- 0)"
     )
-    with pytest.raises(dp.DriftpeakError, match=r"never vary.*other policies than auto, timetable"):
+    with pytest.raises(dp.DriftpeakError, match="auto, timetable needs training rows that vary"):
         replay(flat, ["gp-ucb", "auto", "timetable"], noise_variance=1.0)
-    with pytest.raises(dp.DriftpeakError, match=r"never vary.*give noise_variance"):
+    with pytest.raises(dp.DriftpeakError, match="noise_variance is required if"):
         replay(flat, ["gp-ucb"])
 
 
 def test_one_arm_is_no_choice(without_type_checks):
     one = RewardTable(ROOMS[:, :1], ("hall",), None, None)
-    with pytest.raises(dp.DriftpeakError, match=r"has one arm, 'hall'.*at least 2"):
+    with pytest.raises(dp.DriftpeakError, match=r"at least 2 arms.*got only 'hall'"):
         replay(one, ["gp-ucb"])
     with pytest.raises(dp.DriftpeakError, match="minimize must be True or False; got 'yes'"):
         replay(TABLE, ["gp-ucb"], minimize="yes")
@@ -208,7 +208,7 @@ def test_a_policy_that_expects_nothing_is_said_and_another_asked(runs):
     random_best = Verdict("random", {"gp-ucb": Compared(1.0, 0.1, 0.001)}, 4)
     advice = advise(runs, random_best)
     assert advice.policy == "gp-ucb"
-    assert advice.why == "random does not say what it expects; gp-ucb is the next best that does"
+    assert advice.why == "random makes no predictions; gp-ucb is the next best policy that does"
     only = runs.sel(policy=["random"])
     assert advise(only, judged(only)) is None
     assert len(follow_figure(only, "random").axes) == 1
@@ -282,7 +282,7 @@ def test_a_saved_policy_begins_a_live_study(tmp_path, runs, costs, costly):
     sign = -1 if costly else 1
     np.testing.assert_allclose(sign * study.best().mean, by_hand.best().mean)
     write_policy(path, stored)  # an earlier one may be replaced
-    with pytest.raises(dp.DriftpeakError, match="'auto' did not play; choose one of gp-ucb"):
+    with pytest.raises(dp.DriftpeakError, match=r"name must be one of gp-ucb.*; got 'auto'"):
         policy_for_live(TABLE, runs, "auto")
 
 
@@ -338,7 +338,7 @@ def test_from_the_command_line(run, tmp_path):
     assert code == 0, err
     verdict_line, advice_line, belief_line = out.splitlines()[:3]
     assert "significant: gp-ucb" in verdict_line
-    assert advice_line.startswith("now follow: ")
+    assert advice_line.startswith("recommended: ")
     assert "degrees C" in advice_line
     assert "at 2026-03-02 16:00, by gp-ucb" in belief_line
     assert "regret in degrees C" in out
@@ -359,7 +359,9 @@ def test_from_the_command_line(run, tmp_path):
     assert asked["time"] == 1
     assert asked["parameters"]["arm"] in NAMES
     assert json.loads(run("live", "show", store)[1])["maximize"] is False
-    refused(run(*create, "--minimize"), "--policy-file says the space, the direction")
-    refused(run("live", "create", store, "x", "--minimize"), "give --space, or --policy-file")
+    refused(run(*create, "--minimize"), "--policy-file sets the space, the direction")
+    refused(
+        run("live", "create", store, "x", "--minimize"), "--space is required, or --policy-file"
+    )
     refused(run("live", "create", store, "x", "--policy-file", data), "must be a stored policy")
     refused(run(*words[:-1], data), "rooms.csv must be a new file or a stored policy")

@@ -240,7 +240,7 @@ def test_every_policy_has_a_name_on_the_command_line(name):
 
 @pytest.mark.parametrize("name", HISTORIC)
 def test_yardsticks_need_recorded_rows(name):
-    with pytest.raises(dp.DriftpeakError, match=f"{name} plays what recorded rows say"):
+    with pytest.raises(dp.DriftpeakError, match=f"{name} needs recorded rows"):
         make_policy(name, PRIOR, steps=50)
 
 

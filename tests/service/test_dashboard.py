@@ -165,7 +165,7 @@ def test_what_is_told_appears_without_a_reload(served, opened, expect, own):
     body["constraints"] = {"pressure [bar]": 5.5}
     status, _, answer = served.post(f"/api/studies/{own}/tell", body)
     assert status == 200, answer
-    expect(page.locator("#count")).to_have_text(re.compile("^13 rewards told"))
+    expect(page.locator("#count")).to_have_text(re.compile("^13 rewards;"))
     expect(page.locator("#newest tbody tr").first).to_contain_text("2 Mar, 19:30")
     expect(page.locator("#beliefs")).to_contain_text("13 of 13 rewards")
     assert numbers(page.locator("#newest tbody tr").first) == [231.0, 87.125]
@@ -175,7 +175,7 @@ def test_what_is_told_appears_without_a_reload(served, opened, expect, own):
 def test_the_slider_looks_ahead(served, opened, expect):
     page = opened(f"{served.url}/#heater")
     settled(page, expect)
-    slider = page.get_by_label("How far ahead")
+    slider = page.get_by_label("Time ahead")
     with page.expect_response(lambda one: "/best?time=" in one.url) as asked:
         slider.fill("48")
     then = asked.value.json()
@@ -209,10 +209,10 @@ def test_forgetting_wants_the_name(served, opened, expect, own):
     for wrong in ("", "heater", own.upper()):
         name.fill(wrong)
         sure.click()
-        expect(page.get_by_role("alert").filter(has_text="nothing was done")).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text="nothing was changed")).to_be_visible()
     events = served.get(f"/api/studies/{own}")[2]["events"]
     name.fill(own)
-    page.get_by_label("Only what was observed before").fill("2026-03-02T12:00")
+    page.get_by_label("Discard only observations before").fill("2026-03-02T12:00")
     sure.click()
     expect(page.locator("dialog")).to_have_count(0)
     expect(page.locator("#beliefs")).to_contain_text("6 of 12 rewards")
@@ -222,8 +222,8 @@ def test_forgetting_wants_the_name(served, opened, expect, own):
     page.get_by_role("button", name="Reset …").click()
     name.fill(own)
     sure.click()
-    expect(page.locator("#count")).to_contain_text("0 rewards told")
-    expect(page.locator("section.now")).to_contain_text("Nothing has been told yet")
+    expect(page.locator("#count")).to_contain_text("0 rewards;")
+    expect(page.locator("section.now")).to_contain_text("No observations yet")
 
 
 def test_names_are_text(served, opened, expect):
@@ -314,7 +314,7 @@ def test_the_keyboard_is_enough(served, opened, expect, own):
     page.keyboard.press("Enter")
     page.keyboard.type(own)
     page.keyboard.press("Enter")
-    expect(page.locator("section.danger")).to_contain_text("Forgotten.")
+    expect(page.locator("section.danger")).to_contain_text("Observations discarded.")
 
 
 def focused(page):
@@ -341,10 +341,10 @@ def test_the_token_is_asked_for_and_kept_by_the_tab_alone(folder, opened, expect
     with serving(folder, token=TOKEN) as served:
         page = opened(f"{served.url}/#heater")
         page.get_by_role("textbox", name="Token").fill("another-token-than-that")
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Continue").click()
         expect(page.get_by_role("alert").filter(has_text="refused")).to_be_visible()
         page.get_by_role("textbox", name="Token").fill(TOKEN)
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Continue").click()
         settled(page, expect)
         assert TOKEN not in page.url
         assert page.evaluate("[localStorage.length, sessionStorage.length]") == [0, 1]
@@ -367,9 +367,9 @@ def forgive_refusals(opened):
 
 def test_an_empty_study_and_the_list(served, opened, expect):
     page = opened(f"{served.url}/#empty")
-    expect(page.locator("section.now")).to_contain_text("Nothing has been told yet")
+    expect(page.locator("section.now")).to_contain_text("No observations yet")
     page.get_by_role("link", name="driftpeak").click()
-    expect(page.locator("#studies li", has_text="evil")).to_contain_text("8 rewards, 1 waiting")
+    expect(page.locator("#studies li", has_text="evil")).to_contain_text("8 rewards, 1 pending")
 
 
 def test_without_javascript_a_line_says_what_to_do(served, opened, expect):
@@ -398,7 +398,7 @@ def test_results_are_shown(tmp_path, opened, expect, token):
         page = opened(served.url)
         if token:
             page.get_by_role("textbox", name="Token").fill(token)
-            page.get_by_role("button", name="Go on").click()
+            page.get_by_role("button", name="Continue").click()
         expect(page.locator("#verdict")).to_have_text("auto is better than <b>random</b>.")
         expect(page.locator("#follow")).to_have_text(
             f"{EVIL[0]}: expected 1.25 ± 0.50 [kW], at step 120."

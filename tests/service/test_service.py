@@ -520,12 +520,12 @@ def test_a_study_that_was_removed_and_begun_again(folder, client, study):
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("127.0.0.1:8765", "url must be as"),
-        ("ftp://127.0.0.1", "url must be as"),
-        ("http://", "url must be as"),
-        ("http://127.0.0.1:x", "url must be as"),
-        (7, "url must be a text"),
-        ("http://me:secret@127.0.0.1", "no user and no password"),
+        ("127.0.0.1:8765", "url must be such as"),
+        ("ftp://127.0.0.1", "url must be such as"),
+        ("http://", "url must be such as"),
+        ("http://127.0.0.1:x", "url must be such as"),
+        (7, "url must be a string"),
+        ("http://me:secret@127.0.0.1", "must not contain a user or a password"),
     ],
 )
 def test_addresses_that_are_none(url, words):

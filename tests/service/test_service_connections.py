@@ -326,7 +326,7 @@ def test_warnings_of_the_library_cannot_fill_the_log(tmp_path, caplog):
             assert len(found["warnings"]) == 1
     logged = [one.getMessage() for one in caplog.records if "dated before forget" in one.message]
     assert len(logged) == quiet.MOST
-    assert "more of this message are left out" in logged[-1]
+    assert "repetitions of this message are omitted" in logged[-1]
 
 
 def records(monkeypatch, caplog):
@@ -351,8 +351,8 @@ def test_repeated_messages_are_left_out_and_counted(monkeypatch, caplog):
     same = [one for one in found if one.startswith("failed") and "words" not in one]
     assert len(same) == quiet.MOST + 5
     assert same[8] == "failed at 8 of <0x8>"
-    assert same[9] == "failed at 9 of <0x9> (more of this message are left out for 60 s)"
-    assert same[10] == "failed at 0 of <0x0> (5 more of this message were left out before)"
+    assert same[9] == "failed at 9 of <0x9> (repetitions of this message are omitted for 60 s)"
+    assert same[10] == "failed at 0 of <0x0> (5 repetitions of this message were omitted before)"
     assert same[11] == "failed at 1 of <0x1>"
     assert sum("words" in one for one in found) == quiet.MOST
     assert found[-1] == "after the end"

@@ -92,7 +92,7 @@ def test_with_the_token(closed):
     client = dp.Client(closed.url, token=TOKEN)
     assert client.studies() == client.call("GET", "studies")["studies"]
     assert TOKEN not in repr(client) + repr(client.study("kiln")) + repr(vars(client.study("kiln")))
-    with pytest.raises(DriftpeakError, match="give the token") as found:
+    with pytest.raises(DriftpeakError, match="needs the service's token") as found:
         dp.Client(closed.url, token=TOKEN + "x").studies()
     assert TOKEN not in str(found.value)
 
@@ -291,7 +291,7 @@ def test_names_that_are_none(served, folder, name):
         ({"space": {"grid": [[0, 1]], "size": [10**12]}}, "must be at most 100"),
         ({"horizon": 100_001}, "horizon of a served study must be at most 100,000"),
         ({"policy": {"os.system": {"command": "true"}}}, "known to this version"),
-        ({"policy": {"se": {"lengthscale": 1.0}}}, "policy is a tag with arguments"),
+        ({"policy": {"se": {"lengthscale": 1.0}}}, "policy must be a name with arguments"),
         ({"policy": {"yours": "os.system"}}, "user-defined"),
         ({"space": {}}, "a space must be written as"),
         ({"space": {"box": {"x": {"type": "float", "low": 2, "high": 1}}}}, "low must be below"),
@@ -308,7 +308,7 @@ def test_no_more_studies_than_allowed(served, folder):
         answer = served.post("/api/studies", NEW | {"name": f"more{number}"})
         if number < 3:
             assert answer[0] == 201
-    assert "there are 3 studies" in refused(answer, 403, "too-many-studies")
+    assert "the service allows 3 studies" in refused(answer, 403, "too-many-studies")
     assert served.post("/api/studies", NEW)[0] == 200  # is there
     for number in (1, 2):
         (folder / f"more{number}.jsonl").unlink()
@@ -369,7 +369,7 @@ def test_a_token_from_a_file_or_the_environment(tmp_path, monkeypatch):
     monkeypatch.delenv("DRIFTPEAK_TOKEN")
     assert read_token(None) is None
     for text, words in (
-        ("short", "16 to 1000 characters, and holds 5"),
+        ("short", "16 to 1000 characters; got 5"),
         ("x" * 5_000, "16 to 1000 characters"),
         ("with blanks in between them", "without blanks"),
         ("é" * 20, "ASCII"),
@@ -390,18 +390,24 @@ def test_addresses_of_this_machine():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("serve", "nowhere"), "there is no folder 'nowhere': make it"),
+        (("serve", "nowhere"), "folder 'nowhere' does not exist. Create it"),
         (("serve", "."), None),
         (("serve", "mysql://u:secret@h/d"), "storage must be"),
         (("serve", "sqlite://"), "must name a file"),
-        (("serve", "sqlite:///no/such/x.db"), "there is no folder 'no/such' for the studies"),
+        (("serve", "sqlite:///no/such/x.db"), "folder 'no/such' does not exist. Create it"),
         (("serve", "sqlite:///x.db", "--port", "0"), None),
-        (("serve", ".", "--host", "0.0.0.0"), "a token is needed: give --token-file"),
-        (("serve", ".", "--allow-host", "a.example"), "--allow-host a.example lets other"),
+        (("serve", ".", "--host", "0.0.0.0"), "a token is required: give --token-file"),
+        (
+            ("serve", ".", "--allow-host", "a.example"),
+            "--allow-host a.example makes the service available to other",
+        ),
         (("serve", ".", "--allow-host", "a.example:80", "--token-file", "token"), "without a port"),
         (("serve", ".", "--token-file", "none"), "token file none cannot be read: No such file"),
-        (("serve", ".", "--host", "192.0.2.1", "--token-file", "token"), "no address of this"),
-        (("serve", "one.jsonl"), "is one journal, and a service serves a folder of them"),
+        (
+            ("serve", ".", "--host", "192.0.2.1", "--token-file", "token"),
+            "must be an address of this machine; got 192.0.2.1",
+        ),
+        (("serve", "one.jsonl"), "must be a folder of journals; got the file 'one.jsonl'"),
     ],
 )
 def test_starts_that_are_refused(run, tmp_path, monkeypatch, words, said):
@@ -428,7 +434,7 @@ def test_a_port_in_use(run, tmp_path):
         port = taken.getsockname()[1]
         code, _, err = run("serve", tmp_path, "--port", port)
     assert code == 2
-    assert f"port {port} of 127.0.0.1 is in use: give another" in err
+    assert f"port {port} of 127.0.0.1 is in use; give another" in err
 
 
 def test_a_missing_extra_is_named(run, tmp_path, monkeypatch):

@@ -180,8 +180,8 @@ def test_double_precision_survives_jit_and_solve():
         ({"memory_budget": 1000}, "memory_budget must be at least"),
         ({"memory_budget": "1GB"}, "memory_budget must be an integer of at least 1; got '1GB'"),
         ({"memory_budget": float("inf")}, "memory_budget must be an integer"),
-        ({"policies": [POLICIES["TV"]]}, "policies must be a mapping with text keys"),
-        ({"policies": {1: POLICIES["TV"]}}, "policies must be a mapping with text keys"),
+        ({"policies": [POLICIES["TV"]]}, "policies must be a mapping with string keys"),
+        ({"policies": {1: POLICIES["TV"]}}, "policies must be a mapping with string keys"),
         ({"policies": {"TV": dp.TVGPUCB}}, r"policies\[.\w+.\] must be a policy, such as dp.GPUCB"),
         (
             {"policies": {"mine": lambda: 0}},

@@ -694,13 +694,13 @@ def test_an_executor_that_is_over_is_refused(without_type_checks):
     for wrong in (None, 3, "here"):
         with (
             pytest.raises(
-                dp.DriftpeakError, match=r"must be (a text|the address of a dask sch.*); got"
+                dp.DriftpeakError, match=r"must be (a string|the address of a dask sch.*); got"
             ),
             workers.cluster_workers(wrong),
         ):
             pass
     with (
-        pytest.raises(dp.DriftpeakError, match="programs must be a text, a path, or None; got 3"),
+        pytest.raises(dp.DriftpeakError, match="programs must be a string, a path, or None; got 3"),
         workers.local_workers(2, programs=3),
     ):
         pass
@@ -937,13 +937,13 @@ def test_machine_code_that_others_could_change_is_not_run(tmp_path):
     (folder,) = (tmp_path / "programs").iterdir()
     folder.chmod(0o777)
     with (
-        pytest.raises(dp.DriftpeakError, match="other users may write into"),
+        pytest.raises(dp.DriftpeakError, match="other users own or can write to"),
         workers.local_workers(2, programs=tmp_path),
     ):
         pass
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(dp.DriftpeakError, match=r"file.* cannot be used .*name another folder"),
+        pytest.raises(dp.DriftpeakError, match=r"file.* cannot be used .*Name another folder"),
         workers.local_workers(2, programs=tmp_path / "file"),
     ):
         pass
@@ -1051,4 +1051,4 @@ def test_the_command_line_shares_work_too(command, tmp_path):
     both = [*words, "--workers", "2", "--cluster", "tcp://127.0.0.1:9"]
     found = subprocess.run(both, capture_output=True, text=True, timeout=PATIENCE)
     assert found.returncode == 2
-    assert "give either --workers N" in found.stderr
+    assert "--workers and --cluster exclude each other" in found.stderr

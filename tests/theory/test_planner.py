@@ -187,7 +187,7 @@ def test_the_table_names_every_policy_and_ends_in_words(run):
     assert {line.split()[0] for line in out.splitlines() if line} >= NAMES
     assert "T^0.667 V_T^0.333" in out
     assert "period=1272" in out
-    assert "Take auto." in out
+    assert "Recommended: auto." in out
     assert "V_T does not bound P_T" in out
 
 
@@ -206,7 +206,7 @@ def test_it_fits_80_columns_and_cuts_no_number(run, monkeypatch):
 def test_counts_and_limits_that_once_broke(run):
     """Once: a negative count, an overflow, no memory, a traceback, T^0.5 called linear."""
     out = run("--horizon", 10_000, "--dimension", 20, "--variation", 3)[1]
-    assert "Take auto" in out
+    assert "Recommended: auto" in out
     assert "-" not in re.sub(r"[a-z]-|--|\^-", "", out)
     assert run("--horizon", 100, "--dimension", 100_000)[2].startswith("driftpeak: dimension must")
     assert run("--horizon", 10**21)[2].startswith(
@@ -226,7 +226,7 @@ def test_b16s_lower_bound_is_cited_where_it_holds(run):
 
 def test_no_policy_is_recommended_where_nothing_can_be_learned(run):
     out = " ".join(run("--horizon", 500, "--drift", 1)[1].split())
-    assert "Take no learning policy. Nothing can be learned: at drift 1 the function" in out
+    assert "Recommended: no learning policy. Nothing can be learned: at drift 1 the function" in out
     found = json.loads(run("--horizon", 500, "--drift", 1, "--json")[1])
     assert found["recommended"] is None
     assert found["reason"].startswith("Nothing can be learned")
@@ -321,7 +321,7 @@ def test_data_fill_in_only_what_is_missing(run, data):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give --horizon T, the number of steps, or --data FILE"),
+        ([], "give --horizon T, or --data FILE"),
         (["--horizon", 2], "horizon must be an integer of at least 3; got 2"),
         (["--horizon", 100, "--variation", -1], "variation must be .* at least 0; got -1.0"),
         (["--horizon", 100, "--variation", "nan"], "variation must be a finite number"),

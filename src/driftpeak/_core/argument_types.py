@@ -1,6 +1,6 @@
-"""Arguments of the kind that the type hints say: `checked` rejects others, by name and at once.
+"""Run-time checks of argument types against the type hints, by the decorator `checked`.
 
-Numbers, and arrays of numbers, are left to the function itself, whose checks also know the range
+Numbers and arrays of numbers are checked by the function itself, which also checks their range
 (`driftpeak._core.errors`).
 """
 
@@ -35,19 +35,19 @@ WORDS = {
     "Parameter": "a Float, Integer, Categorical or Boolean",
     "Dataset": "a Dataset of runs, as simulate returns it",
 }
-"""How messages describe the classes that users meet most; others go by their own names."""
+"""Descriptions of the most common classes in messages; other classes appear by name."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Which values a type hint accepts, and what a message calls them.
+    """The values that a type hint accepts, and their description in messages.
 
     Attributes:
-        accepts: whether a value is of this kind.
-        words: what it must be.
-        choices: the texts that are accepted, where only some are.
-        wrong_entry: index or key, value and kind of the first wrong entry of a container; None if
-            the value is wrong as a whole.
+        accepts: whether a value is accepted.
+        words: a description of the accepted values, as in "must be {words}".
+        choices: the accepted strings, if only some are accepted.
+        wrong_entry: returns index or key, value and kind of the first wrong entry of a container;
+            None if the value is wrong as a whole.
     """
 
     accepts: Callable[[Any], bool]
@@ -57,24 +57,25 @@ class Kind:
 
 
 def checked(made: Checked) -> Checked:
-    """Reject arguments of another kind than the type hints say, before anything runs.
+    """Decorate a callable so that calls reject arguments that contradict its type hints.
 
-    Decorates a function, a constructor, or a class whose constructor is generated.
+    Arguments:
+        made: a function, a constructor, or a class whose constructor is generated.
 
     Raises:
-        DriftpeakError: on a call, an argument of another kind. Its message names the argument.
+        DriftpeakError: on a call, an argument has another type. The message names the argument.
     """
     if isinstance(made, type):
         made.__init__ = checked(made.__init__)  # type: ignore[misc]
         return made
 
-    found: list[tuple[tuple[str, ...], Mapping[str, Kind]]] = []  # on the first call
+    parameters: list[tuple[tuple[str, ...], Mapping[str, Kind]]] = []  # set on the first call
 
     @functools.wraps(made)
     def call(*given: Any, **named: Any) -> Any:
-        if not found:
-            found.append(_parameters(made))
-        positional, kinds = found[0]
+        if not parameters:
+            parameters.append(_parameters(made))
+        positional, kinds = parameters[0]
         for name, value in zip(positional, given, strict=False):
             if name in kinds and not kinds[name].accepts(value):
                 raise _rejected(name, value, kinds[name])
@@ -87,56 +88,62 @@ def checked(made: Checked) -> Checked:
 
 
 def _rejected(name: str, value: Any, kind: Kind) -> DriftpeakError:
-    while (found := kind.wrong_entry(value)) is not None:
-        place, value, kind = found
+    while (entry := kind.wrong_entry(value)) is not None:
+        place, value, kind = entry
         name += f"[{shown(place)}]"
     near = nearest(value, kind.choices) if isinstance(value, str) else ""
     return DriftpeakError(f"{name} must be {kind.words}; got {shown(value)}{near and '.'}{near}")
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[str, Kind]]:
-    """The names of positional arguments, and what is checked, by name."""
+    """Return the names of the positional parameters, and the kinds of the checked ones by name."""
     made = inspect.unwrap(function)
     positional: list[str] = []
     hints: dict[str, Any] = {}
-    for name, one in inspect.signature(made).parameters.items():
-        hint = Any if one.annotation is one.empty else _resolved(one.annotation, made)
-        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
+    for name, parameter in inspect.signature(made).parameters.items():
+        annotation, kind = parameter.annotation, parameter.kind
+        hint = Any if annotation is parameter.empty else _resolved(annotation, made)
+        if kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
             positional.append(name)
-        if one.kind is one.VAR_KEYWORD:
-            (table,) = get_args(hint) or (None,)  # of Unpack
+        if kind is parameter.VAR_KEYWORD:
+            (table,) = get_args(hint) or (None,)  # the argument of Unpack
             hints |= get_type_hints(table) if is_typeddict(table) else {}
-        elif one.kind is not one.VAR_POSITIONAL:
+        elif kind is not parameter.VAR_POSITIONAL:
             hints[name] = hint
-    found = {name: kind_of(hint) for name, hint in hints.items()}
-    return tuple(positional), {name: kind for name, kind in found.items() if kind is not None}
+    accepted = {name: kind_of(hint) for name, hint in hints.items()}
+    return tuple(positional), {name: kind for name, kind in accepted.items() if kind is not None}
 
 
 def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
-    """The hint itself; `Any` for a name that is only imported for the type checker."""
-    one = types.SimpleNamespace(__annotations__={"it": annotation})
+    """Return the type hint; `Any` for a name that is imported for the type checker only."""
+    holder = types.SimpleNamespace(__annotations__={"it": annotation})
     try:
-        return get_type_hints(one, function.__globals__)["it"]
+        return get_type_hints(holder, function.__globals__)["it"]
     except NameError:
         return Any
 
 
 def kind_of(hint: Any) -> Kind | None:
-    """What a type hint accepts; None if that is left to the function: numbers, arrays, `Any`."""
+    """Return the values that a type hint accepts.
+
+    Returns:
+        None for hints that are not checked here: numbers, arrays, `Any`.
+    """
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return _any_of([kind_of(one) for one in inner])
+        return _any_of([kind_of(member) for member in inner])
     if origin is Literal:
         words = f"one of {', '.join(inner)}"
         return Kind(lambda value: isinstance(value, str) and value in inner, words, inner)
     if origin is not None:
-        return _container(origin, [kind_of(one) for one in inner if one is not ...], ... in inner)
+        entries = [kind_of(entry) for entry in inner if entry is not ...]
+        return _container(origin, entries, ... in inner)
     if hint is types.NoneType:
         return Kind(lambda value: value is None, "None")
     if hint is bool:
         return Kind(lambda value: isinstance(value, bool | np.bool_), "True or False")
     if hint is str:
-        return Kind(lambda value: isinstance(value, str), "a text")
+        return Kind(lambda value: isinstance(value, str), "a string")
     if (
         hint in (Any, object)
         or not isinstance(hint, type)
@@ -168,7 +175,7 @@ def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
 
 
 def _container(origin: Any, inner: Sequence[Kind | None], several: bool) -> Kind | None:
-    """Of a generic type: sequences and mappings by their content, others as they are."""
+    """Return the kind of a generic type; entries of sequences and mappings are checked too."""
     if origin is collections.abc.Callable:
         return Kind(callable, "a function")
     if not isinstance(origin, type) or issubclass(origin, np.ndarray):
@@ -181,7 +188,7 @@ def _container(origin: Any, inner: Sequence[Kind | None], several: bool) -> Kind
         def is_mapping(value: Any) -> bool:
             return isinstance(value, Mapping) and _all(keys, value)
 
-        named = "" if keys is None else " with text keys"
+        named = "" if keys is None else " with string keys"
         return Kind(
             lambda value: is_mapping(value) and _all(values, value.values()),
             f"a mapping{named}" + _of_each(values),
@@ -192,7 +199,7 @@ def _container(origin: Any, inner: Sequence[Kind | None], several: bool) -> Kind
         return Kind(lambda value: _numbers(value, count), f"{count} numbers")
     if issubclass(origin, Iterable):
         each = inner[0] if len(inner) == 1 else None
-        sized = issubclass(origin, Sized)  # others can be read only once
+        sized = issubclass(origin, Sized)  # an iterator can be read only once
 
         def is_sequence(value: Any) -> bool:
             return _listed(value, sized)
@@ -208,8 +215,8 @@ def _container(origin: Any, inner: Sequence[Kind | None], several: bool) -> Kind
 
 
 def _of_each(kind: Kind | None) -> str:
-    if kind is not None and kind.words == "a text":
-        return " of texts"
+    if kind is not None and kind.words == "a string":
+        return " of strings"
     return "" if kind is None else f" in which each is {kind.words}"
 
 
@@ -218,20 +225,20 @@ def _all(kind: Kind | None, values: Iterable[Any]) -> bool:
 
 
 def _first(kind: Kind | None, entries: Iterable[tuple[Any, Any]]) -> tuple[Any, Any, Kind] | None:
-    """The first entry that is not of a kind, and the kind."""
+    """Return index or key, value and kind of the first entry that the kind does not accept."""
     if kind is None:
         return None
-    return next(((place, one, kind) for place, one in entries if not kind.accepts(one)), None)
+    return next(((place, entry, kind) for place, entry in entries if not kind.accepts(entry)), None)
 
 
 def _numbers(value: Any, count: int) -> bool:
     if not _listed(value, True) or len(value) != count:
         return False
-    return all(isinstance(one, Real) and not isinstance(one, bool) for one in value)
+    return all(isinstance(entry, Real) and not isinstance(entry, bool) for entry in value)
 
 
 def _listed(value: Any, sized: bool) -> bool:
-    """Whether it is a sequence: a list, a tuple, an array, a column of a table; no text or set."""
+    """Return whether `value` is a list, a tuple, an array or a column; a string or set is not."""
     if isinstance(value, str | bytes | bytearray | Mapping | collections.abc.Set | type):
         return False
     if getattr(value, "ndim", 1) == 0:

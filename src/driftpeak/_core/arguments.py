@@ -1,7 +1,7 @@
-"""What an object was made from: its constructor's arguments, for whoever writes it down.
+"""The constructor arguments of an object, for code that serialises it.
 
-Most classes keep every argument in a field of the same name. Those that work theirs into something
-else are `Recorded`.
+Most classes keep each argument in a field of the same name. Classes that convert their arguments
+inherit from `Recorded`.
 """
 
 import copy
@@ -15,27 +15,27 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 import numpy as np
 
 Parameters = Mapping[str, tuple[Any, Any]]
-"""By name: the type hint and the default, `inspect.Parameter.empty` where there is none."""
+"""Type hint and default by name; the default is `inspect.Parameter.empty` if there is none."""
 
 
 class Recorded:
-    """Remembers what it was made from: for classes whose fields do not hold their arguments.
+    """Base class that records constructor arguments, for classes whose fields do not hold them.
 
-    A changed copy (by `jax.tree.map`, say) is made from nothing in particular, and remembers
-    nothing.
+    A changed copy, for example by `jax.tree.map`, has no recorded arguments.
     """
 
     def __new__(cls, *args: Any, **named: Any) -> Any:
         self = super().__new__(cls)
         # the caller may change an array afterwards
         args = tuple(map(_kept, args))
-        # no field, which a changed copy would take over; Equinox lets nothing else be set
-        object.__setattr__(self, "_given", (args, {k: _kept(one) for k, one in named.items()}))
+        # not a field, which a changed copy would inherit; Equinox forbids ordinary assignment
+        named = {name: _kept(value) for name, value in named.items()}
+        object.__setattr__(self, "_given", (args, named))
         return self
 
 
 def arguments_of(made: Any, parameters: Parameters) -> dict[str, Any] | None:
-    """The arguments that would make `made` again; None if they are not known."""
+    """Return the arguments that construct an object equal to `made`; None if not known."""
     if not isinstance(made, Recorded):
         return {name: _asked(getattr(made, name), hint) for name, (hint, _) in parameters.items()}
     if not hasattr(made, "_given"):
@@ -51,18 +51,24 @@ def arguments_of(made: Any, parameters: Parameters) -> dict[str, Any] | None:
 
 @cache
 def parameters_of(make: type, options: Callable[..., Any] | None = None) -> Parameters:
-    """What a constructor takes; its `**options` one by one, with their defaults from `options`."""
-    hints, found = get_type_hints(make.__init__), {}  # type: ignore[misc]
-    for name, one in list(inspect.signature(make.__init__).parameters.items())[1:]:  # type: ignore[misc]
-        if one.kind is not inspect.Parameter.VAR_KEYWORD:
-            found[name] = hints.get(name, Any), one.default
+    """Return the parameters of a constructor.
+
+    Arguments:
+        make: the class.
+        options: the function that receives the constructor's `**options`. They are listed one by
+            one, with the defaults of this function.
+    """
+    hints, accepted = get_type_hints(make.__init__), {}  # type: ignore[misc]
+    for name, parameter in list(inspect.signature(make.__init__).parameters.items())[1:]:  # type: ignore[misc]
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            accepted[name] = hints.get(name, Any), parameter.default
             continue
-        assert options is not None, f"{make.__name__} takes **{name}: register what they go to"
+        assert options is not None, f"{make.__name__} takes **{name}: register their function"
         defaults = inspect.signature(options).parameters
         (table,) = get_args(hints[name])
         for option, hint in get_type_hints(table).items():
-            found[option] = hint, defaults[option].default
-    return found
+            accepted[option] = hint, defaults[option].default
+    return accepted
 
 
 class Constructor(NamedTuple):
@@ -78,22 +84,22 @@ class Constructor(NamedTuple):
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of the kind that a type hint says; numbers and containers by content."""
+    """Return whether a value agrees with a type hint; entries of containers are checked too."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return any(fits(value, one) for one in inner)
+        return any(fits(value, member) for member in inner)
     if origin is Literal:
         return isinstance(value, str) and value in inner
     if origin is tuple and inner[1:] == (...,):
-        return isinstance(value, tuple) and all(fits(one, inner[0]) for one in value)
+        return isinstance(value, tuple) and all(fits(entry, inner[0]) for entry in value)
     if origin is tuple:
         same = isinstance(value, list | tuple) and len(value) == len(inner)
         return same and all(map(fits, value, inner))
     if origin in (list, Sequence):
-        return isinstance(value, list | tuple) and all(fits(one, inner[0]) for one in value)
+        return isinstance(value, list | tuple) and all(fits(entry, inner[0]) for entry in value)
     if origin is dict:
         pairs = value.items() if isinstance(value, dict) else [(None, None)]
-        return all(fits(key, inner[0]) and fits(one, inner[1]) for key, one in pairs)
+        return all(fits(key, inner[0]) and fits(entry, inner[1]) for key, entry in pairs)
     if hint in (float, int):
         kind = Real if hint is float else Integral
         return isinstance(value, kind) and not isinstance(value, bool)
@@ -104,7 +110,7 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def _asked(value: Any, hint: Any) -> Any:
-    """A field's value as it is asked for: many a whole number is kept as a real one."""
+    """Return a field's value in its hinted type: some integer arguments are stored as floats."""
     if isinstance(value, float) and not fits(value, hint) and fits(int(value), hint):
         return int(value)
     return value

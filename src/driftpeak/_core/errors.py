@@ -45,12 +45,12 @@ __all__ = [
 
 Choice = TypeVar("Choice", bound=str)
 
-LARGEST_WHOLE = 2**53  # whole numbers beyond are no floats
-LARGEST_SEED = 2**63 - 1  # that JAX takes
-LARGEST_INTEGER = 10**18  # of arguments: a 64-bit integer, and with room to compute
-MOST_STEPS = 100_000_000  # of one run: arrays hold a number for each
+LARGEST_WHOLE = 2**53  # above it, floats do not represent all integers
+LARGEST_SEED = 2**63 - 1  # the largest that JAX accepts
+LARGEST_INTEGER = 10**18  # for arguments: sums and small products still fit 64 bits
+MOST_STEPS = 100_000_000  # in one run: arrays hold a number for each step
 NOT_USERS = {"driftpeak", "beartype", "contextlib", "equinox", "functools", "jax", "jaxtyping"}
-"""Packages to whose lines no warning points."""
+"""Packages whose frames are skipped when a warning looks for the user's line."""
 
 
 class DriftpeakError(ValueError):
@@ -61,7 +61,7 @@ class DriftpeakError(ValueError):
 
     Attributes:
         code: a stable name of the error for programs. The service sends it with each problem.
-        exit_code: with which the command line ends.
+        exit_code: the exit code of the command line.
 
     Example:
         >>> import driftpeak as dp
@@ -152,13 +152,13 @@ class UnsupportedError(DriftpeakError):
 
 
 class DriftpeakWarning(UserWarning):
-    """Something that need not be wrong, but that the user should know; told in one line."""
+    """A condition that may be intended but that the user should know. The message is one line."""
 
 
 def warn(message: str) -> None:
     """Issue a `DriftpeakWarning` that points to the user's line.
 
-    That is the innermost frame outside this package and the libraries that call it back.
+    The user's line is in the innermost frame outside this package and the libraries that call back.
     """
     level, frame = 1, sys._getframe()
     while frame.f_globals.get("__name__", "").partition(".")[0] in NOT_USERS:
@@ -181,11 +181,15 @@ def stored_number(name: str, value: object) -> float:
     """Return `value`, read from a store, as a float.
 
     Raises:
-        DriftpeakError: if it is not a finite number, or a whole one that no array of floats holds.
+        DriftpeakError: if it is not a finite number, or is an integer that a float cannot represent
+            exactly.
     """
     number = finite(name, value)
     if isinstance(value, int) and abs(value) > LARGEST_WHOLE:
-        raise DriftpeakError(f"{name} is stored as a float; got {shown(value)}")
+        raise DriftpeakError(
+            f"{name} must be stored as a float, or be an integer between -2**53 and 2**53; got "
+            f"{shown(value)}"
+        )
     return number
 
 
@@ -245,16 +249,19 @@ def at_least_integer(name: str, value: object, minimum: int, maximum: int = LARG
 
 
 def finite_array(name: str, value: object, ndim: int) -> npt.NDArray[np.float64]:
-    """Return `value` as a float64 array, without a copy where it is one already.
+    """Return `value` as a float64 array, without a copy if it is one already.
 
     Raises:
-        DriftpeakError: if it does not hold finite numbers only, or has not `ndim` dimensions.
+        DriftpeakError: if an entry is not a finite number, or the array does not have `ndim`
+            dimensions.
     """
     accepted = f"{name} must be a {ndim}-dimensional array of finite numbers"
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
-        raise DriftpeakError(f"{accepted}; got no array (do its rows differ in length?)") from None
+        raise DriftpeakError(
+            f"{accepted}; got {shown(value)}. Rows must have equal lengths."
+        ) from None
     # Converting at once would let strings, booleans and None through as numbers.
     if array.dtype.kind not in "iuf":
         raise DriftpeakError(f"{accepted}; got elements of type {array.dtype}")
@@ -273,7 +280,7 @@ def numbers(name: str, value: object) -> npt.NDArray[np.float64]:
     """Return `value` as a float64 array of any shape, which may hold infinities and NaN.
 
     Raises:
-        DriftpeakError: if it holds anything but numbers.
+        DriftpeakError: if an entry is not a number.
     """
     try:
         array = np.asarray(value)
@@ -285,10 +292,10 @@ def numbers(name: str, value: object) -> npt.NDArray[np.float64]:
 
 
 def increasing(name: str, value: object) -> npt.NDArray[np.float64]:
-    """Return `value` as an array of numbers that increase, shape `(n,)`.
+    """Return `value` as an array of strictly increasing numbers, shape `(n,)`.
 
     Raises:
-        DriftpeakError: if it is no such list.
+        DriftpeakError: if the numbers do not increase, or are not a list of finite numbers.
     """
     numbers = finite_array(name, value, 1)
     if (np.diff(numbers) <= 0).any():
@@ -300,7 +307,7 @@ def one_of(name: str, value: object, choices: Sequence[Choice]) -> Choice:
     """Return `value`, one of `choices`.
 
     Raises:
-        DriftpeakError: naming the choices.
+        DriftpeakError: the value is not one of them; the message names the choices.
     """
     if value not in choices:
         raise DriftpeakError(
@@ -311,7 +318,7 @@ def one_of(name: str, value: object, choices: Sequence[Choice]) -> Choice:
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for the choice most like `word`, or "" if none is like it."""
+    """Return " Did you mean 'x'?" with the choice closest to `word`, or "" if none is close."""
     by_folded = {choice.casefold(): choice for choice in choices}
     matches = difflib.get_close_matches(word.casefold(), by_folded, n=1)
     return f" Did you mean {by_folded[matches[0]]!r}?" if matches else ""
@@ -330,18 +337,18 @@ def _finite(name: str, value: object, accepted: str) -> float:
 
 
 def whole(value: object) -> TypeGuard[int]:
-    """Whether `value` is an integer, of Python or NumPy; a truth value and a duration are none."""
+    """Return whether `value` is a Python or NumPy integer; booleans and durations are not."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
 
 
 def shown(value: object) -> str:
-    """`value` as a part of a line: short, on one line, whatever it is."""
+    """Return a short text of `value` on one line, for messages."""
     try:
-        # str() shows a numpy number plainly, repr() keeps the quotes that tell '1' from 1.
+        # str() omits numpy's type name; repr() keeps the quotes that distinguish '1' from 1
         text = str(value) if isinstance(value, Real) else repr(value)
-    except Exception:  # integers of thousands of digits, and whatever has a broken repr
+    except Exception:  # integers with thousands of digits, and objects with a broken repr
         text = f"a {type(value).__name__} that cannot be shown"
-    if len(text.split(" ")[0]) > 57:  # one long word, of which nothing would be left
+    if len(text.split(" ")[0]) > 57:  # textwrap.shorten would drop the whole word
         return ascii(text)[1:-1][:57] + "..."
     return textwrap.shorten(text, 60, placeholder="...") or ascii(text)[:60]
 
@@ -356,7 +363,7 @@ def error_classes() -> dict[str, type[DriftpeakError]]:
 
 
 _CLASSES = {
-    one.code: one
-    for one in list(globals().values())
-    if isinstance(one, type) and issubclass(one, DriftpeakError)
+    error.code: error
+    for error in list(globals().values())
+    if isinstance(error, type) and issubclass(error, DriftpeakError)
 }

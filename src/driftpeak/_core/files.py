@@ -1,4 +1,4 @@
-"""Files and result directories that are whole or not there."""
+"""Atomic writing of files and result directories, and checks of paths."""
 
 import errno
 import json
@@ -25,20 +25,20 @@ RESULTS = {"results.nc", SUMMARY, *PICTURES}
 
 
 def cache_folder() -> Path:
-    """Driftpeak's part of the user's cache folder, `~/.cache/driftpeak` on Linux."""
+    """Return driftpeak's folder in the user's cache folder, `~/.cache/driftpeak` on Linux."""
     from platformdirs import user_cache_path
 
     return user_cache_path("driftpeak", appauthor=False)
 
 
 def json_number(value: float) -> float | None:
-    """`value` as JSON can hold it: null where it is NaN or infinite."""
+    """Return `value` as JSON can store it: None if it is NaN or infinite."""
     return value if math.isfinite(value) else None
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """A block that writes `path`; what the system refuses is told in one line.
+    """Convert an OSError in the block, which writes `path`, to a StorageError of one line.
 
     Raises:
         StorageError: the path cannot be written.
@@ -50,7 +50,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def check_writable(folder: Path) -> None:
-    """Refuse, before any work is done, a folder in which no file can be made; none stays there.
+    """Check, before any work is done, that a file can be created in a folder. No file remains.
 
     Raises:
         StorageError: the folder cannot be written.
@@ -61,10 +61,10 @@ def check_writable(folder: Path) -> None:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Another name beside `path` to write to; the file takes its own when the block ends well.
+    """Yield a temporary path in the folder of `path`, and rename it to `path` on success.
 
     Raises:
-        StorageError: writing failed; nothing is left behind, and what was there stays.
+        StorageError: writing failed. The temporary file is removed and an older file is kept.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     with writing(path):
@@ -77,21 +77,21 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def check_output(directory: Path, kind: str, *, overwrite: bool = False) -> None:
-    """Refuse, before any work is done, a directory that must not be written.
+    """Check, before any work is done, that a directory may be written.
 
-    Earlier results of the same kind may be replaced; anything else, also a single file beside them,
-    only with `overwrite`.
+    Earlier results of the same command may be replaced. If the directory contains anything else,
+    even one more file, `overwrite` is necessary.
 
     Raises:
-        DriftpeakError: the directory is a file or holds something else, or cannot be written.
+        DriftpeakError: the directory is a file or contains something else, or cannot be written.
     """
     there = content(directory)
     ours = RESULTS if _kind(directory) == kind else set()
     others = sorted(path.name for path in there if path.name not in ours or path.is_dir())
     if others and not overwrite:
         raise DriftpeakError(
-            f"{directory} holds something other than results of `driftpeak {kind}`, "
-            f"{shown(others[0])}; name another directory, or allow replacing it (overwrite)"
+            f"{directory} must be empty or contain results of `driftpeak {kind}` only; got "
+            f"{shown(others[0])}. Name another directory, or allow replacing it (overwrite)."
         )
     with writing(directory):
         directory.parent.mkdir(parents=True, exist_ok=True)
@@ -99,39 +99,39 @@ def check_output(directory: Path, kind: str, *, overwrite: bool = False) -> None
 
 
 def check_apart(output: Path, folder: Path) -> None:
-    """Refuse, before any work is done, an output that would replace a folder, or a part of it.
+    """Check, before any work is done, that writing an output would not replace a folder.
 
     Raises:
-        DriftpeakError: one is the other, or lies in it.
+        DriftpeakError: the two are the same, or one is inside the other.
     """
-    # two names of one place: realpath follows links, and is at ease with what is not there yet
+    # realpath follows links, and accepts paths that do not exist yet
     new, kept = (Path(os.path.realpath(path)) for path in (output, folder))
     if new.is_relative_to(kept) or kept.is_relative_to(new):
-        how = "is" if new == kept else "lies in" if new.is_relative_to(kept) else "contains"
+        how = "is" if new == kept else "is inside" if new.is_relative_to(kept) else "contains"
         raise DriftpeakError(
-            f"the output {output} {how} the folder {folder}, and results replace the whole of "
-            "their directory: name two directories side by side"
+            f"the output must not be inside {folder}, nor contain it; got {output}, which {how} "
+            "it. Results replace their whole directory: name separate directories."
         )
 
 
 def content(directory: Path) -> list[Path]:
-    """Return what lies in a directory; nothing if it does not exist.
+    """Return the entries of a directory; an empty list if it does not exist.
 
     Raises:
-        DriftpeakError: it is a file, or the system refuses to look at it.
+        DriftpeakError: it is a file, or it cannot be read.
     """
     with writing(directory):
         if directory.exists() and not directory.is_dir():
-            raise DriftpeakError(f"{directory} is a file; name a directory")
+            raise DriftpeakError(f"{directory} must be a directory; got a file. Name a directory.")
         return list(directory.iterdir()) if directory.is_dir() else []
 
 
 @contextmanager
 def new_directory(directory: Path) -> Iterator[Path]:
-    """A directory to fill under another name; it takes its own when the block ends well.
+    """Yield a temporary directory to fill, and rename it to `directory` on success.
 
     Raises:
-        StorageError: writing failed; nothing is left behind.
+        StorageError: writing failed. The temporary directory is removed.
     """
     with writing(directory):
         part = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
@@ -157,29 +157,33 @@ def write_results(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Write `results.nc`, `summary.json` and pictures (by names out of `RESULTS`, drawn here).
+    """Write `results.nc`, `summary.json` and figures.
 
     Arguments:
-        overwrite: replace whatever is in the directory.
+        directory: to write; earlier results of the same command are replaced.
+        runs: the contents of `results.nc`.
+        summary: the contents of `summary.json`; its "command" names the command.
+        pictures: functions that draw the figures, by file name out of `RESULTS`.
+        overwrite: whether to replace other contents of the directory.
 
     Raises:
         StorageError: the directory cannot be written.
-        DriftpeakError: it holds something else by now.
+        DriftpeakError: the directory now contains something else.
     """
     with new_directory(directory) as part:
         (part / "results.nc").write_bytes(_netcdf(runs))
         (part / SUMMARY).write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n")
         for name, draw in pictures.items():
             draw().savefig(part / name, dpi=150)
-        # again: the policies may have played for days
+        # checked again: the run may have taken days
         check_output(directory, str(summary["command"]), overwrite=overwrite)
 
 
 def write_dataset(data: "xr.Dataset | xr.DataTree", path: Path) -> None:
-    """Write a NetCDF file that is whole or not there.
+    """Write a NetCDF file atomically.
 
     Raises:
-        StorageError: the disk is full or the folder not writable.
+        StorageError: the disk is full, or the folder is not writable.
     """
     content = netcdf(data)
     with new_file(path) as part:
@@ -196,24 +200,24 @@ def netcdf(data: "xr.Dataset | xr.DataTree") -> bytes:
 
 
 def _netcdf(data: "xr.Dataset | xr.DataTree", encoding: dict[str, Any] | None = None) -> bytes:
-    """A NetCDF file made in memory: HDF5 crashes where the disk is full."""
+    """Return a NetCDF file built in memory, because HDF5 crashes when the disk is full."""
     dask = sys.modules.get("dask")
-    # where there is a client of dask, xarray asks its scheduler for a lock by the file's name
+    # with a dask client, xarray would request a lock for the file name from its scheduler
     alone = nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
-    # bytes, as the view that xarray would return makes Python 3.13 complain after a failed write
+    # the memory view that xarray would return makes Python 3.13 warn after a failed write
     with alone, BytesIO() as file:
         data.to_netcdf(file, engine="h5netcdf", encoding=encoding)
         return file.getvalue()
 
 
 def _compressed(data: "xr.Dataset") -> dict[str, dict[str, int]]:
-    """Fast compression of everything numeric that has a size."""
+    """Return the encoding that compresses numeric variables of two or more dimensions, fast."""
     large = [n for n in data.data_vars if data[n].dtype.kind in "iuf" and data[n].ndim > 1]
     return {str(name): {"zlib": 1, "complevel": 1} for name in large}
 
 
 def _kind(directory: Path) -> str | None:
-    """What command wrote the directory, as its summary says."""
+    """Return the command that wrote the directory, from its summary; None if there is none."""
     try:
         return str(json.loads((directory / SUMMARY).read_text())["command"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -223,14 +227,14 @@ def _kind(directory: Path) -> str | None:
 def open_regular(path: str | os.PathLike[str], *, write: bool = False) -> BinaryIO:
     """Open an existing regular file, unbuffered; with `write` for reading and writing.
 
-    A pipe or a device is refused: reading it may never end, and opening a pipe waits for a writer.
+    Pipes and devices are refused: reading may never end, and opening a pipe waits for a writer.
 
     Raises:
-        OSError: there is no such file, it cannot be opened, or it is not a regular file.
+        OSError: the file does not exist, cannot be opened, or is not a regular file.
         ValueError: the path contains a null character.
     """
     flags = (os.O_RDWR if write else os.O_RDONLY) | getattr(os, "O_BINARY", 0)
-    # opening a pipe returns at once, and the check is of what was opened, not of what had the name
+    # O_NONBLOCK: opening a pipe returns at once. The check is on the open file, not on its name.
     number = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     mode = os.fstat(number).st_mode
     if stat.S_ISREG(mode):

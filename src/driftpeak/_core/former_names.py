@@ -134,7 +134,7 @@ NEW_NAMES = {
     "workers.alike": "simulation.executors.compatibility",
     "workers.spreading": "simulation.executors.dispatch",
 }
-"""Modules and packages that moved, by their names in this package; their submodules moved along."""
+"""Present names of modules and packages that moved, by former name; submodules moved with them."""
 _FORMER = {new: former for former, new in NEW_NAMES.items()}
 
 
@@ -144,19 +144,19 @@ def new_name(name: str) -> str | None:
 
 
 def former_name(name: str) -> str:
-    """Return the name that a module had before the packages were arranged."""
+    """Return the former name of a module, or its name if it has not moved."""
     return _renamed(name, _FORMER) or name
 
 
 def _renamed(name: str, names: dict[str, str]) -> str | None:
-    """Replace the longest leading part of a dotted name that the table holds."""
+    """Replace the longest leading part of a dotted name that the table contains."""
     package, _, inner = name.partition(".")
     if package != PACKAGE:
         return None
     parts = inner.split(".")
     for count in range(len(parts), 0, -1):
-        if (found := names.get(".".join(parts[:count]))) is not None:
-            return ".".join([PACKAGE, found, *parts[count:]])
+        if (replacement := names.get(".".join(parts[:count]))) is not None:
+            return ".".join([PACKAGE, replacement, *parts[count:]])
     return None
 
 

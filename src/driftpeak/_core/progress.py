@@ -1,4 +1,4 @@
-"""A progress bar on the error output, or nothing when nobody is looking."""
+"""A progress bar on the error output, shown by default only if that is a terminal."""
 
 import sys
 from collections.abc import Iterator
@@ -7,24 +7,24 @@ from typing import Any
 
 
 class Progress:
-    """How far a piece of work has come, and what it is at; told to rich's bar, if there is one."""
+    """The progress of a task and its current part, shown on rich's bar if there is one."""
 
     def __init__(self, title: str, bar: Any = None) -> None:
         self._title, self._bar = title, bar
         self._task = None if bar is None else bar.add_task(title, total=None)
 
     def expect(self, total: int) -> None:
-        """There are so many parts to do."""
+        """Set the total number of parts."""
         if self._bar is not None:
             self._bar.update(self._task, total=total)
 
     def now(self, what: str) -> None:
-        """This is being done."""
+        """Show `what` as the current part."""
         if self._bar is not None:
             self._bar.update(self._task, description=f"{self._title}: {what}")
 
     def done(self) -> None:
-        """One more part is done."""
+        """Count one more part as done."""
         if self._bar is not None:
             self._bar.advance(self._task)
 
@@ -33,12 +33,12 @@ class Progress:
 def progress_bar(title: str, *, show: bool | None = None) -> Iterator[Progress]:
     """Show a bar; by default only if the error output is a terminal.
 
-    It moves to and fro until it is told how much there is to do.
+    The bar is indeterminate until `Progress.expect` sets the total.
     """
     if not (sys.stderr.isatty() if show is None else show):
         yield Progress(title)
         return
-    # imported here: rich costs a tenth of a second that importing driftpeak need not pay
+    # imported here: importing rich takes a tenth of a second
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -56,7 +56,7 @@ def progress_bar(title: str, *, show: bool | None = None) -> Iterator[Progress]:
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
-    # what is printed meanwhile goes above the bar, unless the output goes elsewhere
+    # output printed meanwhile appears above the bar, unless it is redirected
     above = sys.stdout.isatty()
     with Bar(
         *columns, console=console, transient=console.is_terminal, redirect_stdout=above

@@ -1,4 +1,4 @@
-"""When decisions are made: at known times, at 1, 2, ..., or whenever they are asked for."""
+"""Times of decisions: given, the integers 1, 2, ..., or unknown in advance."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,23 +13,23 @@ TimesLike = int | Sequence[float] | np.ndarray[Any, np.dtype[Any]]
 
 
 class AtMost(NamedTuple):
-    """So many decisions at the most, at times that nobody knows yet, with rewards in any order."""
+    """A maximum number of decisions at times that are not known yet; rewards come in any order."""
 
     decisions: int
 
 
 def check_times(times: TimesLike | AtMost) -> Times:
-    """Times as a float64 array; an integer T, and times not known yet, mean 1, 2, ..., T.
+    """Return times as a float64 array; an integer T and `AtMost(T)` give 1, 2, ..., T.
 
     Raises:
-        DriftpeakError: none at all, not finite, or decreasing.
+        DriftpeakError: there are no times, or they are not finite, or they decrease.
     """
     times = times.decisions if isinstance(times, AtMost) else times
     if isinstance(times, int | np.integer):
         return np.arange(1.0, at_least_integer("times", times, 1, MOST_STEPS) + 1)
     array = finite_array("times", times, 1)
     if len(array) == 0:
-        raise DriftpeakError("times must be a non-empty list of finite numbers, or how many")
+        raise DriftpeakError("times must be a non-empty list of finite numbers or a count; got []")
     if (np.diff(array) < 0).any():
         place = int(np.flatnonzero(np.diff(array) < 0)[0])
         raise DriftpeakError(
@@ -39,7 +39,7 @@ def check_times(times: TimesLike | AtMost) -> Times:
 
 
 def median_step(times: TimesLike | AtMost) -> float:
-    """The median distance of times that differ; 1 if there is none: what a step is."""
+    """Return the length of a step: the median gap between distinct times, or 1 if there is none."""
     steps = np.diff(check_times(times))
     steps = steps[steps > 0]
     return float(np.median(steps)) if len(steps) else 1.0

@@ -1,4 +1,4 @@
-"""Array types by the names that signatures use; `Any` only where JAX leaves no other choice."""
+"""Names of array types for signatures; `Any` only where JAX requires it."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 AnyArray = Array | np.ndarray[Any, np.dtype[Any]]
-"""Numbers in a field of a module: NumPy's on the host, JAX's inside a program."""
+"""An array field of a module: NumPy on the host, JAX inside a compiled program."""
 
 Scalar = AnyArray | np.number[Any] | int | float
-"""A real number; inside JAX an array of one, or what stands for it while a program is traced."""
+"""A real number; inside JAX, an array of one number or its tracer."""
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
-"""Real numbers on the host, shape `(n,)` unless said otherwise."""
+"""Real numbers on the host, shape `(n,)` unless stated otherwise."""
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 """Real numbers on the host, in rows."""
@@ -21,7 +21,7 @@ Points = np.ndarray[Any, np.dtype[np.float64]]
 """Coordinates, shape `(n, d)`."""
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
-"""Whole numbers on the host."""
+"""Integers on the host."""
 
 Values = Float[Array, " n"]
-"""One number for each point, inside JAX."""
+"""A number for each point, inside JAX."""

@@ -1,1 +1,1 @@
-"""The command line: thin; parses, calls, prints."""
+"""The command line, a thin layer that parses options, calls the library and prints results."""

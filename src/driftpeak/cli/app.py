@@ -1,4 +1,4 @@
-"""The command line, but for `data` and `live`. Thin: parse, call, print."""
+"""The `driftpeak` command: its subcommands, errors and warnings."""
 
 import gc
 import sys
@@ -21,7 +21,7 @@ from driftpeak.cli.policy_help import CommandWithPolicies
 from driftpeak.cli.reproduce import reproduce
 from driftpeak.cli.serve import serve
 
-# The rest of the package is imported where it is used: `--help` and mistakes answer at once.
+# Other modules are imported in the commands, so that `--help` and invalid options are fast.
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -73,23 +73,23 @@ app.command(
 
 def main() -> None:
     """Run the command line. An error is one line on the error output, with its own exit code."""
-    # what is imported and traced is no garbage: to look for some takes a tenth of a short command
+    # imports and traces create no garbage; collecting takes a tenth of a short command's time
     gc.set_threshold(100_000, 50, 100)
     warnings.showwarning = _show_warning
-    completion_init()  # answers the scripts of `completion`
+    completion_init()  # for the scripts of `completion`
     try:
         app()
     except DriftpeakError as error:
         print(f"driftpeak: {_one_line(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
     except MemoryError:
-        print("driftpeak: out of memory: ask for fewer points, steps or trials", file=sys.stderr)
+        print("driftpeak: out of memory; use fewer points, steps or trials", file=sys.stderr)
         sys.exit(2)
 
 
 def _one_line(text: str) -> str:
-    """With line breaks and other control characters, as a name may hold, written as escapes."""
-    shown = (one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    """Replace control characters such as line breaks, which names may contain, by escapes."""
+    shown = (char if char.isprintable() else ascii(char)[1:-1] for char in text)
     return "".join(shown)
 
 
@@ -101,7 +101,7 @@ def _show_warning(
     file: Any = None,
     line: str | None = None,
 ) -> None:
-    """One line without the place in our code, which says nothing to a user."""
+    """Print a warning as one line, without the source position, which does not help users."""
     name = "driftpeak" if issubclass(category, DriftpeakWarning) else category.__name__
     print(f"{name}: {message}", file=sys.stderr)
 
@@ -119,4 +119,4 @@ def options(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Follow the peak of a function that keeps moving."""
+    """Bayesian optimisation for objectives that drift."""

@@ -1,4 +1,4 @@
-"""`completion`: what makes a shell complete commands and options at the Tab key."""
+"""`driftpeak completion`: scripts for shell completion of commands and options."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 
 class Shell(StrEnum):
-    """The shells that can."""
+    """The supported shells."""
 
     bash = "bash"
     zsh = "zsh"
@@ -15,12 +15,12 @@ class Shell(StrEnum):
 
 
 def completion(
-    shell: Annotated[Shell, typer.Argument(help="Yours.", metavar="bash|zsh|fish")],
+    shell: Annotated[Shell, typer.Argument(help="Your shell.", metavar="bash|zsh|fish")],
 ) -> None:
-    """Print a script by which a shell completes commands and options at the Tab key.
+    """Print a script that enables Tab completion of commands and options.
 
-    Keep it in a file and read that from ~/.bashrc or ~/.zshrc with source; fish reads
-    ~/.config/fish/completions/driftpeak.fish by itself.
+    Save it in a file and add `source FILE` to ~/.bashrc or ~/.zshrc. fish loads
+    ~/.config/fish/completions/driftpeak.fish automatically.
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 

@@ -12,7 +12,7 @@ from driftpeak.cli.spinner import busy
 data_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="The data sets of the papers: where they are.",
+    help="List, locate and fetch the data sets of the papers.",
     epilog=examples("data list", "data fetch intel-lab"),
 )
 Name = Annotated[str, typer.Argument(help="A name from `driftpeak data list`.")]
@@ -20,9 +20,9 @@ Name = Annotated[str, typer.Argument(help="A name from `driftpeak data list`.")]
 
 @data_app.command("list", epilog=examples("data list", "data list --json"))
 def list_data(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only.")] = False,
 ) -> None:
-    """What is known: publisher, licence, format, and whether the file is there."""
+    """List the data sets with publisher, licence, format, and whether the file is present."""
     from driftpeak.offline.data import DATA_SETS, data_path
 
     rows = [
@@ -46,16 +46,16 @@ def list_data(
         print(f"{row['name']}: {row['title']}")
         print(f"  publisher  {row['publisher']}")
         print(f"  licence    {row['licence']}")
-        print(f"  from       {row['address'] or 'by hand: ' + str(row['page'])}")
+        print(f"  from       {row['address'] or 'download by hand: ' + str(row['page'])}")
         print(f"  format     {row['format']}")
-        print(f"  file       {row['path']} ({'present' if row['present'] else 'not there'})")
+        print(f"  file       {row['path']} ({'present' if row['present'] else 'missing'})")
 
 
 @data_app.command(
     "path", epilog=examples("data path stocks", 'replay "$(driftpeak data path stocks)"')
 )
 def path_of_data(name: Name) -> None:
-    """Print where the file is; an error that says how to get it, if it is not there."""
+    """Print the path of the file; if it is missing, the error explains how to get it."""
     from driftpeak.offline.data import require_data
 
     print(require_data(name))
@@ -68,13 +68,14 @@ def path_of_data(name: Name) -> None:
 def fetch(
     name: Name,
     source: Annotated[
-        str | None, typer.Option("--from", help="A file or address instead of the publisher's.")
+        str | None,
+        typer.Option("--from", help="A file or address to use instead of the publisher's."),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+        bool, typer.Option("--overwrite", help="Replace an existing file.")
     ] = False,
 ) -> None:
-    """Put a data set into the data folder ($DRIFTPEAK_DATA, or ~/.cache/driftpeak on Linux)."""
+    """Store a data set in the data folder ($DRIFTPEAK_DATA, or ~/.cache/driftpeak on Linux)."""
     from driftpeak.offline.data import DATA_SETS, fetch_data
 
     with busy("fetching"):

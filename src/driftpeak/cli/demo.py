@@ -1,4 +1,4 @@
-"""`demo`: what driftpeak is, in one picture and one table."""
+"""`driftpeak demo`: a comparison of three policies in one figure and one table."""
 
 import shlex
 from pathlib import Path
@@ -15,17 +15,16 @@ DRIFT, STEPS, POINTS = 0.01, 300, 200
 
 
 def demo(
-    output: Annotated[
-        Path, typer.Option(help="Directory for the pictures and the numbers.")
-    ] = Path("driftpeak-demo"),
+    output: Annotated[Path, typer.Option(help="Directory for the figures and the numbers.")] = Path(
+        "driftpeak-demo"
+    ),
     trials: Trials = 20,
     seed: Seed = 0,
     overwrite: Overwrite = False,
 ) -> None:
-    """A first look: a function on a line that drifts, its peak, and who follows it.
+    """Compare three policies on a drifting function on a line, and draw how they track its peak.
 
-    `auto`, which is told nothing, beside GP-UCB, which forgets nothing, and TV-GP-UCB, which is
-    told how fast the function drifts.
+    GP-UCB assumes a static function, TV-GP-UCB is given the drift rate, and `auto` estimates it.
     """
     prepare_output(output, "demo", overwrite)
     with busy("loading"):
@@ -37,16 +36,16 @@ def demo(
     prior = dp.Prior(line, dp.SE(lengthscale=0.15), noise_variance=0.01)
     world = dp.MarkovDrift(prior, drift=DRIFT)
     note(
-        f"A function on [0, 1] that forgets {100 * DRIFT:g} % of itself at every step: "
-        f"{STEPS} steps, {trials} such worlds."
+        f"A function on [0, 1] with Markov drift of {100 * DRIFT:g} % per step: "
+        f"{STEPS} steps, {trials} independent trials."
     )
     policies = {
-        "GP-UCB (forgets nothing)": dp.GPUCB(prior),
-        "auto (told nothing)": dp.Auto(prior),
-        "TV-GP-UCB (told the drift)": dp.TVGPUCB(prior, drift=DRIFT),
+        "GP-UCB (static)": dp.GPUCB(prior),
+        "auto (estimates the drift)": dp.Auto(prior),
+        "TV-GP-UCB (knows the drift)": dp.TVGPUCB(prior, drift=DRIFT),
     }
     runs = simulate(policies, world, steps=STEPS, trials=trials, seed=seed)
-    with busy("looking at the first world"):
+    with busy("computing the first trial's function"):
         values = true_functions(world, steps=STEPS, trials=1, seed=seed)[0]
     first = runs.isel(trial=0)
     tracks = {
@@ -60,15 +59,15 @@ def demo(
         runs,
         {"drift": DRIFT},
         Results(output),
-        title=f"A function that drifts by {100 * DRIFT:g} % a step, {trials} worlds",
+        title=f"Markov drift of {100 * DRIFT:g} % per step, {trials} trials",
         table_data=False,
         further={
             "peak.png": lambda: map_figure(
-                values, line.points[:, 0], tracks, title="The first world: who follows its peak?"
+                values, line.points[:, 0], tracks, title="First trial: decisions and true peak"
             )
         },
     )
     note(
-        f"Look at {shlex.quote(str(output / 'peak.png'))}. Now yours, a table with a row per step "
-        "and a column per arm: driftpeak replay YOUR.csv --output results"
+        f"Open {shlex.quote(str(output / 'peak.png'))}. For your own data, a table with one row "
+        "per step and one column per arm: driftpeak replay YOUR.csv --output results"
     )

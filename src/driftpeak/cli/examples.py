@@ -2,5 +2,9 @@
 
 
 def examples(*words: str) -> str:
-    """What follows `driftpeak`, one line each, as an epilog that is not wrapped."""
-    return "\n".join(["\b", "Examples:", *(f"  driftpeak {one}" for one in words)])
+    r"""Return an epilog of examples; the `\b` prevents wrapping.
+
+    Arguments:
+        words: the arguments of `driftpeak`, a string for each example.
+    """
+    return "\n".join(["\b", "Examples:", *(f"  driftpeak {example}" for example in words)])

@@ -1,4 +1,4 @@
-"""Who shares the work of a command: `--workers` and `--cluster`."""
+"""Parallel execution of a command: `--workers` and `--cluster`."""
 
 import os
 from contextlib import AbstractContextManager
@@ -18,12 +18,12 @@ LEVEL = "xla_backend_optimization_level"
 
 @dataclass(frozen=True)
 class Workers:
-    """Who shares the work."""
+    """The processes that share the work."""
 
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Processes that share the work; by default one, of `reproduce` two.",
+            help="Number of processes; default 1, for `reproduce` 2.",
             max=MOST_WORKERS,
         ),
     ] = None
@@ -31,17 +31,17 @@ class Workers:
         str | None,
         typer.Option(
             metavar="tcp://HOST:PORT",
-            help="Scheduler of a dask cluster whose workers share the work instead.",
+            help="Scheduler of a dask cluster whose workers run the work instead.",
         ),
     ] = None
 
     def start(self, default: int = 1) -> "AbstractContextManager[Executor | None]":
-        """The processes, or the cluster's; gone with the context.
+        """Start the processes, or connect to the cluster, until the context ends.
 
-        Processes of this machine share the compiled programs that this one keeps.
+        Processes of this machine share this process's cache of compiled programs.
 
         Raises:
-            DriftpeakError: both are asked for, or what `driftpeak.simulation.executors` refuses.
+            DriftpeakError: both options are given, or `driftpeak.simulation.executors` refuses.
         """
         from driftpeak._core.numerics import disk_cache as kept
         from driftpeak.cli.program_cache import root
@@ -52,27 +52,28 @@ class Workers:
             return local_workers(wanted, programs=root() if kept.is_on() else None)
         if self.workers is not None:
             raise DriftpeakError(
-                "give either --workers N (processes here) or --cluster; a cluster has as many "
-                "workers as were started with `dask worker`"
+                "--workers and --cluster exclude each other. Omit --workers: a cluster has the "
+                "workers that were started by `dask worker`."
             )
         return cluster_workers(self.cluster)
 
 
 def one_core_each() -> None:
-    """Let this process and those it starts compute with one thread each; before JAX computes.
+    """Limit this process and its child processes to one thread each. Call it before JAX is loaded.
 
-    With as many threads as cores in each of several processes, these wait for one another. And sums
-    cut for other numbers of threads are rounded otherwise: a result would depend on the machine.
-    Whoever sets NPROC, which XLA reads, knows better.
+    Several processes with as many threads as cores each wait for one another. Sums are also split
+    by the number of threads and rounded accordingly, so results would depend on the machine. An
+    existing value of NPROC, which XLA reads, is kept.
     """
     os.environ.setdefault("NPROC", "1")
 
 
 def compile_soon() -> None:
-    """Let this process and those it starts compile in a third of the time what then runs slower.
+    """Reduce the compilation time to a third, for programs that then run slower.
 
-    For runs in which there is more to compile than to play; before JAX computes. Results are the
-    same but for rounding. Whoever names one of the options in XLA_FLAGS knows better.
+    This suits runs that take less time than their compilation. It affects this process and its
+    child processes; call it before JAX is loaded. Results differ by rounding only. Options that are
+    already in XLA_FLAGS are kept.
     """
     from driftpeak._core.numerics.compiler import soon
 

@@ -1,6 +1,6 @@
-"""`driftpeak live create | ask | tell | best | show | ...`: a stored study, for any language.
+"""`driftpeak live create | ask | tell | best | show | ...`: stored studies, for any language.
 
-What is printed is JSON; warnings and mistakes go to the error output.
+The output is JSON. Warnings and errors go to the error output.
 """
 
 import json
@@ -28,21 +28,28 @@ if TYPE_CHECKING:
 live_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Keep a real system at its moving peak, from any language: JSON in and out.",
+    help="Optimise a running system whose optimum drifts, from any language; prints JSON.",
     epilog=examples("live ask kiln.jsonl", "live tell kiln.jsonl --id 1 --reward 3.2"),
 )
-MOST_TEXT = 10_000_000  # characters of a space
-MOST_HELD = 4_096  # the memory of a belief grows with the square
+MOST_TEXT = 10_000_000  # characters in the description of a space
+MOST_HELD = 4_096  # the memory of a posterior grows with the square
 STORE_HELP = "A path, journal:///PATH, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE."
 Store = Annotated[str, typer.Argument(help=STORE_HELP)]
-Name = Annotated[str | None, typer.Argument(help="The study; by default the only one there.")]
+Name = Annotated[
+    str | None,
+    typer.Argument(help="Name of the study; may be omitted if the storage has only one study."),
+]
 Time = Annotated[
-    str | None, typer.Option(help="A number, a date as 2026-03-01T08:00, or now; default: steps.")
+    str | None,
+    typer.Option(
+        help="Time: a number, a date such as 2026-03-01T08:00, or now; by default the next step."
+    ),
 ]
 Context = Annotated[
     list[str] | None,
     typer.Option(
-        help="What the world says, for a space with a context: NAME=VALUE, once for each, or JSON."
+        help="Context values, for a space with a context: NAME=VALUE, repeated for each name, or "
+        "JSON."
     ),
 ]
 
@@ -55,64 +62,75 @@ Context = Annotated[
 )
 def create(
     store: Store,
-    name: Annotated[str, typer.Argument(help="Of the study.")],
+    name: Annotated[str, typer.Argument(help="Name of the study.")],
     space: Annotated[
         str | None,
-        typer.Option(help='A JSON file, - for the input, or JSON: {"box": {...}}, see the docs.'),
+        typer.Option(
+            help="The search space: a JSON file, - for standard input, or JSON such as "
+            '{"box": {...}}; see the documentation.'
+        ),
     ] = None,
-    maximize: Annotated[bool, typer.Option("--maximize", help="Large rewards are good.")] = False,
-    minimize: Annotated[bool, typer.Option("--minimize", help="Small rewards are good.")] = False,
+    maximize: Annotated[bool, typer.Option("--maximize", help="Maximise the reward.")] = False,
+    minimize: Annotated[bool, typer.Option("--minimize", help="Minimise the reward.")] = False,
     capacity: Annotated[
         int | None,
-        typer.Option(help="The most observations in memory; default 512.", max=MOST_HELD),
+        typer.Option(
+            help="Maximum number of observations in the model; default 512.", max=MOST_HELD
+        ),
     ] = None,
     likelihood: Annotated[
         str,
-        typer.Option(help="What rewards are: gaussian, bernoulli (0 and 1) or poisson (counts)."),
+        typer.Option(
+            help="Distribution of rewards: gaussian, bernoulli (0 and 1) or poisson (counts)."
+        ),
     ] = "gaussian",
     start: Annotated[
-        str | None, typer.Option(help="The first suggestion, as JSON: where the system stands.")
+        str | None,
+        typer.Option(help="The system's present setting, as JSON; it is suggested first."),
     ] = None,
     max_travel: Annotated[
         str | None,
         typer.Option(
-            help="The farthest to move at once, a share of every range, or JSON by parameter."
+            help="Largest change per step, as a fraction of each range, or as JSON by parameter."
         ),
     ] = None,
     moving_cost: Annotated[
         str | None,
         typer.Option(
-            help="Of moving a parameter across its range, in rewards, or JSON by parameter."
+            help="Cost of a change across a parameter's full range, in units of the reward, or as "
+            "JSON by parameter."
         ),
     ] = None,
     constraints: Annotated[
         str | None,
-        typer.Option(help='What to keep, as JSON: {"heat": {"at_most": 75}}, see the docs.'),
+        typer.Option(
+            help='Constraints as JSON, such as {"heat": {"at_most": 75}}; see the documentation.'
+        ),
     ] = None,
     safe_start: Annotated[
         str | None,
-        typer.Option(help="A list of settings known to keep all limits, as JSON."),
+        typer.Option(help="Settings that are known to meet all constraints, as a JSON list."),
     ] = None,
     policy_file: Annotated[
         Path | None,
-        typer.Option(help="A policy with its space and direction, from `replay --save`."),
+        typer.Option(help="A file of `replay --save`: a policy with its space and direction."),
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Begin a study, or check that there is just such a one already."""
+    """Create a study; an existing study with equal arguments is left unchanged."""
     if policy_file is not None:
         moves = (start, max_travel, moving_cost, constraints, safe_start)
         if (
-            any(one is not None for one in (space, capacity, *moves))
+            any(option is not None for option in (space, capacity, *moves))
             or maximize
             or minimize
             or likelihood != "gaussian"
         ):
             raise DriftpeakError(
-                "--policy-file says the space, the direction, the rewards and what is kept, and "
-                "knows no limits of moving and no constraints: leave out --space, --maximize, "
-                "--minimize, --capacity, --likelihood, --start, --max-travel, --moving-cost, "
-                "--constraints and --safe-start"
+                "--policy-file sets the space, the direction and the model, and supports neither "
+                "movement limits nor constraints. Omit --space, --maximize, --minimize, "
+                "--capacity, --likelihood, --start, --max-travel, --moving-cost, --constraints "
+                "and --safe-start."
             )
         with busy("loading"):
             keep_programs()
@@ -122,9 +140,9 @@ def create(
         _created(made)
         return
     if maximize == minimize:
-        raise DriftpeakError("give --maximize or --minimize")
+        raise DriftpeakError("exactly one of --maximize and --minimize is required")
     if space is None:
-        raise DriftpeakError("give --space, or --policy-file, which holds one")
+        raise DriftpeakError("--space is required, or --policy-file, which contains a space")
     data = _json(_content(space), "--space")
     with busy("loading"):
         keep_programs()
@@ -165,15 +183,16 @@ def ask(
     name: Name = None,
     time: Time = None,
     count: Annotated[
-        int | None, typer.Option(help="How many, for several workers; prints a list.")
+        int | None,
+        typer.Option(help="Number of suggestions, for several workers; prints a list."),
     ] = None,
     context: Context = None,
 ) -> None:
-    """Where to sample next: id, time and parameters."""
-    when, said = _time(time), _context(context)
+    """Suggest a setting to evaluate next: id, time and parameters."""
+    when, values = _time(time), _context(context)
     with _study(store, name) as optimizer:
-        found = optimizer.ask(when, 1 if count is None else count, context=said)
-    shown = [_suggestion(one) for one in found]
+        suggestions = optimizer.ask(when, 1 if count is None else count, context=values)
+    shown = [_suggestion(suggestion) for suggestion in suggestions]
     _print(shown[0] if count is None else shown)
 
 
@@ -186,40 +205,46 @@ def ask(
 def tell(
     store: Store,
     name: Name = None,
-    number: Annotated[int | None, typer.Option("--id", help="Of the suggestion.")] = None,
+    number: Annotated[int | None, typer.Option("--id", help="Id of the suggestion.")] = None,
     parameters: Annotated[
-        str | None, typer.Option(help="Instead of an id: where it was sampled, as JSON.")
+        str | None, typer.Option(help="The evaluated setting as JSON, instead of --id.")
     ] = None,
-    reward: Annotated[float | None, typer.Option(help="What it brought.")] = None,
+    reward: Annotated[float | None, typer.Option(help="The observed reward.")] = None,
     time: Time = None,
     actual: Annotated[
-        str | None, typer.Option(help="With --id: what was set instead of it, as JSON.")
+        str | None,
+        typer.Option(help="With --id: the setting that was used instead of it, as JSON."),
     ] = None,
     noise: Annotated[
-        float | None, typer.Option(help="The standard deviation of the reward's noise, if known.")
+        float | None, typer.Option(help="Standard deviation of the reward's noise, if known.")
     ] = None,
     context: Context = None,
     constraints: Annotated[
-        str | None, typer.Option(help="What was measured of limits, as JSON; null for nothing.")
+        str | None,
+        typer.Option(help="Measured constraint values, as JSON; null if not measured."),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="Of how many 0/1 rewards or counts it is the mean.")
+        int | None,
+        typer.Option(help="Number of 0/1 results or counts of which the reward is the mean."),
     ] = None,
     key: Annotated[
-        str | None, typer.Option(help="Your name for this reward: told again, it counts once.")
+        str | None,
+        typer.Option(help="Unique key of this reward: a repeated report counts once."),
     ] = None,
 ) -> None:
-    """What a suggestion, or any other setting, brought."""
+    """Report the reward of a suggestion or of any other setting."""
     if reward is None:
-        raise DriftpeakError("give --reward, what it brought")
+        raise DriftpeakError("--reward is required: give --reward with the observed reward")
     if (number is None) == (parameters is None):
-        raise DriftpeakError("give --id of a suggestion, or --parameters as JSON")
+        raise DriftpeakError(
+            "exactly one of --id of a suggestion and --parameters as JSON is required"
+        )
     if actual is not None and number is None:
-        raise DriftpeakError("--actual goes with --id; another setting is told by --parameters")
+        raise DriftpeakError("--actual needs --id; report another setting by --parameters")
     setting: Any = number if parameters is None else _object(parameters, "--parameters")
     instead = None if actual is None else _object(actual, "--actual")
     measured = None if constraints is None else _object(constraints, "--constraints")
-    when, said = _time(time), _context(context)
+    when, values = _time(time), _context(context)
     with _study(store, name) as optimizer:
         optimizer.tell(
             setting,
@@ -227,7 +252,7 @@ def tell(
             when,
             actual=instead,
             noise=noise,
-            context=said,
+            context=values,
             constraints=measured,
             trials=trials,
             key=key,
@@ -240,33 +265,33 @@ def tell(
     epilog=examples("live best kiln.jsonl", "live best kiln.jsonl --time 2026-03-01T08:00")
 )
 def best(store: Store, name: Name = None, time: Time = None, context: Context = None) -> None:
-    """The estimated peak now, or at a time to come: parameters, mean and standard deviation."""
-    when, said = _time(time), _context(context)
+    """Print the estimated best setting now or at a later time, with mean and standard deviation."""
+    when, values = _time(time), _context(context)
     with _study(store, name) as optimizer:
-        found = optimizer.best(when, context=said)
-    _print({**_setting(found), "mean": found.mean, "deviation": found.deviation})
+        peak = optimizer.best(when, context=values)
+    _print({**_setting(peak), "mean": peak.mean, "deviation": peak.deviation})
 
 
 @live_app.command(epilog=examples("live show kiln.jsonl", "live show sqlite:///studies.db kiln"))
 def show(store: Store, name: Name = None) -> None:
-    """The study: its space, what is pending, what is believed, how well rewards were foretold."""
+    """Print a study: space, pending suggestions, diagnostics of the model and calibration."""
     with _study(store, name) as optimizer:
-        told, foretold = optimizer.history(), optimizer.calibration()
+        history, calibration = optimizer.history(), optimizer.calibration()
         content = {
             "name": optimizer.name,
             **{key: optimizer.describe()[key] for key in ("space", "maximize", "seed")},
-            "pending": [_suggestion(one) for one in optimizer.pending()],
-            "latest": told[-1].time if told else None,
+            "pending": [_suggestion(pending) for pending in optimizer.pending()],
+            "latest": history[-1].time if history else None,
             "diagnostics": asdict(optimizer.diagnostics()),
             "calibration": {
-                "count": foretold.count,
-                "log_likelihood": foretold.log_likelihood,
-                "coverage": foretold.coverage,
+                "count": calibration.count,
+                "log_likelihood": calibration.log_likelihood,
+                "coverage": calibration.coverage,
             },
         }
         if limits := optimizer.violations():
             content["constraints"] = optimizer.describe()["constraints"]
-            content["violations"] = {one: asdict(found) for one, found in limits.items()}
+            content["violations"] = {limit: asdict(counts) for limit, counts in limits.items()}
     _print(content)
 
 
@@ -274,28 +299,29 @@ def show(store: Store, name: Name = None) -> None:
     epilog=examples("live verify kiln.jsonl", "live verify sqlite:///studies.db kiln")
 )
 def verify(store: Store, name: Name = None) -> None:
-    """Check all of a study against its checksums; nothing is changed."""
+    """Check all stored data of a study against their checksums, without changing anything."""
     with busy("reading the study"):
         from driftpeak.live.study.storage import open_store, verify as check
 
-        found = check(open_store(store, name))
-    _print(found)
+        result = check(open_store(store, name))
+    _print(result)
 
 
 @live_app.command(epilog=examples("live cancel kiln.jsonl --id 2", "live cancel kiln.jsonl --all"))
 def cancel(
     store: Store,
     name: Name = None,
-    number: Annotated[int | None, typer.Option("--id", help="Of the suggestion.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that are out and not told.")] = False,
+    number: Annotated[int | None, typer.Option("--id", help="Id of the suggestion.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Cancel all pending suggestions.")] = False,
 ) -> None:
-    """Take a suggestion back that will never be told, or all."""
+    """Cancel pending suggestions whose rewards will not be reported."""
     if (number is None) == (not every):
-        raise DriftpeakError("give --id of a suggestion, or --all")
+        raise DriftpeakError("exactly one of --id of a suggestion and --all is required")
     with _study(store, name) as optimizer:
-        taken = [one.id for one in optimizer.pending()] if number is None else [number]
-        for one in taken:
-            optimizer.cancel(one)
+        pending = optimizer.pending()
+        taken = [suggestion.id for suggestion in pending] if number is None else [number]
+        for suggestion in taken:
+            optimizer.cancel(suggestion)
         left = len(optimizer.pending())
     _print({"cancelled": taken, "pending": left})
 
@@ -305,10 +331,11 @@ def forget(
     store: Store,
     name: Name = None,
     before: Annotated[
-        str | None, typer.Option(help="Only what was observed before: a time as for --time.")
+        str | None,
+        typer.Option(help="Discard only observations before this time; format as for --time."),
     ] = None,
 ) -> None:
-    """The system has changed: believe no longer what was observed. What was learned stays."""
+    """Discard observations after a change of the system; learned hyperparameters are kept."""
     when = _time(before, "--before")
     with _study(store, name) as optimizer:
         optimizer.forget(when)
@@ -318,7 +345,7 @@ def forget(
 
 @live_app.command(epilog=examples("live reset kiln.jsonl", "live reset sqlite:///studies.db kiln"))
 def reset(store: Store, name: Name = None) -> None:
-    """Start again from nothing; only the numbers of suggestions go on."""
+    """Restart a study without observations; the numbering of suggestions continues."""
     with _study(store, name) as optimizer:
         optimizer.reset()
         counts = _counts(optimizer)
@@ -331,27 +358,27 @@ def reset(store: Store, name: Name = None) -> None:
     )
 )
 def export(store: Store, name: Name = None) -> None:
-    """All rewards told since the start, or the last reset, as JSON, with what was foretold of each.
+    """Print all rewards since the start or the last reset as JSON, with their forecasts.
 
-    In the order of telling. Nothing is computed, however long the study is. Rewards dated before an
-    earlier forget have "used": false.
+    Rewards appear in the order of their reports. The command only reads stored data, so it is fast
+    for long studies. Rewards from before the time of a `forget` have "used": false.
     """
     with busy("loading"):
-        from driftpeak.live.study.storage import open_store, rewards as told
+        from driftpeak.live.study.storage import open_store, rewards
 
     _print(
         [
             {
-                "id": one.id,
-                "time": one.time,
-                "parameters": one.parameters,
-                "reward": one.reward,
-                "expected": one.expected,
-                **({"context": one.context} if one.context else {}),
-                **({"constraints": one.constraints} if one.constraints else {}),
-                **({} if one.used else {"used": False}),
+                "id": reward.id,
+                "time": reward.time,
+                "parameters": reward.parameters,
+                "reward": reward.reward,
+                "expected": reward.expected,
+                **({"context": reward.context} if reward.context else {}),
+                **({"constraints": reward.constraints} if reward.constraints else {}),
+                **({} if reward.used else {"used": False}),
             }
-            for one in told(open_store(store, name))
+            for reward in rewards(open_store(store, name))
         ]
     )
 
@@ -364,18 +391,18 @@ def export(store: Store, name: Name = None) -> None:
 )
 def plot(
     store: Store,
-    output: Annotated[Path, typer.Option(help="Directory for the pictures.")],
+    output: Annotated[Path, typer.Option(help="Directory for the figures.")],
     name: Name = None,
     context: Context = None,
 ) -> None:
-    """Write track.png, belief.png and reward.png; print their paths."""
-    said = _context(context)
+    """Write track.png, belief.png and reward.png, and print their paths."""
+    values = _context(context)
     with _study(store, name) as optimizer:
         from driftpeak.live.views.plots import belief_figure, reward_figure, track_figure
 
         figures = {
-            "track": track_figure(optimizer, context=said),
-            "belief": belief_figure(optimizer, context=said),
+            "track": track_figure(optimizer, context=values),
+            "belief": belief_figure(optimizer, context=values),
             "reward": reward_figure(optimizer),
         }
         try:
@@ -383,13 +410,13 @@ def plot(
             for kind, figure in figures.items():
                 figure.savefig(output / f"{kind}.png", dpi=150)
         except OSError as error:
-            raise DriftpeakError(f"cannot write into {output}: {error.strerror}") from None
+            raise DriftpeakError(f"{output} cannot be written: {error.strerror}") from None
     _print([str(output / f"{kind}.png") for kind in figures])
 
 
 @contextmanager
 def _study(store: str, name: str | None) -> "Iterator[Optimizer]":
-    """The study, loaded; what is done with it in the block may compile, which takes its time."""
+    """Yield the loaded study; the spinner stays in the block, because calls may compile."""
     with busy("loading") as say:
         keep_programs()
         from driftpeak.live import Optimizer
@@ -403,18 +430,18 @@ def _study(store: str, name: str | None) -> "Iterator[Optimizer]":
 
 
 def _content(given: str) -> str:
-    """JSON itself, or that of a file or of the input."""
+    """Return `given` if it is JSON, or else the content of the file or of standard input."""
     if given.lstrip().startswith("{"):
         return given
     try:
         with sys.stdin if given == "-" else TextIOWrapper(open_regular(given), "utf-8") as file:
             text = file.read(MOST_TEXT + 1)
-    except (OSError, ValueError) as error:  # no UTF-8, or a path with NUL
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a null character in the path
         why = getattr(error, "strerror", None) or error
         raise DriftpeakError(f"cannot read the space from {shown(given)}: {why}") from None
     if len(text) > MOST_TEXT:
         raise DriftpeakError(
-            f"{shown(given)} holds more than {MOST_TEXT:,} characters, which is no space"
+            f"a space must have at most {MOST_TEXT:,} characters; got more in {shown(given)}"
         )
     return text
 
@@ -423,39 +450,40 @@ def _json(text: str, what: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise DriftpeakError(f"{what} is no JSON: {error}") from None
+        raise DriftpeakError(f"{what} must be JSON; got {shown(text)}: {error}") from None
     except RecursionError:
-        raise DriftpeakError(f"{what} is nested too deeply") from None
+        raise DriftpeakError(f"{what} must be JSON; got values nested too deeply") from None
 
 
 def _object(text: str, what: str) -> dict[str, Any]:
-    found = _json(text, what)
-    if not isinstance(found, dict):
+    content = _json(text, what)
+    if not isinstance(content, dict):
         raise DriftpeakError(f"{what} must be a JSON object; got {shown(text)}")
-    return found
+    return content
 
 
 def _context(given: list[str] | None) -> dict[str, Any] | None:
-    """What the options say together; a value is JSON if it can be read so, else text."""
-    found: dict[str, Any] = {}
+    """Return the context of all options; a value that is not JSON is a string."""
+    context: dict[str, Any] = {}
     for text in given or ():
         if text.lstrip().startswith("{"):
-            found |= _object(text, "--context")
+            context |= _object(text, "--context")
             continue
         name, equals, value = text.partition("=")
         if not equals:
             raise DriftpeakError(
-                f"--context is NAME=VALUE, as weekday=monday, or a JSON object; got {shown(text)}"
+                "--context must be NAME=VALUE, such as weekday=monday, or a JSON object; got "
+                f"{shown(text)}"
             )
         try:
-            found[name] = json.loads(value)
+            context[name] = json.loads(value)
         except (ValueError, RecursionError):
-            found[name] = value
-    return found if given else None
+            context[name] = value
+    return context if given else None
 
 
 def _time(text: str | None, option: str = "--time") -> Any:
-    """A time as the optimiser takes it."""
+    """Return a time as `Optimizer` accepts it."""
     if text is None or text == "now":
         return text
     try:
@@ -466,7 +494,7 @@ def _time(text: str | None, option: str = "--time") -> Any:
         return datetime.fromisoformat(text)
     except ValueError:
         raise DriftpeakError(
-            f"{option} must be a number, a date as 2026-03-01T08:00, or now; got {shown(text)}"
+            f"{option} must be a number, a date such as 2026-03-01T08:00, or now; got {shown(text)}"
         ) from None
 
 
@@ -474,14 +502,16 @@ def _counts(optimizer: "Optimizer") -> dict[str, int]:
     return {"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())}
 
 
-def _suggestion(one: "Suggestion") -> dict[str, Any]:
-    chances = {"chances": one.chances, "feasible": one.feasible} if one.chances else {}
-    return {"id": one.id, **_setting(one), "hold": one.hold, **chances}
+def _suggestion(suggestion: "Suggestion") -> dict[str, Any]:
+    chances: dict[str, Any] = {}
+    if suggestion.chances:
+        chances = {"chances": suggestion.chances, "feasible": suggestion.feasible}
+    return {"id": suggestion.id, **_setting(suggestion), "hold": suggestion.hold, **chances}
 
 
-def _setting(one: "Suggestion | EstimatedPeak") -> dict[str, Any]:
-    context = {"context": one.context} if one.context else {}
-    return {"time": one.time, "parameters": dict(one), **context}
+def _setting(setting: "Suggestion | EstimatedPeak") -> dict[str, Any]:
+    context = {"context": setting.context} if setting.context else {}
+    return {"time": setting.time, "parameters": dict(setting), **context}
 
 
 def _print(content: Any) -> None:
@@ -489,11 +519,11 @@ def _print(content: Any) -> None:
 
 
 def _plain(content: Any) -> Any:
-    """With dates as text, and null where there is no number."""
+    """Return the content with dates as strings, and None for NaN and infinities."""
     if isinstance(content, dict):
         return {str(key): _plain(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
-        return [_plain(one) for one in content]
+        return [_plain(entry) for entry in content]
     if isinstance(content, datetime):
         return content.isoformat()
     return json_number(content) if isinstance(content, float) else content

@@ -1,9 +1,9 @@
-"""Options in bundles: a command may take a dataclass, whose fields are options of their own.
+"""Groups of options: a command may take a dataclass whose fields become options.
 
 @dataclass(frozen=True)
 class Size:
-    trials: Annotated[int, typer.Option(help="Independent repetitions.")] = 20
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0
+    trials: Annotated[int, typer.Option(help="Number of independent trials.")] = 20
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0
 
 @app.command()
 @bundled
@@ -18,7 +18,7 @@ from typing import Any, get_type_hints
 
 
 def bundled(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the fields of its dataclasses in their place, as Typer reads signatures."""
+    """Replace the dataclass parameters of a command by their fields, for Typer."""
     hints = get_type_hints(command, include_extras=True)
     bundles = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
 
@@ -29,11 +29,12 @@ def bundled(command: Callable[..., None]) -> Callable[..., None]:
         command(**given)
 
     parameters: list[Parameter] = []
-    for name, one in inspect.signature(command).parameters.items():
+    for name, parameter in inspect.signature(command).parameters.items():
         if name in bundles:
             parameters += _fields(bundles[name])
         else:
-            parameters.append(one.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
+            replaced = parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY)
+            parameters.append(replaced)
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run

@@ -21,24 +21,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """What theory asks of a problem."""
+    """The properties of a problem that the regret bounds depend on."""
 
-    kernel: Annotated[str, typer.Option(help="se or matern.")] = "se"
+    kernel: Annotated[str, typer.Option(help="Kernel: se or matern.")] = "se"
     nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5
-    dimension: Annotated[int, typer.Option(help="Of the domain.")] = 1
+    dimension: Annotated[int, typer.Option(help="Dimension of the domain.")] = 1
     horizon: Annotated[
         int | None,
-        typer.Option(help="Steps T; with --data by default its number of rows."),
+        typer.Option(help="Number of steps T; with --data, its number of rows by default."),
     ] = None
     variation: Annotated[
         float | None,
-        typer.Option(help="V_T: the sum over time of the largest change, in prior deviations."),
+        typer.Option(
+            help="V_T: the sum over time of the largest change, in prior standard deviations."
+        ),
     ] = None
     rkhs_variation: Annotated[
         float | None,
         typer.Option(
-            help="P_T: the sum over time of the change's RKHS norm, at least V_T; what R-, SW- and "
-            "W-GP-UCB's theorems need. It also bounds V_T."
+            help="P_T: the sum over time of the change's RKHS norm, at least V_T. The theorems of "
+            "R-, SW- and W-GP-UCB need it. It also bounds V_T."
         ),
     ] = None
     drift: Annotated[
@@ -57,18 +59,23 @@ def plan(
     side_queries: Annotated[
         int,
         typer.Option(
-            help="Re-evaluations of the present function that may be made in all.", max=10**15
+            help="Total number of allowed re-evaluations of the present function.", max=10**15
         ),
     ] = 0,
     data: Annotated[
         Path | None,
-        typer.Option(help="CSV, time x arms: estimates horizon, variation and drift not given."),
+        typer.Option(
+            help="CSV, time x arms, from which horizon, variation and drift are estimated if they "
+            "are not given."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What theory and the tournament say before the first step: every policy, and which to take."""
+    """Recommend a policy before the first step, from regret bounds and the tournament's results."""
     if problem.horizon is None and data is None:
-        raise DriftpeakError("give --horizon T, the number of steps, or --data FILE")
+        raise DriftpeakError(
+            "the number of steps is required: give --horizon T, or --data FILE, whose rows count"
+        )
     table = None
     if data is not None:
         with busy(f"reading {data.name}"):
@@ -90,7 +97,7 @@ def plan(
 
 
 def _plan(problem: Problem, values: Any, side_queries: int) -> "tuple[Plan, tuple[str, ...]]":
-    """The plan, and what was estimated for it from recorded rewards, if there are any."""
+    """Return the plan, and notes about what was estimated from recorded rewards, if given."""
     from driftpeak.offline.policy_specs.settings import make_kernel
     from driftpeak.theory.planner import fill_in, plan
     from driftpeak.theory.setting import Setting
@@ -100,9 +107,9 @@ def _plan(problem: Problem, values: Any, side_queries: int) -> "tuple[Plan, tupl
     estimated: tuple[str, ...] = ()
     if values is not None:
         given = problem.rkhs_variation if variation is None else variation
-        horizon, found, drift, estimated = fill_in(values, horizon, given, drift)
-        variation = found if given is None else variation
-    assert horizon is not None  # it, or the data, were given
+        horizon, estimate, drift, estimated = fill_in(values, horizon, given, drift)
+        variation = estimate if given is None else variation
+    assert horizon is not None  # the caller has checked
     setting = Setting(
         kernel,
         problem.dimension,

@@ -13,7 +13,7 @@ from driftpeak.theory.planner import Advice, Plan
 
 
 def summary(plan: Plan) -> dict[str, object]:
-    """The plan as what JSON can hold; what does not exist or is infinite is None."""
+    """Return the plan as data for JSON; missing and infinite values are None."""
     setting = plan.setting
     return {
         "settings": {
@@ -40,7 +40,7 @@ def print_plan(plan: Plan) -> None:
     table.add_column("policy", overflow="fold")
     table.add_column("parameters", no_wrap=True)
     table.add_column("regret grows as", overflow="fold")
-    for name in ("below\nT", "must\nknow"):
+    for name in ("below\nT", "needs"):
         table.add_column(name, overflow="fold")
     table.add_column("played", justify="right", no_wrap=True)
     for advice in plan.policies:
@@ -56,18 +56,18 @@ def print_plan(plan: Plan) -> None:
     out = console()
     out.print(table)
     out.print(
-        "Growth: constants and logarithms left out. Below T: with the logarithms that the papers "
-        "state, constants 1. Played: regret over that of random choice, at theory's parameters, in "
-        f"the tournament, T = {HORIZON} ({SOURCE})."
+        "Growth: without constants and logarithms. Below T: with the logarithms that the papers "
+        "state, and constants 1. Played: regret relative to random choice in the tournament, with "
+        f"the parameters of the theory and T = {HORIZON} ({SOURCE})."
     )
     for measure, bound in plan.lower.items():
         if bound.value is not None:
             out.print(
-                f"By the {measure}, no policy does better than order {bound.value:,.4g} "
-                f"({bound.source})."
+                f"Lower bound for this {measure}: regret of order {bound.value:,.4g} for every "
+                f"policy ({bound.source})."
             )
-    taken = "no learning policy" if plan.recommended is None else plan.recommended
-    out.print(f"[bold]Take {taken}.[/bold] {plan.reason}")
+    recommended = "no learning policy" if plan.recommended is None else plan.recommended
+    out.print(f"[bold]Recommended: {recommended}.[/bold] {plan.reason}")
 
 
 def _row(advice: Advice) -> dict[str, object]:
@@ -97,7 +97,7 @@ def _bound(bound: Bound) -> dict[str, object]:
 
 
 def shown(value: float) -> str:
-    """A number as the command line reads it back; near 1, with four digits of what it lacks."""
+    """Return a number as text for an option: four significant digits, of 1 - value near 1."""
     if isinstance(value, int):
         return str(value)
     if 0.99 < value < 1:

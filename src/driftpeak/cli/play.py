@@ -1,4 +1,4 @@
-"""`replay` and `compare`: policies play, and a table, a summary and pictures say how."""
+"""`driftpeak replay` and `driftpeak compare`: run policies; write tables, summary and figures."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -26,7 +26,7 @@ from driftpeak.offline.policy_specs.lines import check_texts, lines
 
 Policies = Annotated[
     list[str] | None,
-    typer.Option("--policy", help="NAME[:key=value,...], of those below; repeat for more."),
+    typer.Option("--policy", help="NAME[:key=value,...] from the list below; may be repeated."),
 ]
 ENVIRONMENTS = [line.name for line in lines("environments")]
 Width = Annotated[str, typer.Option(help="Exploration width, NAME[:key=value,...]; see below.")]
@@ -34,33 +34,40 @@ Width = Annotated[str, typer.Option(help="Exploration width, NAME[:key=value,...
 
 @dataclass(frozen=True)
 class Meaning:
-    """What the numbers of a table are."""
+    """The direction and the unit of a table's values."""
 
     minimize: Annotated[
-        bool, typer.Option("--minimize", help="The table holds costs: small ones are good.")
+        bool, typer.Option("--minimize", help="Minimise the values: the table contains costs.")
     ] = False
     unit: Annotated[
         str | None,
-        typer.Option(help="Of the rewards, as 'degrees C'; default: in brackets in the header."),
+        typer.Option(
+            help="Unit of the rewards, such as 'degrees C'; by default read from brackets in the "
+            "header."
+        ),
     ] = None
 
 
 @dataclass(frozen=True)
 class Training:
-    """What the first rows are used for."""
+    """The use of the training rows."""
 
-    train: Annotated[float, typer.Option(help="Share of the rows that the prior comes from.")] = 0.6
+    train: Annotated[
+        float, typer.Option(help="Fraction of the rows from which the prior is estimated.")
+    ] = 0.6
     noise_variance: Annotated[
         float | None,
-        typer.Option(help="In squared units of the data; default 5 % of the arms' variance."),
+        typer.Option(
+            help="Noise variance, in squared units of the data; default 5 % of the arms' variance."
+        ),
     ] = None
     mean: Annotated[str, typer.Option(help="Prior mean: per-arm, common or zero.")] = "per-arm"
     fit: Annotated[
         bool,
         typer.Option(
             "--fit",
-            help="Learn from the training rows what is not given: noise variance, and the drift, "
-            "window, period, discount or exponent of the policies.",
+            help="Estimate omitted parameters from the training rows: noise variance, and the "
+            "drift, window, period, discount or exponent of the policies.",
         ),
     ] = False
 
@@ -78,33 +85,35 @@ def replay(
     next_context: Annotated[
         list[str] | None,
         typer.Option(
-            help="Of the row after the last, NAME=VALUE for each --context-column, for what to "
-            "follow then."
+            help="Context of the row after the last, for the recommendation: NAME=VALUE for each "
+            "--context-column."
         ),
     ] = None,
     trials: Annotated[
-        int, typer.Option(help="Repetitions, for policies that act at random.", max=MOST_TRIALS)
+        int, typer.Option(help="Number of trials, for randomised policies.", max=MOST_TRIALS)
     ] = 20,
     seed: Seed = 0,
     save: Annotated[
         Path | None,
-        typer.Option(help="File for the best policy, for `driftpeak live create --policy-file`."),
+        typer.Option(
+            help="File for the recommended policy, for `driftpeak live create --policy-file`."
+        ),
     ] = None,
     *,
     workers: Workers,
     kept: Results,
 ) -> None:
-    """Which policy would have followed the peak of recorded data best, and what to follow now?
+    """Evaluate policies on recorded data, and recommend the arm to use next.
 
-    The first rows give the empirical covariance and mean; the policies play the rest.
+    The first rows determine the prior's covariance and mean. The policies run on the other rows.
     """
     kept.prepare("replay")
     check_texts(policy or (), width)
     coming = _pairs(next_context)
     if save is not None and reading.context_columns:
         raise DriftpeakError(
-            "--save keeps no policy that knows contexts: replay without --context-column to save "
-            "one, or begin a live study on a space with a context"
+            "--save does not support policies that use contexts. Replay without --context-column "
+            "to save one, or create a live study on a space with a context."
         )
     with busy(f"reading {data.name}"):
         from driftpeak.offline.data import read_table
@@ -133,11 +142,11 @@ def replay(
             executor=executor,
         )
     rows = runs.attrs["train_rows"]
-    told = runs.attrs.get("noise_variance_told")
-    without = "" if told is None else f", {told:.4g} without what the contexts add"
+    given_contexts = runs.attrs.get("noise_variance_told")
+    without = "" if given_contexts is None else f", {given_contexts:.4g} given the contexts"
     note(
-        f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, "
-        f"{runs.sizes['step']} played; noise variance {runs.attrs['noise_variance']:.4g}{without}."
+        f"{data.name}: {len(table.arms)} arms; prior from the first {rows} rows, policies run on "
+        f"{runs.sizes['step']}; noise variance {runs.attrs['noise_variance']:.4g}{without}."
     )
     for line in runs.attrs.get("contexts", "").splitlines():
         note(f"{line}.")
@@ -145,10 +154,10 @@ def replay(
         note(f"auto: {line}.")
     fitted = json.loads(runs.attrs["fitted"])
     fitted_told = json.loads(runs.attrs.get("fitted_told", "{}"))
-    for name, found in fitted.items():
-        note(f"{name} {found['value']:.4g}: {found['how']}.")
-    for name, found in fitted_told.items():
-        note(f"{name}, told the contexts, {found['value']:.4g}: {found['how']}.")
+    for name, fit in fitted.items():
+        note(f"{name} {fit['value']:.4g}: {fit['how']}.")
+    for name, fit in fitted_told.items():
+        note(f"{name} given the contexts {fit['value']:.4g}: {fit['how']}.")
     settings = {
         "fitted": fitted,
         "fitted_told": fitted_told,
@@ -160,7 +169,7 @@ def replay(
         "played_rows": runs.sizes["step"],
         "time_column": table.time_name,
         "noise_variance": runs.attrs["noise_variance"],
-        "noise_variance_told": told,
+        "noise_variance_told": given_contexts,
         "mean": training.mean,
         "width": width,
         "missing": reading.missing,
@@ -177,32 +186,35 @@ def replay(
 
 
 def _pairs(given: list[str] | None) -> dict[str, str] | None:
-    """NAME=VALUE, once for each name."""
-    found: dict[str, str] = {}
+    """Return the values of NAME=VALUE by name; each name may be given once."""
+    pairs: dict[str, str] = {}
     for text in given or ():
         name, sign, value = (part.strip() for part in text.partition("="))
         if not (name and sign and value):
-            raise DriftpeakError(f"--next-context is NAME=VALUE, as weekday=Mo; got {shown(text)}")
-        if name in found:
-            raise DriftpeakError(f"--next-context gives {shown(name)} twice")
-        found[name] = value
-    return found or None
+            raise DriftpeakError(
+                f"--next-context must be NAME=VALUE, such as weekday=Mo; got {shown(text)}"
+            )
+        if name in pairs:
+            raise DriftpeakError(f"--next-context must name a column once; got {shown(name)} again")
+        pairs[name] = value
+    return pairs or None
 
 
 def _save(path: Path, table: Any, runs: Any, judged: Any) -> None:
-    """Write the policy to go on with, made from all rows."""
+    """Write the recommended policy, with a prior from all rows."""
     from driftpeak.live.policy_file import write_policy
     from driftpeak.offline.replay import chosen_policy, policy_for_live
 
     if judged is None:
         raise DriftpeakError(
-            "there is no policy to save: those that played are shown the true function"
+            "--save needs a policy that does not see the true function; add one by --policy"
         )
     name, why = chosen_policy(judged)
     write_policy(path, policy_for_live(table, runs, name))
     note(
-        f"{name} ({why}) is in {path}: `driftpeak live create STORE NAME --policy-file {path}`; "
-        "time 1 is the row after the last, and every ask one step, so leave out --time."
+        f"{name} ({why}) is saved in {path}. Create a study by `driftpeak live create STORE NAME "
+        f"--policy-file {path}`. Time 1 is the row after the last and each ask is one step, so "
+        "omit --time."
     )
 
 
@@ -210,19 +222,21 @@ def _save(path: Path, table: Any, runs: Any, judged: Any) -> None:
 class World:
     """A synthetic environment on a grid over the unit cube."""
 
-    environment: Annotated[
-        str, typer.Option(help=f"How the function changes: {', '.join(ENVIRONMENTS)}.")
-    ] = "markov"
-    kernel: Annotated[str, typer.Option(help="se or matern.")] = "se"
+    environment: Annotated[str, typer.Option(help=f"Type of drift: {', '.join(ENVIRONMENTS)}.")] = (
+        "markov"
+    )
+    kernel: Annotated[str, typer.Option(help="Kernel: se or matern.")] = "se"
     nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5
-    lengthscale: Annotated[float, typer.Option(help="In units of the unit cube.")] = 0.2
-    dimension: Annotated[int, typer.Option(help="Of the unit cube.")] = 1
+    lengthscale: Annotated[
+        float, typer.Option(help="Lengthscale, relative to the sides of the unit cube.")
+    ] = 0.2
+    dimension: Annotated[int, typer.Option(help="Dimension of the unit cube.")] = 1
     size: Annotated[int, typer.Option(help="Grid points per dimension.")] = 100
-    noise_variance: Annotated[float, typer.Option(help="Of one observation.")] = 0.01
-    drift: Annotated[float, typer.Option(help="Of the markov environment.")] = 0.01
+    noise_variance: Annotated[float, typer.Option(help="Noise variance of one observation.")] = 0.01
+    drift: Annotated[float, typer.Option(help="Drift per step of the markov environment.")] = 0.01
 
     def summary(self) -> dict[str, object]:
-        """For the record: what counted."""
+        """Return the settings that have an effect, for the summary."""
         kernel = self.kernel if self.kernel == "se" else f"{self.kernel}, nu={self.nu:g}"
         drift = self.drift if self.environment == "markov" else None
         given = asdict(self) | {"kernel": kernel, "drift": drift}
@@ -231,18 +245,18 @@ class World:
 
 @dataclass(frozen=True)
 class Keeping:
-    """What is kept of a long run, and where."""
+    """The stored results of a long run, and their folder."""
 
     keep: Annotated[
         str,
         typer.Option(
-            help="everything, or summaries: means at every step and totals of every trial, so that "
-            "memory does not grow with trials x steps."
+            help="everything, or summaries: the mean of each step and the totals of each trial, so "
+            "that memory does not grow with trials x steps."
         ),
     ] = "everything"
     folder: Annotated[
         Path | None,
-        typer.Option(help="Keep what is finished there; the same command goes on from it."),
+        typer.Option(help="Folder for finished parts; the same command resumes from it."),
     ] = None
 
 
@@ -259,9 +273,9 @@ def compare(
     workers: Workers,
     kept: Results,
 ) -> None:
-    """Play policies on a synthetic environment, all on the same worlds and noise.
+    """Compare policies on a synthetic environment, on equal functions and noise.
 
-    Without --policy: the policies of `replay`, with the memory that theory gives for the drift.
+    The default policies are those of `replay`, with parameters from theory for the drift.
     """
     if kept.output is not None and keeping.folder is not None:
         check_apart(kept.output, keeping.folder)

@@ -1,4 +1,4 @@
-"""`--help` of the commands that play policies: it ends with all of them, as they are now."""
+"""`--help` of the commands that run policies; it ends with tables of all policies and widths."""
 
 from typing import Any
 
@@ -19,5 +19,5 @@ class CommandWithPolicies(TyperCommand):
 
 
 def _meaning(line: Line) -> str:
-    told = ", ".join(map(str, line.parameters))
-    return f"{line.summary} [{told}]" if told else line.summary
+    parameters = ", ".join(map(str, line.parameters))
+    return f"{line.summary} [{parameters}]" if parameters else line.summary

@@ -1,4 +1,4 @@
-"""What the command line prints, and the results that it writes."""
+"""Printed output and written results of the command line."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def note(text: str) -> None:
-    """To the error output, so that what is printed can be piped."""
+    """Print to the error output, so that the standard output can be piped."""
     print(text, file=sys.stderr)
 
 
@@ -37,13 +37,19 @@ def report(
     table_data: bool,
     further: Mapping[str, Callable[[], Any]] | None = None,
 ) -> "Verdict | None":
-    """Print the results, and write them if there is somewhere to.
+    """Print the results, and write them if an output directory is given.
 
     Arguments:
-        further: pictures beside those of every command, by file name.
+        command: its name.
+        runs: the runs of all policies.
+        settings: of the command, for the summary.
+        kept: the options of the output.
+        title: of the figures.
+        table_data: whether the runs are on recorded data.
+        further: functions that draw figures of this command only, by file name.
 
     Returns:
-        The verdict on the policies, None if all are yardsticks that see the true function.
+        The verdict on the policies; None if all are baselines that see the true function.
     """
     from driftpeak._core.files import write_results
     from driftpeak.simulation.comparison import verdict
@@ -90,14 +96,18 @@ def report(
         write_results(kept.output, runs, summary, pictures, overwrite=kept.overwrite)
         note(f"Written to {kept.output}/: results.nc, summary.json, {', '.join(pictures)}.")
     elif not kept.as_json:
-        note("Nothing written: --output DIR keeps results.nc, summary.json and pictures.")
+        note("Nothing written: --output DIR writes results.nc, summary.json and figures.")
     return judged
 
 
 def _answer(
     runs: "xr.Dataset", judged: "Verdict | None", summary: dict[str, Any], title: str
 ) -> tuple[str | None, dict[str, Callable[[], Any]]]:
-    """What to follow now, in words and pictures; the summary learns it, and the arms over time."""
+    """Return the recommended arm as text, and figures; both are added to the summary.
+
+    The summary also gets the arms of each policy over time. The text is None if all policies are
+    baselines that see the true function.
+    """
     from driftpeak.offline.replay import advise, arms_over_time, chosen_policy, follow_figure
     from driftpeak.plots import track_figure
 
@@ -112,8 +122,8 @@ def _answer(
     pictures["follow.png"] = lambda: follow_figure(runs, shown, advice, title=title)
     if advice is None:
         return (
-            "No policy that played says what it expects, so none says what to follow now: let "
-            "auto play too (--policy auto)."
+            "No recommendation: none of these policies makes predictions. Add auto "
+            "(--policy auto) to get one."
         ), pictures
     summary["follow"] = advice.as_data()
     return f"{advice.in_words()}\n  at {advice.when}, by {advice.policy}: {advice.why}.", pictures
@@ -129,13 +139,13 @@ def _verdict_as_data(judged: "Verdict", words: str | None) -> dict[str, Any]:
         "level": LEVEL,
         "samples": judged.samples,
         "compared_with_best": {
-            name: _plain(dataclasses.asdict(one)) for name, one in judged.others.items()
+            name: _plain(dataclasses.asdict(other)) for name, other in judged.others.items()
         },
     }
 
 
 def _plain(row: dict[str, float]) -> dict[str, Any]:
-    """JSON has no NaN: a standard error that does not exist is null."""
+    """Return the row with None for NaN, which JSON does not have."""
     return {key: json_number(value) for key, value in row.items()}
 
 
@@ -157,7 +167,7 @@ def _print_table(results: "dict[str, PolicyResult]", table_data: bool, unit: str
     )  # fmt: skip
     table.add_column("policy", overflow="fold")
     for name in shown:
-        # numbers stay whole: where room is short, names are folded
+        # numbers are not wrapped; in a narrow terminal, names are
         whole = name not in optional
         heading = name.replace(" ", "\n", 1) if whole else name
         table.add_column(heading, justify="right", no_wrap=whole, overflow="fold")
@@ -176,28 +186,28 @@ def _print_table(results: "dict[str, PolicyResult]", table_data: bool, unit: str
 
 
 def console() -> "Console":
-    """Where tables go: as wide as the terminal, and of 80 columns where the output is none."""
+    """Return the console for tables: as wide as the terminal, or 80 columns for other outputs."""
     from rich.console import Console
 
-    told = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(highlight=False, width=None if told else 80)
+    width_known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(highlight=False, width=None if width_known else 80)
 
 
 def print_experiments(experiments: "Iterable[Experiment]") -> None:
-    """The registry as a table."""
+    """Print the registry of experiments as a table."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("id", "source", "title", "data"):
         table.add_column(name, overflow="fold", no_wrap=name == "id")
-    for one in experiments:
-        data = ", ".join(dict.fromkeys(case.data for case in one.cases if case.data))
-        table.add_row(one.id, one.source, one.title, data)
+    for experiment in experiments:
+        data = ", ".join(dict.fromkeys(case.data for case in experiment.cases if case.data))
+        table.add_row(experiment.id, experiment.source, experiment.title, data)
     console().print(table)
 
 
 def print_claims(judged: "JudgedExperiment") -> None:
-    """What became of an experiment's claims."""
+    """Print the verdicts on an experiment's claims, with the measurements."""
     print(f"{judged.experiment.id}: {judged.experiment.title}")
     for judgement in judged.judgements:
         kind = "" if judgement.claim.whose == "paper" else "  (a check of our own)"
@@ -205,5 +215,5 @@ def print_claims(judged: "JudgedExperiment") -> None:
         for ruling in judgement.rulings:
             if ruling.setting:
                 print(f"    {ruling.verdict.upper()}: {ruling.setting}")
-            for one in ruling.measured:
-                print(f"      {one}")
+            for measurement in ruling.measured:
+                print(f"      {measurement}")

@@ -1,4 +1,4 @@
-"""Compiled programs are kept in the user's cache folder for the next call."""
+"""The cache of compiled programs in the user's cache folder, shared by all commands."""
 
 import os
 from pathlib import Path
@@ -13,22 +13,22 @@ HINT = f" ({VARIABLE}=DIR or {OFF})"
 
 
 def keep_programs() -> None:
-    """Keep what is compiled from now on, or say in a line why not. JAX is not loaded yet.
+    """Cache programs that are compiled from now on. Call it before JAX is loaded.
 
-    `$DRIFTPEAK_CACHE` names another folder, or is "off". Who has set JAX's own
-    `$JAX_COMPILATION_CACHE_DIR` has decided already.
+    If that is not possible, a line on the error output gives the reason. `$DRIFTPEAK_CACHE` names
+    another folder, or is "off". JAX's own `$JAX_COMPILATION_CACHE_DIR` takes precedence.
     """
     if os.environ.get(VARIABLE) == OFF or os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         return
     try:
         folder = program_folder(root())
     except DriftpeakError as error:
-        tell(f"compiled programs are not kept: {error}{HINT}")
+        tell(f"compiled programs are not cached: {error}{HINT}")
         return
     keep_programs_in(folder, HINT)
 
 
 def root() -> Path:
-    """The folder below which they are kept."""
+    """Return the folder of the cache."""
     base = os.environ.get(VARIABLE)
     return Path(base).expanduser() if base else cache_folder()

@@ -1,4 +1,4 @@
-"""`reproduce`: the papers' experiments and the tournament."""
+"""`driftpeak reproduce`: the papers' experiments and the tournament."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -23,18 +23,20 @@ DEFAULT_WORKERS = 2
 
 @dataclass(frozen=True)
 class Size:
-    """How large a run is, and on what data."""
+    """The size of a run, and its data."""
 
     trials: Annotated[
         int | None,
-        typer.Option(help="Of every case; by default as many as in the paper.", max=MOST_TRIALS),
+        typer.Option(
+            help="Trials of each case; by default as many as in the paper.", max=MOST_TRIALS
+        ),
     ] = None
-    quick: Annotated[bool, typer.Option("--quick", help="Few trials; few steps of long runs.")] = (
-        False
-    )
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Run few trials, and shorten long runs.")
+    ] = False
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder of the data files, by default that of `driftpeak data`."),
+        typer.Option(help="Folder of the data files; by default the one of `driftpeak data`."),
     ] = None
     seed: Seed = 0
 
@@ -44,23 +46,24 @@ def reproduce(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Experiments, see --list; all: of the papers; simulated: without data.",
+            help="Names of experiments (see --list); all: every experiment of the papers; "
+            "simulated: all that need no data.",
             metavar="ID...",
         ),
     ] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
     source: Annotated[
         Path | None,
-        typer.Option("--from", help="Judge and draw again the results kept in this folder."),
+        typer.Option("--from", help="Evaluate and draw the results stored in this folder again."),
     ] = None,
     *,
     size: Size,
     workers: Workers,
     kept: Results,
 ) -> None:
-    """The papers' experiments at full size, and whether their claims hold.
+    """Run the papers' experiments at full size, and test their claims.
 
-    A run that was interrupted is taken up again by the same command with the same --output.
+    The same command with the same --output resumes an interrupted run.
     """
     one_core_each()
     if size.quick:
@@ -77,7 +80,10 @@ def reproduce(
     if source is None:
         result = _run(ids, size, workers, kept, tell)
     elif ids or kept.output or kept.overwrite or (size, workers) != (Size(), Workers()):
-        raise DriftpeakError("--from DIR draws what DIR holds, there: give nothing else")
+        raise DriftpeakError(
+            "--from DIR reads the results in DIR and writes to DIR. Omit all other options except "
+            "--json."
+        )
     else:
         result = redraw(source, tell=tell)
     if kept.as_json:
@@ -85,7 +91,7 @@ def reproduce(
     if kept.output or source:
         note(f"Written to {kept.output or source}/: ID.nc, ID.png, summary.json, report.html.")
     elif not kept.as_json:
-        note("Nothing written: --output DIR keeps results, pictures and report.html.")
+        note("Nothing written: --output DIR writes results, figures and report.html.")
 
 
 def _run(
@@ -95,11 +101,11 @@ def _run(
 
     if not ids:
         raise DriftpeakError(
-            "name an experiment, or all, or simulated (all that need no data); see "
-            "driftpeak reproduce --list"
+            "ID is required: the name of an experiment, all, or simulated (all that need no data); "
+            "see driftpeak reproduce --list"
         )
     if size.quick and size.trials is not None:
-        raise DriftpeakError("give either --trials or --quick")
+        raise DriftpeakError("--trials and --quick exclude each other; give one of them")
     if kept.overwrite and kept.output is None:
         raise DriftpeakError("--overwrite needs --output DIR")
     chosen, run_size = registry.find(ids), runner.RunSize(**asdict(size))
@@ -110,5 +116,5 @@ def _run(
                 chosen, run_size, output=output, overwrite=overwrite, executor=executor, tell=tell
             )
     except KeyboardInterrupt:
-        resumed = f"; the same command goes on where it stopped ({output})" if output else ""
+        resumed = f"; repeat the command to resume from {output}" if output else ""
         raise DriftpeakError(f"interrupted{resumed}") from None

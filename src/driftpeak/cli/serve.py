@@ -1,4 +1,4 @@
-"""`driftpeak serve`: live studies for other programs, other languages and a browser."""
+"""`driftpeak serve`: live studies over HTTP, for other programs, other languages and browsers."""
 
 import sys
 from pathlib import Path
@@ -19,31 +19,40 @@ def serve(
         str,
         typer.Argument(
             help="A folder of journals, sqlite:///PATH or "
-            "postgresql://USER:PASSWORD@HOST/DATABASE; or a folder that replay or reproduce wrote."
+            "postgresql://USER:PASSWORD@HOST/DATABASE; or a results folder of replay or reproduce."
         ),
     ],
-    port: Annotated[int, typer.Option(help="0: any that is free.", min=0, max=65535)] = 8765,
+    port: Annotated[
+        int, typer.Option(help="Port; 0 selects any free port.", min=0, max=65535)
+    ] = 8765,
     host: Annotated[
-        str, typer.Option(help="The address to listen at; others than this need a token.")
+        str, typer.Option(help="Address to listen on; one that others can reach needs a token.")
     ] = "127.0.0.1",
     token_file: Annotated[
         Path | None,
-        typer.Option(help="Its text must come with every request; or set DRIFTPEAK_TOKEN."),
+        typer.Option(
+            help="File with the token that every request must have; or set DRIFTPEAK_TOKEN."
+        ),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="A further name of this service, as that of a proxy before it."),
+        typer.Option(
+            help="A further host name of this service, such as a proxy's name; may be repeated."
+        ),
     ] = None,
-    studies: Annotated[int, typer.Option(help="The most that may be created.", min=1)] = 1_000,
+    studies: Annotated[int, typer.Option(help="Maximum number of studies.", min=1)] = 1_000,
     memory: Annotated[
-        int, typer.Option(help="MiB of studies kept ready; older ones are closed.", min=1)
+        int,
+        typer.Option(help="Memory for open studies in MiB; the least recent are closed.", min=1),
     ] = 1024,
-    rate: Annotated[float, typer.Option(help="Requests a second of one client.", min=0.1)] = 1000.0,
+    rate: Annotated[
+        float, typer.Option(help="Maximum requests per second of a client.", min=0.1)
+    ] = 1000.0,
 ) -> None:
-    """Serve live studies over HTTP: an API for other programs, and a page in the browser.
+    """Serve live studies over HTTP: an API for programs and a dashboard for browsers.
 
-    The page is at the address that is printed, the API's description at /api/openapi.json. Ctrl-C
-    ends it; nothing that was answered is lost.
+    The dashboard is at the printed address, and the API's description is at /api/openapi.json.
+    Ctrl-C stops the service; every answered request is already stored.
     """
     with busy("loading"):
         keep_programs()

@@ -1,4 +1,4 @@
-"""A sign of life on the error output of a terminal: before JAX is loaded, and while it compiles."""
+"""A spinner on the error output of a terminal, shown while JAX is loaded or compiles."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,10 +7,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def busy(what: str) -> Iterator[Callable[[str], None]]:
-    """Say what is being done until the block ends; nothing where nobody is looking.
+    """Show a spinner with a text until the block ends, if the error output is a terminal.
 
-    Gives a function that says something else. Print nothing meanwhile: it would not go where the
-    output goes.
+    The block must not print: the spinner would capture the output.
+
+    Yields:
+        A function that changes the text.
     """
     if not sys.stderr.isatty():
         yield lambda _: None

@@ -1,4 +1,4 @@
-"""How a file of recorded rewards is read: the options of every command that reads one."""
+"""Options for reading a file of recorded rewards, shared by several commands."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -11,46 +11,47 @@ class TableOptions:
     """The arguments of `driftpeak.offline.data.read_table`."""
 
     time_column: Annotated[
-        str | None, typer.Option(help="Column that holds the times; by default found by its name.")
+        str | None, typer.Option(help="Column of the times; by default recognised by its name.")
     ] = None
     missing: Annotated[
-        str, typer.Option(help="What to do about blanks: error, drop-arm or interpolate.")
+        str, typer.Option(help="Treatment of missing values: error, drop-arm or interpolate.")
     ] = "error"
     outliers: Annotated[
         str,
         typer.Option(
-            help="What to do about values far outside everything else, and arms stuck at one value "
-            "while others move: warn, error, blank (they count as missing) or keep (say nothing)."
+            help="Treatment of outliers, and of arms stuck at one value while others change: warn, "
+            "error, blank (treat as missing) or keep (no check)."
         ),
     ] = "warn"
     dates: Annotated[
         str | None,
         typer.Option(
-            help="Where 5/1/2026 could be either: day-first, month-first, or, with years of two "
-            "digits, year-first."
+            help="Order of ambiguous dates such as 5/1/2026: day-first, month-first, or, with "
+            "two-digit years, year-first."
         ),
     ] = None
     decimal: Annotated[
-        str | None, typer.Option(help="Where 1,234 could be either: point or comma.")
+        str | None,
+        typer.Option(help="Decimal separator of ambiguous numbers such as 1,234: point or comma."),
     ] = None
     encoding: Annotated[
-        str | None, typer.Option(help="Of the text, such as cp1250; by default found out.")
+        str | None, typer.Option(help="Text encoding, such as cp1250; detected by default.")
     ] = None
     index: Annotated[
         str | None,
-        typer.Option(help="Of a long table, a line per time and arm: the times' column."),
+        typer.Option(help="Column of the times in a long table (one line per time and arm)."),
     ] = None
     columns: Annotated[
-        str | None, typer.Option(help="Of a long table: the column of the arms' names.")
+        str | None, typer.Option(help="Column of the arms' names in a long table.")
     ] = None
-    values: Annotated[
-        str | None, typer.Option(help="Of a long table: the column of the rewards.")
-    ] = None
+    values: Annotated[str | None, typer.Option(help="Column of the rewards in a long table.")] = (
+        None
+    )
     context_columns: Annotated[
         list[str] | None,
         typer.Option(
             "--context-column",
-            help="No arm, but what is known before each decision, as the weekday or the load; "
-            "repeat for more.",
+            help="Column of a context, which is known before each decision, such as the weekday or "
+            "the load; may be repeated.",
         ),
     ] = None

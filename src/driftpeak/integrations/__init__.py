@@ -1,1 +1,1 @@
-"""driftpeak inside other optimisers' frameworks; each needs an extra of its own."""
+"""Integrations into other optimisation frameworks; each module needs its own extra."""

@@ -1,6 +1,6 @@
-"""A generator for Xopt that follows a moving optimum.
+"""A generator for Xopt that tracks a drifting optimum.
 
-Needs Xopt 3, and with it torch: `pip install 'driftpeak[xopt]'`.
+It needs Xopt 3, which needs torch: `pip install 'driftpeak[xopt]'`.
 """
 
 import math
@@ -32,12 +32,12 @@ from driftpeak.integrations.suggestion_numbers import NumberedOptimizer
 from driftpeak.live.space.box import Box
 from driftpeak.live.space.parameters import Categorical, Float, Parameter, ParameterValues
 
-MOST_OUT = 100  # suggestions whose results have not come; older ones are given up
+MOST_OUT = 100  # pending suggestions; older ones are cancelled
 Row = dict[str, Any]
 
 
 class Fact(NamedTuple):
-    """What a row of the data says; no reward if the evaluation failed."""
+    """A row of the data: setting, reward (None if the evaluation failed) and time."""
 
     setting: ParameterValues
     reward: float | None
@@ -45,7 +45,7 @@ class Fact(NamedTuple):
 
 
 class Known:
-    """An optimiser and what it has been told: a cache, which no copy takes along."""
+    """A cache of an optimiser and the data that it has; copies of the generator start empty."""
 
     def __init__(self, optimizer: NumberedOptimizer | None = None, made_from: str = "") -> None:
         self.optimizer, self.made_from = optimizer, made_from
@@ -56,25 +56,25 @@ class Known:
 
 
 class DriftGenerator(Generator):
-    """A generator of Xopt for an objective that moves: old evaluations count less than new ones.
+    """A generator of Xopt for a drifting objective, which gives old evaluations less weight.
 
-    It suggests what a `driftpeak.Optimizer` with a `DriftingGP` suggests. All that it knows is in
-    the data. Evaluations that failed count for nothing.
+    Its suggestions are those of a `driftpeak.Optimizer` with a `DriftingGP`. Its state is computed
+    from the data. Failed evaluations are not used.
 
     Attributes:
-        vocs: variables, continuous or of discrete numbers, and one objective; no constraints.
-        seed: of everything random.
-        time: how time is counted. "steps": evaluations, 1, 2, ... "clock": in seconds, by the
-            computer's clock; the evaluator returns the moment of each, `time.time()`, as "time",
+        vocs: continuous or discrete numerical variables, and one objective; no constraints.
+        seed: random seed.
+        time: the unit of time. "steps": evaluations, 1, 2, ... "clock": seconds by the computer's
+            clock. The evaluator then returns the time of each evaluation, `time.time()`, as "time",
             as for Xopt's own time-dependent generators.
-        max_travel_distances: the farthest that a suggestion lies from where the system stands, for
-            each variable as a share of its range. There must be data then.
+        max_travel_distances: the largest change of each variable per suggestion, as a fraction of
+            its range. Generating then needs data.
 
     Raises:
-        VOCSError: constraints, several objectives, or an objective only to be explored.
-        ValueError: not as many distances as variables.
-        DriftpeakError: a seed, a distance or a variable that an `Optimizer` does not take; when
-            generating with limits and no data.
+        VOCSError: there are constraints or several objectives, or the objective is only explored.
+        ValueError: the number of distances differs from the number of variables.
+        DriftpeakError: `Optimizer` does not accept the seed, a distance or a variable; or there are
+            limits but no data when generating.
     """
 
     name: ClassVar[str] = "drift"
@@ -82,50 +82,55 @@ class DriftGenerator(Generator):
     supports_single_objective: bool = True
     supports_discrete_variables: bool = True
 
-    seed: int = Field(0, description="of everything random")
-    time: Literal["steps", "clock"] = Field("steps", description="how time is counted")
+    seed: int = Field(0, description="random seed")
+    time: Literal["steps", "clock"] = Field("steps", description="unit of time: steps or seconds")
     max_travel_distances: list[float] | None = Field(
-        None, description="limits of travel, as shares of the variables' ranges"
+        None, description="largest changes per suggestion, as fractions of the variables' ranges"
     )
     _known: Known = PrivateAttr(default_factory=Known)
 
     @field_validator("vocs", mode="after")
     @classmethod
     def validate_vocs(cls, v: VOCS, info: Any) -> VOCS:
-        """Refuse what there is no peak of."""
+        """Check that the objective is maximised or minimised."""
         v = super().validate_vocs(v, info)
         if not isinstance(next(iter(v.objectives.values())), MaximizeObjective | MinimizeObjective):
-            raise VOCSError("this generator maximizes or minimizes its objective")
+            raise VOCSError("the objective must be maximized or minimized, not explored")
         return v
 
     @field_validator("max_travel_distances", mode="after")
     @classmethod
     def validate_distances(cls, v: list[float] | None, info: Any) -> list[float] | None:
-        """Refuse another number of distances than of variables."""
+        """Check that there is one distance for each variable."""
         if v is not None and "vocs" in info.data and len(v) != len(info.data["vocs"].variables):
-            raise ValueError("max_travel_distances must have one entry for each variable")
+            raise ValueError(
+                "max_travel_distances must have one entry for each variable; got "
+                f"{len(v)} for {len(info.data['vocs'].variables)}"
+            )
         return v
 
     def generate(self, n_candidates: int) -> list[Row]:
-        """Settings to be evaluated next.
+        """Return settings to evaluate next.
 
         Arguments:
-            n_candidates: how many.
+            n_candidates: the number of settings.
         """
         optimizer = self._told()
         rows = len(self._known.facts)
         when = float(rows + 1) if self.time == "steps" else clock.time()
         first = max(rows, optimizer.latest_number) + 1
-        found = [optimizer.ask_as(number, when) for number in range(first, first + n_candidates)]
+        numbers = range(first, first + n_candidates)
+        settings = [optimizer.ask_as(number, when) for number in numbers]
         for number in optimizer.numbers_out()[:-MOST_OUT]:
             optimizer.take_back(number)
-        return [self._single() | one for one in found]
+        return [self._single() | setting for setting in settings]
 
     def best(self, time: float | None = None) -> Row:
-        """The setting that is expected to be best *now*.
+        """Return the setting with the best posterior mean *now*.
 
         Arguments:
-            time: of the optimum, by default that of the newest data; it may be to come.
+            time: the time of the optimum, also a future one; by default the time of the newest
+                data.
 
         Raises:
             DriftpeakError: there are no data.
@@ -133,7 +138,7 @@ class DriftGenerator(Generator):
         return self._single() | dict(self._told().best(time))
 
     def _told(self) -> NumberedOptimizer:
-        """An optimiser that has been told the data: the kept one, if it was told no others."""
+        """Return an optimiser with the data; the cached one if it has no other data."""
         rows = [] if self.data is None else self.data.to_dict(orient="records")
         facts = [self._fact(number, row) for number, row in enumerate(rows, 1)]
         made_from = self.model_dump_json(exclude={"data"})
@@ -145,34 +150,39 @@ class DriftGenerator(Generator):
             if fact.reward is not None:
                 known.optimizer.tell(fact.setting, fact.reward, fact.time)
             else:
-                for one in known.optimizer.pending():
-                    if dict(one) == fact.setting:
-                        known.optimizer.cancel(one)
+                for suggestion in known.optimizer.pending():
+                    if dict(suggestion) == fact.setting:
+                        known.optimizer.cancel(suggestion)
             known.facts.append(fact)
         return known.optimizer
 
     def _optimizer(self) -> NumberedOptimizer:
-        """One that has been told nothing."""
+        """Return a new optimiser without data."""
         (objective,) = self.vocs.objectives.values()
         shares = None
         if self.max_travel_distances is not None:
             each = zip(self.vocs.variables.items(), self.max_travel_distances, strict=True)
-            shares = {name: share for (name, one), share in each if _is_varied(one)}
+            shares = {name: share for (name, variable), share in each if _is_varied(variable)}
         return NumberedOptimizer(
-            Box({name: _parameter(one) for name, one in self._varied().items()}),
+            Box({name: _parameter(variable) for name, variable in self._varied().items()}),
             maximize=isinstance(objective, MaximizeObjective),
             seed=self.seed,
             max_travel=shares,
         )
 
     def _varied(self) -> dict[str, BaseVariable]:
-        """The variables with more than one value."""
-        return {name: one for name, one in self.vocs.variables.items() if _is_varied(one)}
+        """Return the variables with more than one value."""
+        variables = self.vocs.variables.items()
+        return {name: variable for name, variable in variables if _is_varied(variable)}
 
     def _single(self) -> Row:
-        """The variables with one value, and what it is."""
-        every = self.vocs.variables.items()
-        return {name: next(iter(one.values)) for name, one in every if not _is_varied(one)}
+        """Return the values of the variables with a single value."""
+        variables = self.vocs.variables.items()
+        return {
+            name: next(iter(variable.values))
+            for name, variable in variables
+            if not _is_varied(variable)
+        }
 
     def _fact(self, number: int, row: Row) -> Fact:
         (objective,) = self.vocs.objectives
@@ -180,8 +190,8 @@ class DriftGenerator(Generator):
         failed = row.get("xopt_error") is True or reward is None or not math.isfinite(reward)
         if self.time == "clock" and not failed and "time" not in row:
             raise DriftpeakError(
-                "with time='clock' the evaluator returns the moment of each evaluation, "
-                "time.time(), as 'time'; the data have no such column"
+                "time='clock' needs a column 'time' in the data; got none. Let the evaluator "
+                "return time.time() as 'time'."
             )
         return Fact(
             {name: row[name] for name in self._varied()},
@@ -197,4 +207,4 @@ def _is_varied(variable: BaseVariable) -> bool:
 def _parameter(variable: BaseVariable) -> Parameter:
     if not isinstance(variable, DiscreteVariable):
         return Float(*variable.domain)
-    return Categorical(*sorted(variable.values), ordered=True)  # Xopt's are numbers
+    return Categorical(*sorted(variable.values), ordered=True)  # Xopt's values are numbers

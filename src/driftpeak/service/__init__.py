@@ -1,1 +1,1 @@
-"""A port to talk to live studies: what `driftpeak serve` runs. It needs the extra `serve`."""
+"""The HTTP service of live studies, run by `driftpeak serve`. It needs the extra `serve`."""

@@ -1,4 +1,4 @@
-"""The application that answers: routes, problems, the guard before them, the page beside them."""
+"""The ASGI application of the service: API, dashboard, error handlers and middleware."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -37,20 +37,20 @@ def make_app(
     hosts: Iterable[str] | None = LOCAL,
     limits: Limits | None = None,
 ) -> Guard:
-    """The service as an ASGI application.
+    """Return the service as an ASGI application.
 
     Arguments:
-        place: where the studies are, see `driftpeak.service.study_directory.open_place`.
-        token: that every request to the API must bear; None: none is asked for.
-        hosts: names and addresses that a request may name as its host; None: any.
-        limits: of what is taken from clients.
+        place: the storage of the studies; see `driftpeak.service.study_directory.open_place`.
+        token: the token that requests to the API must have; None: no token is necessary.
+        hosts: accepted names and addresses in Host headers; None: any.
+        limits: maximum sizes, numbers and rates of requests.
     """
     limits = Limits() if limits is None else limits
     studies = Studies(place, limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with single_threaded_lapack():  # for all threads: each call's own limit would end another's
+        with single_threaded_lapack():  # for all threads: the end of a call's own limit ends others
             yield
             studies.close()
             studies.shut()
@@ -58,9 +58,9 @@ def make_app(
     app = FastAPI(
         title=TITLE,
         version=version("driftpeak"),
-        description="Live studies: ask where to sample, tell what it brought.",
+        description="Live studies: ask for settings to evaluate, and report their rewards.",
         openapi_url="/api/openapi.json",
-        docs_url=None,  # they load scripts from elsewhere
+        docs_url=None,  # these pages load scripts from other sites
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
@@ -75,12 +75,12 @@ def make_app(
     app.include_router(router)
     app.include_router(results)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
-    allowed = None if hosts is None else frozenset(one.lower() for one in hosts)
+    allowed = None if hosts is None else frozenset(host.lower() for host in hosts)
     return Guard(app, _page(), studies, token, allowed)
 
 
 def _page() -> ASGIApp:
-    """The files of the page, which hold no data."""
+    """Return the application that serves the dashboard's files, which contain no data."""
     files = StaticFiles(directory=PAGE, html=True)
     handlers = {HTTPException: _http, Exception: _failed}
     return Starlette(routes=[Mount("/", files)], exception_handlers=handlers)
@@ -100,20 +100,20 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 async def _failed(request: Request, _: Exception) -> Response:
-    """Answer with an internal error; what happened is in the service's log, and nowhere else."""
-    words = "a mistake of the service, which its log describes: please report it"
+    """Return an internal error; only the service's log has the details."""
+    words = "internal error of the service; its log has the details. Please report it."
     return await show_problem(request, ProblemError("mistake", words))
 
 
 def _document(app: FastAPI) -> dict[str, object]:
-    """The OpenAPI document, with the problems that are answered, and how a token is given."""
+    """Return the OpenAPI document, with the schema of errors and the security scheme."""
     if app.openapi_schema is None:
-        found = get_openapi(
+        document = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        parts = found.setdefault("components", {})
+        parts = document.setdefault("components", {})
         parts.setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        found["security"] = [{"token": []}, {}]
-        app.openapi_schema = found
+        document["security"] = [{"token": []}, {}]
+        app.openapi_schema = document
     return app.openapi_schema

@@ -1,6 +1,6 @@
-"""Live studies that a service keeps (`driftpeak serve`), asked and told over HTTP.
+"""A client for the live studies of a service (`driftpeak serve`).
 
-Neither JAX nor a library for HTTP is needed, and nothing is computed here.
+It needs neither JAX nor an HTTP library. All computations run in the service.
 """
 
 import http.client
@@ -32,16 +32,16 @@ from driftpeak._core.errors import (
 
 Time = Any  # a number, a datetime, a numpy.datetime64, or "now"
 Values = Mapping[str, Any]
-FRESH = 10.0  # seconds for which a connection is used again: the service keeps it longer
+FRESH = 10.0  # seconds for which an idle connection is reused; the service keeps it longer
 FIRST, LONGEST = 0.1, 5.0  # seconds between two attempts
-NOT_NOW = (429, 503)  # nothing was done
-PAGE = 1_000  # rewards at once
+NOT_NOW = (429, 503)  # statuses of requests that had no effect
+PAGE = 1_000  # rewards per request
 Idle = list[tuple[float, http.client.HTTPConnection]]
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 class NamedValues(Mapping[str, Any]):
-    """Parameters by name, and in `context` what the world said, if anything. Base class."""
+    """Parameters by name, with a time and a context. Base class."""
 
     def __init__(self, parameters: Values, time: Any, context: Values) -> None:
         self._parameters, self.time, self.context = dict(parameters), time, dict(context)
@@ -57,15 +57,15 @@ class NamedValues(Mapping[str, Any]):
 
 
 class Suggestion(NamedValues):
-    """Where to sample next: a mapping of parameters. Made by `Study.ask`.
+    """A suggested setting: a mapping of parameters. Returned by `Study.ask`.
 
     Attributes:
         id: its number, from 1.
-        time: when it is to be sampled.
-        hold: whether it is to stay where the system was.
-        context: what the world said when it was asked for; empty if it says nothing.
-        chances: the probability, by limit, that what is measured there keeps it.
-        feasible: whether every limit is believed to be kept; None where nothing is known.
+        time: when it is to be evaluated.
+        hold: whether it keeps the system's present setting.
+        context: the context at the time of the request; empty if the space has none.
+        chances: the probability of meeting each limit, by name.
+        feasible: whether each of these probabilities is large enough; None if nothing is known.
     """
 
     def __init__(self, data: Values) -> None:
@@ -80,15 +80,15 @@ class Suggestion(NamedValues):
 
 
 class EstimatedPeak(NamedValues):
-    """An estimated peak: a mapping of parameters. Made by `Study.best` and `Study.peaks`.
+    """An estimated peak: a mapping of parameters. Returned by `Study.best` and `Study.peaks`.
 
     Attributes:
-        time: for which it is estimated.
-        mean, deviation: of the noiseless reward there, in its unit.
-        interval: of 95 % for it, in `best`; None in `peaks`.
-        band: in `peaks`, for every parameter with an order, between which values the reward is
-            believed to be within one deviation of the peak's; None for others, and in `best`.
-        context: in which; empty if the world says nothing.
+        time: the time of the estimate.
+        mean, deviation: posterior mean and standard deviation of the noiseless reward at the peak.
+        interval: its 95 % interval, in `best`; None in `peaks`.
+        band: in `peaks`, for each ordered parameter, the range of values whose estimated reward is
+            within one standard deviation of the peak's; None for other parameters. None in `best`.
+        context: the context of the estimate; empty if the space has none.
     """
 
     def __init__(self, data: Values) -> None:
@@ -97,7 +97,7 @@ class EstimatedPeak(NamedValues):
         ends = (_float(data["low"]), _float(data["high"])) if "low" in data else None
         self.interval: tuple[float, float] | None = ends
         bands = data.get("band")
-        self.band = None if bands is None else {name: _ends(one) for name, one in bands.items()}
+        self.band = None if bands is None else {name: _ends(band) for name, band in bands.items()}
 
     def __repr__(self) -> str:
         return (
@@ -108,20 +108,21 @@ class EstimatedPeak(NamedValues):
 
 @dataclass(frozen=True)
 class Observation:
-    """One reward, as told.
+    """A reported reward.
 
     Attributes:
-        number: it counts all rewards ever told, also before a reset.
-        id: of the suggestion; None if nobody had asked.
-        parameters: where.
-        reward: how much.
-        time: when.
-        expected: mean and deviation, noise included, foretold just before; None if nothing was.
-        noise: its standard deviation, if it was told; else None.
-        trials: of how many measurements it is the mean, if that was told; else None.
-        context: what the world said.
-        constraints: what was measured of the quantities with limits.
-        chances: with which its suggestion was believed to keep them.
+        number: its number among all reported rewards, also those before a reset.
+        id: the suggestion's id; None if the setting was not suggested.
+        parameters: the setting.
+        reward: the reward.
+        time: the time of the evaluation.
+        expected: mean and standard deviation of the one-step forecast, including noise; None if
+            there was none.
+        noise: the standard deviation of its noise, if reported; else None.
+        trials: the number of measurements of which it is the mean, if reported; else None.
+        context: the context of the evaluation.
+        constraints: the measured values of the quantities with limits.
+        chances: the predicted probability of meeting each limit.
     """
 
     number: int
@@ -138,27 +139,32 @@ class Observation:
 
     @staticmethod
     def of(data: Values) -> "Observation":
-        """Return what the service sent. Fields that this version does not know are ignored."""
-        told = data["expected"]
-        expected = None if told is None else (_float(told["mean"]), _float(told["deviation"]))
-        known = {one.name: data[one.name] for one in fields(Observation) if one.name in data}
+        """Return the observation of the service's data; unknown fields are ignored."""
+        forecast = data["expected"]
+        expected = None
+        if forecast is not None:
+            expected = _float(forecast["mean"]), _float(forecast["deviation"])
+        names = [each.name for each in fields(Observation)]
+        known = {name: data[name] for name in names if name in data}
         return Observation(**known | {"time": _moment(data["time"]), "expected": expected})
 
 
 class Client:
-    """A service of live studies. Several threads may share one.
+    """A client of a service of live studies. Several threads may share it.
 
     Arguments:
-        url: where it answers, as `http://127.0.0.1:8765`.
-        token: that it asks for, if it does; sent nowhere else, and never shown.
+        url: the address of the service, such as `http://127.0.0.1:8765`.
+        token: the service's token, if it needs one. It is sent to this address only and is never
+            displayed.
         timeout: seconds to wait for an answer. The first ask of a study compiles.
-        retries: how often to try again what can be done twice without harm, or was not done.
+        retries: the number of further attempts, for requests that had no effect or that can be
+            repeated safely.
 
     Raises:
-        DriftpeakError: a URL of another kind, or one with a user or a password.
+        DriftpeakError: the URL is invalid, or contains a user or a password.
 
     Warns:
-        DriftpeakWarning: a token would travel unencrypted to another machine.
+        DriftpeakWarning: the token is sent to another machine without encryption.
 
     Example:
         >>> import driftpeak as dp
@@ -177,11 +183,12 @@ class Client:
         except ValueError:
             port = -1
         if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
-            raise DriftpeakError("url must be as http://127.0.0.1:8765, or https://...")
+            # the message does not repeat the URL, which may contain a password
+            raise DriftpeakError("url must be such as http://127.0.0.1:8765 or https://...")
         if parts.username is not None or parts.password is not None:
-            raise DriftpeakError("a url holds no user and no password: give token=")
+            raise DriftpeakError("url must not contain a user or a password; use token= instead")
         if token is not None and not (isinstance(token, str) and token.isascii() and token):
-            raise DriftpeakError("token must be ASCII text that is not empty")
+            raise DriftpeakError("token must be a non-empty string of ASCII characters")
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, port
         self._path = parts.path.rstrip("/")
         self.url = f"{parts.scheme}://{parts.netloc}{self._path}"
@@ -192,34 +199,34 @@ class Client:
         weakref.finalize(self, _close, self._idle)
         if token is not None and not self._secure and self._host not in LOCAL:
             warn(
-                f"the token travels to {self._host} without encryption: put the service behind "
-                "https, see the docs"
+                f"the token is sent to {self._host} without encryption. Use https; the "
+                "documentation describes a proxy."
             )
 
     def __repr__(self) -> str:
         return f"Client({self.url})"
 
     def studies(self) -> list[dict[str, Any]]:
-        """All studies: name, kind of policy, counts of rewards told and of pending suggestions."""
-        found: list[dict[str, Any]] = self.call("GET", "studies")["studies"]
-        return found
+        """Return all studies: name, policy, numbers of rewards and of pending suggestions."""
+        studies: list[dict[str, Any]] = self.call("GET", "studies")["studies"]
+        return studies
 
     def study(self, name: str) -> "Study":
-        """A study of the service; whether it is there is seen when it is used."""
+        """Return a study of the service. Whether it exists is checked when it is used."""
         return Study(self, name)
 
     def create(self, name: str, space: Any, *, maximize: bool, **options: Any) -> "Study":
-        """Begin a study, or check that there is just such a one already.
+        """Create a study, or check that the existing study has equal arguments.
 
         Arguments:
             name: 1 to 100 letters, digits, ".", "_" and "-".
-            space: a `Box`, `Arms`, `Grid` or one with a context, or data as `space_to_data` makes.
-            maximize: whether large rewards are good.
-            options: as for `Optimizer`: policy (or data as `policy_to_data` makes), seed, horizon,
+            space: a `Box`, `Arms` or `Grid`, also with a context, or the data of `space_to_data`.
+            maximize: whether to maximise the reward.
+            options: as for `Optimizer`: policy (or the data of `policy_to_data`), seed, horizon,
                 start, max_travel, moving_cost, constraints (as data), safe_start.
 
         Raises:
-            DriftpeakError: there is another of this name, or the service refuses it; why.
+            DriftpeakError: the service refuses an argument, or another study has this name.
         """
         if not isinstance(space, Mapping):
             from driftpeak.live.space.serialization import space_to_data
@@ -243,18 +250,18 @@ class Client:
         again: bool = False,
         key: str | None = None,
     ) -> Any:
-        """One request to the API, and its answer as data.
+        """Send a request to the API, and return the answer as data.
 
         Arguments:
             method: "GET" or "POST".
-            path: below `/api/`.
-            body: of a POST.
-            again: whether it may be done twice; a GET, and what has a key, always may.
-            key: under which the service does it once.
+            path: the path below `/api/`.
+            body: the body of a POST.
+            again: whether the request may be repeated; a GET or a request with a key always may.
+            key: a key under which the service runs the request once.
 
         Raises:
-            DriftpeakError: the service refuses it; the class and the words are the service's.
-            StorageError: no answer, or the service cannot read or write its storage.
+            DriftpeakError: the service refuses the request; class and message are the service's.
+            StorageError: there is no answer, or the service cannot read or write its storage.
         """
         again = again or method == "GET" or key is not None
         data = None if body is None else _written(body)
@@ -265,7 +272,7 @@ class Client:
             last = attempt == self.retries
             wait = min(FIRST * 2**attempt, LONGEST) * random.uniform(0.5, 1.0)
             try:
-                status, told, text = self._send(method, path, data, headers)
+                status, delay, text = self._send(method, path, data, headers)
             except _NotSentError as error:
                 if last:
                     raise self._unanswered(error) from None
@@ -277,14 +284,14 @@ class Client:
                     return _read(text, self.url)
                 if last or not (status in NOT_NOW or (again and status in (502, 504))):
                     raise _problem(status, text)
-                wait = max(wait, min(told, LONGEST))
+                wait = max(wait, min(delay, LONGEST))
             clock.sleep(wait)
         raise AssertionError
 
     def _send(
         self, method: str, path: str, data: bytes | None, headers: dict[str, str]
     ) -> tuple[int, float, bytes]:
-        """Status, seconds to wait, and text of an answer."""
+        """Send a request, and return the answer's status, seconds to wait, and text."""
         connection = self._idle_connection() or self._new_connection()
         try:
             if connection.sock is None:
@@ -299,22 +306,22 @@ class Client:
             connection.close()
             raise
         self._idle.append((clock.monotonic(), connection))
-        told = answer.getheader("Retry-After", "")
-        return answer.status, float(told) if told.isdigit() else 0.0, text
+        delay = answer.getheader("Retry-After", "")
+        return answer.status, float(delay) if delay.isdigit() else 0.0, text
 
     def _idle_connection(self) -> http.client.HTTPConnection | None:
-        """Return a connection that is not in use and that the service has not closed."""
+        """Return an unused connection that the service has not closed; None if there is none."""
         while True:
             try:
-                used, found = self._idle.pop()  # another thread may take the last one
+                used, connection = self._idle.pop()  # another thread may take the last one
             except IndexError:
                 return None
-            if clock.monotonic() - used < FRESH and not _is_closed(found):
-                return found
-            found.close()
+            if clock.monotonic() - used < FRESH and not _is_closed(connection):
+                return connection
+            connection.close()
 
     def close(self) -> None:
-        """Close all connections; the next request opens one again."""
+        """Close all connections; the next request opens a new one."""
         _close(self._idle)
 
     def _new_connection(self) -> http.client.HTTPConnection:
@@ -330,18 +337,18 @@ class Client:
         return headers | token
 
     def _unanswered(self, error: Exception, *, sent: bool = False) -> StorageError:
-        known = " Whether it was done is not known." if sent else " Nothing was done."
+        effect = " The request may have been executed." if sent else " Nothing was changed."
         return StorageError(
-            f"no answer from {self.url}: {str(error) or type(error).__name__}.{known} Is "
+            f"no answer from {self.url}: {str(error) or type(error).__name__}.{effect} Is "
             "`driftpeak serve` running there?"
         )
 
     def stream(self, path: str) -> Iterator[dict[str, Any]]:
-        """Messages of a stream of server-sent events, until it ends.
+        """Yield the messages of a stream of server-sent events until it ends.
 
         Raises:
-            DriftpeakError: the service refuses it; the class and the words are the service's.
-            StorageError: no answer.
+            DriftpeakError: the service refuses the request; class and message are the service's.
+            StorageError: there is no answer.
         """
         connection, event = self._new_connection(), b""
         try:
@@ -363,10 +370,10 @@ class Client:
 
 
 class Study:
-    """One study of a service, with the methods of an `Optimizer`. Made by `Client.study`.
+    """A study of a service, with the methods of `Optimizer`. Returned by `Client.study`.
 
-    Every method raises the error that the library raised in the service, with its class and its
-    words, and `StorageError` if the service cannot be reached or is busy.
+    Every method raises the errors that the library raises in the service, with equal class and
+    message, and `StorageError` if the service cannot be reached or is busy.
     """
 
     def __init__(self, client: Client, name: str) -> None:
@@ -378,9 +385,9 @@ class Study:
         return f"Study({self.name!r}, {self._client.url})"
 
     def describe(self) -> dict[str, Any]:
-        """What the study was made of, as data, and how far it is."""
-        found: dict[str, Any] = self._get("")
-        return found
+        """Return the study's arguments, as data, and its counts."""
+        description: dict[str, Any] = self._get("")
+        return description
 
     @overload
     def ask(
@@ -400,18 +407,18 @@ class Study:
     def ask(
         self, time: Time | None = None, count: int | None = None, *, context: Values | None = None
     ) -> Suggestion | list[Suggestion]:
-        """Where to sample next, as `Optimizer.ask`. An answer that was lost is not asked for again.
+        """Suggest settings to evaluate next, as `Optimizer.ask`. A lost answer is not repeated.
 
         Arguments:
-            time: when it will be sampled; by default steps are counted.
-            count: how many, for several workers; gives a list.
-            context: what the world says then.
+            time: the time of the evaluation; by default steps are counted.
+            count: the number of suggestions, for several workers; returns a list.
+            context: the context at that time.
         """
         number = 1 if count is None else at_least_integer("count", count, 1)
         body = {"time": time, "count": number, "context": context}
         answer = self._post("ask", body)
-        found = [Suggestion(one) for one in answer["suggestions"]]
-        return found[0] if count is None else found
+        suggestions = [Suggestion(data) for data in answer["suggestions"]]
+        return suggestions[0] if count is None else suggestions
 
     def tell(
         self,
@@ -426,25 +433,26 @@ class Study:
         trials: int | None = None,
         key: str | None = None,
     ) -> None:
-        """What a setting brought, as `Optimizer.tell`; on the service's disk when this returns.
+        """Report the reward of a setting, as `Optimizer.tell`.
 
-        A lost answer is asked for again, and the reward counts once.
+        The reward is on the service's disk when this returns. A lost answer is requested again, and
+        the reward counts once.
 
         Arguments:
-            suggestion: as `ask` gave it, its id, or any setting of the parameters.
+            suggestion: a suggestion, its id, or any setting of the parameters.
             reward: a finite number.
-            time: when it was brought; by default the time of the suggestion.
-            actual: what was set instead of the suggestion.
-            noise: the standard deviation of this reward's noise, if it is known.
-            context: what the world said.
-            constraints: what was measured of every quantity with a limit.
-            trials: of how many rewards of 0 and 1, or counts, it is the mean.
-            key: your own name for this reward, to tell it again after a crash; by default a new
-                one for this call.
+            time: the time of the evaluation; by default the time of the suggestion.
+            actual: the setting that was used instead of the suggestion.
+            noise: the standard deviation of this reward's noise, if known.
+            context: the context of the evaluation.
+            constraints: the measured values of the quantities with limits.
+            trials: the number of 0/1 rewards or counts of which the reward is the mean.
+            key: a unique key of this reward, with which the call can be repeated after a crash; by
+                default a new one for this call.
         """
-        one = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
+        target = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         body = {
-            "setting" if isinstance(one, Mapping) else "suggestion": one,
+            "setting" if isinstance(target, Mapping) else "suggestion": target,
             "reward": reward,
             "time": time,
             "actual": actual,
@@ -456,20 +464,20 @@ class Study:
         self._post("tell", body, key=uuid.uuid4().hex if key is None else key)
 
     def cancel(self, suggestion: Suggestion | int) -> None:
-        """A suggestion will never be told: it no longer counts as pending."""
+        """Cancel a pending suggestion whose reward will not be reported."""
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         self._post("cancel", {"suggestion": number})
 
     def forget(self, before: Time | None = None) -> None:
-        """The system has changed: believe no longer what was observed `before`, or anything."""
+        """Discard observations `before` a time, or all, after a change of the system."""
         self._post("forget", {"confirm": self.name, "before": before})
 
     def reset(self) -> None:
-        """Start again from nothing; only the numbers of suggestions, and keys, go on."""
+        """Restart without observations; the numbering of suggestions and the keys are kept."""
         self._post("reset", {"confirm": self.name})
 
     def best(self, time: Time | None = None, *, context: Values | None = None) -> EstimatedPeak:
-        """The estimated peak, by default at the latest time seen; it may be to come."""
+        """Return the estimated peak at a past or future time, by default the latest time."""
         return EstimatedPeak(self._get("best", time=time, context=context))
 
     def belief(
@@ -479,9 +487,9 @@ class Study:
         *,
         context: Values | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of the noiseless reward, one for each point."""
-        found = self._look(points, time, context)
-        return _array(found["mean"]), _array(found["deviation"])
+        """Return posterior mean and standard deviation of the noiseless reward at each point."""
+        answer = self._look(points, time, context)
+        return _array(answer["mean"]), _array(answer["deviation"])
 
     def interval(
         self,
@@ -491,17 +499,17 @@ class Study:
         level: float = 0.95,
         context: Values | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of central intervals of the noiseless reward."""
-        found = self._look(points, time, context, level=level)
-        return _array(found["low"]), _array(found["high"])
+        """Return lower and upper ends of central intervals of the noiseless reward."""
+        answer = self._look(points, time, context, level=level)
+        return _array(answer["low"]), _array(answer["high"])
 
     def chances(
         self, points: Sequence[Values], time: Time | None = None, *, context: Values | None = None
     ) -> dict[str, np.ndarray]:
-        """How probably limits are kept, by limit, one for each point."""
+        """Return the probability of meeting each limit at each point, by name."""
         body = {"points": points, "time": time, "context": context}
-        found = self._post("chances", body, again=True)["chances"]
-        return {name: _array(values) for name, values in found.items()}
+        chances = self._post("chances", body, again=True)["chances"]
+        return {name: _array(values) for name, values in chances.items()}
 
     def peaks(
         self,
@@ -511,50 +519,51 @@ class Study:
         *,
         context: Values | None = None,
     ) -> list[EstimatedPeak]:
-        """The estimated peak at `count` times from `start` to `end`, by default over the history.
+        """Return the estimated peaks at `count` times from `start` to `end`.
 
-        In hindsight where the policy can look back; times too long ago are left out.
+        The default range is the history. If the policy supports it, past peaks are estimated from
+        all rewards, also later ones. Times too long ago are omitted.
         """
-        found = self._get("peaks", start=start, end=end, count=count, context=context)
-        return [EstimatedPeak(one) for one in found["peaks"]]
+        answer = self._get("peaks", start=start, end=end, count=count, context=context)
+        return [EstimatedPeak(peak) for peak in answer["peaks"]]
 
     def pending(self) -> list[Suggestion]:
-        """The suggestions that are out and not yet told, oldest first."""
-        return [Suggestion(one) for one in self._get("pending")["suggestions"]]
+        """Return the pending suggestions, oldest first."""
+        return [Suggestion(data) for data in self._get("pending")["suggestions"]]
 
     def history(self, after: int = 0) -> list[Observation]:
-        """The rewards told, in the order of telling; the newest 10,000 since the last reset.
+        """Return the rewards in the order of their reports, the newest 10,000 since the last reset.
 
         Arguments:
-            after: only those with larger numbers.
+            after: return only rewards with larger numbers.
         """
-        found: list[Observation] = []
+        observations: list[Observation] = []
         cursor: int | None = after
         while cursor is not None:
             page = self._get("history", after=cursor, limit=PAGE)
-            found.extend(map(Observation.of, page["rewards"]))
+            observations.extend(map(Observation.of, page["rewards"]))
             cursor = page["next"]
-        return found
+        return observations
 
     def diagnostics(self, time: Time | None = None) -> dict[str, Any]:
-        """What the belief thinks, by the names of `driftpeak.live.Diagnostics`."""
-        found: dict[str, Any] = self._get("diagnostics", time=time)["diagnostics"]
-        return found
+        """Return the attributes of `driftpeak.live.Diagnostics` by name."""
+        diagnostics: dict[str, Any] = self._get("diagnostics", time=time)["diagnostics"]
+        return diagnostics
 
     def calibration(self) -> dict[str, Any]:
-        """How well rewards were foretold: count, log_likelihood, coverage by level."""
-        found: dict[str, Any] = self._get("diagnostics")["calibration"]
-        return found
+        """Return the accuracy of one-step forecasts: count, log_likelihood, coverage by level."""
+        calibration: dict[str, Any] = self._get("diagnostics")["calibration"]
+        return calibration
 
     def violations(self) -> dict[str, dict[str, Any]]:
-        """How often limits were broken, by the names of `driftpeak.live.Violations`."""
-        found: dict[str, dict[str, Any]] = self._get("diagnostics")["violations"]
-        return found
+        """Return the attributes of `driftpeak.live.Violations` for each limit."""
+        violations: dict[str, dict[str, Any]] = self._get("diagnostics")["violations"]
+        return violations
 
     def side_queries(self, time: Time | None = None) -> list[dict[str, Any]]:
-        """What the policy wants an expert to re-evaluate at `time`, before the next `ask` then."""
-        found: list[dict[str, Any]] = self._get("side-queries", time=time)["queries"]
-        return found
+        """Return the policy's side queries at `time`, to be answered before the next `ask`."""
+        queries: list[dict[str, Any]] = self._get("side-queries", time=time)["queries"]
+        return queries
 
     def answer(
         self,
@@ -562,11 +571,11 @@ class Study:
         answers: Sequence[float | None],
         time: Time | None = None,
     ) -> None:
-        """An expert's answers to side queries; None where it has none."""
+        """Report an expert's answers to side queries; None if there is no answer."""
         self._post("answer", {"queries": queries, "answers": answers, "time": time})
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """The study's counts now and after each change, for as long as the service answers."""
+        """Yield the study's counts now and after each change, until the service stops."""
         return self._client.stream(self._path("events"))
 
     def _look(
@@ -604,13 +613,13 @@ class Study:
 
 
 class _NotSentError(Exception):
-    """There was no connection."""
+    """The connection failed before the request was sent."""
 
 
 def _is_closed(connection: http.client.HTTPConnection) -> bool:
-    """Return whether an idle connection is at its end, or cannot be checked."""
+    """Return whether an idle connection is closed, or cannot be checked."""
     if connection.sock is None:
-        return False  # it connects again
+        return False  # it reconnects
     try:
         return bool(select.select([connection.sock], [], [], 0)[0])
     except (OSError, ValueError):  # a descriptor that is too large for select
@@ -626,11 +635,11 @@ def _written(body: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(body, default=_plain, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise DriftpeakError(f"this cannot be sent: {error}") from None
+        raise DriftpeakError(f"the arguments must be convertible to JSON: {error}") from None
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: dates as text, NumPy's numbers as numbers, mappings as dictionaries."""
+    """Return a value for JSON: dates as strings, NumPy numbers as numbers, mappings as dicts."""
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, datetime):
@@ -648,11 +657,13 @@ def _read(text: bytes, url: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise DriftpeakError(f"what answers at {url} is no service of driftpeak") from None
+        raise DriftpeakError(
+            f"{url} must be the address of `driftpeak serve`; got an answer that is not JSON"
+        ) from None
 
 
 def _problem(status: int, text: bytes) -> DriftpeakError:
-    """Return the error that the service answered."""
+    """Return the error of an answer."""
     try:
         return _error(json.loads(text), status)
     except ValueError:
@@ -660,7 +671,7 @@ def _problem(status: int, text: bytes) -> DriftpeakError:
 
 
 def _error(problem: Any, status: int = 0) -> DriftpeakError:
-    """Return a problem as the error that the library would have raised in the service."""
+    """Return the library's error for a problem of the service."""
     try:
         detail, code = str(problem["detail"]), problem.get("code")
     except (LookupError, TypeError, AttributeError):
@@ -680,7 +691,7 @@ def _float(value: float | None) -> float:
 
 
 def _array(values: list[float | None]) -> np.ndarray:
-    return np.array([_float(one) for one in values], dtype=float)
+    return np.array([_float(value) for value in values], dtype=float)
 
 
 def _ends(band: Values) -> tuple[float, float] | None:

@@ -1,4 +1,4 @@
-"""Open connections: how long each may wait for its client, and which is closed for a new one."""
+"""Deadlines of open connections, and the choice of connections to close for new ones."""
 
 import asyncio
 from typing import Any
@@ -7,7 +7,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from driftpeak.service.limits import Limits
 
-Queue = dict["Connection", None]  # in the order of entering
+Queue = dict["Connection", None]  # ordered by time of entry
 
 
 class Connections:
@@ -76,7 +76,7 @@ class Connection(H11Protocol):
             self._enter(self._all.unfinished, self._all.limits.headers)
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()  # which may begin to serve a request that was pipelined
+        super().on_response_complete()  # may start a pipelined request
         if self._is_serving():
             self._enter(self._all.serving, None)
         else:
@@ -92,7 +92,7 @@ class Connection(H11Protocol):
         _cancel(self._stalled)
 
     def leave(self) -> None:
-        """Count no longer."""
+        """Remove the connection from its queue, and cancel its deadlines."""
         _cancel(self._deadline)
         _cancel(self._stalled)
         if self._queue is not None:
@@ -102,7 +102,7 @@ class Connection(H11Protocol):
     def _enter(self, queue: Queue, seconds: float | None) -> None:
         """Move to the end of a queue, and close the connection if it stays there for too long."""
         if self._queue is None and self.transport.is_closing():
-            return  # closed for another one
+            return  # closed in favour of a new connection
         if self._queue is not None:
             self._queue.pop(self, None)
         queue[self] = None

@@ -1,4 +1,4 @@
-"""A study from data that a client sent, which names no code and asks for no more than may be."""
+"""Creation of a study from a client's data, which cannot name code or exceed the limits."""
 
 import math
 from typing import Any
@@ -15,16 +15,16 @@ from driftpeak.service.schemas import New
 
 
 def make_optimizer(new: New, store: Store, limits: Limits) -> Optimizer:
-    """The optimiser of a new study, or of one that is there, if all arguments are equal.
+    """Return the optimiser of a new study, or of an existing one with equal arguments.
 
     Raises:
-        DriftpeakError: naming what is missing, misspelt, impossible or too large.
+        DriftpeakError: an argument is missing, unknown, invalid or too large.
     """
     _check_points(new.space, limits)
     policy = DriftingGP() if new.policy is None else policy_from_data(new.policy)
     if not is_policy(policy):
         raise DriftpeakError(
-            'policy is a tag with arguments, as {"drifting-gp": {"capacity": 256}}; got '
+            'policy must be a name with arguments, such as {"drifting-gp": {"capacity": 256}}; got '
             f"{shown(new.policy)}"
         )
     _at_most("capacity", getattr(policy, "capacity", 0), limits.capacity)
@@ -47,13 +47,13 @@ def make_optimizer(new: New, store: Store, limits: Limits) -> Optimizer:
 
 
 def _check_points(space: dict[str, Any], limits: Limits) -> None:
-    """Refuse a domain of more points than may be, before they are listed."""
+    """Refuse a domain with too many points, before they are generated."""
     arms, ranges, size = (space.get(key) for key in ("arms", "grid", "size"))
     if isinstance(arms, int):
         _at_most("the number of arms", arms, limits.points)
     if isinstance(ranges, list) and isinstance(size, int):
         size = [size] * len(ranges)
-    if isinstance(size, list) and all(isinstance(one, int) for one in size):
+    if isinstance(size, list) and all(isinstance(count, int) for count in size):
         _at_most("the number of points", math.prod(size), limits.points)
 
 

@@ -1,14 +1,14 @@
-"""How much a service takes from its clients."""
+"""Limits on the sizes, numbers and rates of requests."""
 
 from dataclasses import dataclass, replace
 
 MIB = 2**20
-FILES = 256  # descriptors that studies, their storage and the process itself need at most
+FILES = 256  # descriptors reserved for studies, their storage and the process itself
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Sizes, numbers and rates beyond which a request is refused.
+    """Maximum sizes, numbers and rates; requests that exceed them are refused.
 
     Attributes:
         body: bytes of a request.
@@ -16,16 +16,16 @@ class Limits:
         headers: seconds until the headers of a request must have arrived.
         upload: seconds until the body of a request must have arrived.
         download: seconds for which a client may leave an answer unread.
-        studies: in the storage, beyond which none is created.
-        memory: bytes of studies kept ready to answer; beyond, those that were used least recently
-            are closed, and read again when they are asked for.
-        rate: requests a second of one client, in the long run.
+        studies: number of studies in the storage.
+        memory: bytes of open studies. Above it, the least recently used studies are closed; the
+            next request reads them again.
+        rate: requests per second of one client, on average.
         burst: requests of one client at once.
         waiting: requests that wait for one study.
-        streams: of events, open at the same time.
-        capacity: observations in memory of a study that is created.
-        points: of an `Arms` or a `Grid` that is created.
-        horizon: decisions that a study that is created reserves room for.
+        streams: event streams, open at the same time.
+        capacity: observations in the model of a new study.
+        points: points of a new `Arms` or `Grid`.
+        horizon: decisions for which a new study allocates memory.
     """
 
     body: int = MIB
@@ -45,11 +45,11 @@ class Limits:
 
     @property
     def requests(self) -> int:
-        """Requests that are served at the same time. The rest of `connections` is for new ones."""
+        """Return the requests served at the same time; other connections are for new clients."""
         return max(self.connections * 3 // 4, 1)
 
     def within_descriptors(self) -> "Limits":
-        """Return these limits, lowered to what the process may open (`ulimit -n`)."""
+        """Return these limits, reduced to the number of descriptors allowed by `ulimit -n`."""
         try:
             import resource
         except ModuleNotFoundError:  # Windows, which has no such limit

@@ -1,4 +1,4 @@
-"""A log that repeated messages cannot fill."""
+"""A filter that limits repeated messages in the log."""
 
 import logging
 import re
@@ -7,20 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 WARNINGS = "driftpeak.service"
-LOGGERS = ("uvicorn.error", "asyncio", WARNINGS)  # clients can cause messages of these
-MOST = 10  # of one message in a period
+LOGGERS = ("uvicorn.error", "asyncio", WARNINGS)  # loggers whose messages clients can cause
+MOST = 10  # repetitions of a message in a period
 PERIOD = 60.0  # seconds
-KINDS = 1_000  # messages that are counted at the same time
+KINDS = 1_000  # different messages that are counted at the same time
 NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
 
 
 class Repeated(logging.Filter):
-    """Let at most `MOST` records of the same message and error pass in `PERIOD` seconds.
+    """A log filter that passes at most `MOST` equal messages in `PERIOD` seconds.
 
-    Messages are the same if they differ in numbers only.
-
-    The last record that passes says that further ones are left out, and the first one of the next
-    period says how many were.
+    Messages count as equal if they differ in numbers only. The last record that passes announces
+    that further ones are omitted. The first record of the next period has their number.
     """
 
     def __init__(self) -> None:
@@ -37,12 +35,12 @@ class Repeated(logging.Filter):
         added = ""
         if now - begun >= PERIOD:
             if count > MOST:
-                added = f"{count - MOST} more of this message were left out before"
+                added = f"{count - MOST} repetitions of this message were omitted before"
             begun, count = now, 0
         count += 1
         self._seen[kind] = begun, count
         if count == MOST:
-            added = f"more of this message are left out for {PERIOD - (now - begun):.0f} s"
+            added = f"repetitions of this message are omitted for {PERIOD - (now - begun):.0f} s"
         if added:
             record.msg, record.args = f"{record.getMessage().rstrip()} ({added})", None
         return count <= MOST
@@ -53,10 +51,10 @@ def quiet_log() -> Iterator[None]:
     """Filter the messages that clients can cause until the block ends."""
     repeated = Repeated()
     loggers = [logging.getLogger(name) for name in LOGGERS]
-    for one in loggers:
-        one.addFilter(repeated)
+    for logger in loggers:
+        logger.addFilter(repeated)
     try:
         yield
     finally:
-        for one in loggers:
-            one.removeFilter(repeated)
+        for logger in loggers:
+            logger.removeFilter(repeated)

@@ -1,6 +1,6 @@
-"""Before a request is looked at: who may ask, from which page, how often, and how much.
+"""Checks before a request is processed: host, origin, token, rate and size.
 
-Written as the plain interface of ASGI, since a refusal must cost next to nothing.
+It uses the plain ASGI interface, so that a refusal costs almost nothing.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from driftpeak.service.problems import WAIT, ProblemError
 from driftpeak.service.studies import Studies
 
 API = "/api"
-CLIENTS = 10_000  # whose rates are remembered
+CLIENTS = 10_000  # the number of clients whose rates are stored
 HEADERS = [
     (
         b"content-security-policy",
@@ -34,15 +34,14 @@ Headers = dict[bytes, list[bytes]]
 
 
 class Guard:
-    """Stands before the API and the page.
+    """Middleware that checks all requests to the API and the dashboard.
 
     Arguments:
-        api: what answers under /api.
-        page: what answers elsewhere.
-        studies: that are served; their limits are those of bodies and rates.
-        token: that every request to the API must bear; None: none is asked for.
-        hosts: names and addresses that a request may name as its host, in lower case and without
-            a port; None: any.
+        api: the application for paths below /api.
+        page: the application for other paths.
+        studies: the served studies, whose limits apply to bodies and rates.
+        token: the token that requests to the API must have; None: no token is necessary.
+        hosts: accepted Host headers, in lower case and without a port; None: any.
     """
 
     def __init__(
@@ -68,9 +67,10 @@ class Guard:
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = [(b"cache-control", b"no-store")] if _is_api(scope) else []
-                found = list(message.get("headers", ()))
-                given = {name for name, _ in found}  # a document may have a stricter policy
-                message["headers"] = found + [one for one in HEADERS + own if one[0] not in given]
+                headers = list(message.get("headers", ()))
+                names = {name for name, _ in headers}  # a document may have a stricter policy
+                added = [header for header in HEADERS + own if header[0] not in names]
+                message["headers"] = headers + added
             await send(message)
 
         self._serving += 1
@@ -101,7 +101,7 @@ class Guard:
         if self._serving > self._limits.requests:
             raise ProblemError(
                 "busy",
-                f"{self._limits.requests} requests are being served: try again in a while",
+                f"{self._limits.requests} requests are being served; try again later",
                 WAIT,
             )
         if not _is_api(scope):
@@ -112,27 +112,30 @@ class Guard:
             kind = b"".join(headers.get(b"content-type", [])).partition(b";")[0].strip().lower()
             if kind != b"application/json":
                 raise ProblemError(
-                    "no-json", "send JSON, with the header Content-Type: application/json"
+                    "no-json",
+                    "the body must be JSON, with the header Content-Type: application/json",
                 )
 
     def _check_host(self, headers: Headers) -> None:
-        """A page of somebody else's, whose name leads here, is none of ours (DNS rebinding)."""
+        """Refuse unknown hosts: another site's name may resolve to this address (DNS rebinding)."""
         if self._hosts is not None:
             named = headers.get(b"host", [])
             if len(named) != 1 or host_of(named[0].decode("latin-1")) not in self._hosts:
                 raise ProblemError(
                     "unknown-host",
-                    "this service is not known under the Host that was named: use 127.0.0.1 or "
-                    "localhost, or start it with --allow-host NAME",
+                    "the Host header must be a name of this service. Use 127.0.0.1 or localhost, "
+                    "or start the service with --allow-host NAME.",
                 )
 
     def _check_page(self, headers: Headers) -> None:
-        """No page of another origin has anything to do here."""
-        own = [one.strip().lower() for one in headers.get(b"host", [])]
-        origins = [one.lower().partition(b"://")[2] for one in headers.get(b"origin", [])]
+        """Refuse requests from pages of other origins."""
+        own = [host.strip().lower() for host in headers.get(b"host", [])]
+        origins = [value.lower().partition(b"://")[2] for value in headers.get(b"origin", [])]
         sites = headers.get(b"sec-fetch-site", [])
-        if any(one not in own for one in origins) or set(sites) - {b"none", b"same-origin"}:
-            raise ProblemError("another-origin", "pages of other origins are refused")
+        if any(origin not in own for origin in origins) or set(sites) - {b"none", b"same-origin"}:
+            raise ProblemError(
+                "another-origin", "requests from pages of other origins are not accepted"
+            )
 
     def _check_token(self, headers: Headers) -> None:
         if self._token is None:
@@ -143,18 +146,18 @@ class Guard:
         if not same or scheme.lower() != b"bearer":
             raise ProblemError(
                 "token-needed",
-                "give the token of this service: Authorization: Bearer TOKEN",
+                "a request needs the service's token, in the header Authorization: Bearer TOKEN",
                 {"WWW-Authenticate": "Bearer"},
             )
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """All of a request, before anything is done with it.
+        """Return the whole body of a request, before it is processed.
 
         Raises:
-            ProblemError: it is too long, or takes too long to arrive.
+            ProblemError: the body is too long, or takes too long to arrive.
         """
         most, parts, size = self._limits.body, [], 0
-        too_long = ProblemError("too-long", f"a request has at most {most:,} bytes")
+        too_long = ProblemError("too-long", f"a request must have at most {most:,} bytes")
         for name, value in scope["headers"]:
             if name.lower() == b"content-length" and (not value.isdigit() or int(value) > most):
                 raise too_long
@@ -164,19 +167,21 @@ class Guard:
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise ProblemError("unfinished", "the request was not finished")
+                        raise ProblemError("unfinished", "the request is incomplete")
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > most:
                         raise too_long
                     more = message.get("more_body", False)
         except TimeoutError:
-            raise ProblemError("too-slow", "the request did not arrive in time") from None
+            raise ProblemError(
+                "too-slow", f"a request must arrive within {self._limits.upload:g} s"
+            ) from None
         return b"".join(parts)
 
 
 class Rates:
-    """How often a client may ask: a bucket of `burst` requests, filled with `rate` a second."""
+    """The rate limit of each client: a token bucket of size `burst`, refilled at `rate`."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self._rate, self._burst = rate, burst
@@ -186,7 +191,7 @@ class Rates:
         """Count a request.
 
         Raises:
-            ProblemError: it is one too many.
+            ProblemError: the client exceeds its rate.
         """
         now = time.monotonic()
         left, last = self._left.get(client, (float(self._burst), now))
@@ -198,7 +203,7 @@ class Rates:
         if left < 1:
             raise ProblemError(
                 "too-many-requests",
-                f"at most {self._rate:g} requests a second are taken from one client: wait",
+                f"a client may send at most {self._rate:g} requests a second; try again later",
                 WAIT,
             )
 
@@ -213,12 +218,12 @@ def host_of(text: str) -> str | None:
 
     An IPv6 address keeps its brackets. None: the text is not a host with an optional port.
     """
-    found = HOST.fullmatch(text)
-    return None if found is None else found[1].lower()
+    match = HOST.fullmatch(text)
+    return None if match is None else match[1].lower()
 
 
 def _whole(body: bytes, receive: Receive) -> Receive:
-    """What was read already, and then what comes."""
+    """Return a receiver that first returns the body that was already read."""
     left = [body]
 
     async def again() -> Message:

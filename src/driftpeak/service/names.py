@@ -1,4 +1,4 @@
-"""Names of studies that may stand in an address, a file name and a page: nothing else is one."""
+"""Valid names of studies: they are safe in an address, a file name and a page."""
 
 import re
 
@@ -7,5 +7,5 @@ WORDS = "1 to 100 letters, digits, '.', '_' and '-' (ASCII), the first a letter 
 
 
 def is_name(text: str) -> bool:
-    """Whether a study of this name can be served."""
+    """Return whether a study of this name can be served."""
     return re.fullmatch(NAME, text) is not None and not text.endswith("\n")

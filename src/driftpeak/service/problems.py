@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 has them: `application/problem+json`, in the library's own words."""
+"""Errors in the format of RFC 9457, `application/problem+json`, with the library's messages."""
 
 import json
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ BLANK = "about:blank"
 NAMESPACE = "urn:driftpeak:problem:"
 WAIT = {"Retry-After": "1"}  # seconds
 
-# As RFC 9110 has them; Python's own table took them over in 3.13 only.
+# The phrases of RFC 9110, which Python has from 3.13 on.
 PHRASES = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 STATUSES: dict[type, int] = {
@@ -32,9 +32,9 @@ STATUSES: dict[type, int] = {
     StudyNotFoundError: 404,
     StudyMismatchError: 409,
     StorageError: 503,
-    StorageCorruptError: 500,  # to try again is of no use
+    StorageCorruptError: 500,  # a retry cannot succeed
 }
-"""Of the library's errors; a class that is missing has the status of its base class."""
+"""Statuses of the library's errors; a class that is missing has the status of its base class."""
 
 OWN = {
     "another-origin": 403,
@@ -54,35 +54,35 @@ OWN = {
     "unknown-path": 404,
     "unreadable": 400,
 }
-"""Codes of problems that the library has no class for, with their statuses."""
+"""Codes and statuses of problems for which the library has no class."""
 
 CODES: list[JsonValue] = [*sorted({*error_classes(), *OWN})]
 
 
 class Problem(BaseModel):
-    """What went wrong (RFC 9457)."""
+    """The description of an error (RFC 9457)."""
 
     type: str = Field(
         BLANK,
         description=f"{NAMESPACE}CODE for an error of the library. Otherwise {BLANK}: the title "
-        "says what the status means.",
+        "describes the status.",
     )
-    title: str = Field(description="The kind of problem.")
+    title: str = Field(description="The type of error.")
     status: int
-    detail: str = Field(description="What is wrong, what is accepted, and what to do.")
+    detail: str = Field(description="The error, the accepted values, and the remedy.")
     code: str = Field(
-        description="The kind of problem, for programs.", json_schema_extra={"enum": CODES}
+        description="The type of error, for programs.", json_schema_extra={"enum": CODES}
     )
 
 
 class ProblemError(Exception):
-    """A request is refused for a reason that the library has no class for.
+    """An error of a request for which the library has no class.
 
     Arguments:
         code: a key of `OWN`.
-        detail: what is wrong and what to do.
-        headers: of the answer.
-        status: of the answer; by default that of the code.
+        detail: the error and the remedy.
+        headers: additional headers of the answer.
+        status: the status of the answer; by default the status of the code.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class ProblemError(Exception):
         self.status = OWN[code] if status is None else status
 
     def response(self) -> Response:
-        """Return the answer."""
+        """Return the HTTP answer."""
         content = _content(BLANK, _phrase(self.status), self.status, str(self), self.code)
         return _written(content, self.headers)
 
@@ -105,18 +105,18 @@ class ProblemError(Exception):
 def problem_content(error: DriftpeakError) -> dict[str, Any]:
     """Return an error of the library as data.
 
-    The error counts as one of the nearest class that this version of the library has.
+    An unknown subclass is reported as its nearest base class in this version of the library.
     """
     known = error_classes().values()
-    above = (one for one in type(error).__mro__ if issubclass(one, DriftpeakError))
-    kind = next(one for one in above if one in known)
-    status = next(STATUSES[one] for one in kind.__mro__ if one in STATUSES)
+    bases = (base for base in type(error).__mro__ if issubclass(base, DriftpeakError))
+    kind = next(base for base in bases if base in known)
+    status = next(STATUSES[base] for base in kind.__mro__ if base in STATUSES)
     title = (kind.__doc__ or _phrase(status)).partition(".")[0]
     return _content(NAMESPACE + kind.code, title, status, str(error), kind.code)
 
 
 async def show_problem(_: Request, error: Exception) -> Response:
-    """Answer a request that is refused."""
+    """Return the HTTP answer for an error."""
     if isinstance(error, ProblemError):
         return error.response()
     assert isinstance(error, DriftpeakError)
@@ -137,33 +137,33 @@ def _phrase(status: int) -> str:
 
 
 def in_words(errors: Sequence[Any]) -> str:
-    """What pydantic found wrong with a request, without what was given."""
-    said = []
-    for one in errors[:5]:
-        where = ".".join(str(part) for part in one["loc"][1:]) or "the request"
-        said.append(f"{where}: {one['msg']}")
-    return "; ".join(said)
+    """Return pydantic's errors about a request as text, without the request's values."""
+    texts = []
+    for error in errors[:5]:
+        where = ".".join(str(part) for part in error["loc"][1:]) or "the request"
+        texts.append(f"{where}: {error['msg']}")
+    return "; ".join(texts)
 
 
 DESCRIPTIONS = {
     400: "The request cannot be read.",
-    401: "A token is needed, or it is another one.",
-    403: "Refused: a host or a page that is not served, or a limit is reached.",
-    404: "There is no such study, file or path.",
-    405: "Nothing is done in this way here.",
+    401: "The token is missing or wrong.",
+    403: "The host or the origin is not accepted, or a limit is reached.",
+    404: "The study, file or path does not exist.",
+    405: "The path does not support this method.",
     408: "The request did not arrive in time.",
-    409: "There is another study of this name.",
+    409: "Another study has this name.",
     413: "The request is too long.",
-    415: "The request is no JSON.",
-    422: "The library refuses it, or something is missing or misspelt; nothing has changed.",
-    429: "Too many requests: wait.",
-    500: "A mistake of the service, or stored data are corrupt.",
-    503: "Too busy, or the storage is locked or cannot be read or written now.",
+    415: "The request is not JSON.",
+    422: "The library refuses the request, or a field is missing or unknown; nothing was changed.",
+    429: "Too many requests; try again later.",
+    500: "An internal error of the service, or stored data are corrupt.",
+    503: "The service is too busy, or the storage is locked or cannot be read or written now.",
 }
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Answers of a route for OpenAPI."""
+    """Return the error answers of a route for OpenAPI."""
     schema = {"$ref": "#/components/schemas/Problem"}
     return {
         status: {

@@ -1,4 +1,4 @@
-"""Finished results to look at: what `replay` or `reproduce` wrote into a folder."""
+"""Routes for a results folder of `driftpeak replay` or `driftpeak reproduce`."""
 
 import json
 from functools import partial
@@ -25,7 +25,7 @@ SANDBOX = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""For documents: they may show themselves, and neither run anything nor reach anything."""
+"""Content security policy of documents: they may be displayed, without scripts or requests."""
 
 FILE: dict[int | str, dict[str, Any]] = {
     200: {"description": "The file", "content": {kind: {} for kind in KINDS.values()}}
@@ -36,7 +36,7 @@ router = APIRouter(prefix="/api/results", responses=documented(401, 403, 429, 50
 
 @router.get("", response_model=bodies.Results, responses=documented(422))
 async def results(request: Request) -> Any:
-    """The results in the folder that is served; nothing where there are none."""
+    """Return the results in the served folder; null if there are none."""
     folder: Path | None = request.app.state.folder
     if folder is None:
         return {"summary": None, "files": []}
@@ -47,7 +47,7 @@ async def results(request: Request) -> Any:
 async def file(
     name: Annotated[str, InPath(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}$")], request: Request
 ) -> Any:
-    """One of the files: pictures, the summary, the report."""
+    """Return a file of the results: a figure, the summary or the report."""
     folder: Path | None = request.app.state.folder
     if folder is None or name not in (await run_in_threadpool(partial(_read, folder)))["files"]:
         raise ProblemError("unknown-file", f"there is no file {name!r} here")
@@ -61,16 +61,16 @@ def _read(folder: Path) -> dict[str, Any]:
         if SUMMARY in files and (folder / SUMMARY).stat().st_size <= LARGEST:
             summary = json.loads((folder / SUMMARY).read_bytes())
     except OSError as error:
-        reason = f"the folder cannot be read: {error.strerror or 'it is out of reach'}"
+        reason = f"the folder cannot be read: {error.strerror or type(error).__name__}"
         raise StorageError(reason) from None
     except (ValueError, RecursionError):
-        raise DataError(f"{SUMMARY} in the folder is no JSON") from None
+        raise DataError(f"{SUMMARY} in the folder must be JSON") from None
     if not isinstance(summary, dict) or "command" not in summary:
         return {"summary": None, "files": []}
     return {"summary": summary, "files": files}
 
 
 def _files(folder: Path) -> list[str]:
-    """Of the kinds that are served, in the folder itself: no link leads out of it."""
-    found = (one for one in folder.iterdir() if one.suffix in KINDS)
-    return sorted(one.name for one in found if one.is_file() and not one.is_symlink())
+    """Return the files of the served types in the folder, without links, which may lead out."""
+    files = (path for path in folder.iterdir() if path.suffix in KINDS)
+    return sorted(path.name for path in files if path.is_file() and not path.is_symlink())

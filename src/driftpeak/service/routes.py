@@ -1,4 +1,4 @@
-"""The routes of the service. Each reads a request, calls the library, and answers with data."""
+"""The routes of the service. Each reads a request, calls the library, and returns data."""
 
 import json
 from dataclasses import asdict
@@ -27,8 +27,8 @@ from driftpeak.service.studies import Kept, Studies
 from driftpeak.service.study_index import Books, Counts
 from driftpeak.service.track import track
 
-MOST_ROWS = 1_000  # of a page of history
-MOST_MOMENTS = 200  # of a track
+MOST_ROWS = 1_000  # in a page of history
+MOST_MOMENTS = 200  # times of estimated peaks
 HEAD = {"format", "version", "name", "id", "space", "maximize", "policy", "seed", "horizon"}
 
 router = APIRouter(prefix="/api", responses=documented(400, 401, 403, 429, 500, 503))
@@ -36,13 +36,13 @@ OF_A_STUDY = documented(404, 422)
 CHANGING = documented(404, 408, 413, 415, 422)
 
 
-async def _studies(request: Request) -> Studies:  # what is not async takes a thread each time
-    found: Studies = request.app.state.studies
-    return found
+async def _studies(request: Request) -> Studies:  # async: otherwise each call needs a thread
+    studies: Studies = request.app.state.studies
+    return studies
 
 
 async def _name(
-    name: Annotated[str, Path(pattern=NAME, description=f"Of the study: {WORDS}.")],
+    name: Annotated[str, Path(pattern=NAME, description=f"Name of the study: {WORDS}.")],
 ) -> str:
     return name
 
@@ -50,18 +50,20 @@ async def _name(
 async def _context(
     context: Annotated[
         str | None,
-        Query(max_length=10_000, description='What the world says, as JSON: {"load": 0.5}.'),
+        Query(max_length=10_000, description='The context as JSON, such as {"load": 0.5}.'),
     ] = None,
 ) -> dict[str, Any] | None:
     if context is None:
         return None
     try:
-        found = json.loads(context)
+        values = json.loads(context)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise DriftpeakError(f'context must be JSON as {{"load": 0.5}}; got {shown(context)}')
-    return found
+        values = None
+    if not isinstance(values, dict):
+        raise DriftpeakError(
+            f'context must be a JSON object such as {{"load": 0.5}}; got {shown(context)}'
+        )
+    return values
 
 
 All = Annotated[Studies, Depends(_studies)]
@@ -69,9 +71,9 @@ Name = Annotated[str, Depends(_name)]
 Context = Annotated[dict[str, Any] | None, Depends(_context)]
 When = Annotated[str | None, Query(max_length=100, description=f"{bodies.MOMENT}.")]
 After = Annotated[
-    int, Query(ge=0, le=LARGEST_WHOLE, description="Rewards with larger numbers only.")
+    int, Query(ge=0, le=LARGEST_WHOLE, description="Return only rewards with larger numbers.")
 ]
-Rows = Annotated[int, Query(ge=1, le=MOST_ROWS, description="How many at most.")]
+Rows = Annotated[int, Query(ge=1, le=MOST_ROWS, description="Maximum number of rewards.")]
 
 
 # studies
@@ -79,16 +81,16 @@ Rows = Annotated[int, Query(ge=1, le=MOST_ROWS, description="How many at most.")
 
 @router.get("/studies", response_model=bodies.StudyList)
 async def list_studies(studies: All) -> Any:
-    """All studies."""
-    found = []
+    """List all studies."""
+    summaries = []
     for name in await studies.names():
         try:
             kept = await studies.kept(name)
-            found.append(await studies.read_of(kept, partial(_summary, kept)))
-        except (DriftpeakError, ProblemError) as error:  # the others are still there
+            summaries.append(await studies.read_of(kept, partial(_summary, kept)))
+        except (DriftpeakError, ProblemError) as error:  # the other studies are listed all the same
             nothing = dict.fromkeys(("policy", "told", "pending", "latest"))
-            found.append({"name": name, "problem": str(error), **nothing})
-    return {"studies": found}
+            summaries.append({"name": name, "problem": str(error), **nothing})
+    return {"studies": summaries}
 
 
 @router.post(
@@ -96,12 +98,12 @@ async def list_studies(studies: All) -> Any:
     response_model=bodies.Description,
     status_code=201,
     responses={
-        200: {"model": bodies.Description, "description": "There is just such a one already."},
+        200: {"model": bodies.Description, "description": "An equal study exists already."},
         **documented(408, 409, 413, 415, 422),
     },
 )
 async def create_study(new: bodies.New, studies: All, response: Response) -> Any:
-    """Begin a study, or check that there is just such a one already."""
+    """Create a study, or check that the existing study has equal arguments."""
     made = await studies.create(new.name, lambda store: make_optimizer(new, store, studies.limits))
     response.status_code = 201 if made else 200
     kept = await studies.kept(new.name)
@@ -110,20 +112,22 @@ async def create_study(new: bodies.New, studies: All, response: Response) -> Any
 
 @router.get("/studies/{name}", response_model=bodies.Description, responses=OF_A_STUDY)
 async def describe_study(name: Name, studies: All) -> Any:
-    """What a study was made of, and how far it is."""
+    """Return the arguments of a study, and its counts."""
     kept = await studies.kept(name)
     return await studies.read_of(kept, lambda: _description(kept))
 
 
-# asking and telling
+# suggestions and rewards
 
 
 @router.post("/studies/{name}/ask", response_model=bodies.Suggestions, responses=CHANGING)
 async def ask(name: Name, body: bodies.Ask, studies: All) -> Any:
-    """Where to sample next. The suggestions are out until they are told or cancelled."""
+    """Suggest settings to evaluate next. They are pending until they are reported or cancelled."""
     time = read_moment(body.time)
-    done = await studies.change(name, lambda one: one.ask(time, body.count, context=body.context))
-    return {"suggestions": [_suggestion(one) for one in done.result], "warnings": done.warnings}
+    done = await studies.change(
+        name, lambda optimizer: optimizer.ask(time, body.count, context=body.context)
+    )
+    return {"suggestions": list(map(_suggestion, done.result)), "warnings": done.warnings}
 
 
 @router.post("/studies/{name}/tell", response_model=bodies.Told, responses=CHANGING)
@@ -136,13 +140,15 @@ async def tell(
         Header(
             alias="Idempotency-Key",
             max_length=200,
-            description="Your own name for this reward: told again under it, it is not doubled.",
+            description="A unique key of this reward; a repeated report with it counts once.",
         ),
     ] = None,
 ) -> Any:
-    """What a suggestion or another setting brought. It is on disk when this is answered."""
+    """Report the reward of a suggestion or of another setting. It is on disk after the answer."""
     if (body.suggestion is None) == (body.setting is None):
-        raise DriftpeakError("give suggestion, the number of one, or setting, the parameters")
+        raise DriftpeakError(
+            "exactly one of suggestion, an id, and setting, the parameters, is required"
+        )
     setting: Any = body.suggestion if body.setting is None else body.setting
     time = read_moment(body.time)
 
@@ -166,16 +172,17 @@ async def tell(
 
 @router.post("/studies/{name}/cancel", response_model=bodies.Cancelled, responses=CHANGING)
 async def cancel(name: Name, body: bodies.Cancel, studies: All) -> Any:
-    """Suggestions that will never be told: they no longer count as pending."""
+    """Cancel pending suggestions whose rewards will not be reported."""
     if (body.suggestion is None) == (not body.all):
-        raise DriftpeakError("give suggestion, the number of one, or all: true")
+        raise DriftpeakError("exactly one of suggestion, an id, and all: true is required")
 
     def act(optimizer: Optimizer) -> list[int]:
         number = body.suggestion
-        taken = [one.id for one in optimizer.pending()] if number is None else [number]
-        for one in taken:
-            optimizer.cancel(one)
-        return taken
+        pending = optimizer.pending()
+        cancelled = [suggestion.id for suggestion in pending] if number is None else [number]
+        for suggestion in cancelled:
+            optimizer.cancel(suggestion)
+        return cancelled
 
     done = await studies.change(name, act)
     return {"cancelled": done.result, "pending": done.counts.pending}
@@ -183,45 +190,45 @@ async def cancel(name: Name, body: bodies.Cancel, studies: All) -> Any:
 
 @router.get("/studies/{name}/pending", response_model=bodies.Suggestions, responses=OF_A_STUDY)
 async def pending(name: Name, studies: All) -> Any:
-    """The suggestions that are out and not yet told, oldest first."""
+    """Return the pending suggestions, oldest first."""
     kept = await studies.kept(name)
     return {"suggestions": plain(await studies.read_of(kept, kept.books.pending))}
 
 
 @router.post("/studies/{name}/forget", response_model=bodies.Done, responses=CHANGING)
 async def forget(name: Name, body: bodies.Forget, studies: All) -> Any:
-    """The system has changed: believe no longer what was observed. What was learned stays."""
+    """Discard observations after a change of the system; learned hyperparameters are kept."""
     _confirmed(body, name)
     before = read_moment(body.before)
-    return _left((await studies.change(name, lambda one: one.forget(before))).counts)
+    return _left((await studies.change(name, lambda optimizer: optimizer.forget(before))).counts)
 
 
 @router.post("/studies/{name}/reset", response_model=bodies.Done, responses=CHANGING)
 async def reset(name: Name, body: bodies.Confirmed, studies: All) -> Any:
-    """Start again from nothing; only the numbers of suggestions, and keys, go on."""
+    """Restart without observations; the numbering of suggestions and the keys are kept."""
     _confirmed(body, name)
-    return _left((await studies.change(name, lambda one: one.reset())).counts)
+    return _left((await studies.change(name, lambda optimizer: optimizer.reset())).counts)
 
 
-# what is believed
+# the posterior
 
 
 @router.get("/studies/{name}/best", response_model=bodies.Peak, responses=OF_A_STUDY)
 async def best(name: Name, studies: All, context: Context, time: When = None) -> Any:
-    """The estimated peak, by default at the latest time seen; `time` may be to come."""
+    """Return the estimated peak at a past or future time, by default the latest time."""
     moment = read_moment(time)
 
     def act(optimizer: Optimizer) -> dict[str, Any]:
-        found = optimizer.best(moment, context=context)
-        low, high = optimizer.interval([dict(found)], moment, context=context)
+        peak = optimizer.best(moment, context=context)
+        low, high = optimizer.interval([dict(peak)], moment, context=context)
         return {
-            "time": found.time,
-            "parameters": dict(found),
-            "mean": found.mean,
-            "deviation": found.deviation,
+            "time": peak.time,
+            "parameters": dict(peak),
+            "mean": peak.mean,
+            "deviation": peak.deviation,
             "low": low[0],
             "high": high[0],
-            "context": found.context,
+            "context": peak.context,
         }
 
     return plain(await studies.look(name, act))
@@ -229,7 +236,7 @@ async def best(name: Name, studies: All, context: Context, time: When = None) ->
 
 @router.post("/studies/{name}/belief", response_model=bodies.Belief, responses=CHANGING)
 async def belief(name: Name, body: bodies.Look, studies: All) -> Any:
-    """What is believed of some settings at a time: nothing is changed."""
+    """Return mean, standard deviation and intervals of the noiseless reward at some settings."""
     time = read_moment(body.time)
 
     def act(optimizer: Optimizer) -> dict[str, Any]:
@@ -242,12 +249,14 @@ async def belief(name: Name, body: bodies.Look, studies: All) -> Any:
 
 @router.post("/studies/{name}/chances", response_model=bodies.Chances, responses=CHANGING)
 async def chances(name: Name, body: bodies.Look, studies: All) -> Any:
-    """How probably limits are kept at some settings: nothing is changed."""
+    """Return the probability of meeting each limit at some settings."""
     time, points = read_moment(body.time), body.points
     if points is None:
-        raise DriftpeakError("give points, the settings to look at")
-    found = await studies.look(name, lambda one: one.chances(points, time, context=body.context))
-    return {"chances": plain(found)}
+        raise DriftpeakError("points, the settings to evaluate, is required")
+    probabilities = await studies.look(
+        name, lambda optimizer: optimizer.chances(points, time, context=body.context)
+    )
+    return {"chances": plain(probabilities)}
 
 
 @router.get("/studies/{name}/peaks", response_model=bodies.Track, responses=OF_A_STUDY)
@@ -257,25 +266,25 @@ async def peaks(
     context: Context,
     start: When = None,
     end: When = None,
-    count: Annotated[int, Query(ge=1, le=MOST_MOMENTS, description="Of times.")] = 40,
+    count: Annotated[int, Query(ge=1, le=MOST_MOMENTS, description="Number of times.")] = 40,
 ) -> Any:
-    """Where the peak was, at times from `start` to `end`; by default over the history."""
+    """Return estimated peaks at times from `start` to `end`; by default over the history."""
     ends = read_moment(start), read_moment(end)
-    found = await studies.look(name, lambda one: track(one, *ends, count, context))
-    return {"peaks": plain(found)}
+    estimates = await studies.look(name, lambda optimizer: track(optimizer, *ends, count, context))
+    return {"peaks": plain(estimates)}
 
 
 @router.get("/studies/{name}/diagnostics", response_model=bodies.Diagnosis, responses=OF_A_STUDY)
 async def diagnostics(name: Name, studies: All, time: When = None) -> Any:
-    """Memory, drift, rhythm and noise, as is believed; how well it foretells, and keeps limits."""
+    """Return the model's memory, drift, period and noise, its calibration, and limit violations."""
     moment = read_moment(time)
 
     def act(optimizer: Optimizer) -> dict[str, Any]:
-        found = optimizer.violations()
+        violations = optimizer.violations()
         return {
             "diagnostics": asdict(optimizer.diagnostics(moment)),
             "calibration": calibration_to_data(optimizer.calibration()),
-            "violations": {limit: asdict(one) for limit, one in found.items()},
+            "violations": {limit: asdict(counts) for limit, counts in violations.items()},
         }
 
     return plain(await studies.look(name, act))
@@ -283,41 +292,45 @@ async def diagnostics(name: Name, studies: All, time: When = None) -> Any:
 
 @router.get("/studies/{name}/side-queries", response_model=bodies.Queries, responses=OF_A_STUDY)
 async def side_queries(name: Name, studies: All, time: When = None) -> Any:
-    """What the policy wants an expert to re-evaluate before the next ask at that time."""
+    """Return the policy's side queries, to be answered before the next ask at that time."""
     moment = read_moment(time)
-    return {"queries": plain(await studies.look(name, lambda one: one.side_queries(moment)))}
+    queries = await studies.look(name, lambda optimizer: optimizer.side_queries(moment))
+    return {"queries": plain(queries)}
 
 
 @router.post("/studies/{name}/answer", response_model=bodies.Done, responses=CHANGING)
 async def answer(name: Name, body: bodies.Answer, studies: All) -> Any:
-    """An expert's answers to side queries; null where it has none."""
+    """Report an expert's answers to side queries; null if there is no answer."""
     time = read_moment(body.time)
-    done = await studies.change(name, lambda one: one.answer(body.queries, body.answers, time))
+    done = await studies.change(
+        name, lambda optimizer: optimizer.answer(body.queries, body.answers, time)
+    )
     return _left(done.counts)
 
 
-# what happened
+# the history
 
 
 @router.get("/studies/{name}/history", response_model=bodies.History, responses=OF_A_STUDY)
 async def history(name: Name, studies: All, after: After = 0, limit: Rows = 100) -> Any:
-    """Rewards in the order of telling, a page at a time."""
+    """Return a page of rewards, in the order of their reports."""
     kept = await studies.kept(name)
     return plain(await studies.read_of(kept, lambda: _page(kept.books, after, limit)))
 
 
 @router.get("/studies/{name}/foretold", response_model=bodies.Foretold, responses=OF_A_STUDY)
 async def foretold(name: Name, studies: All, after: After = 0, limit: Rows = MOST_ROWS) -> Any:
-    """The newest rewards, beside what had been foretold of each, and how often that was right."""
+    """Return the newest rewards with their one-step forecasts, and the forecasts' calibration."""
     kept = await studies.kept(name)
 
     def act() -> dict[str, Any]:
         books = kept.books
-        found, _ = books.history(after, 10_000)
+        rewards, _ = books.history(after, 10_000)
         kind = kind_of(books.description)
+        observations = [observation for _, observation in rewards]
         return {
-            "rewards": rewards_to_data(found[-limit:], kind),
-            "calibration": calibration_to_data(calibration([one for _, one in found], kind)),
+            "rewards": rewards_to_data(rewards[-limit:], kind),
+            "calibration": calibration_to_data(calibration(observations, kind)),
             "likelihood": likelihood_of(books.description),
         }
 
@@ -330,16 +343,16 @@ async def foretold(name: Name, studies: All, after: After = 0, limit: Rows = MOS
     responses={
         200: {
             "content": {"text/event-stream": {"schema": {"type": "string"}}},
-            "description": "Server-sent events: `change` with the counts of the study.",
+            "description": "Server-sent events: `change`, with the counts of the study.",
         },
         **OF_A_STUDY,
     },
 )
 async def events(name: Name, studies: All, request: Request) -> StreamingResponse:
-    """A message after each change, also by other processes, and now and then a comment."""
+    """Stream a message after each change, also by other processes, and comments in between."""
     kept = await studies.kept(name)
     if studies.streams >= studies.limits.streams:
-        raise ProblemError("busy", f"{studies.streams} streams are open: close some")
+        raise ProblemError("busy", f"{studies.streams} event streams are open; close some")
     return StreamingResponse(messages(studies, kept, request), media_type="text/event-stream")
 
 
@@ -354,34 +367,34 @@ def _summary(kept: Kept) -> dict[str, Any]:
 
 
 def _description(kept: Kept) -> dict[str, Any]:
-    found, counts = kept.books.description, kept.books.counts()
+    stored, counts = kept.books.description, kept.books.counts()
     return {
         "name": kept.name,
-        **{key: found[key] for key in ("space", "maximize", "policy", "seed", "horizon")},
-        "options": {key: value for key, value in found.items() if key not in HEAD},
+        **{key: stored[key] for key in ("space", "maximize", "policy", "seed", "horizon")},
+        "options": {key: value for key, value in stored.items() if key not in HEAD},
         **plain(counts._asdict()),
     }
 
 
 def _page(books: Books, after: int, limit: int) -> dict[str, Any]:
-    found, counts = books.history(after, limit)
-    newest = found[-1][0] if found else counts.ever
+    rewards, counts = books.history(after, limit)
+    newest = rewards[-1][0] if rewards else counts.ever
     return {
-        "rewards": rewards_to_data(found, kind_of(books.description)),
+        "rewards": rewards_to_data(rewards, kind_of(books.description)),
         "next": newest if newest < counts.ever else None,
         "told": counts.told,
     }
 
 
-def _suggestion(one: Suggestion) -> dict[str, Any]:
+def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "time": plain(one.time),
-        "parameters": dict(one),
-        "hold": one.hold,
-        "context": one.context,
-        "chances": one.chances,
-        "feasible": one.feasible,
+        "id": suggestion.id,
+        "time": plain(suggestion.time),
+        "parameters": dict(suggestion),
+        "hold": suggestion.hold,
+        "context": suggestion.context,
+        "chances": suggestion.chances,
+        "feasible": suggestion.feasible,
     }
 
 
@@ -392,5 +405,5 @@ def _left(counts: Counts) -> dict[str, int]:
 def _confirmed(body: bodies.Confirmed, name: str) -> None:
     if body.confirm != name:
         raise DriftpeakError(
-            f'this cannot be undone: give the name of the study, "confirm": "{name}"'
+            f'confirm must be the name of the study, "{name}", because this cannot be undone'
         )

@@ -1,4 +1,4 @@
-"""What a client sends, and what it gets: the service's part of the OpenAPI document."""
+"""Schemas of requests and answers, which appear in the OpenAPI document."""
 
 from typing import Annotated, Any
 
@@ -15,34 +15,37 @@ Moment = Number | Text
 """A number, a date in ISO 8601, or "now"."""
 Values = dict[str, JsonValue]
 Key = Annotated[str, Field(min_length=1, max_length=LONGEST_KEY)]
-MOMENT = 'A number, a date as "2026-03-01T08:00", or "now"'
+MOMENT = 'A number, a date such as "2026-03-01T08:00", or "now"'
 MOST_AT_ONCE = 100
 MOST_POINTS = 10_000
 LARGEST_LEVEL = 1 - 2.0**-53  # the largest number below 1; its quantiles are finite
 
 
 class Body(BaseModel):
-    """Base class: what is misspelt is refused."""
+    """Base class of request bodies; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class New(Body):
-    """A study to begin, as stored descriptions have it."""
+    """A new study, with the fields of stored descriptions."""
 
     name: str = Field(pattern=NAME, description=f"{WORDS[0].upper()}{WORDS[1:]}.")
     space: Values = Field(
-        description="The space, see driftpeak.live.space.serialization.",
+        description="The space as data; see driftpeak.live.space.serialization.",
         examples=[{"box": {"x": {"type": "float", "low": 0, "high": 1}}}, {"arms": 5}],
     )
-    maximize: StrictBool = Field(description="Whether large rewards are good.")
+    maximize: StrictBool = Field(description="Whether to maximise the reward.")
     policy: Values | None = Field(
         None,
-        description='A tag with arguments, as {"drifting-gp": {"capacity": 256}}; that by default.',
+        description='Name and arguments, such as {"drifting-gp": {"capacity": 256}}; by default '
+        '"drifting-gp".',
     )
     seed: Whole = Field(0, ge=0, le=LARGEST_SEED)
-    horizon: Whole = Field(100_000, ge=1, description="The most decisions of some policies.")
-    start: Values | None = Field(None, description="The first suggestion.")
+    horizon: Whole = Field(
+        100_000, ge=1, description="Maximum number of decisions, for policies that need one."
+    )
+    start: Values | None = Field(None, description="The present setting; it is suggested first.")
     max_travel: Number | dict[str, Number] | None = None
     moving_cost: Number | dict[str, Number] | None = None
     constraints: Values | None = None
@@ -50,7 +53,7 @@ class New(Body):
 
 
 class Ask(Body):
-    """Where to sample next?"""
+    """A request for suggestions."""
 
     time: Moment | None = Field(None, description=f"{MOMENT}; by default steps are counted.")
     context: Values | None = None
@@ -58,51 +61,59 @@ class Ask(Body):
 
 
 class Tell(Body):
-    """What a suggestion, or any other setting, brought: exactly one of these two."""
+    """The reward of either a suggestion or any other setting; exactly one of the two is given."""
 
-    suggestion: Whole | None = Field(None, description="The number of a suggestion.")
-    setting: Values | None = Field(None, description="The parameters, by name.")
+    suggestion: Whole | None = Field(None, description="The id of a suggestion.")
+    setting: Values | None = Field(None, description="The parameters by name.")
     reward: StrictBool | Number
-    time: Moment | None = Field(None, description=f"{MOMENT}; by default that of the suggestion.")
-    actual: Values | None = Field(None, description="What was set instead of the suggestion.")
-    noise: Number | None = Field(None, description="The standard deviation of its noise, if known.")
-    trials: Whole | None = Field(None, description="Of how many rewards of 0 and 1 it is the mean.")
-    constraints: dict[str, Number | None] | None = Field(None, description="What was measured.")
+    time: Moment | None = Field(None, description=f"{MOMENT}; by default the suggestion's time.")
+    actual: Values | None = Field(
+        None, description="The setting that was used instead of the suggestion."
+    )
+    noise: Number | None = Field(None, description="Standard deviation of its noise, if known.")
+    trials: Whole | None = Field(
+        None, description="Number of 0/1 rewards or counts of which the reward is the mean."
+    )
+    constraints: dict[str, Number | None] | None = Field(
+        None, description="Measured values of the quantities with limits; null: not measured."
+    )
     context: Values | None = None
 
 
 class Cancel(Body):
-    """Suggestions that will never be told: one, or all that are out."""
+    """Pending suggestions to cancel: one, or all."""
 
     suggestion: Whole | None = None
     all: StrictBool = False
 
 
 class Look(Body):
-    """Settings at which the belief is looked at."""
+    """Settings at which to evaluate the posterior."""
 
     points: list[Values] | None = Field(
-        None, max_length=MOST_POINTS, description="By default all arms, or points of a grid."
+        None,
+        max_length=MOST_POINTS,
+        description="By default all arms, or all points of a grid.",
     )
-    time: Moment | None = Field(None, description=f"{MOMENT}; by default the latest time seen.")
+    time: Moment | None = Field(None, description=f"{MOMENT}; by default the latest time.")
     context: Values | None = None
-    level: Number = Field(0.95, gt=0, le=LARGEST_LEVEL, description="Of the intervals.")
+    level: Number = Field(0.95, gt=0, le=LARGEST_LEVEL, description="Probability of the intervals.")
 
 
 class Confirmed(Body):
-    """What cannot be undone asks for the name again."""
+    """The confirmation of an operation that cannot be undone."""
 
-    confirm: str = Field(description="The name of the study, once more.", max_length=100)
+    confirm: str = Field(description="The name of the study again.", max_length=100)
 
 
 class Forget(Confirmed):
-    """Believe no longer what was observed before a time, or anything."""
+    """A request to discard the observations before a time, or all."""
 
     before: Moment | None = None
 
 
 class Answer(Body):
-    """An expert's answers to side queries; null where it has none."""
+    """An expert's answers to side queries; null if there is no answer."""
 
     queries: list[Values] = Field(max_length=1_000)
     answers: list[Number | None] = Field(max_length=1_000)
@@ -113,14 +124,14 @@ class Answer(Body):
 
 
 class Summary(BaseModel):
-    """A study in a list."""
+    """A study in the list of studies."""
 
     name: str
-    policy: str | None = Field(description="Its kind: the tag in the description.")
-    told: int | None = Field(description="Rewards since the start or the last reset.")
-    pending: int | None = Field(description="Suggestions that are out.")
-    latest: Any = Field(description="The latest time seen.")
-    problem: str | None = Field(None, description="Why it cannot be read, if it cannot.")
+    policy: str | None = Field(description="The name of the policy, as in the description.")
+    told: int | None = Field(description="Number of rewards since the start or the last reset.")
+    pending: int | None = Field(description="Number of pending suggestions.")
+    latest: Any = Field(description="The latest time.")
+    problem: str | None = Field(None, description="The reason if the study cannot be read.")
 
 
 class StudyList(BaseModel):
@@ -130,7 +141,7 @@ class StudyList(BaseModel):
 
 
 class Description(BaseModel):
-    """What a study was made of, and how far it is."""
+    """The arguments of a study, and its counts."""
 
     name: str
     space: dict[str, Any]
@@ -138,44 +149,44 @@ class Description(BaseModel):
     policy: Any
     seed: int
     horizon: int
-    options: dict[str, Any] = Field(description="start, max_travel, ..., those that it has.")
+    options: dict[str, Any] = Field(description="start, max_travel, ..., if they were given.")
     told: int
-    ever: int = Field(description="Rewards ever told, also before resets.")
+    ever: int = Field(description="Number of all rewards, also those before resets.")
     pending: int
     latest: Any
     events: int
 
 
 class Suggested(BaseModel):
-    """Where to sample, when, and what is believed of limits."""
+    """A suggestion: setting, time, and probabilities of meeting the limits."""
 
     id: int
     time: Any
     parameters: dict[str, Any]
-    hold: bool = Field(description="Whether to stay where the system was.")
+    hold: bool = Field(description="Whether it keeps the system's present setting.")
     context: dict[str, Any]
     chances: dict[str, float]
     feasible: bool | None
 
 
 class Suggestions(BaseModel):
-    """As many as were asked for, or all that are out."""
+    """The requested suggestions, or all pending ones."""
 
     suggestions: list[Suggested]
     warnings: list[str] = []
 
 
 class Told(BaseModel):
-    """A reward is stored, and stays."""
+    """The counts after a reward was stored."""
 
     told: int
     pending: int
-    repeated: bool = Field(description="Whether it had been told already under this key.")
+    repeated: bool = Field(description="Whether a reward with this key was already stored.")
     warnings: list[str]
 
 
 class Cancelled(BaseModel):
-    """Suggestions that were taken back."""
+    """The cancelled suggestions."""
 
     cancelled: list[int]
     pending: int
@@ -189,7 +200,7 @@ class Done(BaseModel):
 
 
 class Peak(BaseModel):
-    """An estimated peak: mean, deviation and interval of the noiseless reward there."""
+    """An estimated peak: mean, standard deviation and interval of its noiseless reward."""
 
     time: Any
     parameters: dict[str, Any]
@@ -201,14 +212,14 @@ class Peak(BaseModel):
 
 
 class Band(BaseModel):
-    """Between which values of a parameter the peak may lie."""
+    """The range of values of a parameter that are about as good as the peak."""
 
     low: float | None
     high: float | None
 
 
 class Moved(BaseModel):
-    """Where the peak was at one time."""
+    """The estimated peak at one time."""
 
     time: Any
     parameters: dict[str, Any]
@@ -218,15 +229,17 @@ class Moved(BaseModel):
 
 
 class Track(BaseModel):
-    """Where the peak was, in hindsight where the policy can look back."""
+    """Estimated peaks over time, from all rewards if the policy supports it."""
 
     peaks: list[Moved]
 
 
 class Belief(BaseModel):
-    """Of the noiseless reward, a number for each point."""
+    """The posterior of the noiseless reward, a number for each point."""
 
-    points: list[dict[str, Any]] | None = Field(description="null: all of the space, in order.")
+    points: list[dict[str, Any]] | None = Field(
+        description="The requested points; null: all points of the space, in order."
+    )
     mean: list[float | None]
     deviation: list[float | None]
     low: list[float | None]
@@ -234,13 +247,13 @@ class Belief(BaseModel):
 
 
 class Chances(BaseModel):
-    """With which probability limits are kept, a number for each point."""
+    """The probability of meeting each limit, a number for each point."""
 
     chances: dict[str, list[float | None]]
 
 
 class Expected(BaseModel):
-    """What had been foretold of a reward just before, its noise included; a band of 95 %."""
+    """The one-step forecast of a reward, including noise, with its 95 % interval."""
 
     mean: float | None
     deviation: float | None
@@ -249,9 +262,9 @@ class Expected(BaseModel):
 
 
 class Reward(BaseModel):
-    """One reward, as told."""
+    """A reported reward."""
 
-    number: int = Field(description="It counts all rewards ever told.")
+    number: int = Field(description="Its number among all rewards, also those before resets.")
     id: int | None
     time: Any
     parameters: dict[str, Any]
@@ -263,20 +276,20 @@ class Reward(BaseModel):
     constraints: dict[str, float]
     chances: dict[str, float]
     used: bool = Field(
-        description="False: it is dated before an earlier forget, and the policy does not use it."
+        description="false: its time is before the time of a forget, so the policy ignores it."
     )
 
 
 class History(BaseModel):
-    """Some rewards, in the order of telling; the newest 10,000 since the last reset are there."""
+    """A page of rewards in the order of reports; the newest 10,000 since a reset are available."""
 
     rewards: list[Reward]
-    next: int | None = Field(description="Give it as after= for those that follow; null: none.")
+    next: int | None = Field(description="Value of after= for the next page; null: last page.")
     told: int
 
 
 class Calibrated(BaseModel):
-    """How well rewards were foretold."""
+    """The accuracy of one-step forecasts."""
 
     count: int
     log_likelihood: float | None
@@ -284,7 +297,7 @@ class Calibrated(BaseModel):
 
 
 class Foretold(BaseModel):
-    """Rewards beside what had been foretold of each, in the order of telling."""
+    """Rewards with their one-step forecasts, in the order of reports."""
 
     rewards: list[Reward]
     calibration: Calibrated
@@ -292,7 +305,7 @@ class Foretold(BaseModel):
 
 
 class Diagnosis(BaseModel):
-    """What the belief thinks, see driftpeak.live.Diagnostics and Violations."""
+    """Diagnostics of the model; see driftpeak.live.Diagnostics and Violations."""
 
     diagnostics: dict[str, Any]
     calibration: Calibrated
@@ -300,13 +313,13 @@ class Diagnosis(BaseModel):
 
 
 class Queries(BaseModel):
-    """What the policy wants an expert to re-evaluate."""
+    """The policy's side queries, for an expert to re-evaluate."""
 
     queries: list[dict[str, Any]]
 
 
 class Results(BaseModel):
-    """What a command wrote into the folder that is served."""
+    """The results that a command wrote into the served folder."""
 
-    summary: dict[str, Any] | None = Field(description="Its summary.json; null: there is none.")
-    files: list[str] = Field(description="Pictures, the summary, the report.")
+    summary: dict[str, Any] | None = Field(description="summary.json; null if there is none.")
+    files: list[str] = Field(description="Names of the figures, the summary and the report.")

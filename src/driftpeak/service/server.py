@@ -1,4 +1,4 @@
-"""The process that answers: a socket, the application, and an orderly end."""
+"""The server process: socket, application and orderly shutdown."""
 
 import errno
 import ipaddress
@@ -20,16 +20,15 @@ from driftpeak.service.study_directory import open_place
 from driftpeak.service.tokens import MAKE, VARIABLE
 from driftpeak.service.warning_capture import hear
 
-PATIENCE = 10  # seconds for requests that are under way at the end
-IDLE = 30  # seconds until a connection that is not used is closed
-WAITING = 1024  # connections that are not accepted yet
-# Connections that asyncio accepts before it counts any of them. Without a descriptor left it logs
-# as many messages.
+PATIENCE = 10  # seconds for running requests at shutdown
+IDLE = 30  # seconds until an idle connection is closed
+WAITING = 1024  # connections in the queue of the socket
+# Connections that asyncio accepts at once. When no descriptor is left, it logs as many messages.
 ACCEPTED = 16
 
 
 class Server(uvicorn.Server):
-    """Serves a guarded application; ends streams of events when it is told to end."""
+    """A uvicorn server that ends event streams at shutdown."""
 
     def __init__(self, app: Guard) -> None:
         self._app = app
@@ -42,7 +41,7 @@ class Server(uvicorn.Server):
             access_log=False,
             log_level="warning",
             server_header=False,
-            proxy_headers=False,  # whoever writes them could count as anybody
+            proxy_headers=False,  # a client could write them to hide its address
             timeout_graceful_shutdown=PATIENCE,
             timeout_keep_alive=IDLE,
             ws="none",
@@ -52,8 +51,8 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        for one in sockets or ():
-            one.listen(WAITING)  # `backlog` was both this and the number that is accepted at once
+        for listening in sockets or ():
+            listening.listen(WAITING)  # uvicorn's `backlog` sets both this and ACCEPTED
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._app.studies.close()
@@ -70,26 +69,26 @@ def serve(
     limits: Limits,
     ready: Callable[[str, int], None],
 ) -> None:
-    """Answer until the process is told to end.
+    """Serve requests until the process is stopped.
 
     Arguments:
         storage: a folder of journals or the address of a database.
-        host, port: to listen at; port 0: any that is free.
-        token: that every request to the API must bear.
-        allowed: further names under which the service is known.
-        limits: of what is taken from clients.
-        ready: told the address and the port, once requests are taken.
+        host, port: the address to listen on; port 0 selects any free port.
+        token: the token that requests to the API must have.
+        allowed: further host names of the service.
+        limits: maximum sizes, numbers and rates of requests.
+        ready: called with address and port when the service accepts requests.
 
     Raises:
-        DriftpeakError: no such storage or address, a port that is in use; an address or a name that
-            others can reach, without a token.
+        DriftpeakError: the storage or the address does not exist, the port is in use, or other
+            machines can reach the service and there is no token.
     """
     local = is_loopback(host)
     if token is None and (allowed or not local):
         what = f"--allow-host {allowed[0]}" if local else f"--host {host}"
         raise DriftpeakError(
-            f"{what} lets other machines in, so a token is needed: give --token-file FILE or set "
-            f"{VARIABLE}; {MAKE}"
+            f"{what} makes the service available to other machines, so a token is required: give "
+            f"--token-file FILE or set {VARIABLE}; {MAKE}"
         )
     for name in allowed:
         if host_of(name) != name.lower():
@@ -103,48 +102,50 @@ def serve(
     )
     hear()
     app = make_app(place, token=token, hosts=hosts, limits=limits.within_descriptors())
-    with listening, quiet_log(), suppress(KeyboardInterrupt):  # it has ended in order by then
+    with listening, quiet_log(), suppress(KeyboardInterrupt):  # raised after an orderly shutdown
         ready(host, listening.getsockname()[1])
         Server(app).run(sockets=[listening])
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections.
+    """Return a socket that listens for connections.
 
     Raises:
         DriftpeakError: the address is not this machine's, or the port is in use or not allowed.
     """
-    found = None
+    listening = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        found = socket.socket(family, kind, protocol)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(WAITING)
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(WAITING)
     except (OSError, UnicodeError) as error:
-        if found is not None:
-            found.close()
+        if listening is not None:
+            listening.close()
         number = getattr(error, "errno", None)
         if number == errno.EADDRINUSE:
             raise DriftpeakError(
-                f"port {port} of {host} is in use: give another, --port {port + 1}, or 0 for any"
+                f"port {port} of {host} is in use; give another, such as --port {port + 1}, or "
+                "--port 0 for any free port"
             ) from None
         if number == errno.EACCES:
             raise DriftpeakError(
-                f"port {port} is not allowed to you: give one from 1024 on, as --port 8765"
+                f"port {port} needs administrator rights; give a port of at least 1024, such as "
+                "--port 8765"
             ) from None
         reason = getattr(error, "strerror", None) or error
         raise DriftpeakError(
-            f"--host {host} is no address of this machine ({reason}): give 127.0.0.1, or 0.0.0.0 "
-            "for all that it has"
+            f"--host must be an address of this machine; got {host} ({reason}). Give 127.0.0.1, or "
+            "0.0.0.0 for all its addresses."
         ) from None
-    return found
+    return listening
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
+    """Return whether only this machine can reach the address."""
     if host.lower() == "localhost":
         return True
     try:

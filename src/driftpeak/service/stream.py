@@ -1,4 +1,4 @@
-"""A stream of server-sent events: one message after each change of a study."""
+"""Streams of server-sent events with a message after each change of a study."""
 
 import asyncio
 import json
@@ -14,21 +14,21 @@ from driftpeak.service.problems import problem_content
 from driftpeak.service.studies import Kept, Studies
 from driftpeak.service.study_index import Counts
 
-LOOK = 1.0  # seconds between two looks at what other processes have done
-ALIVE = 15.0  # seconds of silence, after which a comment says that the stream is alive
+LOOK = 1.0  # seconds between two checks for changes by other processes
+ALIVE = 15.0  # seconds without a message after which a comment keeps the connection open
 
 
 async def messages(studies: Studies, kept: Kept, request: Request) -> AsyncIterator[str]:
-    """One message at the start, and one after each change, until the client leaves.
+    """Yield a message at the start and after each change, until the client disconnects.
 
-    Changes by this service are told at once, those by other processes within a second. Several that
-    come together may be one message.
+    Changes by this service are reported at once, and changes by other processes within a second.
+    Several changes at about the same time may be one message.
     """
     changed = asyncio.Event()
     kept.listeners.add(changed)
     studies.streams += 1
     try:
-        seen, spoken = -1, 0.0
+        seen, sent = -1, 0.0
         while not studies.closing and not await request.is_disconnected():
             changed.clear()
             try:
@@ -37,10 +37,10 @@ async def messages(studies: Studies, kept: Kept, request: Request) -> AsyncItera
                 yield f"event: problem\ndata: {json.dumps(problem_content(error))}\n\n"
                 return
             if counts.events != seen:
-                seen, spoken = counts.events, time.monotonic()
+                seen, sent = counts.events, time.monotonic()
                 yield message(counts)
-            elif time.monotonic() - spoken > ALIVE:
-                spoken = time.monotonic()
+            elif time.monotonic() - sent > ALIVE:
+                sent = time.monotonic()
                 yield ": still here\n\n"
             with suppress(TimeoutError):
                 await asyncio.wait_for(changed.wait(), LOOK)
@@ -50,5 +50,5 @@ async def messages(studies: Studies, kept: Kept, request: Request) -> AsyncItera
 
 
 def message(counts: Counts) -> str:
-    """As the format wants it; the id is the number of events of the study."""
+    """Return a server-sent event; its id is the number of events of the study."""
     return f"id: {counts.events}\nevent: change\ndata: {json.dumps(plain(counts._asdict()))}\n\n"

@@ -1,8 +1,8 @@
-"""The studies of a service: opened when they are needed, and closed for want of room.
+"""The open studies of a service: opened on demand, and closed above the memory limit.
 
-A study is computed with in a thread, by one request after the other. Requests for other studies are
-computed in the order in which they came, a few at once; what takes longer than half a second no
-longer counts among these, so that a slow study never blocks another.
+The computations of a study run in a thread, one request at a time. Computations of different
+studies run in order of arrival, a few at once. A computation of more than half a second does not
+count towards this number, so that a slow study never blocks another.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ from driftpeak.service.warning_capture import warnings_of
 
 Result = TypeVar("Result")
 COMPUTING = 64  # threads, so at most as many studies at the same moment
-AT_ONCE = 2 * (os.cpu_count() or 1)  # computations, besides those that take long
-LONG = 0.5  # seconds of a computation that counts no longer among these
-READING = 8
-GONE = StorageError, StudyNotFoundError  # what is kept in memory is to be read again
-FURTHER = 2**20  # bytes of an optimiser besides its arrays
+AT_ONCE = 2 * (os.cpu_count() or 1)  # computations, without the long ones
+LONG = 0.5  # seconds after which a computation counts as long
+READING = 8  # threads
+GONE = StorageError, StudyNotFoundError  # after these, a study is read again
+FURTHER = 2**20  # bytes of an optimiser without its arrays
 
 
 class Kept:
-    """One study, as far as it is in memory."""
+    """The parts of a study that are in memory."""
 
     def __init__(self, name: str, books: Books) -> None:
         self.name, self.books = name, books
@@ -46,19 +46,19 @@ class Kept:
         self.listeners: set[asyncio.Event] = set()
 
     def announce(self) -> None:
-        """Something has changed."""
-        for one in self.listeners:
-            one.set()
+        """Notify the listeners of a change."""
+        for listener in self.listeners:
+            listener.set()
 
 
 class Changed:
-    """What a change came to.
+    """The result of a change.
 
     Attributes:
-        result: of the call.
-        events: that it made.
-        warnings: that it gave, in words.
-        counts: of the study, just after.
+        result: the return value of the call.
+        events: the new events.
+        warnings: the texts of its warnings.
+        counts: the study's counts after the change.
     """
 
     def __init__(self, result: Any, events: list[Event], warned: list[str], counts: Counts) -> None:
@@ -66,16 +66,16 @@ class Changed:
 
     @property
     def told(self) -> bool:
-        """Whether a reward was stored."""
+        """Return whether a reward was stored."""
         return any(isinstance(event, Told) for event in self.events)
 
 
 class Studies:
-    """All studies of a place, for requests of one event loop."""
+    """All studies of a storage, for the requests of one event loop."""
 
     def __init__(self, place: Place, limits: Limits) -> None:
         self.limits, self._place = limits, place
-        self._kept: OrderedDict[str, Kept] = OrderedDict()  # the one used last is last
+        self._kept: OrderedDict[str, Kept] = OrderedDict()  # ordered by last use
         self._creating = asyncio.Lock()
         self._computing = ThreadPoolExecutor(COMPUTING, "computing")
         self._at_once = asyncio.Semaphore(AT_ONCE)
@@ -84,22 +84,22 @@ class Studies:
         self.closing = False
 
     def close(self) -> None:
-        """Let streams of events end."""
+        """End all event streams."""
         self.closing = True
-        for one in self._kept.values():
-            one.announce()
+        for kept in self._kept.values():
+            kept.announce()
 
     def shut(self) -> None:
-        """Wait for what is being computed, and end the threads."""
+        """Wait for the running computations, and stop the threads."""
         self._computing.shutdown()
         self._reading.shutdown()
 
     async def read(self, act: Callable[[], Result]) -> Result:
-        """Do what needs no engine, in a thread."""
+        """Run a function that needs no engine in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._reading, act)
 
     async def read_of(self, kept: Kept, act: Callable[[], Result]) -> Result:
-        """Do what needs no engine with a study's books."""
+        """Run a function that needs only a study's index in a thread."""
         try:
             return await self.read(act)
         except GONE:
@@ -107,16 +107,16 @@ class Studies:
             raise
 
     def _drop(self, kept: Kept) -> None:
-        """Read a study again when it is asked for: it may have been removed, or restored."""
+        """Remove a study from memory: it may have been deleted or restored on disk."""
         if self._kept.get(kept.name) is kept:
             del self._kept[kept.name]
 
     async def names(self) -> list[str]:
-        """Of all studies."""
+        """Return the names of all studies."""
         return await self.read(self._place.names)
 
     async def kept(self, name: str) -> Kept:
-        """A study that is there.
+        """Return an existing study, and open it if necessary.
 
         Raises:
             StudyNotFoundError: there is no such study.
@@ -124,10 +124,10 @@ class Studies:
         """
         if not is_name(name):
             raise DriftpeakError(f"a study's name must have {WORDS}; got {shown(name)}")
-        if (found := self._kept.get(name)) is None:
+        if (kept := self._kept.get(name)) is None:
             books = await self.read(lambda: self._open(name))
-            found = self._kept.setdefault(name, Kept(name, books))
-        return found
+            kept = self._kept.setdefault(name, Kept(name, books))
+        return kept
 
     def _open(self, name: str) -> Books:
         if name not in self._place.names():
@@ -135,10 +135,14 @@ class Studies:
         return Books(self._place.store(name))
 
     async def create(self, name: str, make: Callable[[Any], Optimizer]) -> bool:
-        """Begin a study, or check that there is just such a one; whether it is new.
+        """Create a study, or check that the existing study has equal arguments.
 
         Arguments:
-            make: an optimiser in a store.
+            name: the name of the study.
+            make: creates or loads the optimiser in a store.
+
+        Returns:
+            Whether the study is new.
 
         Raises:
             ProblemError: there are too many studies.
@@ -153,8 +157,8 @@ class Studies:
             if not there and len(names) >= self.limits.studies:
                 raise ProblemError(
                     "too-many-studies",
-                    f"there are {len(names)} studies, and no more may be: remove some from the "
-                    "storage, or start the service with a larger --studies",
+                    f"the service allows {self.limits.studies} studies; there are {len(names)}. "
+                    "Remove some from the storage, or start the service with a larger --studies.",
                 )
             if not there:
                 await self._compute(lambda: make(self._place.store(name)))
@@ -165,12 +169,12 @@ class Studies:
         return not there
 
     async def look(self, name: str, act: Callable[[Optimizer], Result]) -> Result:
-        """Look at a study with its engine; nothing is changed."""
+        """Run a function that only reads a study's optimiser."""
         kept = await self.kept(name)
         return await self._with(kept, lambda: act(self._optimizer(kept)))
 
     async def change(self, name: str, act: Callable[[Optimizer], Any]) -> Changed:
-        """Change a study; what was done is on disk in the end."""
+        """Run a function that changes a study, and return when the change is on disk."""
         kept = await self.kept(name)
 
         def run() -> Changed:
@@ -187,11 +191,11 @@ class Studies:
         return changed
 
     async def _with(self, kept: Kept, act: Callable[[], Result]) -> Result:
-        """Compute with a study that nobody else computes with meanwhile."""
+        """Run a computation with a study, one at a time for each study."""
         if kept.waiting >= self.limits.waiting:
             raise ProblemError(
                 "busy",
-                f"{kept.waiting} requests wait for study {kept.name!r}: try again in a while",
+                f"{kept.waiting} requests wait for study {kept.name!r}; try again later",
                 WAIT,
             )
         kept.waiting += 1
@@ -210,9 +214,10 @@ class Studies:
             kept.waiting -= 1
 
     async def _compute(self, act: Callable[[], Result]) -> Result:
-        """Do it in a thread, in its turn: with many more at once, all take as long as the longest.
+        """Run a computation in a thread, when fewer than `AT_ONCE` others are running.
 
-        What takes longer than `LONG` goes on, and gives its turn to others.
+        With many more at once, all would take as long as the longest. A computation that takes
+        longer than `LONG` continues, but no longer counts.
         """
         async with self._at_once:
             loop = asyncio.get_running_loop()
@@ -227,33 +232,33 @@ class Studies:
         return kept.optimizer
 
     def _make_room(self, used: Kept) -> None:
-        """Close the studies used least recently that nobody waits for, beyond the memory limit."""
-        taken = sum(one.size or one.books.size for one in self._kept.values())
-        for one in list(self._kept.values()):
+        """Close least recently used studies above the memory limit, except those in use."""
+        taken = sum(kept.size or kept.books.size for kept in self._kept.values())
+        for kept in list(self._kept.values()):
             if taken <= self.limits.memory:
                 return
-            if one is used or one.waiting or one.listeners:
+            if kept is used or kept.waiting or kept.listeners:
                 continue
-            taken -= one.size or one.books.size
-            del self._kept[one.name]
+            taken -= kept.size or kept.books.size
+            del self._kept[kept.name]
 
 
 def size_of(optimizer: Optimizer) -> int:
-    """Bytes of the arrays that its engine holds."""
+    """Return the bytes of all arrays in the optimiser's engine."""
     seen: set[int] = set()
     return _bytes(vars(optimizer._engine), seen)
 
 
-def _bytes(one: Any, seen: set[int]) -> int:
-    if id(one) in seen:
+def _bytes(part: Any, seen: set[int]) -> int:
+    if id(part) in seen:
         return 0
-    seen.add(id(one))
-    if isinstance(one, np.ndarray | jax.Array):
-        return one.nbytes
-    if isinstance(one, dict):
-        return sum(_bytes(value, seen) for value in one.values())
-    if isinstance(one, list | tuple):
-        return sum(_bytes(value, seen) for value in one)
-    if type(one).__module__.startswith("driftpeak."):
-        return _bytes(getattr(one, "__dict__", {}), seen)
+    seen.add(id(part))
+    if isinstance(part, np.ndarray | jax.Array):
+        return part.nbytes
+    if isinstance(part, dict):
+        return sum(_bytes(value, seen) for value in part.values())
+    if isinstance(part, list | tuple):
+        return sum(_bytes(value, seen) for value in part)
+    if type(part).__module__.startswith("driftpeak."):
+        return _bytes(getattr(part, "__dict__", {}), seen)
     return 0

@@ -1,4 +1,4 @@
-"""Where the studies of a service are kept: a folder of journals, or a database."""
+"""The storage of a service's studies: a folder of journals, or a database."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -12,53 +12,53 @@ KINDS = "a folder of journals, sqlite:///PATH or postgresql://USER:PASSWORD@HOST
 
 
 class Place(ABC):
-    """Many studies in one storage."""
+    """A storage of many studies. Base class."""
 
     @abstractmethod
     def names(self) -> list[str]:
-        """Of the studies that are there and can be served, in order."""
+        """Return the sorted names of all studies that can be served."""
 
     @abstractmethod
     def store(self, name: str) -> Store:
-        """The store of a study, which need not be there; each caller has its own."""
+        """Return a new store of a study, which need not exist yet."""
 
 
 class Folder(Place):
-    """A folder: `NAME.jsonl` in it is the journal of study NAME."""
+    """A folder of journals; `NAME.jsonl` is the journal of study NAME."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def names(self) -> list[str]:
         try:
-            found = [one.stem for one in self.path.iterdir() if one.suffix == ENDING]
+            names = [path.stem for path in self.path.iterdir() if path.suffix == ENDING]
         except OSError as error:
             reason = error.strerror or error
             raise StorageError(f"folder {self.path} cannot be read: {reason}") from None
-        return sorted(filter(is_name, found))
+        return sorted(filter(is_name, names))
 
     def store(self, name: str) -> Store:
         path = self.path / f"{name}{ENDING}"
-        # one that is there may have been begun under another name than its file's
+        # an existing study may have been created under another name than its file's
         return open_store(path, None if path.exists() else name)
 
 
 class Tables(Place):
-    """A database; its studies share connections."""
+    """A database, whose studies share connections."""
 
     def __init__(self, address: str) -> None:
-        # any name will do: it is never begun. This says first if what it needs is not installed
-        found = open_store(address, "-")
+        # the name is arbitrary, as no study is created; this fails first if a driver is missing
+        store = open_store(address, "-")
         from driftpeak.live.study.storage.sql import Database
         from driftpeak.live.study.storage.sqlite import SQLite
 
-        assert isinstance(found, Database)
-        if isinstance(found, SQLite) and not found.path.parent.is_dir():
+        assert isinstance(store, Database)
+        if isinstance(store, SQLite) and not store.path.parent.is_dir():
             raise DriftpeakError(
-                f"there is no folder {shown(str(found.path.parent))} for the studies: make it "
-                "(an absolute path follows sqlite:// and two slashes)"
+                f"the database's folder {shown(str(store.path.parent))} does not exist. Create it. "
+                "For an absolute path, write two slashes after sqlite://."
             )
-        self._database = found
+        self._database = store
 
     def names(self) -> list[str]:
         return sorted(filter(is_name, self._database.names()))
@@ -68,35 +68,35 @@ class Tables(Place):
 
 
 def open_place(storage: str) -> Place:
-    """The place that a path or an address names.
+    """Open the storage of a path or an address.
 
     Raises:
-        DriftpeakError: no such folder, no such kind of storage, or a database that cannot be
-            reached. Nothing of an address that may hold a password is in the message.
+        DriftpeakError: the folder does not exist, the type of storage is unknown, or the database
+            cannot be reached. The message contains no part of an address that may have a password.
     """
     if not storage:
-        raise DriftpeakError(f"STORAGE is {KINDS}; got nothing")
+        raise DriftpeakError(f"STORAGE must be {KINDS}; got an empty string")
     scheme, separator, rest = storage.partition("://")
     if separator and scheme.partition("+")[0] in ("sqlite", "postgresql"):
-        found: Place = Tables(storage)
+        place: Place = Tables(storage)
     elif separator and scheme != "journal":
-        open_store(storage)  # says what is wrong, without a password
-        raise DriftpeakError(f"STORAGE is {KINDS}")
+        open_store(storage)  # raises an error without a password
+        raise DriftpeakError(f"STORAGE must be {KINDS}")
     else:
         path = Path(rest.removeprefix("/") if separator else storage)
         if path.is_file():
             raise DriftpeakError(
-                f"{shown(str(path))} is one journal, and a service serves a folder of them: give "
-                f"{shown(str(path.parent))}, where its studies are called as the files, NAME.jsonl"
+                f"STORAGE must be a folder of journals; got the file {shown(str(path))}. Give "
+                f"{shown(str(path.parent))}; each file NAME.jsonl in it is study NAME."
             )
         if not path.is_dir():
             from driftpeak.live.study.storage.addresses import looks_like_address
 
             if looks_like_address(storage):
-                raise DriftpeakError(f"STORAGE is {KINDS}; what was given is none of these")
+                raise DriftpeakError(f"STORAGE must be {KINDS}; got another type of address")
             raise DriftpeakError(
-                f"there is no folder {shown(str(path))}: make it (mkdir), or give {KINDS}"
+                f"folder {shown(str(path))} does not exist. Create it (mkdir), or give {KINDS}."
             )
-        found = Folder(path)
-    found.names()  # it can be read
-    return found
+        place = Folder(path)
+    place.names()  # fails if it cannot be read
+    return place

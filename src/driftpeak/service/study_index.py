@@ -1,6 +1,7 @@
-"""What a study's events say by themselves: read without its engine, so at once, however busy it is.
+"""The part of a study that follows from its events: counts, pending suggestions, rewards.
 
-Nothing here computes a belief, and nothing writes.
+It is read without the engine, so that it is available at once while the study computes. Nothing
+here computes a posterior or writes.
 """
 
 from collections.abc import Iterator
@@ -16,11 +17,11 @@ from driftpeak.live.study.storage.study import missing
 from driftpeak.live.study.study_state import Ledger
 from driftpeak.live.study.suggestion import Observation
 
-PER_REWARD = 1_500  # bytes of an observation in memory
+PER_REWARD = 1_500  # bytes of memory for an observation
 
 
 class Counts(NamedTuple):
-    """Of a study at one moment: all events, rewards since it began and since a reset, and so on."""
+    """Counts of a study: all events, all rewards, rewards since a reset, pending suggestions."""
 
     events: int
     ever: int
@@ -30,45 +31,45 @@ class Counts(NamedTuple):
 
 
 class Books:
-    """The ledger of one study, as far as it has been read.
+    """The state of one study, from the events that have been read.
 
     Raises:
-        DriftpeakError: no such study, or one of another version, or corrupt.
+        DriftpeakError: the study does not exist, has another version, or is corrupt.
     """
 
     def __init__(self, store: Store) -> None:
-        found = store.describe()
-        if found is None:
+        description = store.describe()
+        if description is None:
             raise missing(store)
-        check_format(found, store)
-        self.description: dict[str, Any] = found
+        check_format(description, store)
+        self.description: dict[str, Any] = description
         self._store, self._position = store, store.start()
         self._ledger, self._ever, self._before = Ledger(), 0, 0
         self._lock = Lock()
-        rules = found.get("constraints")
-        each = {} if rules is None else constraints_from_data(rules)
-        self._limits = {name: one for name, one in each.items() if isinstance(one, Limit)}
+        rules = description.get("constraints")
+        constraints = {} if rules is None else constraints_from_data(rules)
+        self._limits = {name: rule for name, rule in constraints.items() if isinstance(rule, Limit)}
 
     def counts(self) -> Counts:
-        """As the study is now."""
+        """Return the present counts of the study."""
         with self._current() as ledger:
             return self._counts(ledger)
 
     def pending(self) -> list[dict[str, Any]]:
-        """The suggestions that are out, oldest first."""
+        """Return the pending suggestions, oldest first."""
         with self._current() as ledger:
             return [self._suggestion(number) for number in ledger.pending]
 
     def suggestion(self, number: int) -> dict[str, Any]:
-        """One that is out."""
+        """Return a pending suggestion."""
         with self._current():
             return self._suggestion(number)
 
     def history(self, after: int, limit: int) -> tuple[list[tuple[int, Observation]], Counts]:
-        """Rewards with their numbers, from the first after `after` on, at most `limit`.
+        """Return at most `limit` rewards with numbers above `after`, and the counts.
 
-        The number of a reward counts all that were ever told, also before a reset. Of those since
-        the last reset, the newest 10,000 are there.
+        Rewards are numbered from the study's start, also across resets. The newest 10,000 since the
+        last reset are available.
         """
         with self._current() as ledger:
             first = self._ever - len(ledger.history) + 1
@@ -78,12 +79,12 @@ class Books:
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory it takes."""
+        """Return the approximate bytes of memory."""
         return PER_REWARD * len(self._ledger.history)
 
     @contextmanager
     def _current(self) -> Iterator[Ledger]:
-        """The ledger, up to date, while nobody else reads on."""
+        """Yield the state, updated from the store, under a lock."""
         with self._lock:
             self._refresh()
             yield self._ledger
@@ -104,14 +105,14 @@ class Books:
         return Counts(self._position[0], self._ever, told, len(ledger.pending), latest)
 
     def _suggestion(self, number: int) -> dict[str, Any]:
-        one = self._ledger.outstanding(number)
-        kept = [self._limits[name].believes(chance) for name, chance in one.chances.items()]
+        asked = self._ledger.outstanding(number)
+        kept = [self._limits[name].believes(chance) for name, chance in asked.chances.items()]
         return {
             "id": number,
-            "time": self._ledger.show(one.time),
-            "parameters": one.parameters,
-            "hold": one.hold,
-            "context": one.context,
-            "chances": one.chances,
+            "time": self._ledger.show(asked.time),
+            "parameters": asked.parameters,
+            "hold": asked.hold,
+            "context": asked.context,
+            "chances": asked.chances,
             "feasible": all(kept) if kept else None,
         }

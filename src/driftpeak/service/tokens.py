@@ -1,4 +1,4 @@
-"""The token of a service: read from a file or the environment, and never shown."""
+"""The token of a service, which is read from a file or the environment and never displayed."""
 
 import os
 from pathlib import Path
@@ -12,31 +12,33 @@ MAKE = "make one with `openssl rand -hex 32`"
 
 
 def read_token(path: Path | None) -> str | None:
-    """The token in a file, or else in the environment; None if there is none.
+    """Return the token from a file, or else from the environment; None if there is none.
 
     Raises:
-        DriftpeakError: a file that cannot be read, or a token that is too short or cannot stand in
-            a header. The token is in no message.
+        DriftpeakError: the file cannot be read, or the token is too short or contains characters
+            that a header cannot have. No message contains the token.
     """
     if path is None:
-        found, where = os.environ.get(VARIABLE), f"${VARIABLE}"
+        token, where = os.environ.get(VARIABLE), f"${VARIABLE}"
     else:
         where = f"token file {path}"
         try:
             with open_regular(path) as file:
-                found = file.read(LONGEST + 100).decode("ascii")
+                token = file.read(LONGEST + 100).decode("ascii")
         except OSError as error:
             raise DriftpeakError(f"{where} cannot be read: {error.strerror or error}") from None
         except UnicodeDecodeError:
-            raise DriftpeakError(f"{where} holds more than ASCII characters: {MAKE}") from None
-    if found is None:
+            raise DriftpeakError(f"{where} must contain ASCII characters only: {MAKE}") from None
+    if token is None:
         return None
-    found = found.strip()
-    if not SHORTEST <= len(found) <= LONGEST:
+    token = token.strip()
+    if not SHORTEST <= len(token) <= LONGEST:
         raise DriftpeakError(
-            f"{where} must hold a token of {SHORTEST} to {LONGEST} characters, and holds "
-            f"{len(found)}: {MAKE}"
+            f"{where} must contain a token of {SHORTEST} to {LONGEST} characters; got "
+            f"{len(token)} characters: {MAKE}"
         )
-    if not found.isascii() or not found.isprintable() or " " in found:
-        raise DriftpeakError(f"{where} must hold printable ASCII characters without blanks: {MAKE}")
-    return found
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise DriftpeakError(
+            f"{where} must contain printable ASCII characters without blanks: {MAKE}"
+        )
+    return token

@@ -1,4 +1,4 @@
-"""Where the peak was through time, and between which values it may have been."""
+"""Estimated peaks over time, and the ranges of about equally good values."""
 
 from typing import Any
 
@@ -9,49 +9,52 @@ from driftpeak.live.space.encoding import BoxCoding, FiniteCoding
 from driftpeak.live.space.parameters import Numeric
 from driftpeak.live.study.clock import show_time
 
-RESOLUTION = 41  # values of a parameter that are looked at
+RESOLUTION = 41  # evaluated values of a parameter
 Context = dict[str, Any] | None
 
 
 def track(
     optimizer: Optimizer, start: Any, end: Any, count: int, context: Context
 ) -> list[dict[str, Any]]:
-    """Estimated peaks at `count` times from `start` to `end`, by default over the history.
+    """Return the estimated peaks at `count` times from `start` to `end`.
 
-    The band of a parameter: the values around the peak's, the others held, whose believed reward is
-    within one deviation of the peak's. Only a `DriftingGP` can look back for it, and only
-    parameters with an order have one.
+    The default range is the history. The band of a parameter is the range of values around the peak
+    whose posterior mean is within one standard deviation of the peak's, with the other parameters
+    fixed. Only ordered parameters have a band, and only with a `DriftingGP`.
     """
     history = optimizer.history()
     if not history:
         return []
-    kind, seen = history[-1].kind, [one.number for one in history]
+    kind, seen = history[-1].kind, [observation.number for observation in history]
     first = min(seen) if start is None else optimizer._ledger.time_to_look(start)
     last = max(seen) if end is None else optimizer._ledger.time_to_look(end)
     times = np.unique(np.linspace(min(first, last), max(first, last), count))
-    said = context if context is not None else history[-1].context or None
-    found = optimizer.peaks([show_time(float(time), kind) for time in times], context=said)
+    if context is None:
+        context = history[-1].context or None
+    estimates = optimizer.peaks([show_time(float(time), kind) for time in times], context=context)
     return [
         {
             "time": peak.time,
             "parameters": dict(peak),
             "mean": peak.mean,
             "deviation": peak.deviation,
-            "band": _bands(optimizer, peak, said),
+            "band": _bands(optimizer, peak, context),
         }
-        for peak in found
+        for peak in estimates
     ]
 
 
-def _bands(optimizer: Optimizer, peak: EstimatedPeak, said: Context) -> dict[str, Any]:
+def _bands(optimizer: Optimizer, peak: EstimatedPeak, context: Context) -> dict[str, Any]:
     bands: dict[str, Any] = {name: {"low": None, "high": None} for name in peak}
     if not optimizer._engine.looks_back:
         return bands
     values = {name: _values(optimizer, name, peak[name]) for name in peak}
-    settings = [_moved(optimizer, peak, name, one) for name, each in values.items() for one in each]
+    settings = [
+        _moved(optimizer, peak, name, value) for name, each in values.items() for value in each
+    ]
     if not settings:
         return bands
-    means, _ = optimizer.belief(settings, peak.time, context=said)
+    means, _ = optimizer.belief(settings, peak.time, context=context)
     losses = (peak.mean - means) * (1 if optimizer.maximize else -1)
     done = 0
     for name, each in values.items():
@@ -64,7 +67,7 @@ def _bands(optimizer: Optimizer, peak: EstimatedPeak, said: Context) -> dict[str
 
 
 def _around(good: np.ndarray, here: int) -> tuple[int, int]:
-    """The ends of the run of good places around one."""
+    """Return the ends of the run of true values around an index."""
     low = high = here
     while low > 0 and good[low - 1]:
         low -= 1
@@ -74,20 +77,20 @@ def _around(good: np.ndarray, here: int) -> tuple[int, int]:
 
 
 def _values(optimizer: Optimizer, name: str, here: Any) -> list[Any]:
-    """Values of a parameter, that of the peak among them, in order; none where it has no order."""
+    """Return sorted values of a parameter, including the peak's; none if it is not ordered."""
     coding = optimizer.coding
     if isinstance(coding, BoxCoding):
         parameter = coding.box.parameters[name]
         if not isinstance(parameter, Numeric):
             return []
-        found = [parameter.decode(float(u)) for u in np.linspace(0, 1, RESOLUTION)]
+        values = [parameter.decode(float(u)) for u in np.linspace(0, 1, RESOLUTION)]
     elif isinstance(coding, FiniteCoding) and not coding.named:
         column = np.unique(coding.domain.points[:, coding.names.index(name)])
         places = np.unique(np.linspace(0, len(column) - 1, RESOLUTION).round().astype(int))
-        found = column[places].tolist()
+        values = column[places].tolist()
     else:
         return []
-    return sorted({*found, here})
+    return sorted({*values, here})
 
 
 def _moved(optimizer: Optimizer, peak: EstimatedPeak, name: str, value: Any) -> dict[str, Any]:

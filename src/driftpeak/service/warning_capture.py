@@ -1,6 +1,6 @@
-"""Warnings of the library reach the client whose call they are about, and the log.
+"""Delivery of the library's warnings to the client that caused them, and to the log.
 
-Python shows warnings of a process in one way: `hear` sets one that sorts them by threads.
+Python has one warning handler per process; `hear` installs one that distinguishes threads.
 """
 
 import logging
@@ -18,7 +18,7 @@ _HEARD = threading.local()
 
 @contextmanager
 def warnings_of() -> Iterator[list[str]]:
-    """What the library warns of in this thread until the block ends, where `hear` was called."""
+    """Yield a list that collects the library's warnings in this thread, after a call of `hear`."""
     texts: list[str] = []
     _HEARD.texts = texts
     try:
@@ -28,14 +28,14 @@ def warnings_of() -> Iterator[list[str]]:
 
 
 def hear() -> None:
-    """From now on, pass the library's warnings to `warnings_of` and to the log.
+    """Install a handler that passes the library's warnings to `warnings_of` and to the log.
 
-    `quiet_log` limits how often the log repeats them: each request can cause one.
+    `quiet_log` limits repetitions in the log, because each request can cause a warning.
     """
     warnings.filterwarnings("always", category=DriftpeakWarning)
     show = warnings.showwarning
 
-    def told(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
+    def deliver(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
         if not issubclass(category, DriftpeakWarning):
             show(message, category, *rest, **named)
             return
@@ -44,4 +44,4 @@ def hear() -> None:
             texts.append(str(message))
         logging.getLogger(WARNINGS).warning(str(message))
 
-    warnings.showwarning = told
+    warnings.showwarning = deliver

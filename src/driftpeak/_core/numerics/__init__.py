@@ -1,1 +1,1 @@
-"""What the arithmetic needs: double precision, threads, conditionals under vmap."""
+"""Numerical basics: double precision, threads, compilation, conditionals under vmap."""

@@ -1,8 +1,8 @@
-"""Programs of JAX: which there are already is known, and they are kept where a folder is named.
+"""JAX functions with a known set of compiled programs and a cache of lowered programs on disk.
 
-JAX's own cache spares a short command the compilation, but every process traces and lowers each
-program anew, which takes longer than all else it does. What is kept here is the lowered program
-(StableHLO, by `jax.export`), under a name that says all it depends on.
+JAX's own cache saves a short command the compilation, but each process still traces and lowers
+every program, which takes longer than the rest of its work. This cache stores the lowered program
+(StableHLO, by `jax.export`) under a hash of everything that it depends on.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ Tuple = TypeVar("Tuple", bound=type)
 
 
 class NotCompiledError(Exception):
-    """A program is needed that this process has not compiled yet."""
+    """A call needs a program that this process has not compiled yet."""
 
 
 _only_known: ContextVar[bool] = ContextVar("_only_known", default=False)
@@ -34,10 +34,10 @@ _only_known: ContextVar[bool] = ContextVar("_only_known", default=False)
 
 @contextmanager
 def nothing_new() -> Iterator[None]:
-    """Where nobody shall wait for a compiler.
+    """Refuse to compile inside the block, so that no caller waits for the compiler.
 
     Raises:
-        NotCompiledError: a `compiled` function is called as it never was before.
+        NotCompiledError: a `compiled` function is called with new shapes or types.
     """
     before = _only_known.set(True)
     try:
@@ -47,9 +47,9 @@ def nothing_new() -> Iterator[None]:
 
 
 def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Compile as `jax.jit` does; lowered programs are kept on disk if `disk_cache` names a folder.
+    """Compile as `jax.jit` does, and cache lowered programs on disk if `disk_cache` has a folder.
 
-    What it returns is made of tuples, arrays and `returned` named tuples.
+    The function returns tuples, arrays and named tuples that are decorated with `returned`.
     """
     jitted = jax.jit(function)
     programs: dict[Hashable, Callable[..., Result]] = {}
@@ -66,7 +66,7 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
         if key not in programs:
             if _only_known.get():
                 raise NotCompiledError
-            # the first call compiles: other threads would do the same work beside it
+            # the first call compiles; the lock stops other threads from compiling it too
             with making.setdefault(key, Lock()):
                 if key not in programs:
                     program = _program(function, tree, leaves, key)
@@ -79,23 +79,26 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
 
 
 def returned(kind: Tuple) -> Tuple:
-    """Lets a `compiled` function return such a named tuple."""
-    _unheard.append(kind)
+    """Register a named tuple that `compiled` functions return."""
+    _unregistered.append(kind)
     return kind
 
 
-_unheard: list[Any] = []  # of by `jax.export`, which most processes never load
+_unregistered: list[Any] = []  # with `jax.export`, which most processes never load
 
 
 def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) -> Any:
-    """Of the leaves of the arguments; if programs are kept, read, or else lowered and kept."""
+    """Return the program, a function of the leaves of the arguments.
+
+    If a cache folder is set, the program is read from it, or else lowered and stored there.
+    """
 
     def flat(*leaves: Any) -> Any:
         return function(*jax.tree.unflatten(tree, leaves))
 
     flat.__name__ = function.__name__
     called_with = " ".join(map(str, key))
-    # the address of a function of somebody else's says nothing
+    # a key with the memory address of a foreign function cannot identify a program
     if not kept.is_on() or " at 0x" in called_with:
         return jax.jit(flat, compiler_options=soon())
     export = _export()
@@ -103,7 +106,7 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
     name = f"{function.__name__}-{hashlib.sha256(written.encode()).hexdigest()}"
     content = kept.read(name)
     if content is not None:
-        # whole, but of another release of JAX for all that
+        # the file is complete, but another release of JAX may have written it
         with suppress(Exception):
             program = export.deserialize(bytearray(content)).call
             _find_lapack()
@@ -116,8 +119,8 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
 def _export() -> Any:
     from jax import export
 
-    while _unheard:
-        kind = _unheard.pop()
+    while _unregistered:
+        kind = _unregistered.pop()
         name = f"{kind.__module__}.{kind.__qualname__}"
         export.register_namedtuple_serialization(kind, serialized_name=name)
     return export
@@ -125,12 +128,12 @@ def _export() -> Any:
 
 @cache
 def _find_lapack() -> None:
-    """JAX looks LAPACK up when it lowers a call; one that was lowered elsewhere would crash."""
+    """Load LAPACK by lowering one call; programs lowered by other processes crash without it."""
     jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), float))
 
 
 def _kind(leaf: Any) -> Any:
-    """What a program is lowered for; of a number of Python's own, its type."""
+    """Return the shape, type and weak type of an argument; for a Python number, its type."""
     if isinstance(leaf, bool | int | float):
         return type(leaf)
     return leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)
@@ -138,8 +141,8 @@ def _kind(leaf: Any) -> Any:
 
 @cache
 def _code() -> str:
-    """What else a program depends on: this package as it is, and JAX."""
+    """Return the version of the code that a program depends on: this package, and JAX."""
     root = Path(__file__).parents[1]
-    states = [(str(one), one.stat()) for one in sorted(root.rglob("*.py"))]
+    states = [(str(path), path.stat()) for path in sorted(root.rglob("*.py"))]
     files = [(name, state.st_mtime_ns, state.st_size) for name, state in states]
     return repr((files, jax.__version__, jax.default_backend(), os.environ.get("XLA_FLAGS")))

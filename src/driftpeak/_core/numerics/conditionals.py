@@ -1,7 +1,7 @@
-"""Rare heavy work inside a loop over steps that runs many trials at once.
+"""Conditionals for rare, expensive work inside a loop over steps that runs many trials at once.
 
-Under `jax.vmap` a `lax.cond` whose predicate differs between trials becomes a `select`: both
-branches are computed at every step, for every trial. The functions here stay conditionals.
+Under `jax.vmap`, a `lax.cond` whose predicate differs between trials becomes a `select`, which
+computes both branches at every step for every trial. The functions here remain conditionals.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,15 +22,15 @@ Result = TypeVar("Result")
 
 
 def lockstep(function: Callable[[Given, State], Result], shared: Given, own: State) -> Result:
-    """`function(shared, own)`, for a `shared` that is equal in all trials that run together.
+    """Return `function(shared, own)` for a `shared` that is equal in all trials of a batch.
 
-    Such is the number of the step: every trial carries it in its state, so JAX takes it for
-    different from trial to trial. Here the first trial's stands for all, and conditionals and loop
-    bounds that depend on `shared` alone are decided once.
+    An example is the number of the step: each trial has it in its state, so JAX assumes that it
+    differs between trials. This function uses the value of the first trial for all of them.
+    Conditionals and loop bounds that depend on `shared` only are then decided once.
 
     Arguments:
-        function: pure; whatever arrays it needs come as arguments.
-        shared: pytree of arrays. Whoever runs trials with different ones gets wrong results.
+        function: pure; all arrays that it needs are arguments.
+        shared: pytree of arrays. Results are wrong if it differs between trials.
         own: pytree of arrays.
     """
 
@@ -55,9 +55,9 @@ def in_room(
     function: Callable[[int, State], Result],
     own: State,
 ) -> Result:
-    """`function(size, own)` with the smallest of `sizes` that is at least `count`.
+    """Return `function(size, own)` with the smallest of `sizes` that is at least `count`.
 
-    Trials that run together share the size that the largest of their counts needs.
+    The trials of a batch share one size, the smallest that is enough for their largest count.
 
     Arguments:
         count: at most the last size.
@@ -92,20 +92,21 @@ def on_demand(
     *,
     together: bool = False,
 ) -> State:
-    """`function(current, inputs)` if `needed`, else `current`, at the cost of what is needed.
+    """Return `function(current, inputs)` if `needed`, else `current`.
 
-    A step at which no trial needs it costs one comparison.
+    The function is computed only for trials that need it. A step at which no trial needs it costs
+    one comparison.
 
     Arguments:
-        needed: whether this trial needs it.
-        function: pure; returns what has the structure of `current`.
-        current: pytree of arrays that the work replaces.
-        inputs: pytree of arrays that it only reads.
-        together: serve all trials at once as soon as one is in need, for work that most need at the
-            same steps; by default those in need are served one after another.
+        needed: whether this trial needs the function.
+        function: pure; returns a pytree with the structure of `current`.
+        current: pytree of arrays that the function replaces.
+        inputs: pytree of arrays that the function only reads.
+        together: whether to compute all trials at once if any needs it, which suits work that most
+            trials need at the same steps. By default, the trials that need it run one by one.
     """
 
-    if not isinstance(needed, jax.core.Tracer):  # known here and now, as when steps go one by one
+    if not isinstance(needed, jax.core.Tracer):  # a concrete value, as when steps run one by one
         return function(current, inputs) if needed else current
 
     @custom_vmap
@@ -117,12 +118,12 @@ def on_demand(
         def spread(differs: bool, x: Array) -> Array:
             return x if differs else jnp.broadcast_to(x, (size, *jnp.shape(x)))
 
-        everyone = spread(batched[0], needed)
+        need = spread(batched[0], needed)
         states = jax.tree.map(spread, batched[1], current)
         serve = _together if together else _in_turn
         result = jax.lax.cond(
-            everyone.any(),
-            lambda s: serve(function, everyone, s, inputs, batched[2]),
+            need.any(),
+            lambda s: serve(function, need, s, inputs, batched[2]),
             _same,
             states,
         )
@@ -156,11 +157,11 @@ def _together(
 ) -> State:
     axes = jax.tree.map(lambda differs: 0 if differs else None, batched)
 
-    def one(needed: Array, state: State, read: Given) -> State:
+    def trial(needed: Array, state: State, read: Given) -> State:
         after = function(state, read)
         return jax.tree.map(lambda new, old: jnp.where(needed, new, old), after, state)
 
-    return jax.vmap(one, in_axes=(0, 0, axes))(needed, states, inputs)
+    return jax.vmap(trial, in_axes=(0, 0, axes))(needed, states, inputs)
 
 
 def _keep(current: State, inputs: Given) -> State:

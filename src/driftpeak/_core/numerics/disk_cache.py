@@ -1,6 +1,7 @@
-"""What is always the same but slow to come by: kept in a folder, if a program names one.
+"""A cache on disk for reproducible results that are slow to compute, if a folder is set.
 
-The command line does, since every call of it is a process of its own. Nothing is kept otherwise.
+The command line sets a folder, because each command is a process of its own. By default there is
+no cache.
 """
 
 import hashlib
@@ -13,23 +14,27 @@ _CHECKSUM = 32  # bytes before the content
 
 
 def keep_in(folder: Path | None) -> None:
-    """Keep things in this folder from now on; None: keep nothing."""
+    """Use this folder as the cache from now on; None switches the cache off."""
     global _folder
     _folder = folder
 
 
 def folder() -> Path | None:
-    """Where things are kept; None: nowhere."""
+    """Return the cache folder; None if the cache is off."""
     return _folder
 
 
 def is_on() -> bool:
-    """Whether anything is kept."""
+    """Return whether the cache is on."""
     return _folder is not None
 
 
 def read(name: str) -> bytes | None:
-    """What is kept under a name that says all it depends on; None if it is not there whole."""
+    """Return the entry of this name; None if it is missing or damaged.
+
+    Arguments:
+        name: must identify everything that the content depends on.
+    """
     if _folder is not None:
         with suppress(OSError):
             whole = (_folder / name).read_bytes()
@@ -40,7 +45,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, content: bytes) -> None:
-    """Keep it, as a whole or not at all."""
+    """Store an entry atomically; failures are ignored."""
     if _folder is not None:
         part = _folder / f"{name}.{os.getpid()}.part"
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Many p-values at once (Holm 1979)."""
+"""Holm's correction of p-values for multiple tests (Holm 1979)."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,14 @@ from driftpeak._core.types import Vector
 
 
 def holm(p_values: Sequence[float]) -> Vector:
-    """Adjusted p-values: to reject those of at most alpha errs anywhere with probability alpha.
+    """Return Holm's adjusted p-values.
 
-    Holm 1979, A Simple Sequentially Rejective Multiple Test Procedure; whatever the dependence.
+    Rejecting the hypotheses whose adjusted p-value is at most alpha keeps the family-wise error
+    rate at or below alpha, for any dependence between the tests. Source: Holm 1979, A Simple
+    Sequentially Rejective Multiple Test Procedure.
 
     Arguments:
-        p_values: in [0, 1], any number of them.
+        p_values: any number of p-values in [0, 1].
 
     Returns:
         Shape `(len(p_values),)`, in the order given.

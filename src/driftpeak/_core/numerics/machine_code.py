@@ -1,8 +1,8 @@
-"""Compiled programs are kept in a folder: processes share them, and the next need not compile.
+"""A folder of compiled programs that processes share, so that later ones need not compile.
 
-JAX's own persistent cache, switched on for processes of the command line and of `local_workers`. It
-holds machine code: a folder is used only if nobody else can write into it, and every kind of
-processor and release of jaxlib has one of its own.
+This is JAX's own persistent cache, switched on for processes of the command line and of
+`local_workers`. It contains machine code. A folder is therefore used only if no other user can
+write to it, and each processor type and release of jaxlib has its own folder.
 """
 
 import hashlib
@@ -19,19 +19,20 @@ from typing import Any
 from driftpeak._core.errors import DriftpeakError
 
 MOST_BYTES = 256 * 2**20
-"""Of all kept programs together; beyond, the oldest are removed."""
+"""Maximum size of all cached programs together; the oldest are removed above it."""
 
 _DAMAGED = re.compile(r"Error reading persistent compilation cache entry for '([\w<>.-]+)'")
 _UNKEPT = "Error writing persistent compilation cache entry"
 
 
 def keep_programs_in(folder: Path, hint: str = "") -> None:
-    """Keep what is compiled from now on in this folder, which `program_folder` gave.
+    """Store programs compiled from now on in this folder.
 
     Arguments:
-        hint: behind what is said when a program cannot be read or kept.
+        folder: as `program_folder` returns it.
+        hint: appended to the messages about programs that cannot be read or stored.
     """
-    # XLA compares the processor with features that only its compiler knows, and complains in vain
+    # XLA warns about processor features that only its compiler has, which is harmless
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import jax
 
@@ -45,10 +46,10 @@ def keep_programs_in(folder: Path, hint: str = "") -> None:
 
 
 def program_folder(root: Path) -> Path:
-    """The folder below `root` for this kind of processor and this jaxlib; the oldest are removed.
+    """Return the folder below `root` for this processor and jaxlib, and remove old programs.
 
     Raises:
-        DriftpeakError: it cannot be made or written, or others could put machine code there.
+        DriftpeakError: the folder cannot be created or written, or other users can write to it.
     """
     folder = folder_below(root)
     try:
@@ -56,31 +57,31 @@ def program_folder(root: Path) -> Path:
         _prune(folder)
     except OSError as error:
         why = f"{error.filename} cannot be used ({error.strerror or error})"
-        raise DriftpeakError(f"{why}: name another folder") from None
+        raise DriftpeakError(f"{why}. Name another folder.") from None
     return folder
 
 
 def folder_below(root: Path) -> Path:
-    """Others would load what they cannot run."""
+    """Return the folder's path, with a hash of the processor: others cannot run its code."""
     made_for = "\n".join((platform.machine(), _processor(), version("jaxlib"), sys.platform))
     return root / "programs" / hashlib.sha256(made_for.encode()).hexdigest()[:16]
 
 
 def _processor() -> str:
-    """What the processor can do, as far as the system says."""
+    """Return the processor's features where the system lists them, or else its name."""
     try:
-        told = Path("/proc/cpuinfo").read_text(errors="replace")
+        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
     except OSError:
         return platform.processor()
-    return next((line for line in told.splitlines() if line.startswith(("flags", "Features"))), "")
+    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
 
 
 def _private(folder: Path) -> Path:
-    """The folder, made if it is missing.
+    """Return the folder, and create it if it is missing.
 
     Raises:
-        OSError: it cannot be made or written.
-        DriftpeakError: others could put machine code there.
+        OSError: it cannot be created or written.
+        DriftpeakError: other users can write to it.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
@@ -90,14 +91,15 @@ def _private(folder: Path) -> Path:
         state.st_uid != os.geteuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     ):
         raise DriftpeakError(
-            f"other users may write into {folder}, and so make you run what they like"
+            f"{folder} must be writable by you only, because its programs are run; got a folder "
+            "that other users own or can write to. Name another folder."
         )
     return folder
 
 
 def _prune(folder: Path) -> None:
-    """Remove the oldest entries beyond the most that is kept, of this and other processors."""
-    entries = [(one.stat(), one) for one in folder.parent.glob("*/*") if one.is_file()]
+    """Remove the oldest entries above `MOST_BYTES`, of this and other processors."""
+    entries = [(path.stat(), path) for path in folder.parent.glob("*/*") if path.is_file()]
     total = sum(state.st_size for state, _ in entries)
     for state, entry in sorted(entries, key=lambda pair: pair[0].st_mtime):
         if total <= MOST_BYTES:
@@ -107,28 +109,28 @@ def _prune(folder: Path) -> None:
 
 
 def _mend(folder: Path, hint: str) -> None:
-    """Remove damaged entries when JAX warns of them, before it writes what it has compiled."""
+    """Remove damaged entries when JAX warns about them, before it writes the compiled program."""
     show = warnings.showwarning
-    told: set[str] = set()
+    reported: set[str] = set()
 
     def mend(message: Any, *rest: Any, **named: Any) -> None:
         text = str(message)
-        if found := _DAMAGED.match(text):
-            for entry in folder.glob(f"{found[1]}-*"):
+        if match := _DAMAGED.match(text):
+            for entry in folder.glob(f"{match[1]}-*"):
                 entry.unlink(missing_ok=True)
-            what = "a compiled program that was kept cannot be read: it is compiled again"
+            problem = "a cached program cannot be read and is compiled again"
         elif text.startswith(_UNKEPT):
-            what = f"compiled programs cannot be kept in {folder}: {text.rpartition(': ')[2]}"
+            problem = f"compiled programs cannot be cached in {folder}: {text.rpartition(': ')[2]}"
         else:
             show(message, *rest, **named)
             return
-        if what not in told:
-            told.add(what)
-            tell(f"{what}{hint}")
+        if problem not in reported:
+            reported.add(problem)
+            tell(f"{problem}{hint}")
 
     warnings.showwarning = mend
 
 
 def tell(text: str) -> None:
-    """A line on the error output."""
+    """Print a line on the error output."""
     print(f"driftpeak: {text}", file=sys.stderr)

@@ -1,8 +1,8 @@
-"""Double precision without touching the caller's global JAX setting.
+"""Double precision that does not change the caller's global JAX setting.
 
-JAX computes in single precision unless told otherwise, and a Gaussian-process posterior in single
-precision is wrong long before it looks wrong. Every public entry point of driftpeak therefore runs
-under `jax.enable_x64(True)`, which is local to the thread and ends with the call.
+JAX computes in single precision by default. A Gaussian-process posterior in single precision can
+be wrong without any visible sign. Every public entry point of driftpeak therefore runs under
+`jax.enable_x64(True)`, which is local to the thread and ends with the call.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 def double_precision(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Run `function` in double precision; the caller's own setting returns afterwards."""
+    """Run `function` in double precision, and restore the caller's setting afterwards."""
 
     @wraps(function)
     def in_double_precision(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
@@ -29,36 +29,39 @@ def double_precision(function: Callable[Parameters, Result]) -> Callable[Paramet
 
 
 def require_double_precision() -> None:
-    """Refuse to start a belief in single precision, which would go wrong silently.
+    """Refuse to build a posterior in single precision, whose errors would not be noticed.
 
     Raises:
-        RuntimeError: called outside `jax.enable_x64(True)`.
+        RuntimeError: the call is outside `jax.enable_x64(True)`.
     """
     if not jax.config.read("jax_enable_x64"):
         raise RuntimeError(
-            "driftpeak's policies and beliefs compute in double precision: call them inside "
-            "`with jax.enable_x64(True):`"
+            "driftpeak's policies and posteriors need double precision. Call them inside "
+            "`with jax.enable_x64(True):`."
         )
 
 
 LOST = -0.01
-"""Least posterior variance, in units of the noise variance, that rounding may be forgiven."""
+"""Smallest accepted posterior variance, in units of the noise variance: it allows for rounding."""
 
 
 def check_digits(whose: str, least_variance: Any) -> None:
-    """Refuse a posterior whose least variance, in units of the noise variance, is far below zero.
+    """Refuse a posterior whose smallest variance is far below zero.
 
-    Double precision leaves a variance an error of some 1e-15 of the prior's; where that is not
-    small beside the noise variance, neither variances nor means have any digits left.
+    In double precision, a variance has an error of about 1e-15 times the prior variance. If that is
+    not small compared with the noise variance, no digit of variances and means is correct.
+
+    Arguments:
+        whose: the posterior's owner, for the message.
+        least_variance: the smallest variance, in units of the noise variance; None if not known.
 
     Raises:
-        DriftpeakError: it is below -0.01, or NaN.
+        DriftpeakError: the variance is below -0.01, or NaN.
     """
     if least_variance is None or float(least_variance) >= LOST:
         return
     raise DriftpeakError(
-        f"{whose}: rounding has used up the digits of its posterior, which has a variance of "
-        f"{float(least_variance):.2g} times the noise variance; give a noise variance of at least "
-        "1e-12 times the prior variance, and features, if any, that are no longer than the prior "
-        "deviation"
+        f"{whose}: posterior variances must not be negative; got {float(least_variance):.2g} times "
+        "the noise variance, by rounding. Set a noise variance of at least 1e-12 times the prior "
+        "variance. Features, if any, must have norms of at most the prior standard deviation."
     )

@@ -1,4 +1,4 @@
-"""One thread for LAPACK, while beliefs factor many small matrices."""
+"""A limit of one LAPACK thread, for posteriors that factor many small matrices."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,5 +22,5 @@ def single_threaded_lapack() -> Iterator[None]:
 
 @cache
 def _controller() -> Any:
-    # looking for the libraries takes 2 ms, too long for every call of an optimiser
+    # searching for the libraries takes 2 ms, too long for each call of an optimiser
     return ThreadpoolController()

@@ -1,6 +1,6 @@
-"""A sampler for Optuna that follows a moving peak.
+"""A sampler for Optuna that tracks a drifting optimum.
 
-Needs Optuna 5: `pip install 'driftpeak[optuna]'`.
+It needs Optuna 5: `pip install 'driftpeak[optuna]'`.
 """
 
 try:

@@ -1,8 +1,8 @@
-"""An optimiser that has been told the trials of a study, and is asked for the next one.
+"""An optimiser that is kept up to date with the trials of an Optuna study.
 
-It is a cache. Everything in it follows from the trials, the seed and the policy, so that one made
-anew suggests the same. Suggestions are numbered as the trials are, from 1: what is random in them
-depends on the seed and the trial's number, which no two processes at work on a study share.
+It is a cache: its state is a function of the trials, the seed and the policy, so that a new one
+gives equal suggestions. A suggestion has the number of its trial plus 1. Its random numbers depend
+on the seed and on this number, which differs between all processes that work on a study.
 """
 
 import sys
@@ -18,22 +18,22 @@ from driftpeak.live.engines.setup import LivePolicy
 from driftpeak.live.study.clock import Time
 from driftpeak.live.study.suggestion import EstimatedPeak
 
-MOST_RUNNING = 500  # the newest; workers that died leave theirs running for good
+MOST_RUNNING = 500  # the newest are used; trials of killed workers stay in the state "running"
 LARGEST = sys.float_info.max
 Clock = Callable[[FrozenTrial], Time]
 
 
 class Follower:
-    """What the trials of a study teach, of the parameters in a search space.
+    """An optimiser on a search space with the observations of a study's trials.
 
     Arguments:
         distributions: the search space.
-        maximize: whether large values are good.
-        policy: of the optimiser.
-        seed: of the optimiser.
-        clock: says when a trial was, or is, made.
-        early: whether it can say so of a trial that has set nothing yet.
-        use_pruned: whether a pruned trial counts with the value that Optuna gives it.
+        maximize: whether the objective is maximised.
+        policy: the optimiser's policy.
+        seed: the optimiser's seed.
+        clock: returns the time of a trial.
+        early: whether `clock` accepts a trial without parameters.
+        use_pruned: whether a pruned trial counts, with the value that Optuna assigns to it.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Follower:
         )
         self.clock, self.early = clock, early
         self.states = (TrialState.COMPLETE, TrialState.PRUNED)[: 1 + use_pruned]
-        self.settled: dict[int, datetime | None] = {}  # when each finished
-        self._unknown: list[FrozenTrial] = []  # for which others are making suggestions
+        self.settled: dict[int, datetime | None] = {}  # completion times of processed trials
+        self._unknown: list[FrozenTrial] = []  # running trials without parameters
 
     def follows(
         self, distributions: Distributions, maximize: bool, trials: dict[int, FrozenTrial]
     ) -> bool:
-        """Whether it is of this search space, and has been told of these trials only."""
+        """Return whether it has this search space and direction, and no other trials."""
         return (
             self.optimizer.maximize == maximize
             and self.space.distributions == distributions
@@ -70,7 +70,7 @@ class Follower:
         )
 
     def catch_up(self, trials: Sequence[FrozenTrial]) -> None:
-        """Be told of the trials that have finished since, and of those that are running."""
+        """Process newly finished trials and all running ones."""
         finished = [t for t in trials if t.state.is_finished() and t.number not in self.settled]
         for trial in sorted(finished, key=_finish):
             self._settle(trial)
@@ -91,17 +91,17 @@ class Follower:
         if value is not None and setting is not None:
             when = self.clock(trial)
             self.optimizer.hand_out(number, when, setting)
-            # Optuna takes infinities; a reward that is as far off as this is doubted
+            # Optuna accepts infinities; a reward as extreme as this is treated as an outlier
             self.optimizer.tell(number, min(max(value, -LARGEST), LARGEST), when)
         else:
             self.optimizer.take_back(number)
         self.settled[trial.number] = trial.datetime_complete
 
     def ask(self, trial: FrozenTrial) -> dict[str, Any]:
-        """What to set in a trial.
+        """Return the suggested parameters of a trial.
 
-        Trials before it that have set nothing yet are asking at this moment, in another process,
-        and will find what is found here.
+        Earlier trials without parameters are being sampled by other processes at this moment.
+        Those processes compute suggestions equal to the ones made here, which are pending.
         """
         when = self.clock(trial)
         for other in self._unknown:
@@ -110,7 +110,7 @@ class Follower:
         return self.space.values(self.optimizer.ask_as(trial.number + 1, when))
 
     def best(self, time: Time | None) -> EstimatedPeak:
-        """The estimated peak, with the values that Optuna has."""
+        """Return the estimated peak with Optuna's values."""
         peak = self.optimizer.best(time)
         return EstimatedPeak(
             peak.time,
@@ -122,5 +122,5 @@ class Follower:
 
 
 def _finish(trial: FrozenTrial) -> tuple[datetime, int]:
-    """The order in which trials are told, whoever tells them."""
+    """Return the sort key of finished trials, which is equal in all processes."""
     return trial.datetime_complete or datetime.min, trial.number

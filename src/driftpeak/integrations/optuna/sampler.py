@@ -1,4 +1,4 @@
-"""The sampler: what Optuna calls."""
+"""The sampler, which Optuna calls."""
 
 import logging
 import secrets
@@ -21,38 +21,37 @@ from driftpeak.live.engines.setup import LivePolicy, is_policy
 from driftpeak.live.study.clock import Time
 from driftpeak.live.study.suggestion import EstimatedPeak
 
-KEPT = 8  # followers: search spaces, brackets of a pruner, studies
+KEPT = 8  # cached optimisers, for several search spaces, brackets of a pruner, or studies
 TIMES: dict[str, Clock] = {
     "number": attrgetter("number"),
     "start": attrgetter("datetime_start"),
 }
 INDEPENDENT = (
-    "parameter %r of trial %d is sampled independently, by %s: it is not in the search space that "
-    "all completed trials share, since it is conditional or its range has changed. "
-    "DriftSampler(warn_independent_sampling=False) says nothing"
+    "parameter %r of trial %d is sampled independently by %s, because it is not in the search "
+    "space that all completed trials share: it is conditional, or its range has changed. "
+    "DriftSampler(warn_independent_sampling=False) suppresses this warning."
 )
 
 
 class DriftSampler(BaseSampler):
-    """A sampler of Optuna for an objective that moves: old trials count less than new ones.
+    """A sampler of Optuna for a drifting objective, which gives old trials less weight.
 
-    It suggests what a `driftpeak.Optimizer` with a `DriftingGP` suggests, of the parameters that
-    all completed trials share; other ones, and those of the first trial, are sampled independently.
-    Trials that are running count as if they had brought what is expected of them, so that workers
-    look in different places. A pruned trial counts with the value that Optuna gives it, its last
-    report; failed trials count for nothing.
+    Its suggestions are those of a `driftpeak.Optimizer` with a `DriftingGP`, for the parameters
+    that all completed trials share. Other parameters, and those of the first trial, are sampled
+    independently. Running trials are fantasised at their posterior mean, so that workers evaluate
+    different settings. A pruned trial counts with the value that Optuna assigns to it, its last
+    report. Failed trials are not used.
 
-    All that it knows is in the study's trials. A new one, in another process too, goes on with a
-    study; it reads all trials once, and then only what has happened since.
+    The state is computed from the study's trials. A new sampler, also in another process, therefore
+    resumes a study. It reads all trials once, and then only the changes.
 
     Arguments:
-        seed: of everything random; by default another one each time.
-        policy: as of an `Optimizer`; by default `DriftingGP()`.
-        time: when a trial is made. "number": the trial's number, in steps. "start": when it was
-            started, by the computer's clock, in seconds. Or a function of an
-            `optuna.trial.FrozenTrial` that returns a time, as `lambda trial:
-            trial.user_attrs["hour"]`; user attributes are to be set before the first parameter is
-            suggested.
+        seed: random seed; random by default.
+        policy: as for `Optimizer`; by default `DriftingGP()`.
+        time: the time of a trial. "number": the trial's number, in steps. "start": its start by the
+            computer's clock, in seconds. Or a function of an `optuna.trial.FrozenTrial` that
+            returns a time, such as `lambda trial: trial.user_attrs["hour"]`; set user attributes
+            before the first parameter is suggested.
         independent_sampler: for parameters that not all completed trials share; by default a
             `RandomSampler` with this seed.
         use_pruned: whether pruned trials count.
@@ -60,8 +59,8 @@ class DriftSampler(BaseSampler):
             sampled independently after the first trial.
 
     Raises:
-        DriftpeakError: something that is no `DriftingGP`, no sampler or no way of telling the time,
-            a seed that is not a whole number from 0 on.
+        DriftpeakError: the policy is not a `DriftingGP`, the sampler is not a sampler of Optuna,
+            `time` is invalid, or the seed is not an integer of at least 0.
 
     Example:
         >>> import optuna
@@ -101,7 +100,7 @@ class DriftSampler(BaseSampler):
         self._begin()
 
     def _begin(self) -> None:
-        """What may be lost: it follows from the trials."""
+        """Create the state that copies and pickles omit, as it follows from the trials."""
         self._lock = RLock()  # threads share a sampler
         self._followers: list[Follower] = []  # newest first
         self._warned: set[str] = set()
@@ -114,17 +113,17 @@ class DriftSampler(BaseSampler):
         self._begin()
 
     def reseed_rng(self) -> None:
-        """Let independent samples of workers differ; all others do by the trials' numbers."""
+        """Reseed the independent sampler; other suggestions depend on the trial's number."""
         self._independent.reseed_rng()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> Distributions:
-        """What all completed trials have suggested alike, but for what has a single value."""
+        """Return the search space that all completed trials share, without single values."""
         return _shared(study)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: Distributions
     ) -> dict[str, Any]:
-        """What to set in a trial, of the parameters in a search space.
+        """Return the suggested parameters of a trial in a search space.
 
         Raises:
             ValueError: the study has several objectives.
@@ -142,7 +141,7 @@ class DriftSampler(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        """What to set a parameter to that not all completed trials share.
+        """Return the value of a parameter that not all completed trials share.
 
         Raises:
             ValueError: the study has several objectives.
@@ -161,17 +160,17 @@ class DriftSampler(BaseSampler):
         state: TrialState,
         values: Sequence[float] | None,
     ) -> None:
-        """Nothing but for the independent sampler: a finished trial is read at the next one."""
+        """Call the independent sampler; finished trials are read with the next suggestion."""
         self._independent.after_trial(study, trial, state, values)
 
     def best(self, study: Study, time: Time | None = None) -> EstimatedPeak:
-        """The estimated peak *now*, of the parameters that all completed trials share.
+        """Return the estimated peak *now*, for the parameters that all completed trials share.
 
-        `study.best_trial` is the best ever, which may no longer be true.
+        `study.best_trial` is the best trial so far, which may be outdated.
 
         Arguments:
-            study: a study, of this sampler or of another.
-            time: of the peak; by default that of the newest trial. It may be to come.
+            study: a study of this sampler or of another one.
+            time: the time of the peak, also a future one; by default the time of the newest trial.
 
         Returns:
             A mapping of parameters, with the `mean` and the `deviation` of the objective there.
@@ -184,8 +183,8 @@ class DriftSampler(BaseSampler):
         search_space = _shared(study)
         if not search_space:
             raise DriftpeakError(
-                "there is nothing to estimate a peak of: no trial is complete, or there is no "
-                "parameter that all completed trials share"
+                "best() needs completed trials with a common parameter; got none: no trial is "
+                "complete, or there is no parameter that all completed trials share"
             )
         with self._lock:
             return self._follower(study, search_space).best(time)
@@ -193,15 +192,18 @@ class DriftSampler(BaseSampler):
     def _follower(
         self, study: Study, search_space: Distributions, trial: FrozenTrial | None = None
     ) -> Follower:
-        """One that has been told all trials of a study, but for the one that is sampled now."""
-        every = study.get_trials(deepcopy=False)
-        others = {one.number: one for one in every if trial is None or one.number != trial.number}
+        """Return an optimiser with all trials of a study except the one that is sampled now."""
+        others = {
+            other.number: other
+            for other in study.get_trials(deepcopy=False)
+            if trial is None or other.number != trial.number
+        }
         maximize = study.direction == StudyDirection.MAXIMIZE
-        found = next(
-            (one for one in self._followers if one.follows(search_space, maximize, others)), None
+        follower = next(
+            (each for each in self._followers if each.follows(search_space, maximize, others)), None
         )
-        if found is None:
-            found = Follower(
+        if follower is None:
+            follower = Follower(
                 search_space,
                 maximize=maximize,
                 policy=self._policy,
@@ -210,10 +212,10 @@ class DriftSampler(BaseSampler):
                 early=self._clock in TIMES.values(),
                 use_pruned=self._use_pruned,
             )
-        rest = [one for one in self._followers if one is not found]
-        self._followers = [found, *rest][:KEPT]
-        found.catch_up(list(others.values()))
-        return found
+        rest = [each for each in self._followers if each is not follower]
+        self._followers = [follower, *rest][:KEPT]
+        follower.catch_up(list(others.values()))
+        return follower
 
 
 def _completed(study: Study) -> list[FrozenTrial]:
@@ -221,9 +223,9 @@ def _completed(study: Study) -> list[FrozenTrial]:
 
 
 def _shared(study: Study) -> Distributions:
-    """What all completed trials have suggested alike, but for what has a single value."""
-    found = intersection_search_space(_completed(study))
-    return {name: one for name, one in found.items() if not one.single()}
+    """Return the search space that all completed trials share, without single values."""
+    shared = intersection_search_space(_completed(study))
+    return {name: each for name, each in shared.items() if not each.single()}
 
 
 def _clock(time: object) -> Clock:

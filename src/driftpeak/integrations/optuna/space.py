@@ -1,4 +1,4 @@
-"""Between a search space of Optuna and a box of driftpeak."""
+"""Conversion between a search space of Optuna and a box of driftpeak."""
 
 from typing import Any
 
@@ -18,38 +18,38 @@ Distributions = dict[str, BaseDistribution]
 
 
 class SearchSpace:
-    """Distributions by name, none of them of a single value, and the box that they are.
+    """Optuna's distributions by name, none with a single value, and the equivalent box.
 
-    The choices of a categorical parameter are its box's by their numbers, since Optuna's may be
-    anything.
+    In the box, the choices of a categorical parameter are their indices, because Optuna's choices
+    may be arbitrary objects.
     """
 
     def __init__(self, distributions: Distributions) -> None:
         self.distributions = dict(distributions)
-        self.box = Box({name: _parameter(name, one) for name, one in distributions.items()})
+        self.box = Box({name: _parameter(name, each) for name, each in distributions.items()})
 
     def setting(self, trial: FrozenTrial) -> ParameterValues | None:
-        """What a trial has set, in the box; None if that is not the whole of it, or outside."""
-        found: dict[str, Any] = {}
+        """Return a trial's setting in the box; None if it is incomplete or outside the box."""
+        setting: dict[str, Any] = {}
         for name, distribution in self.distributions.items():
             if trial.distributions.get(name) != distribution:
                 return None
             value = trial.params[name]
             if isinstance(distribution, CategoricalDistribution):
                 value = int(distribution.to_internal_repr(value))
-            found[name] = value
+            setting[name] = value
         try:
-            return self.box.clean(found)
-        except DriftpeakError:  # Optuna lets a fixed value lie outside the range
+            return self.box.clean(setting)
+        except DriftpeakError:  # Optuna accepts fixed values outside the range
             return None
 
     def values(self, setting: ParameterValues) -> dict[str, Any]:
-        """A setting of the box, as Optuna has it."""
-        found: dict[str, Any] = dict(setting)
+        """Return a setting of the box with Optuna's values."""
+        values: dict[str, Any] = dict(setting)
         for name, distribution in self.distributions.items():
             if isinstance(distribution, CategoricalDistribution):
-                found[name] = distribution.to_external_repr(found[name])
-        return found
+                values[name] = distribution.to_external_repr(values[name])
+        return values
 
 
 def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
@@ -61,5 +61,6 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
         case CategoricalDistribution(choices=choices):
             return Categorical(*range(len(choices)))
     raise DriftpeakError(
-        f"parameter {name!r} has a distribution that driftpeak does not know: {shown(distribution)}"
+        f"the distribution of parameter {name!r} must be float, int or categorical; got "
+        f"{shown(distribution)}"
     )

@@ -1,4 +1,4 @@
-"""Reward tables read from files, and the data sets of the papers."""
+"""Tables of rewards from files, and the data sets of the papers."""
 
 from driftpeak.offline.data.catalogue import DATA_SETS, DataSet
 from driftpeak.offline.data.grids import cell_positions, read_grid

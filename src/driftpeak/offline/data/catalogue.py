@@ -1,4 +1,4 @@
-"""The data sets of the papers and their relatives: who publishes them, and what they look like."""
+"""The data sets of the papers and similar ones, with publishers, licences and formats."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from driftpeak.offline.data.traffic import read_speeds
 
 @dataclass(frozen=True)
 class DataSet:
-    """One known data set.
+    """A data set.
 
     Attributes:
-        name: on the command line.
-        title: what it is.
-        publisher, licence: who to credit, and under what terms, as far as known.
-        file: its name in the data folder.
-        address: where the publisher offers that file; None if only by hand.
-        page: where a person finds it, or what it is made from.
-        format: what `read` expects.
-        read: the loader; takes a path.
-        sha256: checksum of the publisher's file, where the publisher's file is known to be fixed.
+        name: its name on the command line.
+        title: a description.
+        publisher, licence: who to credit, and the terms of use, if known.
+        file: the name of its file in the data folder.
+        address: the publisher's address of this file; None if there is no direct download.
+        page: a page with the file or its sources.
+        format: the format that `read` expects.
+        read: the loader, a function of the path.
+        sha256: checksum of the publisher's file, if the file is known not to change.
     """
 
     name: str
@@ -41,8 +41,8 @@ class DataSet:
 
 
 DATA_SETS: dict[str, DataSet] = {
-    one.name: one
-    for one in (
+    data.name: data
+    for data in (
         DataSet(
             "intel-lab",
             "Intel Berkeley lab: temperature at 54 sensors, every 31 s, February to April 2004",
@@ -56,7 +56,7 @@ DATA_SETS: dict[str, DataSet] = {
         ),
         DataSet(
             "intel-lab-table",
-            "the same as a table: 46 sensors, every 10 minutes from 2004-03-01 to 2004-03-05",
+            "intel-lab as a table: 46 sensors, every 10 minutes from 2004-03-01 to 2004-03-05",
             "Intel Lab Data, MIT CSAIL",
             "as intel-lab",
             "intel_lab_temperature.csv.gz",
@@ -67,13 +67,13 @@ DATA_SETS: dict[str, DataSet] = {
         ),
         DataSet(
             "intel-lab-weeks",
-            "the same for three weeks, nothing removed: 52 sensors, from 2004-03-01 to 2004-03-21",
+            "intel-lab for three weeks, nothing removed: 52 sensors, 2004-03-01 to 2004-03-21",
             "Intel Lab Data, MIT CSAIL; Lee and Shin, ICDE 2021",
             "as intel-lab",
             "intel_lab_temperature_all.csv.gz",
             None,
             "http://db.csail.mit.edu/labdata/labdata.html",
-            "CSV: time, then one column per sensor, degrees C; blank where there is no reading",
+            "CSV: time, then one column per sensor, degrees C; blank if there is no reading",
             read_table,
         ),
         DataSet(
@@ -146,7 +146,7 @@ DATA_SETS: dict[str, DataSet] = {
             "iberia-temperature",
             "monthly temperature on 330 half-degree cells, Iberia and around, 1981 to 2010",
             "Climatic Research Unit, CRU TS 4.00 (Harris et al. 2014)",
-            "Open Database License as far as known",
+            "probably Open Database License",
             "iberia_temperature_cru.csv.gz",
             None,
             "https://github.com/SantanderMetGroup/drought4R",
@@ -155,14 +155,14 @@ DATA_SETS: dict[str, DataSet] = {
         ),
     )
 }
-"""Every data set, by its name on the command line."""
+"""All data sets by name."""
 
 
 def data_set(name: str) -> DataSet:
-    """The data set called `name`.
+    """Return the data set of this name.
 
     Raises:
-        DriftpeakError: there is none.
+        DriftpeakError: there is no such data set.
     """
     if name not in DATA_SETS:
         raise DriftpeakError(

@@ -1,4 +1,4 @@
-"""Gridded monthly anomalies in netCDF, a box of them made into one column per cell."""
+"""Gridded monthly anomalies in netCDF, as a table with one column per cell."""
 
 import os
 from collections.abc import Sequence
@@ -23,23 +23,24 @@ def read_grid(
     years: Range = (1981.0, 2021.0),
     variable: str = "temperature",
 ) -> RewardTable:
-    """A box of a grid such as Berkeley Earth's: `temperature(time, latitude, longitude)`.
+    """Read a box of a grid such as Berkeley Earth's: `temperature(time, latitude, longitude)`.
 
-    Cells with a missing value in the period (sea) are left out. Cells are named "lat_lon" by their
-    centres, months by decimal years, as in the file. The default box holds France.
+    Cells with a missing value in the period (sea) are omitted. The names of cells are "lat_lon" of
+    their centres, and the names of months are decimal years, as in the file. The default box
+    contains France.
 
     Arguments:
         path: a netCDF file.
-        latitude, longitude: degrees, both ends included.
-        years: decimal, the second one excluded.
-        variable: to read.
+        latitude, longitude: ranges in degrees, both ends included.
+        years: range in decimal years, the end excluded.
+        variable: the name of the variable.
 
     Raises:
-        DataError: the file cannot be read, the variable has other dimensions, or fewer than two
-            months or whole cells lie in the box.
+        DataError: the file cannot be read, the variable has other dimensions, or the box has fewer
+            than two months or complete cells.
         DriftpeakError: the file has no such variable.
     """
-    import xarray as xr  # half a second, which the list of data sets need not take
+    import xarray as xr  # imported here: it takes half a second
 
     path = Path(path)
     try:
@@ -53,13 +54,13 @@ def read_grid(
                     f"{', '.join(map(str, grid.data_vars)) or 'none'}"
                 )
             needed = {"time", "latitude", "longitude"}
-            found = grid[variable]
-            if set(found.dims) != needed or not needed <= set(grid.coords):
+            data = grid[variable]
+            if set(data.dims) != needed or not needed <= set(grid.coords):
                 raise DataError(
                     f"{path}: {variable} must have the dimensions time, latitude and longitude, "
-                    f"each with coordinates; got {', '.join(map(str, found.dims))}"
+                    f"each with coordinates; got {', '.join(map(str, data.dims))}"
                 )
-            box = found.isel(
+            box = data.isel(
                 time=_within(grid["time"].values, (years[0], np.nextafter(years[1], -np.inf))),
                 latitude=_within(grid["latitude"].values, latitude),
                 longitude=_within(grid["longitude"].values, longitude),
@@ -76,26 +77,27 @@ def read_grid(
     whole = np.isfinite(values).all(axis=0) if len(values) else np.zeros(values.shape[1], bool)
     if len(values) < 2 or whole.sum() < 2:
         raise DataError(
-            f"{path}: {len(values)} months and {whole.sum()} cells without gaps lie in latitude "
-            f"{latitude}, longitude {longitude}, years {years}; two of each are needed"
+            f"{path}: the box must have at least two months and two cells without gaps; got "
+            f"{len(values)} months and {whole.sum()} cells in latitude {latitude}, longitude "
+            f"{longitude}, years {years}"
         )
     cells = np.array([tuple(cell) for cell in box["cell"].values[whole]], dtype=np.float64)
     names = [f"{lat:g}_{lon:g}" for lat, lon in cells]
     times = tuple(f"{time:.4f}" for time in box["time"].values)
     left = int((~whole).sum())
-    notes = (f"left out {left} cells with gaps (sea, or missing months)",) if left else ()
+    notes = (f"omitted {left} cells with gaps (sea, or missing months)",) if left else ()
     return RewardTable(values[:, whole], tuple(names), times, "time", notes, cells[:, ::-1])
 
 
 @checked
 def cell_positions(names: Sequence[str]) -> np.ndarray:
-    """Longitude and latitude, shape `(cells, 2)`, from names "lat_lon" as `read_grid` gives them.
+    """Return longitude and latitude, shape `(cells, 2)`, from the names "lat_lon" of `read_grid`.
 
     Arguments:
-        names: in degrees, as ``43.25_-1.75``.
+        names: in degrees, such as ``43.25_-1.75``.
 
     Raises:
-        DriftpeakError: a name of another form.
+        DriftpeakError: a name has another format.
     """
     positions = []
     for name in names:
@@ -103,7 +105,8 @@ def cell_positions(names: Sequence[str]) -> np.ndarray:
             latitude, longitude = map(float, name.split("_"))
         except ValueError:
             raise DriftpeakError(
-                f"{name!r} is not the name of a grid cell: latitude_longitude, as 43.25_-1.75"
+                "the name of a grid cell must be latitude_longitude, such as 43.25_-1.75; got "
+                f"{name!r}"
             ) from None
         positions.append((longitude, latitude))
     return np.array(positions)

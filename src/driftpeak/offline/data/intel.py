@@ -1,4 +1,4 @@
-"""The Intel lab log: one line per reading, made into a table of one column per sensor."""
+"""The Intel lab log, with one line per reading, as a table with one column per sensor."""
 
 import io
 import math
@@ -37,32 +37,36 @@ def read_intel_lab(
     plausible: tuple[float, float] = (0.0, 50.0),
     column: str = "temperature",
 ) -> RewardTable:
-    """Means over `minutes` of the publisher's log: date time epoch moteid temperature humidity ...
+    """Read the publisher's log, and return means over intervals of `minutes`.
 
-    A line cut short is left out, and so is a value outside `plausible` (failing sensors report
-    122 degrees). Sensors with values in fewer than `coverage` of the intervals are left out; the
-    gaps of the others are filled linearly in time. B16 names neither its sensors nor its days: the
+    The columns of the log are date time epoch moteid temperature humidity light voltage. Incomplete
+    lines are omitted, and so are values outside `plausible` (failing sensors report 122 degrees).
+    Sensors with values in less than a fraction `coverage` of the intervals are omitted; the gaps of
+    the others are interpolated linearly in time. B16 states neither its sensors nor its days: the
     defaults leave 46 sensors of the first full working week in one extract of this log.
 
     Arguments:
         path: the log, plain or compressed with gzip.
         start: the first day.
-        days: how many.
-        minutes: of an interval, a row.
-        coverage: the least share of the intervals in which a sensor has values.
-        plausible: what a sensor may show, in the unit of the column, both ends included.
+        days: number of days.
+        minutes: length of an interval, which is a row.
+        coverage: minimum fraction of intervals in which a sensor has values.
+        plausible: accepted range of values, in the unit of the column, both ends included.
         column: "temperature" (degrees C), "humidity" (%), "light" (lux) or "voltage" (V).
 
     Raises:
-        DataError: the file cannot be read or is no such log, or fewer than two sensors are left.
-        DriftpeakError: settings out of range.
+        DataError: the file cannot be read or is not such a log, or fewer than two sensors remain.
+        DriftpeakError: an argument is out of range.
     """
     path = Path(path)
     days = at_least_integer("days", days, 1, MOST_DAYS)
     minutes = positive("minutes", minutes)
     bins = math.ceil(days * 1440 / minutes)
     if bins < 2:
-        raise DriftpeakError(f"{days} days of {minutes:g} minutes leave {bins} intervals; 2 needed")
+        raise DriftpeakError(
+            f"days and minutes must give at least 2 intervals; got {bins} for {days} days and "
+            f"{minutes:g} minutes"
+        )
     width = timedelta(minutes=minutes)
     coverage = unit_interval("coverage", coverage)
     if column not in COLUMNS:
@@ -75,18 +79,18 @@ def read_intel_lab(
     readings, short = _readings(path, column)
     place = (readings["time"] - first) // width
     readings = readings.assign(place=place)[(place >= 0) & (place < bins)]
-    believed = readings[readings["value"].between(*plausible)]
-    means = believed.groupby(["place", "mote"])["value"].mean().unstack().reindex(range(bins))
+    accepted = readings[readings["value"].between(*plausible)]
+    means = accepted.groupby(["place", "mote"])["value"].mean().unstack().reindex(range(bins))
     kept = means.loc[:, means.notna().mean() >= coverage]
     if kept.shape[1] < 2:
         raise DataError(
-            f"{path}: {kept.shape[1]} of {means.shape[1]} sensors report in {coverage:g} of the "
-            f"{bins} intervals from {start}; two are needed: choose other days or a smaller "
-            "coverage"
+            f"{path}: at least two sensors must have values in a fraction {coverage:g} of the "
+            f"{bins} intervals from {start}; got {kept.shape[1]} of {means.shape[1]}. Choose other "
+            "days or a smaller coverage."
         )
-    notes = [f"kept {kept.shape[1]} of {means.shape[1]} sensors; lines cut short: {short}, "
+    notes = [f"kept {kept.shape[1]} of {means.shape[1]} sensors; incomplete lines: {short}, "
              f"values outside {plausible[0]:g} to {plausible[1]:g}: "
-             f"{len(readings) - len(believed)}"]  # fmt: skip
+             f"{len(readings) - len(accepted)}"]  # fmt: skip
     arms, values = tuple(str(mote) for mote in kept), kept.to_numpy()
     gaps = kept.isna().to_numpy()
     if gaps.any():
@@ -97,7 +101,7 @@ def read_intel_lab(
 
 
 def _readings(path: Path, column: str) -> "tuple[pd.DataFrame, int]":
-    """Time, mote and value of every line that holds the column, and how many are cut short."""
+    """Return time, mote and value of every line that has the column, and the number of others."""
     import pandas as pd
 
     named = ["date", "clock", "epoch", "mote", *COLUMNS]
@@ -108,13 +112,13 @@ def _readings(path: Path, column: str) -> "tuple[pd.DataFrame, int]":
             dtype=str, keep_default_na=False, skip_blank_lines=False,
         )  # fmt: skip
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise DataError(f"{path}: is no log: {error}") from None
+        raise DataError(f"{path}: is not a log: {error}") from None
     cells.index += 1
     there = cells.fillna("") != ""
     whole = there[column]
     short = int((there["date"] & ~whole).sum())
     cells = cells.loc[whole, wanted]
-    found = pd.DataFrame(
+    readings = pd.DataFrame(
         {
             "time": pd.to_datetime(
                 cells["date"] + "T" + cells["clock"], format="ISO8601", errors="coerce"
@@ -123,9 +127,9 @@ def _readings(path: Path, column: str) -> "tuple[pd.DataFrame, int]":
             "value": pd.to_numeric(cells[column], errors="coerce"),
         }
     )
-    for line in found.index[found.isna().any(axis=1)]:
+    for line in readings.index[readings.isna().any(axis=1)]:
         raise DataError(
-            f"{path}: line {line}: not a line of the log, which holds date, time, epoch, "
+            f"{path}: line {line}: not a line of the log, which has date, time, epoch, "
             f"moteid, {', '.join(COLUMNS)}, separated by blanks"
         )
-    return found, short
+    return readings, short

@@ -1,4 +1,4 @@
-"""Monthly maps: one line per month and place, made into one column per place."""
+"""Monthly maps with one line per month and place, as tables with one column per place."""
 
 import io
 import os
@@ -27,21 +27,22 @@ def read_monthly(
     since: str | None = None,
     until: str | None = None,
 ) -> RewardTable:
-    """A tidy monthly map: `month` (2001-05), a column of places, and columns of values.
+    """Read a monthly map: `month` (2001-05), a column of places, and columns of values.
 
-    Places that lack a month between `since` and `until` (both included) are left out, with a note.
-    Columns `lat` and `lon` (or `latitude` and `longitude`) give the places' positions.
+    Places without a value in any month from `since` to `until` (both included) are omitted, with a
+    note. The columns `lat` and `lon` (or `latitude` and `longitude`) are the places' positions.
 
     Arguments:
         path: a CSV file, plain or compressed with gzip.
-        since, until: the first and the last month, as 2001-05; by default those of the file.
-        value: the column to take; by default the first whose name begins with "anomaly", else the
+        since, until: the first and the last month, such as 2001-05; by default those of the file.
+        value: the column of values; by default the first whose name begins with "anomaly", else the
             first that is neither month, place nor position.
 
     Raises:
-        DataError: the file cannot be read or is no such table, a value that is no number, a month
-            and place that occur twice, a place at two positions, fewer than two whole places.
-        DriftpeakError: an unknown column.
+        DataError: the file cannot be read or is not such a table, a value is not a number, a pair
+            of month and place occurs twice, a place has two positions, or fewer than two places are
+            complete.
+        DriftpeakError: the column does not exist.
     """
     path = Path(path)
     cells = _cells(path)
@@ -69,16 +70,20 @@ def read_monthly(
     numbers = cells.assign(**{name: _numbers(path, cells[name]) for name in (column, *axes)})
     where = numbers.groupby(place)[axes]
     for line, name in cells[place][(numbers[axes] != where.transform("first")).any(axis=1)].items():
-        raise DataError(f"{path}: line {line}: {name} lies elsewhere than in the lines before")
+        raise DataError(
+            f"{path}: line {line}: the position of {name} must be equal in all lines; got another "
+            "one in the lines before"
+        )
     wide = numbers.pivot(index="month", columns=place, values=column)
     whole = wide.dropna(axis="columns")
     if whole.shape[1] < 2 or len(whole) < 2:
         raise DataError(
-            f"{path}: {whole.shape[1]} of {wide.shape[1]} places have all {len(wide)} months; two "
-            "are needed: narrow the months with since and until"
+            f"{path}: at least two places must have all of at least two months; got "
+            f"{whole.shape[1]} of {wide.shape[1]} places for {len(wide)} months. Restrict the "
+            "months by since and until."
         )
     left = [name for name in wide if name not in whole]
-    notes = (f"left out, for missing months: {', '.join(left)}",) if left else ()
+    notes = (f"omitted because of missing months: {', '.join(left)}",) if left else ()
     positions = where.first().loc[whole.columns].to_numpy() if axes else None
     return RewardTable(
         whole.to_numpy(), tuple(whole.columns), tuple(whole.index), "month", notes, positions
@@ -86,7 +91,7 @@ def read_monthly(
 
 
 def _cells(path: Path) -> "pd.DataFrame":
-    """The file as text, each row under the number of its line."""
+    """Return the cells of the file as text, indexed by line number."""
     import pandas as pd
 
     try:
@@ -96,24 +101,24 @@ def _cells(path: Path) -> "pd.DataFrame":
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except pd.errors.ParserError as error:
-        raise DataError(f"{path}: is no table: {error}") from None
-    if not isinstance(cells.index, pd.RangeIndex):  # pandas takes the first cells for names of rows
+        raise DataError(f"{path}: is not a table: {error}") from None
+    if not isinstance(cells.index, pd.RangeIndex):  # pandas used the first cells as row names
         raise DataError(f"{path}: line 2 has more cells than line 1, which names the columns")
     cells.index += 2
     return cells.fillna("")[~(cells.fillna("") == "").all(axis=1)]
 
 
 def _numbers(path: Path, cells: "pd.Series[str]") -> "pd.Series[float]":
-    """The cells of a column as numbers.
+    """Return the cells of a column as numbers.
 
     Raises:
-        DataError: naming the first that is none.
+        DataError: a cell is not a number; the message names the first one.
     """
     import pandas as pd
 
-    found = pd.to_numeric(cells, errors="coerce").astype(float)
-    for line, cell in cells[found.isna()].items():
+    values = pd.to_numeric(cells, errors="coerce").astype(float)
+    for line, cell in cells[values.isna()].items():
         raise DataError(
             f"{path}: line {line}, column {str(cells.name)!r}: {cell!r} is not a number"
         )
-    return found
+    return values

@@ -1,4 +1,4 @@
-"""The data folder: where data sets lie, and how they get there, whole or not at all."""
+"""The folder of data sets, and atomic downloads into it."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ BLOCK = 1 << 20
 
 
 def data_folder() -> Path:
-    """The folder of the data sets, whether it is there or not.
+    """Return the folder of the data sets, whether or not it exists.
 
     Returns:
         `$DRIFTPEAK_DATA`, else driftpeak's part of the user's cache folder, `~/.cache/driftpeak`.
@@ -26,44 +26,44 @@ def data_folder() -> Path:
 
 @checked
 def data_path(name: str, folder: Path | None = None) -> Path:
-    """Where the file of a data set is, or would be: in `folder`, else in the data folder.
+    """Return the path of a data set's file, whether or not it exists.
 
     Arguments:
-        name: of the data set, one of `DATA_SETS`.
-        folder: to look in; by default `data_folder()`.
+        name: the name of the data set, one of `DATA_SETS`.
+        folder: its folder; by default `data_folder()`.
 
     Raises:
-        DriftpeakError: an unknown name.
+        DriftpeakError: the name is unknown.
     """
     return (folder or data_folder()) / data_set(name).file
 
 
 @checked
 def require_data(name: str, folder: Path | None = None) -> Path:
-    """Where the file of a data set is: in `folder`, else in the data folder.
+    """Return the path of a data set's existing file.
 
     Arguments:
-        name: of the data set, one of `DATA_SETS`.
-        folder: to look in; by default `data_folder()`.
+        name: the name of the data set, one of `DATA_SETS`.
+        folder: its folder; by default `data_folder()`.
 
     Raises:
-        DataError: the file is not there; the message says how to put it there.
-        DriftpeakError: an unknown name.
+        DataError: the file does not exist; the message explains how to get it.
+        DriftpeakError: the name is unknown.
     """
     path = data_path(name, folder)
     if not path.is_file():
-        elsewhere = "" if folder is None else f" in {data_folder()}, which is used without --data"
+        elsewhere = "" if folder is None else f" in {data_folder()}, the default without --data"
         raise DataError(f"{path}: there is no such file. {remedy(data_set(name))}{elsewhere}")
     return path
 
 
 @checked
 def load_data(name: str, **options: Any) -> Any:
-    """Read a data set from the data folder; options as its loader, see `driftpeak.offline.data`.
+    """Read a data set from the data folder with its loader in `driftpeak.offline.data`.
 
     Arguments:
-        name: of the data set, one of `DATA_SETS`.
-        options: as its loader takes them.
+        name: the name of the data set, one of `DATA_SETS`.
+        options: keyword arguments of its loader.
 
     Raises:
         DataError, DriftpeakError: as `require_data` and the loader.
@@ -72,42 +72,42 @@ def load_data(name: str, **options: Any) -> Any:
 
 
 def remedy(data: DataSet) -> str:
-    """In words, how to put the file in its place."""
+    """Return instructions for getting the file."""
     by_hand = f"`driftpeak data fetch {data.name} --from FILE`"
     if data.address is None:
-        return f"Make it from {data.page} ({data.format}) and put it in place with {by_hand}"
+        return f"Create it from {data.page} ({data.format}) and install it by {by_hand}"
     return (
         f"`driftpeak data fetch {data.name}` downloads it from {data.address}; "
-        f"without a connection copy it from elsewhere with {by_hand}"
+        f"without a connection, install a copy by {by_hand}"
     )
 
 
 @checked
 def fetch_data(name: str, source: str | None = None, *, overwrite: bool = False) -> Path:
-    """Put the file of a data set into the data folder.
+    """Copy or download the file of a data set into the data folder.
 
-    Written under another name and renamed when complete: an interrupted download leaves nothing
-    under the final name.
+    The file is written under a temporary name and renamed when it is complete, so that an
+    interrupted download leaves no file with the final name.
 
     Arguments:
-        name: of the data set.
-        source: a file or an http(s) address; by default the publisher's address. A checksum is
-            compared only with the publisher's own file.
-        overwrite: replace a file that is there.
+        name: the name of the data set.
+        source: a file or an http(s) address; by default the publisher's address. The checksum is
+            verified for the publisher's file only.
+        overwrite: whether to replace an existing file.
 
     Returns:
-        Where the file is.
+        The path of the file.
 
     Raises:
-        DataError: a source that cannot be read or is empty, a download cut short, a checksum that
-            differs.
-        DriftpeakError: an unknown name, no address and no source, a file that is there already.
+        DataError: the source cannot be read or is empty, the download is incomplete, or the
+            checksum differs.
+        DriftpeakError: the name is unknown, there is no address and no source, or the file exists.
         StorageError: the folder cannot be written.
     """
     data = data_set(name)
     path = data_path(name)
     if path.exists() and not overwrite:
-        raise DriftpeakError(f"{path} is there already; replace it with overwrite")
+        raise DriftpeakError(f"{path} exists already; replace it with overwrite")
     origin = source or data.address
     if origin is None:
         raise DriftpeakError(f"{name} cannot be downloaded by a program. {remedy(data)}")
@@ -124,7 +124,7 @@ def fetch_data(name: str, source: str | None = None, *, overwrite: bool = False)
 
 
 def _download(address: str, part: Path, data: DataSet, checksum: str | None) -> None:
-    import pooch  # with requests a quarter of a second
+    import pooch  # imported here: with requests it takes a quarter of a second
     from requests.exceptions import (
         ChunkedEncodingError,
         ConnectionError,
@@ -133,22 +133,22 @@ def _download(address: str, part: Path, data: DataSet, checksum: str | None) -> 
     )
 
     if not address.startswith(("http://", "https://")):
-        raise _unreadable(address, "only http and https addresses, or a file", data)
+        raise _unreadable(address, "the source must be an http or https address, or a file", data)
     pooch.get_logger().setLevel("WARNING")
-    # as it is stored: what is compressed stays so
+    # the server must not compress the file in transit
     as_stored = {"Accept-Encoding": "identity"}
     loader = pooch.HTTPDownloader(chunk_size=BLOCK, timeout=TIMEOUT, headers=as_stored)
     try:
         pooch.retrieve(address, checksum, fname=part.name, path=part.parent, downloader=loader)
     except HTTPError as error:
         answer = error.response
-        assert answer is not None  # it is what the error is about
+        assert answer is not None  # every HTTPError has a response
         why = f"the server answers {answer.status_code} {answer.reason}"
         raise _unreadable(address, why, data) from None
     except ConnectionError as error:
         raise _unreadable(address, f"no connection ({_reason(error)})", data) from None
     except ChunkedEncodingError as error:
-        why = f"the download was cut short ({_reason(error)}); try again"
+        why = f"the download is incomplete ({_reason(error)}); try again"
         raise _unreadable(address, why, data) from None
     except RequestException as error:
         raise _unreadable(address, _reason(error), data) from None
@@ -162,7 +162,7 @@ def _download(address: str, part: Path, data: DataSet, checksum: str | None) -> 
 def _copy(source: Path, part: Path, data: DataSet) -> None:
     try:
         file = open_regular(source)
-    except (OSError, ValueError) as error:  # ValueError: NUL in a path
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
         why = str(getattr(error, "strerror", None) or error)
         raise _unreadable(str(source), why, data) from None
     with file, part.open("wb") as target:
@@ -170,7 +170,7 @@ def _copy(source: Path, part: Path, data: DataSet) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """The innermost of the errors that this one is made of, in its own words."""
+    """Return the message of the innermost error in a chain of wrapped errors."""
     inner: Any = error
     while inner.args and isinstance(inner.args[0], Exception):
         inner = inner.args[0]
@@ -180,6 +180,6 @@ def _reason(error: Exception) -> str:
 
 def _unreadable(origin: str, why: str, data: DataSet) -> DataError:
     return DataError(
-        f"{origin} cannot be read: {why}. The file wanted is {data.file}, from {data.page} "
-        f"({data.format}); once you have it: driftpeak data fetch {data.name} --from FILE"
+        f"{origin} cannot be read: {why}. The required file is {data.file}, from {data.page} "
+        f"({data.format}); install it by driftpeak data fetch {data.name} --from FILE"
     )

@@ -1,4 +1,4 @@
-"""Tables of rewards, one row per time step and one column per arm, read from files."""
+"""Tables of rewards, with one row per time step and one column per arm, read from files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from driftpeak.offline.data.reading.timestamps import Dates, check_order, read_s
 
 __all__ = ["Dates", "Decimal", "Missing", "Outliers", "RewardTable", "read_table"]
 
-LARGEST = 1e100  # of a cell: sums of squares do not overflow
+LARGEST = 1e100  # largest value of a cell, so that sums of squares do not overflow
 
 
 @checked
@@ -50,19 +50,19 @@ class RewardTable:
     Attributes:
         values: the rewards, (steps, arms), all finite.
         arms: the names of the arms, unique and not empty.
-        times: the cells of the time column, None if the table has no such column. Dates are as
-            written if they are written as 2026-01-05 or 2026-01-05 13:00:00, and made so otherwise.
+        times: the cells of the time column; None if there is none. Dates have the format 2026-01-05
+            or 2026-01-05 13:00:00.
         time_name: the name of the time column, possibly empty; None if there is none.
-        notes: what was done to the data, in words.
+        notes: descriptions of changes to the data.
         positions: longitude and latitude of the arms in degrees, (arms, 2); None if not known.
-        unit: of all rewards, as the names of the arms said; None if not known.
-        doubts: what is odd in the data and was left as it is, in words.
-        contexts: what the world said at every step, by name, a number or a text each; none for
-            most tables.
+        unit: the unit of all rewards, from the names of the arms; None if not known.
+        doubts: descriptions of irregularities in the data that were not changed.
+        contexts: the contexts of all steps, by name, each with numbers or strings; empty for most
+            tables.
 
     Raises:
-        DataError: values or positions that are no two-dimensional array of numbers, or for another
-            number of arms.
+        DataError: values or positions are not two-dimensional arrays of numbers, or do not agree
+            with the number of arms.
     """
 
     values: npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ class RewardTable:
     contexts: Mapping[str, tuple[float | str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        values = self.values  # with NaN while a file is read
+        values = self.values  # may contain NaN while a file is read
         if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "iuf":
             raise DataError(f"values must be a 2-dimensional array of numbers; got {shown(values)}")
         if values.shape[1] != len(self.arms):
@@ -92,13 +92,13 @@ class RewardTable:
                 )
 
     def rows(self, first: int, last: int | None = None) -> RewardTable:
-        """The steps from number `first` (from 0) to before `last`."""
+        """Return the steps from index `first` to before `last`."""
         times = None if self.times is None else self.times[first:last]
-        contexts = {name: said[first:last] for name, said in self.contexts.items()}
+        contexts = {name: values[first:last] for name, values in self.contexts.items()}
         return replace(self, values=self.values[first:last], times=times, contexts=contexts)
 
     def columns(self, chosen: Sequence[int] | npt.NDArray[np.integer]) -> RewardTable:
-        """The arms with these numbers (from 0), in this order."""
+        """Return the arms with these indices, in this order."""
         numbers = np.asarray(chosen)
         positions = None if self.positions is None else self.positions[numbers]
         arms = tuple(self.arms[number] for number in numbers)
@@ -122,48 +122,49 @@ def read_table(
 ) -> RewardTable:
     """Read a table of rewards from a CSV file, plain or compressed with gzip, or from Parquet.
 
-    The cells of a CSV file are separated by commas, semicolons, tabs or "|", whichever fits. The
-    first line holds the column names; lines above it that begin with "#" and blank lines are left
-    out. Without `time_column`, the first column holds the times if its name says so ("time",
-    "date", "step", ...; also an empty name) or if its first value is not a number; otherwise every
-    column is an arm. A unit that all arms' names end with, "speed [mph]" or "speed (mph)", goes
-    into `unit`. A cell that is blank, NA, N/A, NaN, null or None is missing. `notes` says whatever
-    was decided.
+    The separator of a CSV file is detected: commas, semicolons, tabs or "|". The first line has the
+    column names; blank lines, and lines above the header that begin with "#", are ignored. Without
+    `time_column`, the first column has the times if its name indicates it ("time", "date", "step",
+    ...; also an empty name) or if its first value is not a number. Otherwise every column is an
+    arm. A unit at the end of all arms' names, "speed [mph]" or "speed (mph)", is stored in `unit`.
+    A cell that is blank, NA, N/A, NaN, null or None is missing. `notes` describes all decisions.
 
     Args:
         path: the file; compression and Parquet are recognised by content, not by name. Parquet
             needs pyarrow.
-        time_column: the name of the column that holds the times, with its unit or without.
-        missing: what to do about missing cells: "error" refuses them, "drop-arm" leaves out each
-            arm that has any, "interpolate" fills them linearly in the order of the lines and holds
-            an arm's first and last value at its ends.
-        outliers: what to do about values more than 12 robust deviations outside everything else,
-            and about an arm that shows one value for 20 rows or more where others move: "warn"
-            reports and keeps them, "error" refuses them, "blank" counts them as missing, "keep"
-            does not look for any.
-        dates: how dates such as 5/1/2026 are meant where they could be either: "day-first",
-            "month-first", or, with years of two digits, "year-first".
-        decimal: "point" or "comma", where numbers such as 1,234 could be either.
-        encoding: of the text, such as "cp1250". By default what a byte order mark says, UTF-16 if
-            every other byte is zero, UTF-8, or Windows-1252 (which holds all letters of Latin-1) if
-            it is none of these.
-        index, columns, values: of a long table, with a line per time and arm: the names of the
-            columns that hold the times, the arms' names and the rewards.
-        context_columns: the names of columns that are no arms but say what is known before each
-            decision, such as the weekday or the load.
+        time_column: the name of the column of the times, with or without its unit.
+        missing: the treatment of missing cells: "error" refuses them, "drop-arm" omits their arms,
+            "interpolate" fills them linearly in the order of the lines, and with the first and last
+            value at the ends of an arm.
+        outliers: the treatment of outliers, more than 12 robust standard deviations from the
+            median, and of stuck values, constant for 20 rows or more while other arms change.
+            "warn" reports and keeps them, "error" refuses them, "blank" treats them as missing,
+            "keep" skips the check.
+        dates: the order of ambiguous dates such as 5/1/2026: "day-first", "month-first", or, with
+            two-digit years, "year-first".
+        decimal: "point" or "comma", for ambiguous numbers such as 1,234.
+        encoding: the text encoding, such as "cp1250". By default it is given by a byte order mark,
+            or is UTF-16 if every other byte is zero, UTF-8 if valid, or else Windows-1252, which
+            has all letters of Latin-1.
+        index, columns, values: for a long table, with one line per time and arm: the names of the
+            columns of the times, of the arms' names and of the rewards.
+        context_columns: the names of context columns, whose values are known before each decision,
+            such as the weekday or the load.
 
     Warns:
-        DriftpeakWarning: of what can be played but is odd, with rows, columns and counts; `doubts`
-            has the same words.
+        DriftpeakWarning: on irregularities in the data, with rows, columns and counts; `doubts` has
+            the same messages.
 
     Raises:
-        DataError: if the file cannot be read or is no such table; the message names the line (the
+        DataError: the file cannot be read, or is not such a table. The message has the line (the
             first is line 1), the column and the remedy.
-        DriftpeakError: if an argument is invalid, or names a column that the file does not have.
+        DriftpeakError: an argument is invalid, or names a column that the file does not have.
     """
     long = long_columns(index, columns, values)
     if long is not None and time_column is not None:
-        raise DriftpeakError("of a long table, index names the times; leave time_column out")
+        raise DriftpeakError(
+            "time_column and index exclude each other; in a long table, index is the time column"
+        )
     path = Path(path)
     content = content_of(path)
     if content.startswith(PARQUET):
@@ -176,15 +177,15 @@ def read_table(
     taken = [time_column] if time_column else [] if long is None else vars(long).values()
     sheet, said = without_contexts(sheet, context_columns or (), tuple(taken), decimal)
     if long is None:
-        found = _wide(sheet, time_column, dates, decimal, said)
+        read = _wide(sheet, time_column, dates, decimal, said)
     else:
-        found = _long(sheet, long, dates, decimal, said)
-    return _checked(path, found, missing, outliers)
+        read = _long(sheet, long, dates, decimal, said)
+    return _checked(path, read, missing, outliers)
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """A table with its gaps: as `RewardTable`, and where each row stands."""
+    """A table that may have gaps, and the position of each row."""
 
     table: RewardTable
     places: Sequence[str]
@@ -208,8 +209,8 @@ def _wide(
         rows = [[*row[:place], *row[place + 1 :]] for row in rows]
     if len(names) < 2:
         raise DataError(
-            f"{path}: only one arm, {quoted(names[0])}, beside the time column "
-            f"{quoted(time_name or '')}; a table needs at least two arms, one column each"
+            f"{path}: a table must have at least two arms, one column each; got only "
+            f"{quoted(names[0])} and the time column {quoted(time_name or '')}"
         )
     rewards, read_as = _numbers(sheet, names, rows, decimal, time_name)
     arms, unit, of_unit = unit_of(path, names)
@@ -236,14 +237,14 @@ def _long(
     notes = (*sheet.notes, *stamps.notes, *read_as, *of_unit)
     said = by_time(sheet, said, stamps.texts, times)
     table = RewardTable(rewards, arms, times, sheet.names[time], notes, unit=unit, contexts=said)
-    return _Found(table, [f"time {quoted(one)}" for one in times])
+    return _Found(table, [f"time {quoted(time)}" for time in times])
 
 
-def _checked(path: Path, found: _Found, missing: Missing, outliers: Outliers) -> RewardTable:
-    """The table without gaps, after warnings of what is odd."""
-    table, places = found.table, found.places
+def _checked(path: Path, read: _Found, missing: Missing, outliers: Outliers) -> RewardTable:
+    """Return the table without gaps, and warn about irregularities."""
+    table, places = read.table, read.places
     values, doubts, blanked = doubtful(path, table.values, table.arms, places, outliers)
-    doubts = [f"{path}: {one}" for one in table.doubts] + doubts
+    doubts = [f"{path}: {doubt}" for doubt in table.doubts] + doubts
     for doubt in doubts:
         warn(doubt)
     values, arms, _, notes = treated(path, values, table.arms, places, missing)
@@ -257,13 +258,13 @@ def _checked(path: Path, found: _Found, missing: Missing, outliers: Outliers) ->
 
 
 def _time_place(sheet: Sheet, time_column: str | None) -> int | None:
-    """Which column holds the times, if any."""
+    """Return the index of the time column; None if there is none."""
     if time_column is not None:
         place = column_of(sheet, time_column, "times")
         if place and not sheet.names[0]:
             raise DataError(
                 f"{sheet.path}: {sheet.header}: column 1 has no name and is not the time column; "
-                "name the arm, or remove the column (pandas leaves it out with index=False)"
+                "name the arm, or remove the column (in pandas, write with index=False)"
             )
         return place
     if is_time_name(sheet.names[0]):
@@ -279,7 +280,7 @@ def _numbers(
     decimal: Decimal | None,
     time_name: str | None,
 ) -> tuple[npt.NDArray[np.float64], list[str]]:
-    """The cells as finite numbers, NaN where one is missing, and notes."""
+    """Return the cells as finite numbers, NaN where one is missing, and notes."""
     try:
         values, notes = numbers(rows, decimal)
     except NotANumberError as error:
@@ -287,7 +288,7 @@ def _numbers(
         where = f"{sheet.path}: {sheet.places[error.row]}, column {quoted(name)}"
         why = error.why or (
             f"{quoted(cell)} is not a number; an arm's cells must be numbers such as 12.5, or "
-            f"blank where missing; {_hint(error.row, name, cell, time_name, names)}"
+            f"blank if missing; {_hint(error.row, name, cell, time_name, names)}"
         )
         raise DataError(f"{where}: {why}") from None
     too_large = np.abs(values) > LARGEST
@@ -302,7 +303,7 @@ def _numbers(
 
 
 def _hint(row: int, name: str, cell: str, time_name: str | None, names: Sequence[str]) -> str:
-    """What people mean by a cell that is no number."""
+    """Return advice for a cell that is not a number, by its probable cause."""
     if is_time_name(name):
         if time_name and re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?", cell.strip()):
             return f"if it is the time of day, join the columns {time_name} and {name} into one"
@@ -312,6 +313,6 @@ def _hint(row: int, name: str, cell: str, time_name: str | None, names: Sequence
     if len(names) < 2:
         return "correct the cell or leave it blank"
     return (
-        "a long table (one line per step and arm) is made wide, one column per arm, by "
+        "read a long table (one line per step and arm) with "
         f"index={time_name or 'TIME'}, columns={name}, values={names[-1]}"
     )

@@ -1,4 +1,4 @@
-"""What recorded rows say of the function to come: mean, rhythm, covariance, motion, noise."""
+"""Estimation from recorded rows: mean, periods, covariance, drift model, noise, contexts."""
 
 from driftpeak.offline.history.calendar import calendar_periods
 from driftpeak.offline.history.in_context import ContextsLearned, learn_contexts

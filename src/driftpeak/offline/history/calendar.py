@@ -1,4 +1,4 @@
-"""Days, weeks and years in steps of a table, as far as its time cells are dates."""
+"""Lengths of a day, a week and a year in steps of a table whose times are dates."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ SECONDS = (86_400.0, 7 * 86_400.0, 365.2425 * 86_400.0)
 
 @checked
 def calendar_periods(times: Sequence[str] | None) -> tuple[float, ...]:
-    """A day, a week and a year in rows, where the cells are dates that mostly advance evenly.
+    """Return the lengths of a day, a week and a year in rows.
 
     Arguments:
         times: cells of a time column, or None.
 
     Returns:
-        Those of the three that are at least four rows long; none where the cells are no dates.
+        The lengths of at least four rows; none if the cells are not dates with mostly equal steps.
     """
     if times is None or len(times) < 3:
         return ()
@@ -27,7 +27,7 @@ def calendar_periods(times: Sequence[str] | None) -> tuple[float, ...]:
         return ()
     steps = np.diff(seconds)
     usual = float(np.median(steps))
-    # months differ by a few days; gaps and summer time are few
+    # the tolerance accepts months; gaps and daylight saving time affect few steps
     if usual <= 0 or (np.abs(steps / usual - 1) < 0.12).mean() < 0.9:
         return ()
     step = float(steps[np.abs(steps / usual - 1) < 0.12].mean())

@@ -1,4 +1,4 @@
-r"""How long rows resemble those before: the autocorrelation, and a law of motion fitted to it."""
+r"""The autocorrelation of rows, and a drift model that is fitted to it."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,24 +11,30 @@ from driftpeak.gp.dynamics import MarkovMotion, Oscillation, SumMotion
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 LIFETIMES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0)
-"""Steps in which a part's correlation falls to 1/e."""
+"""Candidate lifetimes: steps in which a component's correlation falls to 1/e."""
 LONGEST = 0.5
-"""Longest lifetime of a part that does not oscillate, in lengths of the record.
+"""Longest lifetime of a component that does not oscillate, in lengths of the record.
 
-A longer one cannot be told from a mean.
+A longer lifetime cannot be distinguished from a mean.
 """
 LEAST_SHARE = 0.02
-"""Parts with less of the variance are left out."""
+"""Components with a smaller fraction of the variance are omitted."""
 CYCLES = (1.0, 3.0, 10.0)
-"""Periods in which an oscillation's correlation falls to 1/e."""
+"""Candidate lifetimes of oscillations, in periods."""
 OVERTONES = 2
-"""Oscillations of the period and of half of it."""
+"""Number of oscillations: with the period, and with half of it."""
 
 
 def autocorrelation(series: Array, most: int) -> Array:
-    r"""\(\sum_t x_t \cdot x_{t + v} / ((T - v)\, \sum_t |x_t|^2 / T)\) for lags v = 0, ..., `most`.
+    r"""Return the autocorrelation at lags v = 0, ..., `most`.
 
-    All columns together, the last axis but one being time: columns count by their variance.
+    \[\sum_t x_t \cdot x_{t + v} / ((T - v)\, \sum_t |x_t|^2 / T)\]
+
+    It is common to all columns, which are weighted by their variance.
+
+    Arguments:
+        series: the last axis but one is time, the last one has the columns.
+        most: the largest lag.
     """
     steps = series.shape[-2]
     length = 1 << (2 * steps - 1).bit_length()
@@ -39,11 +45,11 @@ def autocorrelation(series: Array, most: int) -> Array:
 
 
 class Law(NamedTuple):
-    r"""Parts that fade, and some that oscillate as they do.
+    r"""A drift model: a sum of components with exponential decay, some of which oscillate.
 
-    Their correlation is \(\sum_c w_c \cos(2\pi v/P_c)\, e^{-v/l_c}\), with the `shares` w of the
-    variance, the `lifetimes` l and the `periods` P in steps, infinite for parts that do not
-    oscillate; `noise` is its share of the variance.
+    The correlation at lag v is \(\sum_c w_c \cos(2\pi v/P_c)\, e^{-v/l_c}\), with the `shares` w of
+    the variance, the `lifetimes` l and the `periods` P in steps. The period is infinite for
+    components that do not oscillate. `noise` is the fraction of the variance due to noise.
     """
 
     shares: Array
@@ -53,14 +59,14 @@ class Law(NamedTuple):
 
     @property
     def parts(self) -> list[tuple[float, float, float]]:
-        """Share, lifetime and period of each."""
+        """Return share, lifetime and period of each component."""
         periods = np.broadcast_to(self.periods, self.shares.shape)
         each = np.stack([self.shares, self.lifetimes, periods], axis=-1)
         return [(float(share), float(life), float(period)) for share, life, period in each]
 
     @property
     def motion(self) -> SumMotion:
-        """As a motion of the function, noise not included."""
+        """Return the dynamics of the function, without noise."""
         motions = [
             MarkovMotion([-np.expm1(-2 / lifetime)])
             if np.isinf(period)
@@ -70,14 +76,14 @@ class Law(NamedTuple):
         return SumMotion(motions, self.shares)
 
     def correlation(self, lags: Any) -> Array:
-        """Of the rows, noise included."""
+        """Return the correlation of rows at some lags, including noise."""
         lags = np.asarray(lags, dtype=float)
         faded = np.exp(-lags[:, None] / self.lifetimes)
         parts = self.shares * np.cos(2 * np.pi * lags[:, None] / self.periods) * faded
         return np.asarray(parts.sum(axis=1) + self.noise * (lags == 0))
 
     def draw(self, generator: Any, shape: tuple[int, ...]) -> Array:
-        """Independent series of this law; time is the last axis but one."""
+        """Draw independent series of this model; time is the last axis but one."""
         total = np.sqrt(self.noise) * generator.normal(size=shape)
         for share, lifetime, period in self.parts:
             steps = generator.normal(size=shape)
@@ -124,28 +130,27 @@ def expected(correlations: Array) -> Array:
 def fitted_law(
     correlations: Array, steps: int, period: float | None = None, cycles: Sequence[float] = CYCLES
 ) -> Law:
-    """Fit a law to sample autocorrelations by non-negative least squares.
+    """Fit a drift model to sample autocorrelations by non-negative least squares.
 
-    Lags are weighted by the number of products that they are a mean of. Each part enters with its
-    `expected` autocovariances, so that the estimate is unbiased by the subtracted mean.
+    Lags are weighted by their number of products. Each component has its `expected` autocovariances
+    as regressor, so that the subtraction of the mean causes no bias.
 
     Arguments:
-        correlations: at lags 0, 1, ..., as `autocorrelation` gives them for rows without their
-            mean.
-        steps: T, the number of rows that they come from.
-        period: in steps, of oscillations that may be among the parts.
-        cycles: lifetimes of these oscillations, in periods.
+        correlations: at lags 0, 1, ..., as `autocorrelation` returns them for centred rows.
+        steps: T, the number of rows.
+        period: in steps, of oscillations that may be components.
+        cycles: candidate lifetimes of these oscillations, in periods.
     """
     lags = np.arange(len(correlations), dtype=float)
     turning = [] if period is None else [period / count for count in range(1, OVERTONES + 1)]
     candidates = [(life, np.inf) for life in LIFETIMES if life <= max(LONGEST * steps, 1)]
-    candidates += [(one * turning[0], turn) for turn in turning for one in cycles]
+    candidates += [(count * turning[0], turn) for turn in turning for count in cycles]
     lifetimes, periods = np.array(candidates).T
     every = np.arange(steps, dtype=float)[:, None]
     columns = np.cos(2 * np.pi * every / periods) * np.exp(-every / lifetimes)
     columns = expected(np.concatenate([columns, every == 0], axis=1))[: len(lags)]
     weight = np.sqrt(1 - lags / steps)
-    weight[0] = 10 * np.sqrt(len(lags))  # all variance is accounted for
+    weight[0] = 10 * np.sqrt(len(lags))  # the shares must sum to the whole variance
     shares = nnls(columns * weight[:, None], correlations * weight)[0]
     shares, noise = shares[:-1] / shares.sum(), float(shares[-1] / shares.sum())
     kept = shares > LEAST_SHARE

@@ -1,18 +1,18 @@
-r"""What recorded rows say of contexts: what each is worth to every arm, and what they share.
+r"""Estimation of context effects on each arm, and of the correlation between contexts.
 
-What a context adds to the arms' means is split into an offset of all arms and what is left for each
-of them. Both are estimated by the mean of the context's rows and shrunk towards 0 as far as chance
-explains them (empirical Bayes): with m rows in the context,
+The effect of a context on the arms' means is the sum of an offset that all arms share and an offset
+of each arm. Both are estimated by the mean of the context's rows and shrunk towards 0 by empirical
+Bayes. With m rows in the context, the estimate is
 
 \[\hat d \;\frac{\tau^2}{\tau^2 + v / m},\]
 
-where \(\tau^2\) is the mean product of the estimates of the first and the second half of the rows,
-which chance makes 0 however slowly rewards wander, and v follows from the estimates' mean square.
-With several parts (a weekday and a load) each has its share after those before it, and then all of
-them together.
+where \(\tau^2\) is the mean product of the estimates from the first and the second half of the
+rows, whose expectation without an effect is 0 for any slow drift, and v follows from the estimates'
+mean square. With several factors (a weekday and a load), the effect of each is estimated on the
+residual of the ones before it, and then their interaction.
 
-What is left, r, moves. Contexts share it as far as products at the same lag tell: \(\rho\) is the
-sum over lags of the mean \(r_t r_{t+k}\) between different contexts, over that within one.
+The residual r drifts. Its correlation \(\rho\) between contexts is the sum over lags of the mean
+\(r_t r_{t+k}\) between different contexts, divided by the same sum within one context.
 """
 
 from collections.abc import Sequence
@@ -32,24 +32,24 @@ from driftpeak.offline.history.correlation import Array
 LAGS = 20
 LEAST_PAIRS = 20
 ALIKE = 0.95
-"""Contexts that share as much share all: the difference is within the error of the estimate, and
-beliefs are as many times smaller as there are contexts."""
+"""Correlations of at least this value count as 1: the difference is within the estimation error,
+and the posterior is then smaller by a factor of the number of contexts."""
 
 MOST_CELLS = 1_000
-"""Arms times contexts, whose covariance is that of all pairs."""
+"""Maximum of arms times contexts; the covariance has an entry for each pair."""
 
 Codes = np.ndarray[Any, np.dtype[np.intp]]
 
 
 @dataclass(frozen=True, eq=False)
 class ContextsLearned:
-    """What recorded rows say of contexts. Made by `learn_contexts`.
+    """Context effects estimated from recorded rows. Returned by `learn_contexts`.
 
     Attributes:
-        contexts: of the rows, and of the steps after them.
-        offsets: what each kind adds to every arm's mean, shape `(kinds, arms)`.
-        shared: correlation between different contexts of what moves.
-        explained: share of the variance of the rows that the offsets take away.
+        contexts: the contexts of the rows, and of the steps after them.
+        offsets: the effect of each context on the mean of every arm, shape `(kinds, arms)`.
+        shared: correlation of the residual between different contexts.
+        explained: fraction of the variance of the rows that the offsets explain.
         rest: the rows without the offsets.
     """
 
@@ -61,7 +61,7 @@ class ContextsLearned:
 
     @property
     def ahead(self) -> Contexts:
-        """The contexts of the steps after the rows.
+        """Return the contexts of the steps after the rows.
 
         Raises:
             DriftpeakError: there are none.
@@ -69,17 +69,20 @@ class ContextsLearned:
         return self.contexts.after(len(self.rest))
 
     def prior(self, prior: Prior) -> Prior:
-        """The prior of the cells, from one of the arms without the offsets.
+        """Return the prior of all pairs of arm and context, from a prior of the arms.
+
+        Arguments:
+            prior: a prior of the arms' rewards without the offsets.
 
         Raises:
-            DriftpeakError: more than 1,000 cells.
+            DriftpeakError: there are more than 1,000 pairs.
         """
         kinds = len(self.contexts.kinds)
         if len(prior) * kinds > MOST_CELLS:
             raise DriftpeakError(
-                f"{len(prior)} arms in {kinds} contexts are {len(prior) * kinds:,} cells, and at "
-                f"most {MOST_CELLS:,} can be learned of: give fewer context columns, or columns "
-                "that say fewer different things"
+                f"arms times contexts must be at most {MOST_CELLS:,}; got {len(prior)} arms and "
+                f"{kinds} contexts, {len(prior) * kinds:,}. Use fewer context columns, or columns "
+                "with fewer different values."
             )
         alike = np.full((kinds, kinds), self.shared)
         np.fill_diagonal(alike, 1.0)
@@ -91,7 +94,7 @@ class ContextsLearned:
         )
 
     def profile(self, profile: Profile | None) -> Profile | None:
-        """Of the cells: that of the arms, the same in all contexts."""
+        """Return the profile of all pairs of arm and context, which is equal in all contexts."""
         if profile is None:
             return None
         kinds = len(self.contexts.kinds)
@@ -100,15 +103,19 @@ class ContextsLearned:
         )
 
     def best(self, mean: Array) -> Array:
-        """A table with what every arm is worth at each step after the rows, from its mean alone."""
+        """Return the mean of every arm in the context of each step after the rows.
+
+        Arguments:
+            mean: the arms' means, shape `(arms,)`.
+        """
         return (mean + self.offsets)[self.ahead.numbers]
 
     def report(self) -> str:
-        """What was found, in words."""
+        """Return a description of the estimates."""
         alike = (
-            "what moves beside them moves in all contexts alike"
+            "the drift is equal in all contexts"
             if self.shared == 1
-            else f"what moves beside them has a correlation of {self.shared:.2f} between contexts"
+            else f"the drift has a correlation of {self.shared:.2f} between contexts"
         )
         return (
             f"{len(self.contexts.kinds)} contexts explain {self.explained:.0%} of the variance of "
@@ -118,14 +125,15 @@ class ContextsLearned:
 
 @checked
 def learn_contexts(history: Any, contexts: Contexts) -> ContextsLearned:
-    """What recorded rewards say of the contexts that they came in.
+    """Estimate the effects of contexts from recorded rewards.
 
     Arguments:
         history: rewards, shape `(steps, arms)`, at least 4 steps.
-        contexts: of these steps and, if more are given, of those after them.
+        contexts: the contexts of these steps and, optionally, of later steps.
 
     Raises:
-        DriftpeakError: fewer than four rows, values that are not finite, fewer contexts than rows.
+        DriftpeakError: there are fewer than four rows, values are not finite, or there are fewer
+            contexts than rows.
 
     Example:
         >>> import numpy as np
@@ -134,15 +142,17 @@ def learn_contexts(history: Any, contexts: Contexts) -> ContextsLearned:
         >>> rain = np.random.default_rng(0).random(200) < 0.3
         >>> rows = np.where(rain[:, None], [3.0, 0.0], [1.0, 2.0])
         >>> rows = rows + 0.1 * np.random.default_rng(1).normal(size=rows.shape)
-        >>> found = learn_contexts(rows, dp.Contexts([bool(one) for one in rain]))
-        >>> (rows.mean(axis=0) + found.offsets).round(1).tolist()   # without rain, and with it
+        >>> effects = learn_contexts(rows, dp.Contexts([bool(rains) for rains in rain]))
+        >>> (rows.mean(axis=0) + effects.offsets).round(1).tolist()   # without and with rain
         [[1.0, 2.0], [3.0, 0.0]]
     """
     rows = finite_array("history", history, 2)
     if len(rows) < 4:
-        raise DriftpeakError(f"contexts are learned from at least 4 rows; got {len(rows)}")
+        raise DriftpeakError(f"history must have at least 4 rows; got {len(rows)}")
     if len(contexts) < len(rows):
-        raise DriftpeakError(f"there are {len(rows)} rows, and contexts for {len(contexts)}")
+        raise DriftpeakError(
+            f"contexts must have an entry for each of the {len(rows)} rows; got {len(contexts)}"
+        )
     offsets = offsets_of(rows, contexts)
     numbers = contexts.numbers[: len(rows)]
     rest = rows - offsets[numbers]
@@ -152,10 +162,11 @@ def learn_contexts(history: Any, contexts: Contexts) -> ContextsLearned:
 
 
 def offsets_of(rows: Array, contexts: Contexts) -> Array:
-    """What each kind of `contexts` adds to every arm's mean, shape `(kinds, arms)`.
+    """Estimate the effect of each context on every arm's mean, shape `(kinds, arms)`.
 
     Arguments:
-        rows: rewards, shape `(steps, arms)`; of the first steps of `contexts`.
+        rows: rewards, shape `(steps, arms)`, of the first steps of `contexts`.
+        contexts: the contexts of these steps.
     """
     numbers, kinds = contexts.numbers[: len(rows)], contexts.kinds
     names = list(kinds[0])
@@ -163,21 +174,21 @@ def offsets_of(rows: Array, contexts: Contexts) -> Array:
     if len(names) > 1:
         factors.append(np.arange(len(kinds)))
     rest = rows - rows.mean(axis=0)
-    found = np.zeros((len(kinds), rows.shape[1]))
+    offsets = np.zeros((len(kinds), rows.shape[1]))
     for codes in factors:
         share = _shrunk(rest, codes[numbers], int(codes.max()) + 1)[codes]
-        found += share
+        offsets += share
         rest = rest - share[numbers]
-    # the arms' means stay what they are
-    return found - found[numbers].mean(axis=0)
+    # the offsets must not change the arms' means
+    return offsets - offsets[numbers].mean(axis=0)
 
 
 def shared_by(rows: Array, numbers: Codes) -> float:
-    r"""\(\rho\), in [0, 1]; 1 where no lag has pairs of both sorts.
+    r"""Estimate \(\rho\), in [0, 1]; 1 if no lag has enough pairs within and between contexts.
 
     Arguments:
-        rows: what is left without the offsets, shape `(steps, arms)`.
-        numbers: of the kinds, shape `(steps,)`.
+        rows: the rows without the offsets, shape `(steps, arms)`.
+        numbers: the indices of the contexts, shape `(steps,)`.
     """
     rest = rows - rows.mean(axis=0)
     within = between = 0.0
@@ -199,7 +210,7 @@ def _codes(values: Sequence[Any]) -> Codes:
 
 
 def _shrunk(rest: Array, codes: Codes, levels: int) -> Array:
-    """Means of the levels of one factor, shrunk, shape `(levels, arms)`."""
+    """Return shrunk means of the levels of one factor, shape `(levels, arms)`."""
     half = len(rest) // 2
     counts, means = _means(rest, codes, levels)
     first, second = (
@@ -208,9 +219,9 @@ def _shrunk(rest: Array, codes: Codes, levels: int) -> Array:
     )
     both = first[0] * second[0]
     weights = both / np.maximum(first[0] + second[0], 1)
-    found = np.zeros_like(means)
+    effects = np.zeros_like(means)
     if not both.any():
-        return found
+        return effects
     seen = counts > 0
     for part in (_common, _own):
         products = (part(first[1]) * part(second[1])).mean(axis=1)
@@ -219,12 +230,12 @@ def _shrunk(rest: Array, codes: Codes, levels: int) -> Array:
             whole = part(means)
             total = float(counts @ (whole**2).mean(axis=1) / counts.sum())
             chance = max(total - signal, 0.0) * counts.sum() / seen.sum()
-            found += whole * (signal / (signal + chance / np.maximum(counts, 1)))[:, None]
-    return np.where(seen[:, None], found, 0.0)
+            effects += whole * (signal / (signal + chance / np.maximum(counts, 1)))[:, None]
+    return np.where(seen[:, None], effects, 0.0)
 
 
 def _means(rest: Array, codes: Codes, levels: int) -> tuple[Array, Array]:
-    """How often each level comes, and the mean of its rows, 0 where there are none."""
+    """Return the number of rows of each level, and their mean, 0 if there are none."""
     counts = np.bincount(codes, minlength=levels).astype(float)
     sums = np.zeros((levels, rest.shape[1]))
     np.add.at(sums, codes, rest)

@@ -1,4 +1,4 @@
-"""Learn from recorded rows what a policy needs to believe at the start."""
+"""Estimation of a policy's prior and drift model from recorded rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,27 +42,27 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST_NOISE = 0.01
-"""Share of the variance that counts as noise at least."""
+"""Minimum fraction of the variance that is attributed to noise."""
 MOST_PERIODS = 2
 NOUNS: dict[Transformation, str] = {"root": "roots", "log": "logarithms"}
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What recorded rows say.
+    """Estimates from recorded rows. All refer to the transformed rewards, except `history`.
 
     Attributes:
-        prior: means, covariance between arms and noise of what remains beside the rhythms and the
-            contexts' offsets; of the transformed rewards, as all of this is.
-        rhythms: periods with their profiles, largest first; none if the rows repeat nothing.
-        law: how what remains moves, in steps of the rows.
-        rows: how many were learned from.
-        shrinkage: of the covariance towards equal variances.
-        correlations: of what remains, at lags 0, 1, ...
-        history: the rows, as they were given.
-        transformation: under which the rows are easier to foretell; "none" for most.
-        least: the smallest reward that is believed, if they are transformed.
-        contexts: what each context adds to the arms' means, if any were given.
+        prior: means of the arms, and covariance and noise of the residual without periods and
+            context effects.
+        rhythms: periods with their profiles, largest first; empty if there is no significant one.
+        law: the drift model of the residual, in steps of the rows.
+        rows: the number of rows.
+        shrinkage: intensity of the covariance's shrinkage towards equal variances.
+        correlations: autocorrelations of the residual at lags 0, 1, ...
+        history: the rows, as given.
+        transformation: the transformation under which the rows are most predictable; often "none".
+        least: lower bound of rewards before a transformation.
+        contexts: the context effects, if contexts were given.
     """
 
     prior: Prior
@@ -78,39 +78,40 @@ class Learned:
 
     @property
     def profile(self) -> Profile | None:
-        """All rhythms together."""
+        """Return the sum of all periodic profiles; None if there is none."""
         if not self.rhythms:
             return None
         each = [rhythm.profile for rhythm in self.rhythms]
         return Profile(
-            *(np.concatenate([getattr(one, name) for one in each])
+            *(np.concatenate([getattr(profile, name) for profile in each])
               for name in ("periods", "cosines", "sines"))
         )  # fmt: skip
 
     def timetable(self, period: int | None = None) -> Timetable:
-        """The yardstick: the arm that was best at this time of a cycle.
+        """Return a baseline policy: the arm with the best mean at each step of a cycle.
 
         Arguments:
-            period: in steps; by default the first that was found, or 1: the best arm of all rows.
+            period: in steps; by default the first estimated period, or 1, the best arm of all rows.
         """
         if period is None:
             period = round(self.rhythms[0].period) if self.rhythms else 1
         return Timetable(self.history, period)
 
     def report(self) -> str:
-        """What was found, in words; one finding a line."""
+        """Return a description of the estimates, one per line."""
         lines = [
-            f"period of {one.period:g} steps: its profile, with {len(one.profile.periods)} "
-            f"harmonics, explains {one.skill:.0%} of the variance of cycles held out"
-            for one in self.rhythms
+            f"period of {rhythm.period:g} steps: its profile, with "
+            f"{len(rhythm.profile.periods)} harmonics, explains {rhythm.skill:.0%} of the variance "
+            "of held-out cycles"
+            for rhythm in self.rhythms
         ]
         if not lines:
-            lines = ["no period: the rows repeat nothing, or not often enough to tell"]
+            lines = ["no significant period in the rows"]
         if self.contexts is not None:
             lines.insert(0, self.contexts.report())
         if self.transformation != "none":
-            lines.insert(0, f"the {NOUNS[self.transformation]} of the rewards are easier to "
-                            "foretell; what follows is of these")  # fmt: skip
+            lines.insert(0, f"the {NOUNS[self.transformation]} of the rewards are more "
+                            "predictable; the next lines describe them")  # fmt: skip
         parts = [
             f"{share:.0%} decays within {life:g} steps"
             if np.isinf(turn)
@@ -118,26 +119,29 @@ class Learned:
             f"within {life:g}"
             for share, life, turn in self.law.parts
         ]
-        lines.append(f"of what remains {', '.join(parts)}, and {self.law.noise:.0%} is noise")
+        lines.append(f"residual variance: {', '.join(parts)}, and {self.law.noise:.0%} is noise")
         lines.append(f"covariance of {len(self.prior)} arms from {self.rows} rows, "
                      f"shrunk by {self.shrinkage:.1%}")  # fmt: skip
         return "\n".join(lines)
 
     def figure(self) -> "Figure":
         """Draw the autocorrelation with the fitted law, and the profiles of some arms."""
-        from driftpeak.offline.history.plots import learned_figure  # matplotlib only where it draws
+        from driftpeak.offline.history.plots import learned_figure  # loads matplotlib
 
         return learned_figure(self)
 
     def policy(self, **options: Any) -> Policy:
-        """`Auto` that begins with all of this; the row after the last is at time 1.
+        """Return `Auto` with these estimates; the row after the last is at time 1.
 
-        Behind `Transformed`, if the rewards are easier to foretell so, and `InContext`, if they
-        came in contexts: of the steps after the rows, which must have been given then.
+        The policy is wrapped in `Transformed` if the rewards are transformed, and in `InContext` if
+        there are contexts. The contexts of the steps after the rows must then be given.
+
+        Arguments:
+            options: further arguments of `Auto`.
         """
-        found = self.contexts
-        prior = self.prior if found is None else found.prior(self.prior)
-        profile = self.profile if found is None else found.profile(self.profile)
+        effects = self.contexts
+        prior = self.prior if effects is None else effects.prior(self.prior)
+        profile = self.profile if effects is None else effects.profile(self.profile)
         given = {
             "motions": (self.law.motion,), "drifts": (), "rates": (), "profile": profile,
             "acquisition": "influence",
@@ -145,7 +149,7 @@ class Learned:
         policy: Policy = Auto(prior, **(given | options))
         if self.transformation != "none":
             policy = Transformed(policy, self.transformation, least=self.least)
-        return policy if found is None else InContext(policy, found.ahead)
+        return policy if effects is None else InContext(policy, effects.ahead)
 
 
 @checked
@@ -160,27 +164,28 @@ def learn(
     contexts: Contexts | None = None,
     seed: int = 0,
 ) -> Learned:
-    """What recorded rewards say of those to come.
+    """Estimate means, periods, covariance, drift model and noise from recorded rewards.
 
-    Rows are steps of one unit of time; the last is at time 0, so that a simulation, whose steps are
-    1, 2, ..., goes on from there.
+    Rows are steps of one unit of time. The last row is at time 0, so that a simulation with steps
+    1, 2, ... continues it.
 
     Arguments:
         history: rewards, shape `(steps, arms)`, at least two steps.
-        names: of the arms.
-        period: in steps, if it is known; it is used only as far as it forecasts held-out cycles.
-        likely: periods in steps that are plausible, such as a day. They are tested first, the
-            shortest first. Another period that is found within 5 % of one is replaced by it.
-        rhythm: whether to look for one at all.
-        transformation: "none", "root" or "log" of the rewards; "auto" for that under which the
-            rows are easier to foretell beyond doubt (`driftpeak.offline.history.transform`).
-        contexts: of the rows and, for a policy that knows them, of the steps after them.
-        seed: of the series without rhythm that the rows are held against.
+        names: the names of the arms.
+        period: a known period in steps; it is used only if it forecasts held-out cycles.
+        likely: plausible periods in steps, such as a day. They are tested first, in increasing
+            order. A significant period within 5 % of one of them is replaced by it.
+        rhythm: whether to test for periods.
+        transformation: "none", "root" or "log" of the rewards; "auto" selects the transformation
+            under which the rows are significantly more predictable
+            (`driftpeak.offline.history.transform`).
+        contexts: the contexts of the rows and, for a policy with contexts, of the later steps.
+        seed: of the simulated series without a period in the test of periods.
 
     Raises:
-        DriftpeakError: fewer than two rows or arms, values that are not finite, rows that
-            never vary (beside the contexts), a period that is not positive, a root or logarithm of
-            rewards that are not above 0.
+        DriftpeakError: there are fewer than two rows or arms, values are not finite, the rows are
+            constant (after subtraction of context effects), the period is not positive, or a root
+            or logarithm is requested for rewards that are not above 0.
 
     Example:
         >>> import numpy as np
@@ -196,7 +201,8 @@ def learn(
     finite_array("likely", likely, 1)
     if len(rows) < 2 or rows.shape[1] < 2:
         raise DriftpeakError(
-            f"learning needs at least 2 rows of at least 2 arms; got {len(rows)} of {rows.shape[1]}"
+            f"history must have at least 2 rows and 2 arms; got {len(rows)} rows and "
+            f"{rows.shape[1]} arms"
         )
     given = rows
     chosen = find_transformation(rows) if transformation == "auto" else transformation
@@ -212,14 +218,14 @@ def learn(
                 f"{NOUNS[chosen]} need rewards above 0; got {rows.min():g}. Add a "
                 'constant to all of them, or give transformation="none"'
             )
-        least = float(rows.min() ** 2 / rows.max())  # as far below all as these are apart
+        least = float(rows.min() ** 2 / rows.max())  # the minimum divided by the rewards' ratio
         rows = transformed(rows, chosen)
-    told = None if contexts is None else learn_contexts(rows, contexts)
-    rows = rows if told is None else told.rest
+    effects = None if contexts is None else learn_contexts(rows, contexts)
+    rows = rows if effects is None else effects.rest
     mean, times = rows.mean(axis=0), np.arange(1.0 - len(rows), 1.0)
     unit = float(np.sqrt(((rows - mean) ** 2).mean()))
     if unit == 0:
-        raise DriftpeakError("the rows never vary, so nothing can be learned of how they move")
+        raise DriftpeakError("history must vary in time; got constant rows")
     rest = (rows - mean) / unit
     rhythms: list[Rhythm] = []
     wandering: float | None = None  # a period without a lasting profile
@@ -228,12 +234,12 @@ def learn(
             cycle: Cycle | None = Cycle(positive("period", period), True)
         else:
             known = rhythms[0].period if rhythms else None
-            further = [one for one in likely if all(one != other.period for other in rhythms)]
+            further = [each for each in likely if all(each != other.period for other in rhythms)]
             cycle = find_period(rest, known=known, likely=further, seed=seed)
         if cycle is None:
             break
         best = None
-        sense = [one for one in likely if abs(one / cycle.period - 1) <= NEAR]
+        sense = [each for each in likely if abs(each / cycle.period - 1) <= NEAR]
         if period is not None or cycle.period in sense:
             best = fit_profile(rest, times, cycle.period)
         elif cycle.lasting:
@@ -259,21 +265,22 @@ def learn(
     kernel = kernels.Table(unit**2 * (covariance + covariance.T) / 2)
     prior = Prior(Arms(rows.shape[1], names), kernel, unit**2 * noise, mean)
     scaled = tuple(
-        one._replace(
+        each._replace(
             profile=Profile(
-                one.profile.periods, unit * one.profile.cosines, unit * one.profile.sines
+                each.profile.periods, unit * each.profile.cosines, unit * each.profile.sines
             )
         )
-        for one in rhythms
+        for each in rhythms
     )
     return Learned(prior, scaled, law, len(rows), shrinkage, correlations, given, chosen, least,
-                   told)  # fmt: skip
+                   effects)  # fmt: skip
 
 
 def ledoit_wolf(rows: Array) -> tuple[Array, float]:
-    """The covariance of rows with mean 0, shrunk towards equal variances, and by how much.
+    """Return the covariance of rows with mean 0, shrunk towards equal variances, and the intensity.
 
-    Ledoit and Wolf 2004, A Well-Conditioned Estimator for Large-Dimensional Covariance Matrices.
+    Source: Ledoit and Wolf 2004, A Well-Conditioned Estimator for Large-Dimensional Covariance
+    Matrices.
     """
     count, arms = rows.shape
     sample = rows.T @ rows / count

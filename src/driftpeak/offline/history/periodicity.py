@@ -1,17 +1,18 @@
-r"""A period that recorded rows repeat, found and not assumed.
+r"""A statistical test for a period in recorded rows, and its profile.
 
-If rows repeat after P steps, they resemble those of P, 2P, ... steps before more than those of half
-a period less or more. The contrast
+If rows have period P, their autocorrelation r is larger at the lags P, 2P, ... than half a period
+before and after. The contrast
 
 \[C(P) = \overline{r(mP) - \tfrac12 (r((m - \tfrac12) P) + r((m + \tfrac12) P))},\]
 
-a mean over m = 1, 2, ... of the autocorrelation r, is large at the period. Slow variation makes
-contrasts by chance, larger ones at longer periods. Each is therefore compared with its mean and
-deviation over series drawn from a law without a period that is fitted to the autocorrelation, and
-the largest standardised contrast with the largest of these series. A significant period must also
-differ from an oscillation of the same period whose correlation falls to 1/e within one cycle at
-most: it must forecast held-out cycles better than series of this law do. The profile is then fitted
-by harmonics; their number is chosen by held-out cycles.
+a mean over m = 1, 2, ..., is large at the period. Slow variation causes random contrasts, which are
+larger for longer periods. Each contrast is therefore standardised by its mean and standard
+deviation over simulated series without a period, whose drift model is fitted to the
+autocorrelation. The largest standardised contrast is compared with the largest ones of these
+series. A significant period is also compared with a damped oscillation of this period, whose
+correlation falls to 1/e within at most one cycle: it must forecast held-out cycles better than
+series of this model do. The profile is then fitted by harmonics, whose number is chosen by
+cross-validation over cycles.
 """
 
 from collections.abc import Sequence
@@ -24,25 +25,25 @@ from driftpeak.offline.history.correlation import Array, Law, autocorrelation, f
 
 SURROGATES = 199
 LEVEL = 0.01
-"""Chance of a period where there is none."""
+"""False-alarm rate: probability of a significant period if there is none."""
 COMPONENTS = 8
 HARMONICS = (1, 2, 3, 5, 8, 12, 20)
 LEAST_SKILL = 0.02
-"""Share of the variance of held-out cycles that a profile must explain."""
+"""Fraction of the variance of held-out cycles that a profile must explain."""
 LEAST_GAIN = 0.002
-"""In skill, for which more harmonics are worth having."""
+"""Minimum gain of this fraction by more harmonics."""
 SHORTEST = 4
 SAME = 0.8
-"""A period whose part has this share of its standardised contrast is a multiple of that part."""
+"""A fraction of a period replaces it if its standardised contrast is at least this share."""
 NEAR = 0.05
-"""Relative difference of periods that are not told apart."""
+"""Relative difference below which periods count as equal."""
 DAMPED = (0.25, 0.5, 1.0)
-"""Lifetimes, in periods, of oscillations that are not taken for a lasting period."""
+"""Lifetimes, in periods, of oscillations that do not count as a lasting period."""
 FOLDS = 10
 
 
 class Rhythm(NamedTuple):
-    """A period, its profile, and the share of the variance of held-out cycles that it explained."""
+    """A period, its profile, and the fraction of the variance of held-out cycles explained."""
 
     period: float
     profile: Profile
@@ -50,8 +51,8 @@ class Rhythm(NamedTuple):
 
 
 def contrasts(correlations: Array, periods: Any, steps: int) -> Array:
-    """C(P) for every period; the last axis of `correlations` is the lag."""
-    found = []
+    """Return C(P) for every period; the last axis of `correlations` is the lag."""
+    values = []
     most = correlations.shape[-1] - 1
     for period in periods:
         tops = np.arange(period, most + 1, period)
@@ -62,12 +63,12 @@ def contrasts(correlations: Array, periods: Any, steps: int) -> Array:
         later = correlations[..., behind[fits]]
         around[..., fits] = 0.5 * (around[..., fits] + later)
         weights = (steps - tops) / (steps - tops).sum()
-        found.append((correlations[..., tops] - around) @ weights)
-    return np.stack(found, axis=-1)
+        values.append((correlations[..., tops] - around) @ weights)
+    return np.stack(values, axis=-1)
 
 
 class Cycle(NamedTuple):
-    """A period that no decaying law explains, and whether a damped oscillation does not either."""
+    """A significant period, and whether it is lasting: no damped oscillation explains it."""
 
     period: float
     lasting: bool
@@ -78,15 +79,15 @@ def find_period(
 ) -> Cycle | None:
     """Find the period of the rows, between 4 steps and half their number.
 
-    Periods that are `likely` are tested first, on their own, and each of the two tests then has
-    half of the level.
+    Periods in `likely` are tested first, by a separate test. Each of the two tests then has half of
+    the significance level.
 
     Arguments:
         rows: shape `(steps, arms)`, means removed.
-        known: a period in steps whose profile is removed; oscillations that keep it for some
-            cycles only are part of the law that the rows are compared with.
+        known: a period in steps whose profile is removed; damped oscillations of this period are
+            components of the drift model without a period.
         likely: periods in steps, such as a day. They are lasting by assumption.
-        seed: of the series that have no period.
+        seed: of the simulated series without a period.
 
     Returns:
         The shortest likely period that is significant, otherwise the most significant period,
@@ -101,73 +102,72 @@ def find_period(
     own = autocorrelation(scores, 3 * steps // 4)
     generator = np.random.default_rng(seed)
     law = fitted_law(own[: steps // 2], steps, known)
-    found, chance = _standardised(own, _drawn(law, scores, generator), periods, steps)
-    likely = sorted(one for one in likely if SHORTEST <= round(one) <= periods[-1])
+    observed, chance = _standardised(own, _drawn(law, scores, generator), periods, steps)
+    likely = sorted(each for each in likely if SHORTEST <= round(each) <= periods[-1])
     level = LEVEL
     if likely:
         level = LEVEL / 2
         places = np.rint(likely).astype(int) - SHORTEST
         bound = _bound(chance[:, places], level)
-        for one, place in zip(likely, places, strict=True):
-            if found[place] > bound:
-                return Cycle(one, True)
-    if found.max() <= _bound(chance, level):
+        for candidate, place in zip(likely, places, strict=True):
+            if observed[place] > bound:
+                return Cycle(candidate, True)
+    if observed.max() <= _bound(chance, level):
         return None
-    period = _shortest(periods, found)
+    period = _shortest(periods, observed)
     law = fitted_law(own[: steps // 2], steps, period, DAMPED)
     times = np.arange(1.0 - steps, 1.0)
     skill, chance = (
-        _held_out(one, times, period).skill
-        for one in (scores[None], _drawn(law, scores, generator))
+        _held_out(records, times, period).skill
+        for records in (scores[None], _drawn(law, scores, generator))
     )
     return Cycle(period, bool(skill[0] > _bound(chance[:, None], level)))
 
 
 def _drawn(law: Law, scores: Array, generator: Any) -> Array:
-    """Surrogates of the law without their means, with the scores' deviations."""
+    """Draw centred surrogate series of the model with the scores' standard deviations."""
     drawn = law.draw(generator, (SURROGATES, *scores.shape))
     return np.asarray((drawn - drawn.mean(axis=1, keepdims=True)) * scores.std(axis=0))
 
 
 def _standardised(own: Array, drawn: Array, periods: Any, steps: int) -> tuple[Array, Array]:
-    """Contrasts of the rows and of surrogates, less the surrogates' mean, over their deviation."""
+    """Return contrasts of the rows and of surrogates, standardised by the surrogates."""
     chance = contrasts(autocorrelation(drawn, own.shape[-1] - 1), periods, steps)
     mean, deviation = chance.mean(axis=0), chance.std(axis=0)
     return (contrasts(own, periods, steps) - mean) / deviation, (chance - mean) / deviation
 
 
 def _bound(chance: Array, level: float) -> float:
-    """What the largest of each surrogate exceeds with this probability."""
+    """Return the bound that the maximum of a surrogate exceeds with this probability."""
     largest = np.sort(chance.max(axis=1))[::-1]
     return float(largest[max(round(level * (len(largest) + 1)) - 1, 0)])
 
 
-def _shortest(periods: Any, found: Array) -> int:
-    """The best period, or that of which it is a multiple: after three days rows are alike too."""
-    best = int(periods[found.argmax()])
+def _shortest(periods: Any, contrast: Array) -> int:
+    """Return the best period, or a fraction of it with a similar contrast: a day for three days."""
+    best = int(periods[contrast.argmax()])
     for count in range(best // SHORTEST, 1, -1):
         near = np.abs(periods - best / count) <= max(1, NEAR * best / count)
-        if near.any() and found[near].max() >= SAME * found.max():
-            return int(periods[near][found[near].argmax()])
+        if near.any() and contrast[near].max() >= SAME * contrast.max():
+            return int(periods[near][contrast[near].argmax()])
     return best
 
 
 def refined(rows: Array, times: Array, period: float) -> Rhythm | None:
-    """The profile at the period near this one, within 2 %, that forecasts held-out cycles best."""
+    """Return the profile of the period within 2 % that forecasts held-out cycles best."""
     near = max(1, round(0.02 * period))
     each = [fit_profile(rows, times, period + away) for away in range(-near, near + 1)]
-    fitted = [one for one in each if one is not None]
-    return max(fitted, key=lambda one: one.skill, default=None)
+    fitted = [rhythm for rhythm in each if rhythm is not None]
+    return max(fitted, key=lambda rhythm: rhythm.skill, default=None)
 
 
 def fit_profile(rows: Array, times: Array, period: float) -> Rhythm | None:
-    """The profile of the rows at a period, or None if it does not forecast held-out cycles.
+    """Fit the profile of the rows at a period; None if it does not forecast held-out cycles.
 
-    As many harmonics as forecast best, and shrunk as much: the profile of all cycles but one is
-    held against that one, and the same for every cycle.
+    The number of harmonics and the shrinkage are chosen by cross-validation over cycles.
     """
-    found = _held_out(rows[None], times, period)
-    skill, count, shrink = found.skill[0], int(found.harmonics[0]), found.shrink[0]
+    chosen = _held_out(rows[None], times, period)
+    skill, count, shrink = chosen.skill[0], int(chosen.harmonics[0]), chosen.shrink[0]
     if skill < LEAST_SKILL:
         return None
     basis = _basis(times, period, count)
@@ -177,7 +177,7 @@ def fit_profile(rows: Array, times: Array, period: float) -> Rhythm | None:
 
 
 class _HeldOut(NamedTuple):
-    """Share of held-out variance explained, with how many harmonics, and shrunk by what factor."""
+    """Fraction of held-out variance explained, number of harmonics, and shrinkage factor."""
 
     skill: Array
     harmonics: Array
@@ -185,7 +185,7 @@ class _HeldOut(NamedTuple):
 
 
 def _held_out(records: Array, times: Array, period: float) -> _HeldOut:
-    """Cross-validate profiles of records of shape `(records, steps, arms)`; 0 if not possible."""
+    """Cross-validate profiles of records, shape `(records, steps, arms)`; zeros if impossible."""
     number, steps, arms = records.shape
     best = _HeldOut(*np.zeros((3, number)))
     cycle = np.floor((times - times[-1] - 0.5) / period).astype(int)
@@ -209,7 +209,7 @@ def _held_out(records: Array, times: Array, period: float) -> _HeldOut:
         first = slice(1 + 2 * count)
         gram, product = grams[:, first, first], products[:, first]
         each = _solved(gram.sum(axis=0) - gram, product.sum(axis=0) - product)
-        along = summed(each * product)  # expectations times rows
+        along = summed(each * product)  # predictions times rows
         squared = summed((gram @ each) * each)
         shrink = np.clip(along / np.maximum(squared, 1e-300), 0, 1)
         skill = (2 * shrink * along - shrink**2 * squared) / total
@@ -220,7 +220,7 @@ def _held_out(records: Array, times: Array, period: float) -> _HeldOut:
 
 
 def _basis(times: Array, period: float, count: int) -> Array:
-    """1, and cosine and sine of every harmonic in turn."""
+    """Return the basis: 1, then cosine and sine of each harmonic."""
     angle = 2 * np.pi * times[:, None] / period * np.arange(1, count + 1)
     waves = np.stack([np.cos(angle), np.sin(angle)], axis=-1).reshape(len(times), -1)
     return np.concatenate([np.ones((len(times), 1)), waves], axis=1)

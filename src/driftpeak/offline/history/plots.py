@@ -1,4 +1,4 @@
-"""A picture of what recorded rows say."""
+"""A figure of the estimates from recorded rows."""
 
 from typing import TYPE_CHECKING
 
@@ -20,16 +20,16 @@ LABELS: dict[Transformation, str] = {
 
 
 def learned_figure(learned: "Learned") -> Figure:
-    """The autocorrelation with the fitted law, and the profiles of some arms with what was seen."""
+    """Draw the autocorrelation with the fitted model, and the periodic profiles of some arms."""
     rhythms = learned.rhythms[:1]
     figure = Figure(figsize=(11.0 if rhythms else 6.5, 4.2), layout="constrained")
     axes, *beside = figure.subplots(1, 1 + len(rhythms), squeeze=False)[0]
     lags = np.arange(len(learned.correlations))
     axes.plot(lags, learned.correlations, color=COLOURS[0], linewidth=1.8, label="rows")
     axes.plot(lags, learned.law.correlation(lags), "--", color=COLOURS[1], linewidth=1.8,
-              label="fitted law")  # fmt: skip
+              label="fitted model")  # fmt: skip
     axes.axhline(0, color="black", linewidth=0.6)
-    axes.set(xlabel="lag in steps", ylabel="autocorrelation of what remains beside the rhythm",
+    axes.set(xlabel="lag in steps", ylabel="autocorrelation without the periodic part",
              xlim=(0, max(lags[-1], 1)))  # fmt: skip
     axes.legend(frameon=False)
     tidy(axes)
@@ -39,7 +39,7 @@ def learned_figure(learned: "Learned") -> Figure:
 
 
 def _profiles(axes, learned, rhythm) -> None:  # type: ignore[no-untyped-def]
-    """Profiles of the arms that vary most; bands: one deviation of the rows about them."""
+    """Draw the profiles with the largest variance, and bands of one standard deviation."""
     period = round(rhythm.period)
     times = np.arange(1 - learned.rows, 1)
     profile = learned.prior.mean + rhythm.profile.at(np.arange(period))
@@ -57,5 +57,5 @@ def _profiles(axes, learned, rhythm) -> None:  # type: ignore[no-untyped-def]
                           alpha=0.12, linewidth=0)  # fmt: skip
     axes.set(xlabel=f"step of the period of {rhythm.period:g}",
              ylabel=LABELS[learned.transformation], xlim=(0, max(period - 1, 1)))  # fmt: skip
-    axes.legend(frameon=False, title="arm; band: one deviation")
+    axes.legend(frameon=False, title="arm; band: one standard deviation")
     tidy(axes)

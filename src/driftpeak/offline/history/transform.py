@@ -1,9 +1,10 @@
-r"""Whether rewards are easier to foretell as logarithms or roots.
+r"""A test whether logarithms or roots of rewards are more predictable than the rewards.
 
-Each arm is foretold from its row before, \(z_t - m = \phi (z_{t-1} - m) + e_t\) with Gaussian e,
-and a transformation is judged by the log density that this gives to the rewards themselves (Box and
-Cox 1964, An Analysis of Transformations: the density of the transformed, plus \(\log g'\)). It must
-be denser than without one beyond doubt: in the mean over blocks of rows, at a level of 0.1 %.
+Each arm is predicted from its previous row, \(z_t - m = \phi (z_{t-1} - m) + e_t\) with Gaussian e.
+The criterion is the log density that this model assigns to the untransformed rewards: the density
+of the transformed rewards plus \(\log g'\) (Box and Cox 1964, An Analysis of Transformations). It
+must be significantly larger than without a transformation, in a t-test over blocks of rows at a
+level of 0.1 %.
 """
 
 import math
@@ -15,11 +16,14 @@ from driftpeak.offline.history.correlation import Array
 
 LEVEL = 0.001
 LEAST = 20
-"""Rows, below which nothing is said."""
+"""Minimum number of rows for the test."""
 
 
 def find_transformation(rows: Array) -> Transformation:
-    """The one that fits rows of shape `(steps, arms)`; "none" if any reward is 0 or less."""
+    """Return the best transformation of rows, shape `(steps, arms)`.
+
+    It is "none" if no transformation is significantly better, or if any reward is 0 or less.
+    """
     rows = rows[:, np.ptp(rows, axis=0) > 0]
     if len(rows) < LEAST or rows.shape[1] == 0 or rows.min() <= 0:
         return "none"
@@ -29,15 +33,15 @@ def find_transformation(rows: Array) -> Transformation:
     plain, count = _density(rows, "none"), math.isqrt(len(rows))
     for name in TRANSFORMATIONS[1:]:
         gains = [block.mean() for block in np.array_split(_density(rows, name) - plain, count)]
-        doubt = t.ppf(1 - LEVEL, count - 1) * np.std(gains, ddof=1) / math.sqrt(count)
+        margin = t.ppf(1 - LEVEL, count - 1) * np.std(gains, ddof=1) / math.sqrt(count)
         gain = float(np.mean(gains))
-        if gain > doubt:
+        if gain > margin:
             best = max(best, (gain, name))
     return best[1]
 
 
 def _density(rows: Array, name: Transformation) -> Array:
-    """Log density of every row but the first, per arm."""
+    """Return the log density of each row except the first, averaged over arms."""
     values = transformed(rows, name)
     centred = values - values.mean(axis=0)
     now, before = centred[1:], centred[:-1]

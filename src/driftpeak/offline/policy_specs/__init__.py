@@ -1,1 +1,1 @@
-"""Policies, widths and settings by name, as on the command line."""
+"""Construction of policies, widths and environments from names, as on the command line."""

@@ -1,4 +1,4 @@
-"""Write `names.json`, the source of the command line's help."""
+"""Write `names.json`, from which the command line's help is generated."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
-"""What policies given by name leave open, learned from recorded rewards (`replay --fit`).
+"""Estimation of omitted policy parameters from recorded rewards (`replay --fit`).
 
-The prior's covariance comes from the very rows and contains their noise, so that its likelihood
-would say too little noise and too much drift: `driftpeak.theory.variation.estimate_drift` learns
-noise, covariance and drift together instead.
+The prior's covariance comes from the same rows and contains their noise. Its likelihood would
+therefore underestimate the noise and overestimate the drift.
+`driftpeak.theory.variation.estimate_drift` estimates noise, covariance and drift jointly instead.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,12 +15,13 @@ from driftpeak.offline.policy_specs.policies import memory_parameter
 from driftpeak.theory.variation import estimate_drift
 
 LEAST_NOISE = 1e-3
-"""Share of the arms' variance: less would leave a covariance from a few rows as if exact."""
+"""Minimum noise variance as a fraction of the arms' variance: with less, a covariance from a few
+rows would count as exact."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One learned number, and in words how it was learned and how well it is determined."""
+    """An estimate, and a description of its method and uncertainty."""
 
     value: float
     how: str
@@ -32,19 +33,19 @@ def tune(
     make_prior: Callable[[Matrix, float | None], Prior],
     noise_variance: float | None = None,
 ) -> dict[str, Finding]:
-    """Noise variance and drift by restricted likelihood, memories by cross-validation.
+    """Estimate noise variance and drift by restricted likelihood, other memory by cross-validation.
 
     Arguments:
-        policies: as for `driftpeak.offline.policy_specs.policies.make_policies`; what one of them
-            leaves open is learned.
+        policies: as for `driftpeak.offline.policy_specs.policies.make_policies`; their omitted
+            parameters are estimated.
         history: rewards, shape `(steps, arms)`.
-        make_prior: the prior from some rows and a noise variance (None: a guess).
-        noise_variance: learned, if none is given.
+        make_prior: returns the prior from rows and a noise variance (None: its default).
+        noise_variance: estimated if it is None.
 
     Raises:
         DriftpeakError: as `estimate_drift` and `driftpeak.cross_validate`.
     """
-    found = {}
+    findings = {}
     wanted = [name for name in dict.fromkeys(map(_open, policies)) if name]
     if "drift" in wanted or noise_variance is None:
         estimate = estimate_drift(history, noise_variance=noise_variance)
@@ -54,10 +55,10 @@ def tune(
             noise_variance = max(estimate.noise_variance, least)
             how = f"by {by}"
             if noise_variance == least:
-                how += f", which finds less: {LEAST_NOISE:.1%} of the arms' variance instead"
-            found["noise_variance"] = Finding(noise_variance, how)
+                how += f", raised to the minimum, {LEAST_NOISE:.1%} of the arms' variance"
+            findings["noise_variance"] = Finding(noise_variance, how)
         if "drift" in wanted:
-            found["drift"] = Finding(estimate.cautious, f"by {by}, {estimate}")
+            findings["drift"] = Finding(estimate.cautious, f"by {by}, {estimate}")
     for name in wanted:
         if name != "drift":
             choice = cross_validate(history, name, lambda rows: make_prior(rows, noise_variance))
@@ -66,12 +67,12 @@ def tune(
                 f"by cross-validation, the best of {len(tried)} from {tried[0]:g} to {tried[-1]:g}"
             )
             at_end = choice.value in (tried[0], tried[-1])
-            found[name] = Finding(choice.value, how + " (at the end of the range)" * at_end)
-    return found
+            findings[name] = Finding(choice.value, how + " (at the end of the range)" * at_end)
+    return findings
 
 
 def complete(policies: Sequence[str], found: dict[str, Finding]) -> list[str]:
-    """The policies with what was found written out where they left it open."""
+    """Return the descriptions of the policies with the estimates of omitted parameters."""
     texts = []
     for text in policies:
         name = _open(text)
@@ -84,7 +85,7 @@ def complete(policies: Sequence[str], found: dict[str, Finding]) -> list[str]:
 
 
 def _open(text: str) -> str | None:
-    """The memory that a policy leaves open, if any."""
+    """Return the memory parameter that a policy's description omits; None if there is none."""
     policy, _, given = text.partition(":")
     parameter = memory_parameter(policy)
     keys = [pair.partition("=")[0] for pair in given.split(",")]

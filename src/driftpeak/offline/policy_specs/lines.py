@@ -1,7 +1,7 @@
-"""The tables of names that the command line prints and checks without loading what they stand for.
+"""Tables of policies and widths, which the command line uses without importing them.
 
-`names.json` beside this file holds them, written by `python -m driftpeak.offline.policy_specs` from
-the constructors' own signatures and docstrings; a test compares.
+`names.json` in this folder has the tables. `python -m driftpeak.offline.policy_specs` writes it
+from the constructors' signatures and docstrings, and a test compares them.
 """
 
 import json
@@ -20,7 +20,7 @@ KIND_NAMES = {kind.__name__: kind for kind in KINDS}
 
 @dataclass(frozen=True)
 class Line:
-    """A name, what it can be told, and a sentence on what it is."""
+    """A name with its parameters and a sentence of description."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -29,15 +29,15 @@ class Line:
 
 @cache
 def lines(what: str) -> tuple[Line, ...]:
-    """All "policies" or "widths"."""
+    """Return the table of all "policies" or "widths"."""
     stored = json.loads(
         (files("driftpeak.offline.policy_specs") / FILE).read_text(encoding="utf-8")
     )
-    return tuple(_line(**one) for one in stored[what])
+    return tuple(_line(**row) for row in stored[what])
 
 
 def as_text(tables: Mapping[str, Iterable[Line]]) -> str:
-    """The tables as `names.json` holds them: JSON, a line for each name."""
+    """Return the content of `names.json`: JSON, a line for each name."""
     written = (
         f'"{what}": [\n' + ",\n".join(json.dumps(_plain(line)) for line in table) + "\n]"
         for what, table in tables.items()
@@ -46,23 +46,23 @@ def as_text(tables: Mapping[str, Iterable[Line]]) -> str:
 
 
 def check_texts(policies: Sequence[str], width: str) -> None:
-    """Refuse what is no policy or width: an unknown name or key, a value of another kind.
+    """Check descriptions of policies and a width without importing them.
 
     Raises:
-        DriftpeakError: naming the text that is wrong, and what there is.
+        DriftpeakError: a name or a key is unknown, or a value has another type.
     """
     for what, table, texts in (("policy", "policies", policies), ("width", "widths", [width])):
         known = {line.name: line for line in lines(table)}
         for text in texts:
             line = known[known_name(what, text, known)]
-            split(text, {one.name: one for one in line.parameters})
+            split(text, {parameter.name: parameter for parameter in line.parameters})
 
 
 def known_name(what: str, text: str, names: Collection[str]) -> str:
-    """NAME of `NAME:key=value,...`.
+    """Return NAME of `NAME:key=value,...`.
 
     Raises:
-        DriftpeakError: it is none of the names.
+        DriftpeakError: it is not one of the names.
     """
     name = text.partition(":")[0]
     if name not in names:
@@ -73,10 +73,13 @@ def known_name(what: str, text: str, names: Collection[str]) -> str:
 
 
 def _plain(line: Line) -> dict[str, Any]:
-    told = [(one.name, one.kind.__name__, one.default, one.required) for one in line.parameters]
-    return {"name": line.name, "summary": line.summary, "parameters": told}
+    parameters = [
+        (parameter.name, parameter.kind.__name__, parameter.default, parameter.required)
+        for parameter in line.parameters
+    ]
+    return {"name": line.name, "summary": line.summary, "parameters": parameters}
 
 
 def _line(name: str, summary: str, parameters: list[list[Any]]) -> Line:
-    told = (Parameter(one, KIND_NAMES[kind], *rest) for one, kind, *rest in parameters)
-    return Line(name, tuple(told), summary)
+    accepted = (Parameter(key, KIND_NAMES[kind], *rest) for key, kind, *rest in parameters)
+    return Line(name, tuple(accepted), summary)

@@ -1,4 +1,4 @@
-"""What a constructor can be told in text: read from its own signature, so that it stands once."""
+"""Parameters of a constructor that text can set, read from its signature."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -18,13 +18,13 @@ KINDS: Mapping[type, str] = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One of a constructor's arguments that text can give.
+    """An argument of a constructor that text can set.
 
     Attributes:
-        name: of the argument.
-        kind: one of `KINDS`.
-        default: what the constructor takes if it is not given; None if it finds that out itself.
-        required: whether it has no default at all.
+        name: the name of the argument.
+        kind: its type, one of `KINDS`.
+        default: its default; None if the constructor determines it.
+        required: whether it has no default.
     """
 
     name: str
@@ -42,31 +42,32 @@ class Parameter:
 
 
 def parameters(make: Callable[..., Any], more: Mapping[str, Any]) -> dict[str, Parameter]:
-    """The arguments of `make` that are numbers, words or truth values, by name.
+    """Return the arguments of `make` that are numbers, strings or booleans, by name.
 
     Arguments:
         make: a class or a function.
-        more: for `**name` without types of its own, by its name: a dataclass, whose fields it
-            stands for, or another constructor, whose arguments it hands on to.
+        more: for an untyped `**name`, by this name: a dataclass with its fields, or another
+            constructor that receives it.
     """
     function: Any = make.__init__ if isinstance(make, type) else make  # type: ignore[misc]
     hints = get_type_hints(function)
-    found: dict[str, Parameter] = {}
+    accepted: dict[str, Parameter] = {}
     for name, argument in inspect.signature(make).parameters.items():
         hint = hints.get(name, Any)
         if argument.kind is inspect.Parameter.VAR_KEYWORD:
-            found |= _handed_on(make, get_args(hint)[0] if get_args(hint) else more.get(name), more)
+            receiver = get_args(hint)[0] if get_args(hint) else more.get(name)
+            accepted |= _handed_on(make, receiver, more)
         elif (kind := _kind(hint)) is not None:
             required = argument.default is inspect.Parameter.empty
-            found[name] = Parameter(name, kind, None if required else argument.default, required)
-    return found
+            accepted[name] = Parameter(name, kind, None if required else argument.default, required)
+    return accepted
 
 
 def convert(what: str, parameter: Parameter, value: str) -> Any:
-    """The value that `value` writes.
+    """Convert a text to a value of the parameter.
 
     Raises:
-        DriftpeakError: it writes none of the kind.
+        DriftpeakError: the text is not of the parameter's type.
     """
     if parameter.kind is bool and value in ("true", "false"):
         return value == "true"
@@ -80,17 +81,17 @@ def convert(what: str, parameter: Parameter, value: str) -> Any:
 
 
 def split(text: str, known: Mapping[str, Parameter]) -> dict[str, Any]:
-    """The arguments that `NAME:key=value,...` gives.
+    """Return the arguments in `NAME:key=value,...`.
 
     Raises:
-        DriftpeakError: a key that is not in `known`, a value of another kind.
+        DriftpeakError: a key is not in `known`, or a value has another type.
     """
     name, _, rest = text.partition(":")
     given = {}
     for pair in filter(None, rest.split(",")):
         key, equals, value = pair.partition("=")
         if not equals or key not in known:
-            accepted = ", ".join(f"{one}=..." for one in known) or "none"
+            accepted = ", ".join(f"{parameter}=..." for parameter in known) or "none"
             raise DriftpeakError(
                 f"{text}: {pair!r} is not a parameter of {name}; accepted: {accepted}."
                 + nearest(key, list(known))
@@ -100,12 +101,12 @@ def split(text: str, known: Mapping[str, Parameter]) -> dict[str, Any]:
 
 
 def summary(make: Callable[..., Any]) -> str:
-    """The first sentence of the docstring."""
+    """Return the first paragraph of the docstring on one line."""
     return (inspect.getdoc(make) or "").split("\n\n")[0].replace("\n", " ")
 
 
 def _handed_on(make: Any, to: Any, more: Mapping[str, Any]) -> dict[str, Parameter]:
-    """The arguments behind `**name`; the defaults of a TypedDict's are those of what is made."""
+    """Return the arguments behind `**name`; a TypedDict has the defaults of the returned class."""
     if to is None:
         return {}
     if is_dataclass(to):
@@ -120,22 +121,22 @@ def _handed_on(make: Any, to: Any, more: Mapping[str, Any]) -> dict[str, Paramet
 
 
 def _defaults(made: type) -> dict[str, Any]:
-    """The defaults that a class and its bases give to arguments, wherever they are taken."""
-    found: dict[str, Any] = {}
+    """Return all defaults of arguments in the methods of a class and its bases."""
+    defaults: dict[str, Any] = {}
     for base in reversed(made.__mro__):
         for function in vars(base).values():
             if inspect.isfunction(function):
                 for name, argument in inspect.signature(function).parameters.items():
                     if argument.default not in (inspect.Parameter.empty, None):
-                        found[name] = argument.default
-    return found
+                        defaults[name] = argument.default
+    return defaults
 
 
 def _kind(hint: Any) -> type | None:
-    """The kind of text that a type asks for, if it is one."""
+    """Return the type in `KINDS` for a type hint; None if there is none."""
     if get_origin(hint) is Literal:
         return str
     if get_origin(hint) in (Union, UnionType):
-        kinds = [kind for one in get_args(hint) if (kind := _kind(one)) is not None]
+        kinds = [kind for member in get_args(hint) if (kind := _kind(member)) is not None]
         return kinds[0] if len(kinds) == 1 else None
     return hint if hint in KINDS else None

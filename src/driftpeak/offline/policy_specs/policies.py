@@ -1,7 +1,7 @@
 """Policies and widths by name, as on the command line: `NAME[:key=value,...]`.
 
-`tv-gp-ucb:drift=0.03` is `TVGPUCB(prior, drift=0.03)`. What can be given, and the defaults, are
-those of the constructors' own signatures (`driftpeak.offline.policy_specs.parameters`).
+`tv-gp-ucb:drift=0.03` is `TVGPUCB(prior, drift=0.03)`. Parameters and defaults come from the
+constructors' signatures (`driftpeak.offline.policy_specs.parameters`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,12 +26,12 @@ POLICIES: dict[str, Callable[..., Policy]] = {
 
 
 def best_of_history(learned: Learned) -> Policy:
-    """Always the arm that was best on average in the recorded rows."""
+    """Play the arm with the best mean in the recorded rows."""
     return learned.timetable(1)
 
 
 def timetable(learned: Learned, *, period: int | None = None) -> Policy:
-    """The arm that was best at this time of the cycle in the recorded rows."""
+    """Play the arm with the best mean at this step of the cycle in the recorded rows."""
     return learned.timetable(period)
 
 
@@ -39,7 +39,7 @@ HISTORIC: dict[str, Callable[..., Policy]] = {
     "best-of-history": best_of_history,
     "timetable": timetable,
 }
-"""Made of recorded rows and nothing else: what must be beaten by who has a history."""
+"""Baselines from recorded rows only."""
 DEFAULT_POLICIES = ("auto", "random", "gp-ucb", "r-gp-ucb", "sw-gp-ucb", "tv-gp-ucb", "w-gp-ucb")
 
 WIDTHS: dict[str, type[Width]] = {
@@ -55,14 +55,14 @@ HANDED_ON: Mapping[str, Any] = {"constants": Constants, "options": OPKB}
 
 
 def policy_parameters(name: str) -> dict[str, Parameter]:
-    """What the policy of this name can be told, by argument."""
+    """Return the parameters of the policy of this name."""
     known = parameters((POLICIES | HISTORIC)[name], HANDED_ON)
     defaults = CATALOGUE[name].defaults if name in CATALOGUE else {}
     return known | {key: Parameter(key, known[key].kind, value) for key, value in defaults.items()}
 
 
 def memory_parameter(name: str) -> str | None:
-    """The argument of a GP-UCB policy that says how fast it forgets, if it can be learned."""
+    """Return the memory parameter of a GP-UCB policy if it can be estimated, else None."""
     if name not in POLICIES or not _is_belief(POLICIES[name]):
         return None
     return next((key for key in policy_parameters(name) if key in CANDIDATES), None)
@@ -94,12 +94,11 @@ def make_policies(
     width: str = "scaled-log",
     learned: Learned | None = None,
 ) -> dict[str, Policy]:
-    """The policies that `texts` describe, each under its name, or under its whole text if the
-    name alone is not unique.
+    """Return the policies that `texts` describe, by name, or by text if the name is not unique.
 
     Raises:
-        DriftpeakError: an unknown name or key, a value of the wrong kind or out of range, a text
-            that occurs twice.
+        DriftpeakError: a name or a key is unknown, a value has the wrong type or is out of range,
+            or a text occurs twice.
     """
     names = [text.split(":")[0] for text in texts]
     labels = [
@@ -107,7 +106,7 @@ def make_policies(
     ]
     for label in labels:
         if labels.count(label) > 1:
-            raise DriftpeakError(f"policy {label!r} is given more than once")
+            raise DriftpeakError(f"policies must be different; {label!r} is given more than once")
     chosen = make_width(width, prior, steps)
     return {
         label: make_policy(text, prior, chosen, steps, learned)
@@ -122,25 +121,26 @@ def make_policy(
     steps: int | None = None,
     learned: Learned | None = None,
 ) -> Policy:
-    """The policy that `text` describes.
+    """Return the policy that `text` describes.
 
     Arguments:
         text: `NAME[:key=value,...]`.
-        prior: what it believes at the start.
-        width: for the policies that have no width of their own.
-        steps: length of the run, the horizon of the policies that are planned for one.
-        learned: from recorded rows: `auto` begins with it, and `best-of-history` and `timetable`
-            play it.
+        prior: its prior.
+        width: for the policies without a width of their own.
+        steps: length of the run, the horizon of policies that need one.
+        learned: estimates from recorded rows, for `auto`, `best-of-history` and `timetable`.
 
     Raises:
-        DriftpeakError: as for `make_policies`, or a policy that needs a horizon and has none.
+        DriftpeakError: as for `make_policies`, or the policy needs a horizon and none is given.
     """
     name = known_name("policy", text, POLICIES | HISTORIC)
     known = policy_parameters(name)
     given = split(text, known)
     if name in HISTORIC:
         if learned is None:
-            raise DriftpeakError(f"{text}: {name} plays what recorded rows say: replay has some")
+            raise DriftpeakError(
+                f"{text}: {name} needs recorded rows, which only `driftpeak replay` has"
+            )
         return _with_culprit(text, lambda: HISTORIC[name](learned, **given))
     if name == "auto" and learned is not None:
         return _with_culprit(text, lambda: learned.policy(**given))
@@ -151,13 +151,15 @@ def make_policy(
         given["width"] = width
     if "horizon" in known and known["horizon"].required and "horizon" not in given:
         if steps is None:
-            raise DriftpeakError(f"{text}: {name} is planned for so many steps: give horizon=...")
+            raise DriftpeakError(
+                f"{text}: {name} needs the number of steps in advance; give horizon=..."
+            )
         given["horizon"] = steps
     return _with_culprit(text, lambda: POLICIES[name](prior, **given))
 
 
 def make_width(text: str, prior: Prior, steps: int) -> Width:
-    """The width that `text` describes, for a run of `steps` decisions.
+    """Return the width that `text` describes, for a run of `steps` decisions.
 
     Raises:
         DriftpeakError: as for `make_policies`.
@@ -173,9 +175,9 @@ def make_width(text: str, prior: Prior, steps: int) -> Width:
 
 
 def _width_parameters(make: type[Width]) -> dict[str, Parameter]:
-    """What a width can be told beside what the run knows."""
+    """Return the parameters of a width except those that the run determines."""
     known = ("points", "noise_variance", "horizon")
-    return {key: one for key, one in parameters(make, {}).items() if key not in known}
+    return {key: each for key, each in parameters(make, {}).items() if key not in known}
 
 
 def _is_belief(make: Callable[..., Any]) -> bool:
@@ -183,7 +185,7 @@ def _is_belief(make: Callable[..., Any]) -> bool:
 
 
 def _has_width(make: Callable[..., Any]) -> bool:
-    """Whether it takes the width that --width names: all that act on a belief and a width."""
+    """Return whether the policy has an exploration width, which --width sets."""
     return "acquisition" in parameters(make, HANDED_ON)
 
 

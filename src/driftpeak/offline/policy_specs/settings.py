@@ -1,4 +1,4 @@
-"""Synthetic settings by name, for `driftpeak compare`."""
+"""Kernels, priors and environments by name, for `driftpeak compare`."""
 
 import math
 from typing import Any
@@ -21,29 +21,29 @@ MOST_POINTS = 10_000
 
 
 def make_prior(kernel: Kernel, dimension: int, size: int, noise_variance: float) -> Prior:
-    """A prior on a grid over the unit cube.
+    """Return a prior on a grid over the unit cube.
 
     Raises:
-        DriftpeakError: a number out of range, more than 10,000 points.
+        DriftpeakError: a number is out of range, or there are more than 10,000 points.
     """
     dimension = at_least_integer("dimension", dimension, 1)
     size = at_least_integer("size", size, 2)
     if dimension * math.log(size) > math.log(MOST_POINTS) + 1e-9:  # the power may be huge
         raise DriftpeakError(
-            f"size {shown(size)} in {shown(dimension)} dimensions makes too many points; at most "
-            f"{MOST_POINTS:,}"
+            f"size to the power of dimension must be at most {MOST_POINTS:,} points; got size "
+            f"{shown(size)} and dimension {shown(dimension)}"
         )
     return Prior(Grid(*[[0, 1]] * dimension, size=size), kernel, noise_variance)
 
 
 def make_kernel(kernel: str, nu: float, lengthscale: float) -> Kernel:
-    """SE or Matern, by name.
+    """Return an SE or Matern kernel by name.
 
     Raises:
-        DriftpeakError: an unknown kernel, a number out of range.
+        DriftpeakError: the kernel is unknown, or a number is out of range.
     """
     kernel = one_of("kernel", kernel, KERNELS)
-    nu = positive("nu", nu)  # checked even where it is not used
+    nu = positive("nu", nu)  # checked even if it is not used
     return SE(lengthscale) if kernel == "se" else Matern(nu, lengthscale)
 
 
@@ -51,15 +51,15 @@ def make_environment(name: str, prior: Prior, drift: float, steps: int) -> Envir
     """Return an environment of the catalogue, by name.
 
     Raises:
-        DriftpeakError: an unknown name, drift outside [0, 1].
+        DriftpeakError: the name is unknown, or the drift is outside [0, 1].
     """
     return ENVIRONMENTS[one_of("environment", name, tuple(ENVIRONMENTS))](prior, drift, steps)
 
 
 def default_policies(prior: Prior, drift: float, steps: int) -> list[str]:
-    """The GP-UCB family with the same memory: B16's restart period N for the drift.
+    """Return policies with equal memory, which is B16's restart period N for the drift.
 
-    A window of N observations and a discount of 1 - 1/N forget about as fast.
+    A window of N observations and a discount of 1 - 1/N give about the same memory.
     """
     dimension = prior.domain.points.shape[1]
     period = markov_restart_period(prior.kernel, drift=drift, horizon=steps, dimension=dimension)

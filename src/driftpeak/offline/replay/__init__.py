@@ -1,4 +1,4 @@
-"""Which policy would have followed the peak of recorded data best, and what to follow now?"""
+"""Evaluation of policies on recorded data, and recommendation of the arm to use next."""
 
 from driftpeak.offline.replay.arms import arms_over_time
 from driftpeak.offline.replay.play import replay

@@ -1,4 +1,4 @@
-"""Which arms a policy followed through the rows: how much of the time, and how long on end."""
+"""Statistics of a policy's choices: frequencies of arms, changes, and longest runs."""
 
 from typing import Any
 
@@ -12,31 +12,30 @@ LONGEST_RUNS = 5
 
 
 def check_played(runs: xr.Dataset, policy: str) -> None:
-    """Raise DriftpeakError unless these are runs of a replay in which the policy played."""
+    """Raise DriftpeakError unless these are runs of a replay with this policy."""
     if "arm" not in runs.coords or "rewards" not in runs:
-        raise DriftpeakError("runs must be what driftpeak.offline.replay.replay returned")
-    names = [str(one) for one in runs["policy"].values]
+        raise DriftpeakError("runs must be the result of driftpeak.offline.replay.replay")
+    names = [str(name) for name in runs["policy"].values]
     if policy not in names:
         raise DriftpeakError(f"policy must be one of {', '.join(names)}; got {shown(policy)}")
 
 
 @checked
 def arms_over_time(runs: xr.Dataset, policy: str) -> dict[str, Any]:
-    """A policy's arms through the played rows.
+    """Return statistics of a policy's choices over the rows.
 
     Arguments:
-        runs: as `driftpeak.offline.replay.replay` gives them.
-        policy: its name there.
+        runs: the result of `driftpeak.offline.replay.replay`.
+        policy: the name of the policy.
 
     Returns:
-        `share`: of the steps of all trials, by arm, largest first, arms never chosen left out.
-        `changes`: how often, in the first trial, another arm was chosen than the step before.
-        `longest_runs`: the longest stretches of the first trial on one arm, at most 5, as `arm`,
-        `steps`, and their first and last time, `begins` and `ends` (the time column's cells, or the
-        numbers of steps from 1).
+        `share`: fraction of the steps of all trials for each chosen arm, largest first.
+        `changes`: number of changes of the arm in the first trial.
+        `longest_runs`: at most 5 longest runs on one arm in the first trial, as `arm`, `steps`, and
+        first and last time, `begins` and `ends` (cells of the time column, or step numbers from 1).
 
     Raises:
-        DriftpeakError: runs that are no replay, or a policy that did not play.
+        DriftpeakError: the runs are not of a replay, or the policy is not in them.
     """
     check_played(runs, policy)
     arms = [str(arm) for arm in runs["arm"].values]
@@ -53,12 +52,12 @@ def arms_over_time(runs: xr.Dataset, policy: str) -> dict[str, Any]:
         "changes": len(cuts),
         "longest_runs": [
             {
-                "arm": arms[first[begins[one]]],
-                "steps": int(ends[one] - begins[one]),
-                "begins": _plain(when[begins[one]]),
-                "ends": _plain(when[ends[one] - 1]),
+                "arm": arms[first[begins[run]]],
+                "steps": int(ends[run] - begins[run]),
+                "begins": _plain(when[begins[run]]),
+                "ends": _plain(when[ends[run] - 1]),
             }
-            for one in longest
+            for run in longest
         ],
     }
 

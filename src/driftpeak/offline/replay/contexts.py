@@ -1,4 +1,4 @@
-"""The contexts of a table: its columns put together, numbers of many values in ranges."""
+"""The contexts of a table, from its context columns; numbers with many values become ranges."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -12,27 +12,28 @@ from driftpeak.offline.data import RewardTable
 
 MOST_VALUES = 12
 RANGES = 6
-"""A column with more different numbers than `MOST_VALUES` is cut into as many ranges, with about as
-many of the training rows in each."""
+"""Number of ranges of a column with more than `MOST_VALUES` different numbers. All have about
+the same number of training rows."""
 
 
 def contexts_of(
     table: RewardTable, first: int, next_context: Mapping[str, Any] | None = None
 ) -> tuple[Contexts | None, list[str]]:
-    """The contexts of all rows, and how they were made, in words; None for a table without any.
+    """Return the contexts of all rows, and descriptions of ranges; None for a table without any.
 
     Arguments:
-        first: the number of training rows, which alone say where ranges begin.
-        next_context: of the row after the last.
+        table: the table.
+        first: the number of training rows, which determine the ranges.
+        next_context: the context of the row after the last.
 
     Raises:
-        DriftpeakError: a next context for a table without any, with other names, or of another
-            kind.
+        DriftpeakError: there is a next context for a table without contexts, or it has other names
+            or types.
     """
     if not table.contexts:
         if next_context:
             raise DriftpeakError(
-                "next_context needs a table with contexts: name their columns, context_columns="
+                "next_context needs a table with contexts; name the columns by context_columns="
             )
         return None, []
     if next_context is not None:
@@ -45,26 +46,30 @@ def contexts_of(
         columns[name] = _ranged(np.array(cells, float), first) if numbers else cells
         if numbers:
             count = len(set(columns[name]))
-            words.append(f"{name} is cut into {count} ranges of about as many training rows each")
+            words.append(f"{name} has {count} ranges with about equal numbers of training rows")
     said = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return Contexts(said), words
 
 
 def _check_names(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
     if not isinstance(given, Mapping):
-        raise DriftpeakError(f"next_context must map names to values; got {shown(given)}")
+        raise DriftpeakError(
+            f"next_context must be a mapping of names to values; got {shown(given)}"
+        )
     for name in given:
         if name not in known:
             raise DriftpeakError(
-                f"next_context: the table has no context {shown(name)}; it has "
-                f"{', '.join(known)}.{nearest(str(name), known)}"
+                f"next_context must have the names {', '.join(known)}; got "
+                f"{shown(name)}.{nearest(str(name), known)}"
             )
     if missing := [name for name in known if name not in given]:
-        raise DriftpeakError(f"next_context lacks {', '.join(missing)}: give every context")
+        raise DriftpeakError(
+            f"next_context must have all contexts; {', '.join(missing)} is missing"
+        )
 
 
 def _of_kind(name: str, value: Any, example: float | str) -> float | str:
-    """A value as those of the column are."""
+    """Convert a value to the type of the column."""
     if isinstance(example, str):
         return str(value).strip()
     try:
@@ -73,15 +78,15 @@ def _of_kind(name: str, value: Any, example: float | str) -> float | str:
         number = float("nan")
     if not abs(number) <= 1e100:
         raise DriftpeakError(
-            f"next_context: {name} must be a finite number as in the table; got {shown(value)}"
+            f"next_context: {name} must be a finite number, as in the table; got {shown(value)}"
         )
     return number
 
 
 def _ranged(values: np.ndarray[Any, np.dtype[np.float64]], first: int) -> tuple[str, ...]:
-    """The range of every value, in words."""
+    """Return the range of each value as text."""
     cuts = np.unique(np.quantile(values[:first], np.arange(1, RANGES) / RANGES))
-    cuts = cuts[cuts > values[:first].min()]  # else no training row would lie below
+    cuts = cuts[cuts > values[:first].min()]  # the first range must have training rows
     if len(cuts) == 0:
         return ("any",) * len(values)
     names = [

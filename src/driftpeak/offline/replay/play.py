@@ -1,4 +1,4 @@
-"""Policies play the later rows of a table, with a prior from the earlier ones."""
+"""Evaluation of policies on the later rows of a table, with a prior from the earlier ones."""
 
 import dataclasses
 import json
@@ -48,54 +48,55 @@ def replay(
     progress: bool | None = None,
     executor: "Executor | Client | None" = None,
 ) -> xr.Dataset:
-    """Let policies play the later rows of a table, with a prior from the earlier ones.
+    """Run policies on the later rows of a table, with a prior from the earlier rows.
 
-    Every arm's reward is known at every step, so each policy can be given what its choice would
-    have brought. Steps are the rows, at times 1, 2, ...; rewards are taken as recorded.
+    The reward of every arm is known at every step, so that the reward of any choice is known. Steps
+    are the rows, at times 1, 2, ...; rewards are used as recorded.
 
     If the table has contexts (`read_table(..., context_columns=)`), the policies of the GP-UCB
-    family, `auto` and `best-of-history` play twice: told the context of every row (`InContext`, by
-    what `driftpeak.offline.history.learn_contexts` finds in the training rows), and as "NAME (not
-    told)".
+    family, `auto` and `best-of-history` run twice: with the context of every row (`InContext`, with
+    the effects that `driftpeak.offline.history.learn_contexts` estimates from the training rows),
+    and as "NAME (without contexts)".
 
     Arguments:
         table: rewards, one row per step and one column per arm
             (`driftpeak.offline.data.read_table`).
-        policies: as for `driftpeak.offline.policy_specs.policies.make_policies`.
-            `auto` begins with what `driftpeak.learn` finds in the training rows.
-        train: share of the rows, from the first, that the prior comes from (rounded down).
+        policies: as for `driftpeak.offline.policy_specs.policies.make_policies`. `auto` starts from
+            the estimates of `driftpeak.learn` on the training rows.
+        train: fraction of the rows from which the prior is estimated (rounded down).
         noise_variance, mean: see `prior_from_history`.
-        fit: learn what is not given from the training rows: the noise variance and the policies'
-            drift, window, period, discount or exponent (`driftpeak.offline.policy_specs.fitted`).
-        width: of the policies that have no width of their own; B16's for sensors by default.
-        trials: repetitions of the policies that act at random. The others are played once, and
-            that one trial is repeated in the result if there are more.
-        seed: of the policies' randomness.
-        minimize: whether the table holds costs, of which small ones are good. Policies maximise:
-            they see them negated, and so does the prior; what is returned has the table's signs.
-        unit: of the rewards, as "degrees C", for words and pictures; by default the table's own,
-            which `read_table` takes from the header.
-        next_context: of the row after the last, by name, for what is expected of it; without it,
-            that is the mixture over all contexts, as often as they came.
-        progress: show a progress bar; by default if the error output is a terminal.
-        executor: who shares the policies, as for `driftpeak.simulate`.
+        fit: whether to estimate omitted parameters from the training rows: the noise variance and
+            the policies' drift, window, period, discount or exponent
+            (`driftpeak.offline.policy_specs.fitted`).
+        width: exploration width of the policies without a width of their own; by default B16's for
+            sensors.
+        trials: number of trials of randomised policies. Other policies run once, and their trial is
+            repeated in the result.
+        seed: random seed of the policies.
+        minimize: whether the table contains costs. Policies maximise, so they and the prior use the
+            negated values; the result has the table's signs.
+        unit: the unit of the rewards, such as "degrees C", for texts and figures; by default the
+            table's unit, which `read_table` reads from the header.
+        next_context: the context of the row after the last, by name, for the forecasts. Without it,
+            the forecasts are mixtures over all contexts, weighted by their frequencies.
+        progress: whether to show a progress bar; by default if the error output is a terminal.
+        executor: runs the policies in parallel, as for `driftpeak.simulate`.
 
     Returns:
-        As `driftpeak.simulate`, with `rewards` (step x arm, what could be had), what every policy
-        expects of the row after the last (`expected_mean` and `expected_deviation`, policy x trial
-        x arm, NaN for those that expect nothing), coordinates `arm` and, if the table has a time
-        column, `label`. Rewards, regrets and expectations have the attribute `units`.
+        As `driftpeak.simulate`, with `rewards` (step x arm), the policies' forecasts for the row
+        after the last (`expected_mean` and `expected_deviation`, policy x trial x arm, NaN for
+        policies without predictions), coordinates `arm` and, if the table has a time column,
+        `label`. Rewards, regrets and forecasts have the attribute `units`.
 
     Raises:
-        DriftpeakError: one arm only, train outside (0, 1) or leaving fewer than two rows on either
-            side (with contexts, four to learn from), more than 1,000 arms times contexts, a next
-            context that is none of the table, training rows that never vary for a policy that
-            learns from them, and as the functions named above and `driftpeak.simulate`.
+        DriftpeakError: there is only one arm, train is outside (0, 1) or leaves fewer than two
+            training or test rows (four training rows with contexts), there are more than 1,000 arms
+            times contexts, the next context is not in the table, or the training rows are constant
+            and a policy needs them; and as the functions named above and `driftpeak.simulate`.
     """
     if len(table.arms) < 2:
         raise DriftpeakError(
-            f"the table has one arm, {shown(table.arms[0])}, so there is nothing to choose; at "
-            "least 2 are needed, one column each"
+            f"the table must have at least 2 arms, one column each; got only {shown(table.arms[0])}"
         )
     if not isinstance(minimize, bool):
         raise DriftpeakError(f"minimize must be True or False; got {shown(minimize)}")
@@ -107,8 +108,9 @@ def replay(
     first = math.floor(share * len(table.values) + 1e-9)
     if first < 2 or len(table.values) - first < 2:
         raise DriftpeakError(
-            f"train={share:g} leaves {first} rows to learn from and {len(table.values) - first} "
-            f"to play, of {len(table.values)}; both need at least 2"
+            "train must leave at least 2 training rows and 2 other rows; got "
+            f"{share:g}, which leaves {first} and {len(table.values) - first} of "
+            f"{len(table.values)}"
         )
     contexts, words = contexts_of(table, first, next_context)
     trials = at_least_integer("trials", trials, 1)
@@ -121,7 +123,7 @@ def replay(
         players = beside_told(policies, table.rows(0, first), setting, plain, told)
     made, texts = players.policies, players.texts
     rewards, learned = table.values[first:], players.learned
-    # one history: a policy that does not act at random does the same in every trial
+    # on a single history, all trials of a deterministic policy are equal
     once = {name: policy for name, policy in made.items() if policy.deterministic}
     often = {name: policy for name, policy in made.items() if not policy.deterministic}
     played = [
@@ -179,22 +181,22 @@ def replay(
     )
 
 
-def _as_json(found: Mapping[str, Finding]) -> str:
-    return json.dumps({name: dataclasses.asdict(one) for name, one in found.items()})
+def _as_json(findings: Mapping[str, Finding]) -> str:
+    return json.dumps({name: dataclasses.asdict(finding) for name, finding in findings.items()})
 
 
 def _lines_beside(text: str, said: Sequence[str]) -> str:
-    """The lines that have not been said already."""
+    """Return the lines of the text that are not in `said`."""
     return "\n".join(line for line in text.splitlines() if line not in said)
 
 
 def _unit(table: RewardTable, given: str | None) -> str:
-    """The one that was given, or else the table's; "" if it is not known."""
+    """Return the given unit, or else the table's; "" if not known."""
     if given is None:
         return table.unit or ""
     if not (isinstance(given, str) and len(given) <= LONGEST_UNIT and given.isprintable()):
         raise DriftpeakError(
-            f"unit must be a printable text of at most {LONGEST_UNIT} characters on one line; "
+            f"unit must be a printable string of at most {LONGEST_UNIT} characters on one line; "
             f"got {shown(given)}"
         )
     return given.strip()

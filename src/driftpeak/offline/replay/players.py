@@ -1,4 +1,4 @@
-"""The policies that play a table, made of its training rows; told its contexts, if it has any."""
+"""Construction of a replay's policies from the training rows and contexts of a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +14,13 @@ from driftpeak.offline.policy_specs.policies import HISTORIC, make_policies
 from driftpeak.offline.replay.prior import Mean, prior_from_history
 from driftpeak.policies import InContext, Policy, Timetable
 
-NOT_TOLD = " (not told)"
-"""Behind the name of a policy that plays without the contexts, beside itself with them."""
+NOT_TOLD = " (without contexts)"
+"""Suffix of the name of a policy that runs without contexts, next to the same policy with them."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all policies; as for `replay`."""
+    """The arguments of `replay` that are common to all policies."""
 
     noise_variance: float | None
     mean: Mean
@@ -31,10 +31,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Players:
-    """Policies by name, and what they were made of."""
+    """Policies by name, and the estimates in them."""
 
     policies: dict[str, Policy]
-    texts: Sequence[str]  # of each, with what was found written out
+    texts: Sequence[str]  # the descriptions, with estimated parameters
     prior: Prior
     found: dict[str, Finding]
     learned: Learned | None
@@ -46,7 +46,14 @@ def make_players(
     setting: Setting,
     told: ContextsLearned | None = None,
 ) -> Players:
-    """The policies that `texts` describe, made of training rows; of the cells, if told."""
+    """Return the policies that `texts` describe.
+
+    Arguments:
+        texts: descriptions of policies.
+        rows: the training rows.
+        setting: the arguments common to all policies.
+        told: context effects; if given, the policies act on pairs of arm and context.
+    """
     history = rows.values if told is None else told.rest
     noise = setting.noise_variance
     learned = learned_for(texts, rows, noise, None if told is None else told.contexts)
@@ -60,7 +67,7 @@ def make_players(
         own = prior if told is None else told.prior(prior)
         return make_policies(texts, own, setting.steps, width=setting.width, learned=learned)
 
-    policies = made(texts)  # before what takes long: texts that are wrong are refused here
+    policies = made(texts)  # refuses invalid texts before the long computation
     if setting.fit:
         found = tune(texts, history, from_rows, noise)
         if noise is None:
@@ -77,7 +84,7 @@ def beside_told(
     plain: Players,
     told: ContextsLearned,
 ) -> Players:
-    """All of `plain`; in front of each that can be told the contexts, itself told them."""
+    """Return all policies of `plain`, each preceded by its version with contexts if it has one."""
     described = dict(zip(plain.policies, texts, strict=True))
     able = {name: text for name, text in described.items() if plain.policies[name].chooses_among}
     cells = make_players(list(able.values()), rows, setting, told)
@@ -103,21 +110,21 @@ def learned_for(
     noise_variance: float | None,
     contexts: Contexts | None = None,
 ) -> Learned | None:
-    """What rows say, if one of the policies wants to know.
+    """Return the estimates from the rows if one of the policies needs them, else None.
 
     Raises:
-        DriftpeakError: it does, and the rows never vary.
+        DriftpeakError: a policy needs them, and the rows are constant.
     """
     names = {text.split(":")[0] for text in policies}
     if not names & {"auto", *HISTORIC}:
         return None
     if (history.values == history.values[0]).all():
-        wanting = ", ".join(sorted(names & {"auto", *HISTORIC}))
+        needing = ", ".join(sorted(names & {"auto", *HISTORIC}))
         raise DriftpeakError(
-            "the training rows never vary, so nothing can be learned of how they move: give more "
-            f"rows or another share of them (train), or play other policies than {wanting}"
+            f"{needing} needs training rows that vary; got constant rows. Use more rows or another "
+            "fraction of them (train), or other policies."
         )
-    # noise that is given is that of the rewards as they are
+    # a given noise variance refers to untransformed rewards
     transformation = "auto" if noise_variance is None else "none"
     learned = learn(
         history.values,

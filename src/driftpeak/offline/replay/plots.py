@@ -1,4 +1,4 @@
-"""A picture of the answer: what is expected of the arms next, and which were followed so far."""
+"""A figure of the arms' forecasts for the next step, and of the arms chosen before."""
 
 from textwrap import fill
 
@@ -13,9 +13,9 @@ from driftpeak.offline.replay.recommendation import Advice
 from driftpeak.plots import looks, new_figure, tidy, time_axis, with_unit, write_dates
 
 MOST_ARMS = 14
-"""Arms that have a line of their own; the others are left out, and counted."""
+"""Number of arms with a line; the others are only counted."""
 TITLE = 58
-"""Letters that the left part is wide."""
+"""Width of the left panel's title in letters."""
 BEST = "#000000"
 OTHERS = "#666666"
 
@@ -24,20 +24,20 @@ OTHERS = "#666666"
 def follow_figure(
     runs: xr.Dataset, policy: str, advice: Advice | None = None, *, title: str = ""
 ) -> Figure:
-    """Which arm to follow next, and which arms a policy followed beside those that were best.
+    """Draw the recommendation for the next step, and a policy's choices with the best arms.
 
-    On the left the expectations with bars of one deviation, best on top; on the right the choices
-    of the first trial, and small black marks where the best arm was. Arms have the same line in
-    both.
+    The left panel has the forecasts with bars of one standard deviation, the best on top. The right
+    panel has the choices of the first trial, and small black marks at the best arms. Both panels
+    have the same line for an arm.
 
     Arguments:
-        runs: as `driftpeak.offline.replay.replay` gives them.
-        policy: whose choices are shown: the advice's, where there is one.
-        advice: of the same run; without it the left part is missing.
-        title: above the picture, over the advice in words.
+        runs: the result of `driftpeak.offline.replay.replay`.
+        policy: the policy whose choices are drawn; usually the policy of the advice.
+        advice: the recommendation of the same run; without it there is no left panel.
+        title: a title above the text of the advice.
 
     Raises:
-        DriftpeakError: runs that are no replay, or a policy that did not play.
+        DriftpeakError: the runs are not of a replay, or the policy is not in them.
     """
     check_played(runs, policy)
     arms = [str(arm) for arm in runs["arm"].values]
@@ -58,7 +58,7 @@ def follow_figure(
     panels[0].set_ylim(-0.7, len(order) - 0.3)
     if left := len(arms) - len(order):
         panels[0].set_ylabel(f"{left} other arms are not shown", color=OTHERS)
-    panels[-1].set_title(f"what {policy} followed", loc="left", fontsize=10)
+    panels[-1].set_title(f"arms chosen by {policy}", loc="left", fontsize=10)
     words = "lowest cost of every step" if minimize else "best arm of every step"
     panels[-1].plot([], [], "|", color=BEST, markersize=7, label=words)
     panels[-1].plot([], [], "s", color=looks([policy])[policy].colour, markersize=6, label="chosen")
@@ -75,32 +75,33 @@ def follow_figure(
 def _shown_arms(
     arms: list[str], actions: np.ndarray, best: np.ndarray, advice: Advice | None
 ) -> list[int]:
-    """Numbers of the arms that get a line, top first: expected best, then most followed."""
+    """Return the indices of the drawn arms, top first: best forecasts, then most chosen."""
     followed = np.bincount(actions, minlength=len(arms))
     use = followed + 0.5 * np.bincount(best, minlength=len(arms))
     by_use = [int(arm) for arm in np.argsort(-use, kind="stable")]
     if advice is None:
         return [arm for arm in by_use if use[arm] > 0][:MOST_ARMS]
     number = {name: arm for arm, name in enumerate(arms)}
-    ranked = [number[one.arm] for one in advice.arms]
+    ranked = [number[forecast.arm] for forecast in advice.arms]
     kept = list(dict.fromkeys((*ranked[: MOST_ARMS // 2], *by_use)))[:MOST_ARMS]
     return sorted(kept, key=ranked.index)
 
 
 def _expectations(axes: Axes, advice: Advice, place: dict[str, int]) -> None:
     colour = looks([advice.policy])[advice.policy].colour
-    tied = {one.arm for one in advice.equal}
-    for one in advice.arms:
-        if one.arm not in place:
+    tied = {forecast.arm for forecast in advice.equal}
+    for forecast in advice.arms:
+        if forecast.arm not in place:
             continue
-        height, first = place[one.arm], one.arm in tied
-        reach = [one.mean - one.deviation, one.mean + one.deviation]
+        height, first = place[forecast.arm], forecast.arm in tied
+        mean, deviation = forecast.mean, forecast.deviation
+        reach = [mean - deviation, mean + deviation]
         axes.plot(reach, [height, height], color=colour if first else OTHERS, linewidth=2)
-        axes.plot(one.mean, height, "o", color=colour if first else OTHERS, markersize=7)
+        axes.plot(mean, height, "o", color=colour if first else OTHERS, markersize=7)
     axes.set_xlabel(
         with_unit("expected cost" if advice.minimize else "expected reward", advice.unit)
     )
-    title = fill(f"{advice.when}, as {advice.policy} expects", TITLE)  # a context may be long
+    title = fill(f"{advice.when}: forecast by {advice.policy}", TITLE)  # a context may be long
     axes.set_title(title, loc="left", fontsize=10)
     tidy(axes)
 

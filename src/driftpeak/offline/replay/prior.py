@@ -1,4 +1,4 @@
-"""The prior that recorded rewards suggest."""
+"""A prior with the empirical mean and covariance of recorded rewards."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -24,28 +24,28 @@ def prior_from_history(
     noise_variance: float | None = None,
     mean: Mean = "per-arm",
 ) -> Prior:
-    """The prior that recorded rewards suggest: their empirical covariance and mean.
+    """Return a prior with the empirical covariance and mean of recorded rewards.
 
     Arguments:
         history: rewards, shape `(steps, arms)`, at least two steps.
-        names: of the arms.
-        noise_variance: default 5 % of the arms' average variance, B16's choice for its sensors.
+        names: the names of the arms.
+        noise_variance: by default 5 % of the arms' average variance, B16's choice for its sensors.
         mean: "per-arm" averages, one "common" average, or "zero".
 
     Raises:
-        DriftpeakError: fewer than two steps, an unknown mean, a noise variance that is not
-            positive, or none given while the history never varies.
+        DriftpeakError: there are fewer than two steps, the mean is unknown, the noise variance is
+            not positive, or the history is constant and no noise variance is given.
     """
     rewards = finite_array("history", history, 2)
     if len(rewards) < 2:
-        raise DriftpeakError(f"a covariance needs at least 2 training rows; got {len(rewards)}")
+        raise DriftpeakError(f"history must have at least 2 training rows; got {len(rewards)}")
     covariance = np.atleast_2d(np.cov(rewards, rowvar=False))
     if noise_variance is None:
         noise_variance = NOISE_SHARE * float(covariance.diagonal().mean())
         if noise_variance == 0:
             raise DriftpeakError(
-                "the training rows never vary, so no noise variance can be guessed: "
-                "give noise_variance"
+                "noise_variance is required if the training rows are constant, because its default "
+                "is a fraction of their variance"
             )
     means = {
         "per-arm": rewards.mean(axis=0),

@@ -1,4 +1,4 @@
-"""What to follow now: what a policy expects of the arms at the row after the last."""
+"""The recommended arm: a policy's forecasts of the arms for the row after the last."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,19 +12,19 @@ from driftpeak.plots.time_axis import STEP
 from driftpeak.simulation.comparison import Verdict, in_a_row
 
 EQUAL = 1e-9
-"""Expectations as close as this, beside their size and deviation, are rounding apart: a tie."""
+"""Forecasts count as equal within this fraction of their size and standard deviation."""
 MOST_NAMED = 4
-"""Arms of a tie that are named."""
+"""Number of tied arms that are named."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of an arm.
+    """The forecast of an arm.
 
     Attributes:
         arm: its name.
-        mean: of its value, without noise, in units of the reward.
-        deviation: of the value around the mean.
+        mean: posterior mean of its value without noise, in units of the reward.
+        deviation: posterior standard deviation of the value.
     """
 
     arm: str
@@ -34,17 +34,16 @@ class Expected:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to follow at the next step, and whose belief says so.
+    """The recommended arm for the next step, and the forecasts behind it.
 
     Attributes:
-        policy: whose belief it is.
-        why: this policy, in words.
-        when: the next step in words, as a date where the table has some.
-        arms: what is expected of every arm, best first: the highest, of costs the lowest mean.
-        noise: the deviation of the noise on one reading, as the policy believes; in units of the
-            reward, as are means and deviations.
-        unit: of the reward, "" if it is not known.
-        minimize: whether small values are good.
+        policy: the policy that made the forecasts.
+        why: the reason for this policy.
+        when: the next step as text, a date if the table has dates.
+        arms: the forecasts of all arms, best first: the highest mean, or the lowest for costs.
+        noise: the policy's estimate of the standard deviation of the noise, in units of the reward.
+        unit: the unit of the reward; "" if not known.
+        minimize: whether the values are minimised.
     """
 
     policy: str
@@ -57,39 +56,43 @@ class Advice:
 
     @property
     def equal(self) -> tuple[Expected, ...]:
-        """The arms to follow: one, or several of equal expectation."""
+        """Return the recommended arms: one, or several with equal forecasts."""
         best = self.arms[0]
         scale = max(abs(best.mean), best.deviation)
-        near = [one for one in self.arms if abs(one.mean - best.mean) <= EQUAL * scale]
+        near = [arm for arm in self.arms if abs(arm.mean - best.mean) <= EQUAL * scale]
         return tuple(near)
 
     @property
     def second(self) -> Expected | None:
-        """The first arm behind these, if there is one."""
+        """Return the best of the other arms; None if there is none."""
         left = self.arms[len(self.equal) :]
         return left[0] if left else None
 
     def in_words(self) -> str:
-        """`now follow: kitchen (expected 23.4 +- 0.6 degrees C; second: hall, 22.9 +- 0.7)`."""
+        """Return the recommendation as text.
+
+        An example is `recommended: kitchen (expected 23.4 +- 0.6 degrees C; second: hall, 22.9 +-
+        0.7 degrees C)`.
+        """
         best, tied = self.arms[0], self.equal
         unit = f" {self.unit}" if self.unit else ""
         expected = f"{self._number(best)}{unit}"
         if len(tied) == 1:
-            text = f"now follow: {best.arm} (expected {expected}"
+            text = f"recommended: {best.arm} (expected {expected}"
         elif len(tied) == len(self.arms):
-            return f"now follow: any arm (all {len(tied)} are expected to be equal, {expected})"
+            return f"recommended: any arm (all {len(tied)} forecasts are equal, {expected})"
         else:
-            names = [one.arm for one in tied[:MOST_NAMED]]
+            names = [arm.arm for arm in tied[:MOST_NAMED]]
             if len(tied) > MOST_NAMED:
                 names.append(f"{len(tied) - MOST_NAMED} more")
-            text = f"now follow: {in_a_row(names)} (expected to be equal, {expected}"
+            text = f"recommended: {in_a_row(names)} (forecasts are equal, {expected}"
         if self.second is not None:
             text += f"; second: {self.second.arm}, {self._number(self.second)}{unit}"
         return text + ")"
 
     def as_data(self) -> dict[str, Any]:
-        """For JSON: numbers and words."""
-        names = [one.arm for one in self.equal]
+        """Return the recommendation as data for JSON."""
+        names = [arm.arm for arm in self.equal]
         return {
             "text": self.in_words(),
             "arm": names[0],
@@ -104,47 +107,49 @@ class Advice:
             "when": self.when,
         }
 
-    def _number(self, one: Expected) -> str:
-        """Mean and deviation, the mean to the digit that the deviation's second stands at."""
-        if not one.deviation > 0:
-            return f"{one.mean:.4g} +- {one.deviation:.2g}"
-        place = int(np.floor(np.log10(one.deviation)))
-        # up to two digits more where it takes them to tell the two best apart
+    def _number(self, forecast: Expected) -> str:
+        """Return mean and standard deviation, to the second digit of the standard deviation."""
+        if not forecast.deviation > 0:
+            return f"{forecast.mean:.4g} +- {forecast.deviation:.2g}"
+        place = int(np.floor(np.log10(forecast.deviation)))
+        # up to two more digits if the best two arms would look equal
         gap = abs(self.second.mean - self.arms[0].mean) if self.second else 0.0
         finest = int(np.floor(np.log10(gap) + EQUAL)) if gap > 0 else place
         digits = min(max(1 - place, min(-finest, 3 - place), 0), 8)
-        return f"{one.mean:.{digits}f} +- {one.deviation:.{digits}f}"
+        return f"{forecast.mean:.{digits}f} +- {forecast.deviation:.{digits}f}"
 
 
 @checked
 def chosen_policy(judged: Verdict) -> tuple[str, str]:
-    """The policy to go on with, and why: the best, or `auto` where that is undecided.
+    """Return the recommended policy, and the reason.
+
+    It is the best policy, or `auto` if `auto` is not significantly worse than it.
 
     Arguments:
-        judged: the verdict on the policies that could be gone on with.
+        judged: the verdict on the policies.
     """
     if not judged.others:
         return judged.best, "the only policy"
     if judged.clear:
         return judged.best, "the best policy"
     if "auto" in (judged.best, *judged.alike):
-        return "auto", "which policy is best is undecided, and auto is among the best"
-    return judged.best, "which policy is best is undecided, and it had the least regret"
+        return "auto", "no policy is significantly best, and auto is among the best"
+    return judged.best, "no policy is significantly best, and it had the least regret"
 
 
 @checked
 def advise(runs: xr.Dataset, judged: Verdict) -> Advice | None:
-    """What to follow at the row after the last, by the belief of the policy to go on with.
+    """Recommend an arm for the row after the last, by the forecasts of the recommended policy.
 
-    If that policy expects nothing (`random`, `timetable`), by the next best that does; of policies
-    that act at random, by the belief of the first trial.
+    If that policy makes no predictions (`random`, `timetable`), the best policy that does is used.
+    For randomised policies, the forecasts are those of the first trial.
 
     Arguments:
-        runs: as `driftpeak.offline.replay.replay` gives them.
+        runs: the result of `driftpeak.offline.replay.replay`.
         judged: the verdict on them.
 
     Returns:
-        None if no policy that played expects anything.
+        None if no policy makes predictions.
     """
     wanted, why = chosen_policy(judged)
     known = {
@@ -156,7 +161,7 @@ def advise(runs: xr.Dataset, judged: Verdict) -> Advice | None:
     if policy is None:
         return None
     if policy != wanted:
-        why = f"{wanted} does not say what it expects; {policy} is the next best that does"
+        why = f"{wanted} makes no predictions; {policy} is the next best policy that does"
     mine = runs.sel(policy=policy).isel(trial=0)
     minimize = bool(runs.attrs.get("minimize", 0))
     means, deviations = mine["expected_mean"].values, mine["expected_deviation"].values
@@ -177,10 +182,11 @@ def advise(runs: xr.Dataset, judged: Verdict) -> Advice | None:
 
 
 def next_time(runs: xr.Dataset) -> str:
-    """The step after the last in words: its date or number, if those of the table advance evenly.
+    """Return the step after the last as text.
 
-    Otherwise the number of the step, counted from the first row that was played. Of a table with
-    contexts, the next one, if it is known.
+    It is a date or a number in the table's format if the times have mostly equal steps, or else the
+    number of the step from the first row that the policies ran on. The next context is added if it
+    is known.
     """
     return _next_step(runs) + _next_context(runs)
 
@@ -205,7 +211,7 @@ def _next_step(runs: xr.Dataset) -> str:
 
 
 def _even_step(steps: Any) -> float | None:
-    """The usual step, if nearly all are like it: gaps are few, months differ by a few days."""
+    """Return the median step if at least 90 % of the steps are within 12 % of it, else None."""
     usual = float(np.median(steps))
     if usual <= 0 or (np.abs(steps / usual - 1) < 0.12).mean() < 0.9:
         return None
@@ -213,10 +219,10 @@ def _even_step(steps: Any) -> float | None:
 
 
 def _date_after(moments: Any, usual: float) -> str:
-    """The date `usual` seconds after the last, as short as the table's own."""
+    """Return the date `usual` seconds after the last, in the table's format."""
     days = moments.astype("datetime64[D]")
     of_month = days - days.astype("datetime64[M]").astype(days.dtype)
-    # months are no whole number of days apart
+    # months have different numbers of days
     if (of_month == of_month[0]).all() and 28 * 86_400 <= usual <= 31 * 86_400:
         following = moments[-1].astype("datetime64[M]") + np.timedelta64(1, "M")
         return str(following)

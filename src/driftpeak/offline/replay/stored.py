@@ -1,4 +1,4 @@
-"""The policy that did best, made for the time after the table: for `driftpeak live`."""
+"""Conversion of a replayed policy to a policy file for `driftpeak live`."""
 
 import dataclasses
 
@@ -15,28 +15,28 @@ from driftpeak.offline.replay.prior import prior_from_history
 
 @checked
 def policy_for_live(table: RewardTable, runs: xr.Dataset, name: str) -> StoredPolicy:
-    """A policy that played, as a live study begins with it after the last row of the table.
+    """Return a replayed policy for a live study that starts after the last row of the table.
 
-    It is made as for the replay, but its prior, and what `auto` and `timetable` learn, come from
-    all rows: the row after the last is at time 1, so a study counts its steps from there. What
-    `fit` found stays as it was found.
+    The policy is the one of the replay, but its prior and the estimates of `auto` and `timetable`
+    come from all rows. The row after the last is at time 1, so that a study counts its steps from
+    there. Parameters from `fit` are kept.
 
     Arguments:
-        table: the one that was replayed.
-        runs: what `driftpeak.offline.replay.replay` gave for it.
-        name: of one of its policies.
+        table: the replayed table.
+        runs: the result of `driftpeak.offline.replay.replay` for it.
+        name: the name of one of its policies.
 
     Raises:
-        DriftpeakError: no such policy, one that must see the truth, one that knows the contexts of
-            a table (a live study is told them with every `ask`), or one that cannot be stored.
+        DriftpeakError: the policy is unknown, needs the true function, uses the contexts of the
+            table (a live study gets them with every `ask`), or cannot be stored.
     """
-    names = [str(one) for one in runs["policy"].values]
+    names = [str(policy) for policy in runs["policy"].values]
     if name not in names:
-        raise DriftpeakError(f"{shown(name)} did not play; choose one of {', '.join(names)}")
+        raise DriftpeakError(f"name must be one of {', '.join(names)}; got {shown(name)}")
     if name + NOT_TOLD in names:
         raise DriftpeakError(
-            f"{name} was told the contexts of the table, which a stored policy cannot be: begin a "
-            f"live study on a space with space.context(...), or go on with {name + NOT_TOLD!r}"
+            f"{name} uses the contexts of the table, which a stored policy does not support. "
+            f"Create a live study on a space with space.context(...), or use {name + NOT_TOLD!r}."
         )
     place, minimize = names.index(name), bool(runs.attrs["minimize"])
     text, steps = runs.attrs["policies"].split("\n")[place], runs.sizes["step"]
@@ -46,7 +46,7 @@ def policy_for_live(table: RewardTable, runs: xr.Dataset, name: str) -> StoredPo
     prior = prior_from_history(
         table.values, table.arms, noise_variance=noise, mean=runs.attrs["mean"]
     )
-    # the noise is the learner's own finding, unless it was given
+    # unless the noise variance was given, learned_for estimates it
     given = noise if runs.attrs["noise_given"] else None
     learned = learned_for([text], table, given)
     width = make_width(runs.attrs["width"], prior, steps)

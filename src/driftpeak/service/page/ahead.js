@@ -1,17 +1,17 @@
-// A slider into the future: what will probably be best at a time to come, beside what is best now.
+// A forecast of the best setting at a later time, which a slider selects, next to the present one.
 import { get } from "./api.js";
 import { make, numeral, section, table } from "./elements.js";
 import { reward } from "./format.js";
 
 const STEPS = 48;
-const PAUSE = 150; // milliseconds without a move until it is asked for
+const PAUSE = 150; // milliseconds without a move before the request
 
 export function lookAhead(study) {
   const slider = make("input", { type: "range", id: "ahead", min: 0, max: STEPS, step: 1, value: STEPS / 4 });
   const output = make("output", { for: "ahead" });
   const place = make("div", { id: "ahead-result", "aria-live": "polite" });
-  const part = section("A time to come",
-    make("label", { for: "ahead" }, "How far ahead:"), " ", output, slider, place);
+  const part = section("Forecast",
+    make("label", { for: "ahead" }, "Time ahead:"), " ", output, slider, place);
   let now = null, timer = null, asked = null;
 
   function moment() {
@@ -38,7 +38,7 @@ export function lookAhead(study) {
       const then = await get(`studies/${study.name}/best`, { time: study.moments.write(moment().number), context: study.context }, asked.signal);
       place.replaceChildren(compared(study, now, then));
     } catch (error) {
-      if (error.name === "AbortError") return; // a newer one is under way
+      if (error.name === "AbortError") return; // a newer request is running
       place.replaceChildren(make("p", {}, error.message));
     }
     place.removeAttribute("aria-busy");
@@ -63,10 +63,10 @@ function compared(study, now, then) {
   const cell = (peak, name) => numeral(peak.parameters[name], study.text(name, peak.parameters[name]));
   const rows = names.map((name) => [name, cell(now, name), cell(then, name)]);
   rows.push([`expected ${study.goal}`, ...[now, then].map((peak) => numeral(peak.mean, reward(peak.mean, peak.deviation)))]);
-  if (then.low !== null) rows.push(["with 95 % between", ...[now, then].map((peak) => between(peak))]);
-  return table("Now and then", ["", "now", "then"], rows);
+  if (then.low !== null) rows.push(["95 % interval", ...[now, then].map((peak) => between(peak))]);
+  return table("Now and forecast", ["", "now", "forecast"], rows);
 }
 
 function between({ low, high, deviation }) {
-  return low === null ? "–" : make("span", {}, numeral(low, reward(low, deviation)), " and ", numeral(high, reward(high, deviation)));
+  return low === null ? "–" : make("span", {}, numeral(low, reward(low, deviation)), " to ", numeral(high, reward(high, deviation)));
 }

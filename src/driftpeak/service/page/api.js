@@ -1,4 +1,4 @@
-// Requests to the service: what they answer, or an error in its words.
+// Requests to the service: they return the answer, or throw an error with the service's message.
 import { askForToken, bearer } from "./token.js";
 
 export class Refused extends Error {
@@ -8,7 +8,7 @@ export class Refused extends Error {
   }
 }
 
-// The whole answer; a body makes it a change. Asks for a token until one is taken.
+// Returns the whole answer; a request with a body is a POST. Asks for a token until one is accepted.
 export async function request(path, { body, signal, accept = "application/json" } = {}) {
   const options = { signal, headers: { Accept: accept, ...bearer() } };
   if (body !== undefined) {
@@ -22,7 +22,7 @@ export async function request(path, { body, signal, accept = "application/json" 
     await askForToken();
     return request(path, { body, signal, accept });
   }
-  const problem = await answer.json().catch(() => ({ detail: `the service answered ${answer.status}` }));
+  const problem = await answer.json().catch(() => ({ detail: `the service answered with status ${answer.status}` }));
   throw new Refused(problem);
 }
 

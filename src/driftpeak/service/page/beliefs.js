@@ -1,35 +1,35 @@
-// What the optimiser believes, in plain words with numbers.
+// Diagnostics of the model as sentences with numbers.
 import { make, section } from "./elements.js";
 import { fixed, decimalsFor, percent } from "./format.js";
 import { duration } from "./moments.js";
 
 export function beliefs(study) {
   const list = make("ul", { id: "beliefs" });
-  const part = section("What the optimiser believes", list);
+  const part = section("Model diagnostics", list);
   const show = ({ diagnostics, calibration }) => {
-    list.replaceChildren(...said(study, diagnostics, calibration).map(([head, text]) =>
+    list.replaceChildren(...lines(study, diagnostics, calibration).map(([head, text]) =>
       make("li", {}, make("strong", {}, `${head}: `), text)));
   };
   return { part, show };
 }
 
-function said(study, found, calibration) {
+function lines(study, found, calibration) {
   const { moments } = study;
   return [
     found.memory !== null && ["Memory",
-      `${found.held} of ${found.told} rewards are remembered; as older ones count less, they are worth about `
-      + `${fixed(found.memory, found.memory < 10 ? 1 : 0)} fresh ones.`],
-    found.doubted > 0 && ["Doubt", `${found.doubted} of them are taken for accidents, and not believed.`],
-    found.motion !== null && ["Movement", motion(found.motion, moments) + sure(found.motion_probability)],
-    found.half_life !== null && ["Drift", `after ${moments.span(found.half_life)} half of what was known is out of date.`],
-    found.noise !== null && ["Noise", `by chance alone a single ${study.goal} is off by about ±${fixed(found.noise, decimalsFor(found.noise))}.`],
-    found.amplitude !== null && study.likelihood === "gaussian" && ["Stakes",
-      `from one setting to another the expected ${study.goal} differs by about ±${fixed(found.amplitude, decimalsFor(found.amplitude))}.`],
+      `${found.held} of ${found.told} rewards are in the model. Older ones have less weight; together they count as about `
+      + `${fixed(found.memory, found.memory < 10 ? 1 : 0)} new ones.`],
+    found.doubted > 0 && ["Outliers", `${found.doubted} of them are rejected as outliers.`],
+    found.motion !== null && ["Drift model", motion(found.motion, moments) + sure(found.motion_probability)],
+    found.half_life !== null && ["Drift", `half of the variance is new after ${moments.span(found.half_life)}.`],
+    found.noise !== null && ["Noise", `the standard deviation of a single ${study.goal} is about ±${fixed(found.noise, decimalsFor(found.noise))}.`],
+    found.amplitude !== null && study.likelihood === "gaussian" && ["Amplitude",
+      `the expected ${study.goal} differs between settings by about ±${fixed(found.amplitude, decimalsFor(found.amplitude))} (standard deviation).`],
     ...Object.entries(found.lengthscales ?? {}).map(([name, share]) => [name, reach(study, name, share)]),
-    calibration.count > 0 && ["Foretelling",
-      `of ${calibration.count} rewards ${percent(calibration.coverage["0.95"])} fell into the band that was to hold 95 %`
+    calibration.count > 0 && ["Calibration",
+      `${percent(calibration.coverage["0.95"])} of ${calibration.count} rewards were inside the 95 % interval of their forecast`
       + `${trust(calibration)}.`],
-    found.newest_age > 0 && ["Age", `the newest reward is ${moments.span(found.newest_age)} older than the latest time seen.`],
+    found.newest_age > 0 && ["Age", `the newest reward is ${moments.span(found.newest_age)} older than the latest time.`],
     ...Object.entries(found.readings ?? {}).map(([name, value]) => [name, JSON.stringify(value)]),
   ].filter(Boolean);
 }
@@ -38,12 +38,12 @@ function motion(name, moments) {
   if (name.startsWith("period ")) {
     const period = Number(name.slice("period ".length));
     const text = moments.dates ? duration(period) : moments.span(period);
-    return `a rhythm: it comes round every ${text}, and wanders besides`;
+    return `a cycle with period ${text}, and Markov drift`;
   }
   return {
-    markov: "it wanders, in no direction for long",
-    momentum: "it keeps going for a while in the direction that it has",
-    "two speeds": "a slow part and a fast part move at the same time",
+    markov: "Markov drift, without a trend",
+    momentum: "momentum: changes continue in their direction for some time",
+    "two speeds": "two speeds: a slow and a fast component",
   }[name] ?? name;
 }
 
@@ -55,12 +55,12 @@ function reach(study, name, share) {
   const parameter = study.parameter(name);
   const range = parameter?.type === "float" && !parameter.log ? share * (parameter.high - parameter.low) : null;
   const far = range === null ? `${percent(Number(share.toPrecision(2)))} of its range` : fixed(range, decimalsFor(range));
-  return `a change by ${far} is felt; much smaller ones hardly.`;
+  return `lengthscale ${far}; much smaller changes have little effect.`;
 }
 
 function trust({ coverage, count }) {
   const share = coverage["0.95"];
   const error = 2 * Math.sqrt((0.95 * 0.05) / count);
-  if (share < 0.95 - error) return ": it is surer than it should be";
-  return share > 0.95 + error ? ": it is less sure than it could be" : ": as it should be";
+  if (share < 0.95 - error) return ": the intervals are too narrow";
+  return share > 0.95 + error ? ": the intervals are too wide" : ": as expected";
 }

@@ -1,10 +1,10 @@
-// Lines, dots and bands over time, drawn by uPlot in the colours of the style sheet.
+// Charts of lines, dots and bands over time, drawn by uPlot with the colours of the style sheet.
 import { make } from "./elements.js";
 
 const HEIGHT = 240;
 const shown = new Set();
 
-// Other colours: all are drawn again.
+// Redraw all charts when the colour scheme changes.
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   for (const chart of shown) chart.redraw();
 });
@@ -17,9 +17,9 @@ export class Chart {
     shown.add(this);
   }
 
-  // x: numbers in order; lines: {label, values, look: "line" | "dots" | "low" | "high", text, value}.
-  // A "high" and the "low" after it are the ends of a band. `choices` name the values 0, 1, ...; `ends` are
-  // those of the axis, where they are not left to the values; `log`: its logarithm is even.
+  // x: sorted numbers; lines: {label, values, look: "line" | "dots" | "low" | "high", text, value}.
+  // A "high" and the following "low" are the ends of a band. `choices` are the names of the values 0, 1, ...
+  // `ends` are the limits of the vertical axis, by default from the values; `log`: the axis is logarithmic.
   show(content) {
     this.content = content;
     this.redraw();
@@ -86,7 +86,7 @@ function options({ x, lines, moments, choices, ends, log }, width) {
 function series({ label, look, text }, colour, choices) {
   const common = { label, value: (_, value) => (value === null || value === undefined ? "–" : text(value)) };
   if (look === "line") {
-    const paths = choices && uPlot.paths.stepped({ align: 1 }); // between choices there is nothing
+    const paths = choices && uPlot.paths.stepped({ align: 1 }); // no values between choices
     return { ...common, stroke: colour("line"), width: 2, spanGaps: true, paths, points: { show: false } };
   }
   if (look === "dots") {
@@ -100,7 +100,7 @@ function swatch(line, colour) {
   return line && colour({ line: "line", dots: "dot" }[line.look] ?? "edge");
 }
 
-// Under the cursor each line says its own nearest value: lines have values at different times.
+// Each line shows its value nearest to the cursor, because lines have values at different times.
 function nearest(plot, place, index) {
   const values = plot.data[place];
   if (place === 0 || (values[index] ?? null) !== null) return index;
@@ -111,7 +111,7 @@ function nearest(plot, place, index) {
   return index;
 }
 
-// The clock, and below it the day where it is a new one.
+// The time of day, with the date below it where the date changes.
 function dates(moments) {
   return (_, places, __, ___, step) => {
     let before = null;

@@ -1,8 +1,8 @@
-// What the world says now, which nobody chooses: the reader may set it, and sees what is best then.
+// The context, which the user may set for all estimates on the page.
 import { make, section } from "./elements.js";
 
 export function contextForm(study, changed) {
-  const part = section("What the world says", make("p", { class: "quiet" }, "As it was with the newest reward; set here what it is now."));
+  const part = section("Context", make("p", { class: "quiet" }, "The context of the newest reward. Set the present values here."));
   const fields = make("div", { class: "fields" });
   part.append(fields);
   part.classList.add("wide");

@@ -1,15 +1,15 @@
-// Forget and reset, which cannot be undone: the study's name must be typed.
+// Forget and reset, which cannot be undone: the user must type the study's name.
 import { post } from "./api.js";
 import { make, section } from "./elements.js";
 
 export function cannotBeUndone(study, changed) {
-  const said = make("p", { role: "status" });
-  const part = section("The system was changed?",
-    action("Forget what was observed",
-      "Believe no longer what was observed; how fast things move, the noise and the rest that was learned stays.",
-      "Forget …", (done) => ask("forget", "Forget what was observed", done)),
-    action("Start again", "Drop everything, also what was learned.", "Reset …", (done) => ask("reset", "Start again from nothing", done)),
-    said);
+  const result = make("p", { role: "status" });
+  const part = section("Forget and reset",
+    action("Forget observations",
+      "Discard observations after a change of the system; the learned drift, noise and other hyperparameters are kept.",
+      "Forget …", (done) => ask("forget", "Forget observations", done)),
+    action("Reset the study", "Discard everything, including learned hyperparameters.", "Reset …", (done) => ask("reset", "Reset the study", done)),
+    result);
   part.classList.add("danger");
 
   function action(title, words, button, act) {
@@ -25,7 +25,7 @@ export function cannotBeUndone(study, changed) {
     const wrong = make("p", { id: "confirm-said", role: "alert", class: "bad" });
     const form = make("form", { novalidate: true },
       make("h2", {}, title),
-      before && make("label", { for: "before" }, "Only what was observed before (empty: everything)"),
+      before && make("label", { for: "before" }, "Discard only observations before (empty: all)"),
       before,
       make("label", { for: "confirm" }, "This cannot be undone. Type the name of the study, ", make("strong", {}, study.name), ":"),
       field,
@@ -38,7 +38,7 @@ export function cannotBeUndone(study, changed) {
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
       if (field.value.trim() !== study.name) {
-        wrong.textContent = "That is not the name of the study: nothing was done.";
+        wrong.textContent = "The name does not match; nothing was changed.";
         field.focus();
         return;
       }
@@ -46,7 +46,7 @@ export function cannotBeUndone(study, changed) {
         const body = { confirm: study.name };
         if (before?.value) body.before = moment(before.value);
         await post(`studies/${study.name}/${what}`, body);
-        said.textContent = what === "forget" ? "Forgotten." : "It starts again.";
+        result.textContent = what === "forget" ? "Observations discarded." : "The study was reset.";
         dialog.close();
         changed();
       } catch (error) {

@@ -1,4 +1,4 @@
-// Elements with text. Nothing that comes from a study is ever read as markup: there is no innerHTML.
+// Elements with text. A study's texts are never parsed as markup: nothing uses innerHTML.
 
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -13,19 +13,19 @@ export function make(tag, attributes = {}, ...children) {
 
 let sections = 0;
 
-// A part of the page that a screen reader can go to by its heading.
+// A part of the page that screen readers find by its heading.
 export function section(title, ...children) {
   const id = `section-${++sections}`;
   const heading = make("h2", { id, tabindex: "-1" }, title);
   return make("section", { "aria-labelledby": id }, heading, ...children);
 }
 
-// A number as it is read, with the whole of it for machines.
+// A rounded number with the exact value as an attribute.
 export function numeral(value, text) {
   return value === null || value === undefined ? text : make("data", { value }, text);
 }
 
-// Wide tables scroll by themselves: the page never does.
+// Wide tables scroll inside their region, so that the page does not.
 export function table(caption, columns, rows) {
   const head = make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, name)));
   const body = rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell))));

@@ -1,4 +1,4 @@
-// Numbers with as many digits as mean something.
+// Numbers with their significant digits.
 
 export function fixed(value, decimals) {
   if (value === null || value === undefined) return "–";
@@ -8,7 +8,7 @@ export function fixed(value, decimals) {
   return value.toFixed(Math.min(decimals, 8)).replace("-", "−");
 }
 
-// Decimals that show a spread with two digits: 91.80 where it is uncertain by 0.37.
+// The decimals that show two digits of a standard deviation: 91.80 for a standard deviation of 0.37.
 export function decimalsFor(spread) {
   if (!(spread > 0)) return 2;
   return Math.min(Math.max(1 - Math.floor(Math.log10(spread)), 0), 8);
@@ -23,9 +23,9 @@ export function percent(share) {
   return `${Number((100 * share).toPrecision(3))} %`;
 }
 
-// Of a parameter: a thousandth of its range is seen; texts and truth values are themselves.
+// A parameter's value: numbers to a thousandth of the range, strings and booleans unchanged.
 export function parameterText(value, parameter) {
-  if (value === undefined) return "–"; // it is no part of the setting
+  if (value === undefined) return "–"; // not a part of the setting
   if (value === null) return "none";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value !== "number") return String(value);

@@ -1,4 +1,4 @@
-// Limits of measured quantities: how often they were broken, beside how often they may be.
+// Limits of measured quantities: observed and allowed violation rates.
 import { section, table } from "./elements.js";
 import { percent } from "./format.js";
 
@@ -7,7 +7,7 @@ export function limitText({ at_most: most, at_least: least }) {
     .filter(Boolean).join(" and ");
 }
 
-// Of a study's constraints those that are measured; sums of parameters are never broken.
+// The measured constraints of a study; linear constraints on parameters are never violated.
 export function measured(constraints) {
   return Object.fromEntries(Object.entries(constraints ?? {}).filter(([, one]) => "probability" in one));
 }
@@ -23,7 +23,7 @@ export function limitsKept(study) {
       percent(one.promised),
     ]);
     part.hidden = rows.length === 0;
-    part.replaceChildren(heading, table("Limits", ["limit", "broken", "broken where a suggestion was believed to keep it", "allowed"], rows));
+    part.replaceChildren(heading, table("Limits", ["limit", "violations", "violations of suggestions predicted to meet it", "allowed"], rows));
   };
   return { part, show };
 }

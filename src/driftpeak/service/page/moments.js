@@ -1,5 +1,5 @@
-// Times of a study: numbers, steps, or dates, which are numbers of seconds while they are computed with.
-// Dates without a zone are the plant's own, shown as they are; those with one in the reader's zone.
+// Times of a study: numbers, steps, or dates, which are converted to seconds for computations.
+// Dates without a zone are shown unchanged; dates with a zone are shown in the browser's zone.
 
 export class Moments {
   constructor(example) {
@@ -13,20 +13,20 @@ export class Moments {
     return Date.parse(this.zoned ? time : `${time}Z`) / 1000;
   }
 
-  // As the service takes it.
+  // The format that the service accepts.
   write(number) {
     if (!this.dates) return String(number);
     const text = new Date(number * 1000).toISOString();
     return this.zoned ? text : text.slice(0, -1);
   }
 
-  // As it is read.
+  // The format for display.
   text(number) {
     if (!this.dates) return plain(number);
     return `${this.day(number)}, ${this.clock(number)}`;
   }
 
-  // In a sentence.
+  // The format for use in a sentence.
   named(number) {
     return this.dates ? this.text(number) : `time ${this.text(number)}`;
   }
@@ -55,7 +55,7 @@ export class Moments {
 
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
-// The largest unit of which there are at least two.
+// The duration in the largest unit that it contains at least twice.
 export function duration(seconds) {
   const [name, size] = UNITS.find(([, one]) => seconds >= 2 * one) ?? UNITS.at(-1);
   const count = plain(seconds / size);

@@ -1,4 +1,4 @@
-// The newest rewards as a table: what the charts show, for those who cannot see them.
+// A table of the newest rewards, the accessible form of the charts.
 import { make, numeral, section, table } from "./elements.js";
 import { reward } from "./format.js";
 
@@ -14,7 +14,7 @@ export function newestRewards(study) {
     const some = rewards.slice(-SHOWN).reverse();
     const names = [...new Set(some.flatMap((one) => Object.keys(one.parameters)))];
     const spread = some.find((one) => one.expected)?.expected.deviation;
-    place.replaceChildren(table(`Newest ${study.goal}s`, ["no.", "when", ...names, study.goal, "foretold"], some.map((one) => [
+    place.replaceChildren(table(`Newest ${study.goal}s`, ["no.", "when", ...names, study.goal, "forecast, 95 %"], some.map((one) => [
       String(one.number),
       study.moments.text(study.moments.number(one.time)),
       ...names.map((name) => numeral(one.parameters[name], study.text(name, one.parameters[name]))),

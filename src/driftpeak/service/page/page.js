@@ -1,4 +1,4 @@
-// What is shown: the study that the address names, or the only one, or the list; or a folder of results.
+// Shows the study in the address, or the only study, or the list of studies, or a results folder.
 import { get } from "./api.js";
 import { make } from "./elements.js";
 import { showResults } from "./results.js";
@@ -6,12 +6,12 @@ import { showStudies } from "./studies.js";
 import { showStudy } from "./study.js";
 
 const main = document.getElementById("main");
-const said = document.getElementById("status");
+const line = document.getElementById("status");
 let leaving = new AbortController();
 
 function status(text, fine) {
-  if (said.textContent !== text) said.textContent = text;
-  said.className = fine ? "fine" : "lost";
+  if (line.textContent !== text) line.textContent = text;
+  line.className = fine ? "fine" : "lost";
 }
 
 async function show() {
@@ -34,7 +34,7 @@ async function show() {
     }
   } catch (error) {
     if (signal.aborted) return;
-    main.replaceChildren(make("h1", {}, "This cannot be shown"), make("p", { role: "alert" }, error.message),
+    main.replaceChildren(make("h1", {}, "This page cannot be shown"), make("p", { role: "alert" }, error.message),
       make("p", {}, make("a", { href: "#" }, "All studies")));
   }
 }

@@ -1,4 +1,4 @@
-// Which setting is best, how sure that is, and how probably it keeps the limits.
+// The best setting with its predictive interval and the probability of meeting each limit.
 import { make, numeral, section } from "./elements.js";
 import { percent, reward } from "./format.js";
 import { limitText } from "./limits.js";
@@ -10,13 +10,13 @@ export function settingNow(study) {
   const show = ({ best, peaks, chances }) => {
     if (!best) {
       body.replaceChildren(make("p", {}, study.told
-        ? "Nothing is believed at present: it begins again with the next reward."
-        : "Nothing has been told yet: the first rewards will show here."));
+        ? "No observations in the model. An estimate appears after the next reward."
+        : "No observations yet. An estimate appears after the first reward."));
       return;
     }
     const band = peaks?.at(-1)?.band;
     body.replaceChildren(
-      make("p", { class: "quiet" }, `As of the latest time seen: ${study.moments.text(study.moments.number(best.time))}.`),
+      make("p", { class: "quiet" }, `At the latest time: ${study.moments.text(study.moments.number(best.time))}.`),
       make("dl", { class: "values", id: "now" }, ...Object.entries(best.parameters).flatMap(([name, value]) => [
         make("dt", {}, name),
         make("dd", {}, make("b", {}, numeral(value, study.text(name, value)), unit(name)), bandText(study, name, band?.[name])),
@@ -30,19 +30,19 @@ export function settingNow(study) {
 
 // A name may end with its unit in brackets: "feed [kg/h]".
 function unit(name) {
-  const found = /\[([^[\]]+)\]$/.exec(name);
-  return found ? ` ${found[1]}` : "";
+  const match = /\[([^[\]]+)\]$/.exec(name);
+  return match ? ` ${match[1]}` : "";
 }
 
 function bandText(study, name, band) {
   if (!band || band.low === null) return null;
-  const text = `${study.text(name, band.low)} to ${study.text(name, band.high)} is as good, as far as is known`;
+  const text = `${study.text(name, band.low)} to ${study.text(name, band.high)} is equally good within one standard deviation`;
   return make("span", { class: "quiet" }, text);
 }
 
 function expectation(study, peak) {
   const shown = (value) => numeral(value, reward(value, peak.deviation));
-  const between = peak.low === null ? [] : [", and with 95 % between ", shown(peak.low), " and ", shown(peak.high)];
+  const between = peak.low === null ? [] : [", 95 % interval ", shown(peak.low), " to ", shown(peak.high)];
   return make("p", { class: "expected" }, `Expected ${study.goal}: `, make("b", {}, shown(peak.mean)), ...between, ".");
 }
 
@@ -51,8 +51,8 @@ function chancesList(study, chances = {}) {
     const limit = study.limits[name];
     const fine = chance >= limit.probability;
     return make("li", { class: fine ? "good" : "bad" },
-      make("strong", {}, fine ? "✓ keeps " : "✗ may break "), `${name} ${limitText(limit)}: probability `,
-      numeral(chance, chance > 0.999 ? "over 99.9 %" : percent(chance)), ` (asked for: ${percent(limit.probability)})`);
+      make("strong", {}, fine ? "✓ meets " : "✗ may violate "), `${name} ${limitText(limit)}: probability `,
+      numeral(chance, chance > 0.999 ? "over 99.9 %" : percent(chance)), ` (required: ${percent(limit.probability)})`);
   });
   return items.length ? [make("ul", { class: "chances", "aria-label": "Limits" }, ...items)] : [];
 }

@@ -3,7 +3,7 @@ import { get } from "./api.js";
 import { make } from "./elements.js";
 import { Moments } from "./moments.js";
 
-const AGAIN = 5000; // milliseconds until it is read again
+const AGAIN = 5000; // milliseconds between updates
 
 export async function showStudies(studies, main, status, signal) {
   const list = make("ul", { class: "rows", id: "studies" });
@@ -17,13 +17,13 @@ export async function showStudies(studies, main, status, signal) {
       show((await get("studies", {}, signal)).studies);
       status("live", true);
     } catch (error) {
-      if (!signal.aborted) status("no connection, trying again", false);
+      if (!signal.aborted) status("no connection; retrying", false);
     }
   }
 
-  function show(found) {
-    words.textContent = found.length ? "" : "There are none yet: driftpeak live create, or POST api/studies, begins one.";
-    list.replaceChildren(...found.map((one) => make("li", {}, make("a", { href: `#${one.name}` }, one.name), make("span", {}, state(one)))));
+  function show(all) {
+    words.textContent = all.length ? "" : "No studies yet. Create one by driftpeak live create or POST api/studies.";
+    list.replaceChildren(...all.map((one) => make("li", {}, make("a", { href: `#${one.name}` }, one.name), make("span", {}, state(one)))));
   }
 }
 
@@ -31,5 +31,5 @@ function state({ problem, told, pending, latest }) {
   if (problem) return `cannot be read: ${problem}`;
   const moments = new Moments(latest ?? 0);
   const when = latest === null ? "" : `, latest time ${moments.text(moments.number(latest))}`;
-  return `${told} rewards, ${pending} waiting${when}`;
+  return `${told} rewards, ${pending} pending${when}`;
 }

@@ -1,4 +1,4 @@
-// One study: what it is made of, its parts on the page, and when they are asked for again.
+// A study: its description, the sections of its page, and their updates.
 import { lookAhead } from "./ahead.js";
 import { get, post } from "./api.js";
 import { beliefs } from "./beliefs.js";
@@ -22,7 +22,7 @@ class Study {
     this.space = found.space;
     this.contexts = found.space.context ?? {};
     this.limits = measured(found.options.constraints);
-    this.said = null; // the context that is looked at, once one is known
+    this.said = null; // the context of the estimates, once one is known
     this.likelihood = "gaussian";
     this.renew(found);
   }
@@ -37,8 +37,8 @@ class Study {
     if (!rewards.length) return;
     const times = rewards.map((one) => this.moments.number(one.time));
     const [first, last] = [Math.min(...times), Math.max(...times)];
-    this.whole = !this.moments.dates && times.every(Number.isInteger); // steps, most probably
-    // as far ahead as half of what was seen; a day, or ten steps, where that is nothing
+    this.whole = !this.moments.dates && times.every(Number.isInteger); // probably steps
+    // the slider's range: half of the history's length, or a day or ten steps if that is zero
     this.span = (last - first) / 2 || (this.moments.dates ? 86400 : 10);
     if (Object.keys(this.contexts).length) this.said ??= rewards.at(-1).context;
   }
@@ -51,7 +51,7 @@ class Study {
     return this.space.box?.[name] ?? this.contexts[name];
   }
 
-  // The values of a parameter that has no numbers.
+  // The values of a parameter without numbers.
   choices(name) {
     const parameter = this.parameter(name);
     if (parameter?.type === "boolean") return [false, true];
@@ -91,32 +91,32 @@ export async function showStudy(name, main, status, signal) {
   signal.addEventListener("abort", () => {
     for (const one of Object.values(parts)) one.end?.();
   });
-  follow(name, refresh, status, signal); // its first message is the first refresh
+  follow(name, refresh, status, signal); // the first message triggers the first refresh
 
-  // What is read at once comes first, what is computed comes after.
+  // Sections that need no computation are filled first.
   async function load() {
     const path = `studies/${name}`;
     main.setAttribute("aria-busy", "true");
     try {
-      const [found, pending, foretold] = await Promise.all([
+      const [description, pending, forecasts] = await Promise.all([
         get(path, {}, signal), get(`${path}/pending`, {}, signal), get(`${path}/foretold`, {}, signal)]);
-      study.renew(found);
-      study.learn(foretold);
-      count.textContent = `${found.told} ${study.goal}${found.told === 1 ? "" : "s"} told; ${study.maximize ? "larger" : "smaller"} is better.`;
+      study.renew(description);
+      study.learn(forecasts);
+      count.textContent = `${description.told} ${study.goal}${description.told === 1 ? "" : "s"}; ${study.maximize ? "larger" : "smaller"} is better.`;
       parts.pending.show(pending);
-      parts.rewards.show(foretold);
-      parts.newest.show(foretold);
+      parts.rewards.show(forecasts);
+      parts.newest.show(forecasts);
       parts.context.show();
       count.append(" Computing …");
       const belief = await get(`${path}/diagnostics`, {}, signal);
       parts.beliefs.show(belief);
       parts.limits.show(belief);
-      const best = await believed(path, found, belief);
+      const best = await believed(path, description, belief);
       parts.now.show(best);
       parts.ahead.show(best);
       if (best.best) {
         const track = await get(`${path}/peaks`, { context: study.context }, signal);
-        parts.tracks.show({ ...track, rewards: foretold.rewards });
+        parts.tracks.show({ ...track, rewards: forecasts.rewards });
         parts.now.show({ ...best, peaks: track.peaks });
       } else {
         parts.tracks.show({ peaks: [], rewards: [] });
@@ -129,8 +129,8 @@ export async function showStudy(name, main, status, signal) {
     main.removeAttribute("aria-busy");
   }
 
-  async function believed(path, found, { diagnostics }) {
-    if (!found.told || diagnostics.held === 0) return { best: null };
+  async function believed(path, description, { diagnostics }) {
+    if (!description.told || diagnostics.held === 0) return { best: null };
     const best = await get(`${path}/best`, { context: study.context }, signal);
     if (!Object.keys(study.limits).length) return { best };
     const points = { points: [best.parameters], time: best.time };
@@ -139,7 +139,7 @@ export async function showStudy(name, main, status, signal) {
   }
 }
 
-// One at a time: whatever is asked for meanwhile is one more time.
+// Runs `act` one at a time; any number of calls in the meantime cause one more run.
 function queued(act, signal) {
   let running = false, again = false;
   return async () => {

@@ -1,4 +1,4 @@
-// The token of the service, if it asks for one: kept until the tab is closed, and never in an address.
+// The service's token, if it requires one: stored until the tab is closed, and never in an address.
 import { make } from "./elements.js";
 
 const KEPT = "driftpeak-token";
@@ -9,7 +9,7 @@ export function bearer() {
   return token === null ? {} : { Authorization: `Bearer ${token}` };
 }
 
-// Several requests may be refused at the same moment: they wait for one answer.
+// Several requests may be refused at the same time; they wait for one dialog.
 export function askForToken() {
   asking ??= ask().finally(() => { asking = null; });
   return asking;
@@ -21,16 +21,16 @@ function ask() {
   const form = make(
     "form",
     { method: "dialog" },
-    make("h2", {}, "A token is needed"),
+    make("h2", {}, "A token is required"),
     make("p", { role: refused ? "alert" : null },
-      refused ? "The token was refused: it is another one." : "Whoever started the service has it."),
+      refused ? "The token was refused. Enter the service's token." : "Ask the operator of the service for it."),
     make("label", { for: "token" }, "Token"),
     field,
-    make("p", {}, make("button", { class: "main" }, "Go on")),
+    make("p", {}, make("button", { class: "main" }, "Continue")),
   );
-  const dialog = make("dialog", { "aria-label": "A token is needed" }, form);
+  const dialog = make("dialog", { "aria-label": "A token is required" }, form);
   document.body.append(dialog);
-  dialog.addEventListener("cancel", (event) => event.preventDefault()); // nothing works without it
+  dialog.addEventListener("cancel", (event) => event.preventDefault()); // the page needs the token
   dialog.showModal();
   return new Promise((done) => {
     dialog.addEventListener("close", () => {

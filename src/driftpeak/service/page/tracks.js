@@ -1,10 +1,10 @@
-// Where the peak was over time with its band, per parameter, and the rewards with the band foretold.
+// The peak over time with its band for each parameter, and rewards with one-step forecasts.
 import { Chart } from "./charts.js";
 import { make, section } from "./elements.js";
 import { decimalsFor, fixed, parameterText } from "./format.js";
 
 export function peakTracks(study) {
-  const part = section("Where the peak was");
+  const part = section("Peak over time");
   const note = make("p", { class: "quiet" });
   const place = make("div", { class: "charts" });
   part.classList.add("wide");
@@ -15,8 +15,8 @@ export function peakTracks(study) {
     part.hidden = !peaks.length;
     if (part.hidden) return;
     note.textContent = peaks.some((one) => Object.values(one.band).some(({ low }) => low !== null))
-      ? "Line: where the best setting was, seen from today. Band: settings that may have been as good. Dots: what was set."
-      : "Line: where the best setting was. Dots: what was set.";
+      ? "Line: estimated best setting, from all rewards. Band: equally good within one standard deviation. Dots: evaluated settings."
+      : "Line: estimated best setting. Dots: evaluated settings.";
     for (const name of Object.keys(peaks.at(-1).parameters)) {
       if (!charts.has(name)) {
         const chart = new Chart(`${name} of the best setting over time`);
@@ -34,18 +34,18 @@ function track(study, name, peaks, rewards) {
   const choices = study.choices(name);
   const place = (value) => {
     if (!choices) return value ?? null;
-    return choices.includes(value) ? choices.indexOf(value) : null; // null may be a choice, too
+    return choices.includes(value) ? choices.indexOf(value) : null; // null may itself be a choice
   };
   const times = peaks.map((one) => moments.number(one.time));
   const lines = [{ label: "best", look: "line", values: peaks.map((one) => place(one.parameters[name])) }];
   if (!choices && peaks.some((one) => one.band[name]?.low !== null)) {
-    lines.push({ label: "as good up to", look: "high", values: peaks.map((one) => one.band[name]?.high ?? null) });
-    lines.push({ label: "and from", look: "low", values: peaks.map((one) => one.band[name]?.low ?? null) });
+    lines.push({ label: "band, upper end", look: "high", values: peaks.map((one) => one.band[name]?.high ?? null) });
+    lines.push({ label: "band, lower end", look: "low", values: peaks.map((one) => one.band[name]?.low ?? null) });
   }
   const ordered = inOrder(study, rewards);
   const set = [ordered.map((one) => moments.number(one.time)), ordered.map((one) => place(one.parameters[name]))];
   const [x, ...values] = uPlot.join([[times, ...lines.map((one) => one.values)], set]);
-  lines.push({ label: "set", look: "dots" });
+  lines.push({ label: "evaluated", look: "dots" });
   const text = choices ? (value) => parameterText(choices[value]) : (value) => study.text(name, value);
   return {
     x,
@@ -57,9 +57,9 @@ function track(study, name, peaks, rewards) {
 }
 
 export function rewardsOverTime(study) {
-  const chart = new Chart(`Each ${study.goal} over time, with what was foretold of it; the table of the newest has the numbers`);
+  const chart = new Chart(`Each ${study.goal} over time with its one-step forecast; the table of the newest ones has the numbers`);
   const note = make("p", { class: "quiet" });
-  const part = section(study.maximize ? "Rewards, and what was foretold" : "Costs, and what was foretold", note, chart.place);
+  const part = section(`${study.maximize ? "Rewards" : "Costs"} and one-step forecasts`, note, chart.place);
   part.classList.add("wide");
   const show = ({ rewards }) => {
     part.hidden = !rewards.length;
@@ -67,19 +67,19 @@ export function rewardsOverTime(study) {
     const ordered = inOrder(study, rewards);
     const ends = usual(ordered.flatMap((one) => [one.reward, one.expected?.low, one.expected?.high]));
     const outside = ordered.filter(({ reward }) => reward < ends[0] || reward > ends[1]).length;
-    note.textContent = `${study.maximize ? "Larger" : "Smaller"} is better. Line and band: what was expected just before, and where 95 % should fall.`
-      + (outside ? ` Too far off to be seen here: ${outside}.` : "");
+    note.textContent = `${study.maximize ? "Larger" : "Smaller"} is better. Line and band: one-step forecast with its 95 % interval.`
+      + (outside ? ` Outside the chart: ${outside}.` : "");
     const spread = ordered.find((one) => one.expected?.deviation)?.expected.deviation;
     const text = (value) => fixed(value, decimalsFor(spread));
-    const foretold = (key) => ordered.map((one) => one.expected?.[key] ?? null);
+    const forecast = (key) => ordered.map((one) => one.expected?.[key] ?? null);
     chart.show({
       x: ordered.map((one) => study.moments.number(one.time)),
       moments: study.moments,
       ends,
       lines: [
-        { label: "foretold", look: "line", values: foretold("mean"), text },
-        { label: "up to", look: "high", values: foretold("high"), text },
-        { label: "from", look: "low", values: foretold("low"), text },
+        { label: "forecast", look: "line", values: forecast("mean"), text },
+        { label: "95 % upper", look: "high", values: forecast("high"), text },
+        { label: "95 % lower", look: "low", values: forecast("low"), text },
         { label: study.goal, look: "dots", values: ordered.map((one) => one.reward), text },
       ],
     });
@@ -87,7 +87,7 @@ export function rewardsOverTime(study) {
   return { part, show, end: () => chart.end() };
 }
 
-// Ends of an axis on which a few far values do not press all others into a line.
+// Limits of an axis that ignore a few extreme values.
 function usual(values) {
   const sorted = values.filter((one) => Number.isFinite(one)).sort((one, other) => one - other);
   const [low, high] = [0.05, 0.95].map((share) => sorted[Math.round(share * (sorted.length - 1))]);

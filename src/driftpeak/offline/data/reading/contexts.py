@@ -1,4 +1,4 @@
-"""Columns that say in which context every row stands, taken out from between the arms."""
+"""Extraction of context columns from a table."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from driftpeak.offline.data.reading.messages import quoted
 from driftpeak.offline.data.reading.numbers import Decimal, NotANumberError, is_blank, numbers
 
 Said = dict[str, tuple[float | str, ...]]
-"""By the name of the column, a number or a text for each row."""
+"""Contexts: by the name of the column, a number or a string for each row."""
 
 
 def without_contexts(
     sheet: Sheet, names: Sequence[str], taken: Sequence[str], decimal: Decimal | None
 ) -> tuple[Sheet, Said]:
-    """The sheet without these columns, and what they say: numbers if all cells are, else texts.
+    """Return the sheet without the context columns, and the contexts.
+
+    A context has numbers if all its cells are numbers, or else strings.
 
     Args:
-        taken: names of columns that are something else, such as the times.
+        sheet: the table.
+        names: the names of the context columns.
+        taken: names of columns with another purpose, such as the times.
+        decimal: the decimal separator, if given.
 
     Raises:
-        DataError: a blank cell, one value alone in all rows, or a number beyond 1e100.
-        DriftpeakError: no such column, or one named twice or something else already.
+        DataError: a cell is blank, all rows have the same value, or a number exceeds 1e100.
+        DriftpeakError: a column does not exist, is named twice, or has another purpose.
     """
     said: Said = {}
     places: list[int] = []
@@ -51,36 +56,38 @@ def _column(
     for row, cell in enumerate(cells):
         if is_blank(cell):
             raise DataError(
-                f"{sheet.path}: {sheet.places[row]}, column {quoted(name)}: the cell is blank, and "
-                "a context must be known before every decision; fill it in, write 'unknown', or "
-                "remove the line"
+                f"{sheet.path}: {sheet.places[row]}, column {quoted(name)}: a context must be "
+                "known before every decision; got a blank cell. Fill it in, write 'unknown', or "
+                "remove the line."
             )
     if len(set(cells)) == 1:
         raise DataError(
-            f"{where} says {quoted(cells[0])} in every row: what never changes is no context"
+            f"{where}: a context must have at least two different values; got {quoted(cells[0])} "
+            "in every row. Omit the column."
         )
     try:
-        found = numbers([[cell] for cell in cells], decimal)[0][:, 0]
+        values = numbers([[cell] for cell in cells], decimal)[0][:, 0]
     except NotANumberError:
         return tuple(cells)
-    if not (abs(found) <= 1e100).all():
-        raise DataError(f"{where} holds a number that is infinite or beyond 1e100")
-    return tuple(found.tolist())
+    if not (abs(values) <= 1e100).all():
+        raise DataError(f"{where}: a context's numbers must be at most 1e100; got a larger one")
+    return tuple(values.tolist())
 
 
 def by_time(sheet: Sheet, said: Said, stamps: Sequence[str], order: Sequence[str]) -> Said:
-    """Of a long table, what was said at each time of `order`.
+    """Return the contexts of a long table at each time of `order`.
 
     Raises:
-        DataError: two lines of one time do not say the same.
+        DataError: two lines with the same time have different contexts.
     """
     first = {stamp: row for row, stamp in reversed(list(enumerate(stamps)))}
     for name, cells in said.items():
         for row, stamp in enumerate(stamps):
             if cells[row] != cells[first[stamp]]:
                 raise DataError(
-                    f"{sheet.path}: {sheet.places[row]}, column {quoted(name)}: "
-                    f"{quoted(str(cells[row]))}, and {quoted(str(cells[first[stamp]]))} in "
-                    f"{sheet.places[first[stamp]]} at the same time; a context is that of all arms"
+                    f"{sheet.path}: {sheet.places[row]}, column {quoted(name)}: a context must be "
+                    f"equal for all arms at a time; got {quoted(str(cells[row]))}, and "
+                    f"{quoted(str(cells[first[stamp]]))} in {sheet.places[first[stamp]]} at the "
+                    "same time"
                 )
     return {name: tuple(cells[first[time]] for time in order) for name, cells in said.items()}

@@ -1,8 +1,8 @@
-"""The cells of a CSV text with their lines, whatever separates them.
+"""Parsing of CSV text with any common separator into cells with line numbers.
 
-pandas.read_csv would fill short lines up with blanks, take long ones for an index, forgive a quote
-in the wrong place, and not say on which line a row stands; so Python's csv splits the lines, and
-pandas takes over from the cells on.
+pandas.read_csv would fill short lines with blanks, interpret long ones as having an index, accept
+misplaced quotes, and not return line numbers. Python's csv module therefore splits the lines, and
+pandas converts the cells.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from driftpeak.offline.data.reading.messages import quoted
 from driftpeak.offline.data.reading.numbers import is_number, looks_like_number
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-_SAMPLE = 50  # lines that the separator is judged by
+_SAMPLE = 50  # lines from which the separator is inferred
 _NAMED_SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # the first line of Excel's CSV
 _DATE_LIKE = re.compile(r"\d[\d\s:/.,TZ+-]*")
 
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """The cells of a table as its file has them.
+    """The cells of a table, as in its file.
 
     Attributes:
         path: the file, for messages.
-        names: the cells of the header line, without blanks around them.
-        header: where they stand, such as "line 1".
-        places: where each row stands, such as "line 2".
-        rows: the cells below, each row as long as `names`.
-        notes: what was left out, in words.
+        names: the cells of the header line, without surrounding blanks.
+        header: the position of the header, such as "line 1".
+        places: the position of each row, such as "line 2".
+        rows: the cells below the header, each row as long as `names`.
+        notes: descriptions of omitted parts.
     """
 
     path: Path
@@ -48,14 +48,14 @@ class Sheet:
 
 
 def read_sheet(path: Path, text: str) -> Sheet:
-    """The cells of a CSV text: a header line, and a line per row below.
+    """Parse a CSV text that has a header line and one line per row.
 
-    Lines above the header that are blank or begin with "#", blank lines, lines of separators alone
-    at the end, and a column at the end that has neither name nor value are left out, with a note.
+    Notes report the omitted parts: lines above the header that are blank or begin with "#", blank
+    lines, lines of separators only at the end, and a last column without name and values.
 
     Raises:
-        DataError: the file is empty, a line is no CSV line, or has another number of cells than
-            the header.
+        DataError: the file is empty, a line is not valid CSV, or a line and the header have
+            different numbers of cells.
     """
     comments, above, separator = _above(text)
     separator = separator or _separator(_from_line(text, above).read(1 << 20))
@@ -72,12 +72,12 @@ def read_sheet(path: Path, text: str) -> Sheet:
         raise DataError(
             f"{path}: the file is empty; a header line and a line per time step are needed"
         )
-    if comments and is_headless(rows[0]):  # NumPy writes its header so
+    if comments and is_headless(rows[0]):  # NumPy writes its header as a comment
         line, comment = comments.pop()
         lines.insert(0, line)
         rows.insert(0, next(csv.reader([comment.lstrip("# ")], delimiter=separator)))
     if comments:
-        notes.append(f"left out lines above the header that begin with #: {len(comments)}")
+        notes.append(f"ignored lines above the header that begin with #: {len(comments)}")
     blank = [line for line, row in zip(lines, rows, strict=True) if not any(map(str.strip, row[:2]))
              and len(row) < 2]  # fmt: skip
     if blank:
@@ -91,10 +91,11 @@ def read_sheet(path: Path, text: str) -> Sheet:
     header = lines.pop(0)
     if not any(names):
         raise DataError(
-            f"{path}: line {header} is blank; it must hold the column names, one column per arm"
+            f"{path}: line {header} must contain the column names, one column per arm; got a blank "
+            "line"
         )
     if _has_empty_end(names, rows):
-        notes.append("ignored separators at the end of the lines, where no column is")
+        notes.append("ignored separators at the end of the lines, after the last column")
         count = max(len(names) - (not names[-1]), 1)
         names, rows = names[:count], [row[:count] for row in rows]
     _check_widths(path, header, names, lines, rows)
@@ -102,7 +103,10 @@ def read_sheet(path: Path, text: str) -> Sheet:
 
 
 def _above(text: str) -> tuple[list[tuple[int, str]], int, str | None]:
-    """Above the header: comments with their lines, how many lines there are, a stated separator."""
+    """Return the comments above the header with line numbers, the number of lines, the separator.
+
+    The separator is None unless the first line states it.
+    """
     comments, separator, count = [], None, 0
     for line in io.StringIO(text, newline=""):
         stripped = line.strip()
@@ -117,7 +121,7 @@ def _above(text: str) -> tuple[list[tuple[int, str]], int, str | None]:
 
 
 def _from_line(text: str, count: int) -> io.StringIO:
-    """The text after so many lines."""
+    """Return the text after `count` lines."""
     lines = io.StringIO(text, newline="")
     for _ in range(count):
         lines.readline()
@@ -125,8 +129,11 @@ def _from_line(text: str, count: int) -> io.StringIO:
 
 
 def _separator(start: str) -> str:
-    """What separates the cells, judged by the first lines: equal numbers of cells, and numbers."""
-    best, found = (0.0, 0.0), ","
+    """Infer the separator from the first lines.
+
+    It is the one that gives the most lines of equal length, and among those the most numbers.
+    """
+    best, chosen = (0.0, 0.0), ","
     for separator in SEPARATORS:
         reader = csv.reader(io.StringIO(start, newline=""), delimiter=separator,
                             skipinitialspace=True)  # fmt: skip
@@ -140,15 +147,15 @@ def _separator(start: str) -> str:
         cells = [cell for row in rows for cell in row[1:]]
         numbers = sum(map(looks_like_number, cells))
         score = (round(alike / max(len(rows), 1), 1), numbers / max(len(cells), 1))
-        if score > best or (not rows and found == "," and best == (0.0, 0.0)):
-            best, found = max(score, (0.0, 1e-9)), separator
-    return found
+        if score > best or (not rows and chosen == "," and best == (0.0, 0.0)):
+            best, chosen = max(score, (0.0, 1e-9)), separator
+    return chosen
 
 
 def _split(
     path: Path, body: io.StringIO, separator: str, above: int
 ) -> tuple[list[int], list[list[str]]]:
-    """The rows, and the line where each begins."""
+    """Return the line numbers where the rows begin, and the rows."""
     reader = csv.reader(body, delimiter=separator, strict=True, skipinitialspace=True)
     lines: list[int] = []
     rows: list[list[str]] = []
@@ -167,7 +174,7 @@ def _split(
 
 
 def _has_empty_end(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a separator at the end of header or rows begins a column without name and value."""
+    """Return whether the last separator of header or rows begins a column without name or value."""
     if len(names) > 2 and not names[-1]:  # nameless in the header, blank or absent in the rows
         return bool(rows) and all(
             len(row) == len(names) - 1 or (len(row) == len(names) and not row[-1].strip())
@@ -177,6 +184,7 @@ def _has_empty_end(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def is_headless(names: Sequence[str]) -> bool:
+    """Return whether a line contains numbers instead of column names."""
     cells = [name.strip() for name in names]
     return bool(
         cells[0]
@@ -193,8 +201,8 @@ def _check_widths(
     first = next((line for line, row in zip(lines, rows, strict=True) if len(row) == usual), 0)
     if len(names) < 2:
         title = (
-            f"; line {first} is the first of {usual} cells: if it holds the column names, begin "
-            "the lines above it with #, or remove them"
+            f"; line {first} is the first with {usual} cells: if it contains the column names, "
+            "remove the lines above it or begin them with #"
             if usual > 1 and len(rows) > 2
             else ", separated by commas, semicolons, tabs or |"
         )
@@ -211,7 +219,8 @@ def _check_widths(
                 "with #)"
             )
     if len(rows) < 2:
-        found = "one line of values" if rows else "only a header line"
+        content = "one line of values" if rows else "only a header line"
         raise DataError(
-            f"{path}: {found}; a table needs at least two lines of values, one per time step"
+            f"{path}: a table must have at least two lines of values, one per time step; got "
+            f"{content}"
         )

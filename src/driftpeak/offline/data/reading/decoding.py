@@ -1,4 +1,4 @@
-"""The content of a file: at most 1 GiB, unpacked, and decoded into text."""
+"""Reading of files of at most 1 GiB: decompression and decoding."""
 
 import codecs
 import gzip
@@ -11,17 +11,17 @@ from pathlib import Path
 from driftpeak._core.errors import DataError, DriftpeakError, nearest
 from driftpeak._core.files import read_regular
 
-MOST_BYTES = 2**30  # of a table, unpacked
+MOST_BYTES = 2**30  # of an unpacked table
 _GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
-_MARKS = (  # longest first: the mark of UTF-32 begins as that of UTF-16
+_MARKS = (  # longest first: the mark of UTF-32 begins with the mark of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# What people take for a CSV file, by its first bytes, and what to do.
+# Files that are often mistaken for CSV files: first bytes, type, and remedy.
 _OTHERS = (
     (b"PK\x03\x04", "a zip archive or an Excel workbook", "unpack it, or save the sheet as CSV"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "save the sheet as CSV"),
@@ -41,18 +41,16 @@ _OTHERS = (
     (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
     (b"%PDF", "a PDF document", "save the table as CSV"),
 )
-_CONTROL = re.compile(
-    rb"[\x00-\x08\x0e-\x1f\x7f]"
-)  # none of them stands in a text of one byte each
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")  # bytes that no single-byte text contains
 _COMMON_ENCODINGS = ("utf-8", "utf-16", "latin-1", "cp1252", "cp1250", "cp1251", "shift_jis", "gbk")
 
 
 def content_of(path: Path) -> bytes:
-    """The bytes of a file, of at most 1 GiB; gzip is recognised by content and unpacked.
+    """Return the bytes of a file of at most 1 GiB; gzip is recognised by content and unpacked.
 
     Raises:
-        DataError: there is no such file, it cannot be read, is too large or is no file, or its
-            compression is broken.
+        DataError: the file does not exist, cannot be read, is too large, is not a regular file, or
+            its compressed data are damaged.
         DriftpeakError: the path is invalid.
     """
     try:
@@ -60,16 +58,16 @@ def content_of(path: Path) -> bytes:
             raise _too_large(path)
         content = read_regular(path)
     except DriftpeakError:
-        raise  # a ValueError too
+        raise  # it is a ValueError too
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
         if os.path.isdir(path):  # unlike Path.is_dir, False where the name is too long
             raise DataError(f"{path}: is a directory; give the path of a CSV file in it") from None
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except ValueError:  # NUL
-        raise DriftpeakError(f"{str(path)!a}: is no path") from None
-    # Browsers often unpack a download but keep its name, so the name is no guide.
+    except ValueError:  # a null character
+        raise DriftpeakError(f"{str(path)!a}: is not a valid path") from None
+    # Browsers often unpack a download but keep its name, so the name is not reliable.
     if content.startswith(_GZIP):
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(content)) as unpacked:
@@ -85,14 +83,15 @@ def content_of(path: Path) -> bytes:
 
 
 def decoded(path: Path, content: bytes, encoding: str | None = None) -> tuple[str, list[str]]:
-    """The text of a file, and notes on how it was decoded.
+    """Return the text of a file, and notes on its decoding.
 
-    Without `encoding`: what a byte order mark says; else UTF-16 if every other byte is zero, else
-    UTF-8, else Windows-1252, which holds all letters of Latin-1.
+    Without `encoding`, a byte order mark determines the encoding. Without a mark it is UTF-16 if
+    every other byte is zero, else UTF-8 if valid, else Windows-1252, which has all letters of
+    Latin-1.
 
     Raises:
-        DataError: the content is no text, or not in this encoding.
-        DriftpeakError: no such encoding.
+        DataError: the content is not text, or not in this encoding.
+        DriftpeakError: the encoding does not exist.
     """
     if encoding is not None:
         return _decoded_as(path, content, encoding), []
@@ -132,7 +131,7 @@ def decoded(path: Path, content: bytes, encoding: str | None = None) -> tuple[st
 
 
 def text_of(path: Path) -> str:
-    """The text of a file of at most 1 GiB.
+    """Return the text of a file of at most 1 GiB.
 
     Raises:
         DataError: as `content_of` and `decoded`.
@@ -145,18 +144,18 @@ def _decoded_as(path: Path, content: bytes, encoding: str) -> str:
         known = codecs.lookup(encoding).name
         text = content.decode("utf-8-sig" if known == "utf-8" else known)
     except UnicodeError as error:
-        found, what = "", ""
+        place, what = "", ""
         if isinstance(error, UnicodeDecodeError) and error.start < len(content):
-            found = f" (byte 0x{content[error.start]:02x} at position {error.start:,})"
+            place = f" (byte 0x{content[error.start]:02x} at position {error.start:,})"
             what = f": {error.reason}"
         raise DataError(
-            f"{path}: is not {encoding.upper()} text{found}{what}; save the table in UTF-8, or "
+            f"{path}: is not {encoding.upper()} text{place}{what}; save the table in UTF-8, or "
             "name its encoding with encoding="
         ) from None
     except (LookupError, ValueError):
         raise DriftpeakError(
-            f"no text encoding is called {encoding!r}; such as "
-            f"{', '.join(_COMMON_ENCODINGS)}.{nearest(encoding, _COMMON_ENCODINGS)}"
+            f"encoding must be a text encoding, such as {', '.join(_COMMON_ENCODINGS)}; got "
+            f"{encoding!r}.{nearest(encoding, _COMMON_ENCODINGS)}"
         ) from None
     if "\x00" in text:
         raise DataError(
@@ -167,7 +166,7 @@ def _decoded_as(path: Path, content: bytes, encoding: str) -> str:
 
 
 def _utf16_without_mark(content: bytes) -> str | None:
-    """Which UTF-16 a content without a mark is in, judged by where its zero bytes are."""
+    """Return the UTF-16 variant of content without a mark, from the positions of its zero bytes."""
     start = content[:2000]
     if len(content) % 2 or len(start) < 4:
         return None
@@ -181,6 +180,6 @@ def _utf16_without_mark(content: bytes) -> str | None:
 
 def _too_large(path: Path) -> DataError:
     return DataError(
-        f"{path}: holds more than {MOST_BYTES >> 20:,} MiB, the most that is read; leave out times "
-        "or arms"
+        f"{path}: an unpacked file must have at most {MOST_BYTES >> 20:,} MiB; got more. Leave out "
+        "times or arms."
     )

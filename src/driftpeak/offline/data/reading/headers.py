@@ -1,4 +1,4 @@
-"""The header line: names that are there, and once; the unit that the arms share."""
+"""Checks of the header line: missing and repeated names, the time column, units."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from driftpeak._core.errors import DataError, DriftpeakError, nearest
 from driftpeak.offline.data.reading.csv_dialects import Sheet, is_headless
 from driftpeak.offline.data.reading.messages import listed, quoted
 
-# A first column of this name holds the times; pandas leaves the name of an index empty, or writes
-# one of its own when it reads and writes that again.
+# Names of a first column with the times. pandas writes an empty name for an index, and "unnamed: 0"
+# after reading and writing it again.
 _TIME_NAMES = frozenset({"time", "date", "datetime", "timestamp", "step", "t", "index", ""})
 _TIME_NAMES |= {"day", "month", "year", "hour", "minute", "second", "unnamed: 0"}
 _UNIT = re.compile(r"(?P<name>.*\S)\s*(?:\[(?P<square>[^\[\]]+)\]|\((?P<round>[^()]+)\))")
 
 
 def is_time_name(name: str) -> bool:
-    """Whether a column of this name, with or without a unit, holds the times."""
-    found = _UNIT.fullmatch(name)
-    return (found["name"] if found else name).strip().lower() in _TIME_NAMES
+    """Return whether a column of this name, with or without a unit, contains the times."""
+    match = _UNIT.fullmatch(name)
+    return (match["name"] if match else name).strip().lower() in _TIME_NAMES
 
 
 def check_names(sheet: Sheet, time_column: str | None) -> None:
-    """Refuse a header without names for all columns but the first, or with the same name twice.
+    """Check that all columns have different names; the first may have an empty name.
 
     Raises:
-        DataError: that is so, or the line holds numbers where names should be.
+        DataError: a name is missing or repeated, or the line contains numbers instead of names.
     """
     path, names, header = sheet.path, sheet.names, sheet.header
-    # Arms may be named by numbers, and a time column the user named proves that this is a header.
+    # Arms may be named by numbers: then a time column that the user names identifies the header.
     if is_headless(names) and time_column not in names:
         raise DataError(
             f"{path}: {header}: no header line, its first cell is {quoted(names[0])} and the "
@@ -53,35 +53,35 @@ def check_names(sheet: Sheet, time_column: str | None) -> None:
 
 
 def column_of(sheet: Sheet, name: str, what: str) -> int:
-    """Which column has this name, or this name and a unit.
+    """Return the index of the column with this name, with or without a unit.
 
     Raises:
-        DriftpeakError: none has.
+        DriftpeakError: there is no such column.
     """
     if name in sheet.names:
         return sheet.names.index(name)
-    plain = [found["name"] if (found := _UNIT.fullmatch(one)) else one for one in sheet.names]
+    plain = [match["name"] if (match := _UNIT.fullmatch(each)) else each for each in sheet.names]
     if plain.count(name) == 1:
         return plain.index(name)
     raise DriftpeakError(
-        f"{sheet.path}: {sheet.header}: no column is named {quoted(name)}; name the column "
-        f"that holds the {what} as {sheet.header} does.{nearest(name, sheet.names)}"
+        f"{sheet.path}: {sheet.header}: no column is named {quoted(name)}; give the name of the "
+        f"column of the {what} as in {sheet.header}.{nearest(name, sheet.names)}"
     )
 
 
 def unit_of(path: Path, names: Sequence[str]) -> tuple[tuple[str, ...], str | None, list[str]]:
-    """Names without the unit that all of them end with, "speed [mph]" or "speed (mph)"; the unit.
+    """Return the names without their common unit, "speed [mph]" or "speed (mph)", and the unit.
 
-    Where some have none, or another, the names stay as they are, and a note says that rewards in
-    different units cannot be compared.
+    If the units differ or some names have none, the names are unchanged. If units in square
+    brackets differ, a note states that such rewards cannot be compared.
     """
-    found = [_UNIT.fullmatch(name) for name in names]
-    units = [(one["square"], one["round"]) if one else (None, None) for one in found]
-    plain = tuple(one["name"].strip() if one else "" for one in found)
+    matches = [_UNIT.fullmatch(name) for name in names]
+    units = [(match["square"], match["round"]) if match else (None, None) for match in matches]
+    plain = tuple(match["name"].strip() if match else "" for match in matches)
     if len(set(units)) == 1 and all(plain) and len(set(plain)) == len(plain):
         unit = str(units[0][0] or units[0][1]).strip()
         return plain, unit, [f"unit of all arms: {unit}"]
-    square = dict.fromkeys(one for one, _ in units if one is not None)
+    square = dict.fromkeys(unit for unit, _ in units if unit is not None)
     if len(square) > 1:
         note = (
             f"the arms differ in their units ({listed(list(square))}), and rewards in different "

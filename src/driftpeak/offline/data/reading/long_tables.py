@@ -1,4 +1,4 @@
-"""Long tables, one line per time and arm, made wide."""
+"""Conversion of long tables, with one line per time and arm, to wide tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Long:
-    """Which columns of a long table hold the times, the names of the arms, and the rewards."""
+    """The names of a long table's columns of times, of arms' names, and of rewards."""
 
     index: str
     columns: str
@@ -27,10 +27,10 @@ class Long:
 
 
 def long_columns(index: str | None, columns: str | None, values: str | None) -> Long | None:
-    """The three columns of a long table; None if none is named.
+    """Return the three columns of a long table; None if none is given.
 
     Raises:
-        DriftpeakError: one or two of them are named, or two are the same.
+        DriftpeakError: only one or two are given, or two are equal.
     """
     given = {"index": index, "columns": columns, "values": values}
     if index is None and columns is None and values is None:
@@ -43,17 +43,17 @@ def long_columns(index: str | None, columns: str | None, values: str | None) -> 
         )
     if len({index, columns, values}) < 3:
         raise DriftpeakError(
-            f"index, columns and values must name three columns; got {index!r}, {columns!r} "
+            f"index, columns and values must be different columns; got {index!r}, {columns!r} "
             f"and {values!r}"
         )
     return Long(index, columns, values)
 
 
 def places_of(sheet: Sheet, long: Long) -> tuple[int, int, int]:
-    """The numbers of the three columns.
+    """Return the indices of the three columns.
 
     Raises:
-        DriftpeakError: a column is not there.
+        DriftpeakError: a column does not exist.
     """
     return (
         column_of(sheet, long.index, "times"),
@@ -69,17 +69,21 @@ def widened(
     arms: Sequence[str],
     rewards: Values,
 ) -> tuple[Values, tuple[str, ...], tuple[str, ...], np.ndarray | None]:
-    """Rewards (rows, arms) with NaN where there is none, arms, times, and these as instants.
+    """Convert a long table to a wide one.
 
-    Times that are dates or numbers are sorted, and others stay in the order in which they first
-    come; so do the arms.
+    Times that are dates or numbers are sorted. Other times, and the arms, keep the order of their
+    first appearance.
 
     Args:
-        times, instants, arms, rewards: of each line.
+        sheet: the table, for messages.
+        times, instants, arms, rewards: the values of each line.
+
+    Returns:
+        Rewards, shape `(times, arms)`, NaN where there is none; arms; times; times as instants.
 
     Raises:
-        DataError: a time or a name is blank, a time and arm occur twice, there are fewer than two
-            arms or times.
+        DataError: a time or a name is blank, a pair of time and arm occurs twice, or there are
+            fewer than two arms or times.
     """
     import pandas as pd
 
@@ -97,9 +101,9 @@ def widened(
             ((frame["time"] == times[row]) & (frame["arm"] == arms[row])).to_numpy().argmax()
         )
         raise DataError(
-            f"{sheet.path}: {sheet.places[row]}: arm {quoted(arms[row])} has a reward at "
-            f"{quoted(times[row])} already, in {sheet.places[before]}, the first of {twice.sum()} "
-            "such lines; keep one of them"
+            f"{sheet.path}: {sheet.places[row]}: arm {quoted(arms[row])} must have one reward at "
+            f"{quoted(times[row])}; got another one in {sheet.places[before]}, the first of "
+            f"{twice.sum()} such lines. Keep one of them."
         )
     names = tuple(dict.fromkeys(arms))
     order = list(dict.fromkeys(times))
@@ -113,8 +117,8 @@ def widened(
     )
     if len(names) < 2 or len(order) < 2:
         raise DataError(
-            f"{sheet.path}: the long table holds {len(names)} arms at {len(order)} times; at least "
-            "two of each are needed"
+            f"{sheet.path}: a long table must have at least two arms and times; got {len(names)} "
+            f"arms at {len(order)} times"
         )
     ordered = None if instants is None else np.array([when[time] for time in order])
     return wide.to_numpy(dtype=np.float64), names, tuple(order), ordered

@@ -1,4 +1,4 @@
-"""Missing values: refused, left out with their arms, or filled."""
+"""Treatment of missing values: refuse them, drop their arms, or interpolate."""
 
 from __future__ import annotations
 
@@ -23,14 +23,20 @@ def treated(
     places: Sequence[str],
     missing: Missing,
 ) -> tuple[Values, tuple[str, ...], npt.NDArray[np.intp], list[str]]:
-    """The values without gaps, the arms that are left and their numbers, and notes.
+    """Treat missing values.
 
     Args:
+        path: the file, for messages.
         values: (rows, arms), NaN where one is missing.
-        places: where each row stands, for messages.
+        arms: their names.
+        places: the position of each row, for messages.
+        missing: the treatment.
+
+    Returns:
+        The values without gaps, the remaining arms and their indices, and notes.
 
     Raises:
-        DataError: there are gaps and `missing` is "error", or what is left is no table.
+        DataError: there are gaps and `missing` is "error", or fewer than two arms remain.
     """
     gaps = np.isnan(values)
     every = np.arange(len(arms))
@@ -42,7 +48,7 @@ def treated(
         raise DataError(
             f"{path}: {places[row]}, column {quoted(arms[arm])}: the cell is blank, the first of "
             f"{gaps.sum()} missing in {gappy.sum()} of {len(arms)} arms; fill the cells with "
-            "missing=interpolate, or leave those arms out with missing=drop-arm "
+            "missing=interpolate, or omit those arms with missing=drop-arm "
             f"(which keeps {len(arms) - gappy.sum()})"
         )
     if missing == "drop-arm":
@@ -50,11 +56,14 @@ def treated(
         dropped = [quoted(arms[arm]) for arm in np.flatnonzero(gappy)]
         if len(kept) < 2:
             raise DataError(
-                f"{path}: {len(dropped)} of {len(arms)} arms miss values and missing=drop-arm "
-                f"leaves {len(kept)}; at least two are needed, so fill the cells with "
-                "missing=interpolate or correct the table"
+                f"{path}: missing=drop-arm must leave at least two arms; got {len(kept)}, as "
+                f"{len(dropped)} of {len(arms)} arms have missing values. Fill the cells with "
+                "missing=interpolate, or correct the table."
             )
-        note = f"dropped {len(dropped)} of {len(arms)} arms, which miss values: {listed(dropped)}"
+        note = (
+            f"dropped {len(dropped)} of {len(arms)} arms, which have missing values: "
+            f"{listed(dropped)}"
+        )
         return values[:, kept], tuple(arms[arm] for arm in kept), kept, [note]
     values, note = interpolated(path, values, arms, gaps)
     most = int(gaps.sum(axis=0).argmax())
@@ -68,20 +77,20 @@ def treated(
 def interpolated(
     path: Path, values: Values, arms: Sequence[str], gaps: npt.NDArray[np.bool_]
 ) -> tuple[Values, str]:
-    """The values with every gap filled in the order of the rows, and a note of how many there were.
+    """Return the values with all gaps filled in the order of the rows, and a note of their number.
 
-    Linear between two values; the first and the last of an arm are held at its ends.
+    Interpolation is linear. Gaps at the ends of an arm are filled with its first or last value.
 
     Raises:
-        DataError: an arm has no value at all.
+        DataError: an arm has no values.
     """
     import pandas as pd
 
     empty = np.flatnonzero(gaps.all(axis=0))
     if empty.size:
         raise DataError(
-            f"{path}: column {quoted(arms[empty[0]])} holds no value at all, so there is nothing "
-            "to interpolate; leave the arm out with missing=drop-arm or remove the column"
+            f"{path}: column {quoted(arms[empty[0]])} must have values to interpolate; got only "
+            "blanks. Omit the arm with missing=drop-arm, or remove the column."
         )
     frame = pd.DataFrame(np.where(gaps, np.nan, values))
     filled = frame.interpolate(limit_direction="both").to_numpy(dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Cells as numbers: blanks, decimal commas and separated thousands, where there is no doubt."""
+"""Conversion of cells to numbers: blanks, decimal commas and thousands separators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MINUS = str.maketrans({"\u2212": "-"})
 
 
 class NotANumberError(ValueError):
-    """A cell that is none, by its row and column (from 0), and why, if not plainly so."""
+    """A cell is not a number. The error has its row and column from 0, and optionally a reason."""
 
     def __init__(self, row: int, column: int, why: str = "") -> None:
         super().__init__(why)
@@ -32,18 +32,18 @@ class NotANumberError(ValueError):
 
 
 def is_blank(cell: str) -> bool:
-    """Whether a cell counts as missing."""
+    """Return whether a cell counts as missing."""
     return cell.strip().lower() in BLANKS
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell may stand among numbers: it is one with a decimal point, or is blank."""
+    """Return whether a cell is blank or a number with a decimal point."""
     text = cell.strip()
     return bool(is_blank(cell) or _NUMBER.fullmatch(text) or _INFINITE.fullmatch(text))
 
 
 def looks_like_number(cell: str) -> bool:
-    """Whether a cell is blank or a number in any notation that is read."""
+    """Return whether a cell is blank or a number in any supported notation."""
     forms = (_DECIMAL_COMMA, _COMMAS, _POINTS, _SPACES)
     return is_number(cell) or any(form.fullmatch(cell.strip()) for form in forms)
 
@@ -51,13 +51,13 @@ def looks_like_number(cell: str) -> bool:
 def numbers(
     rows: Sequence[Sequence[str]], decimal: Decimal | None = None
 ) -> tuple[npt.NDArray[np.float64], list[str]]:
-    """The cells as numbers, shape (rows, columns), NaN where one is blank, and notes.
+    """Return the cells as numbers, shape `(rows, columns)`, with NaN for blanks, and notes.
 
-    Without `decimal`, a comma is a decimal comma or separates thousands as the cells themselves
-    show: "0,25" can only be the one, "1,234.5" only the other, and "1,234" either.
+    Without `decimal`, the cells determine the meaning of a comma: in "0,25" it is a decimal comma,
+    in "1,234.5" it separates thousands, and "1,234" is ambiguous.
 
     Raises:
-        NotANumberError: for the first cell that is no number, or whose comma may be either.
+        NotANumberError: for the first cell that is not a number, or whose comma is ambiguous.
     """
     if decimal != "comma":
         try:
@@ -68,10 +68,10 @@ def numbers(
 
 
 def _plain(rows: Sequence[Sequence[str]]) -> npt.NDArray[np.float64]:
-    """As Python reads numbers; ValueError if a cell is neither number nor blank."""
+    """Convert cells by Python's rules; raise ValueError if one is neither number nor blank."""
     values = np.empty((len(rows), len(rows[0]) if rows else 0))
     for i, row in enumerate(rows):
-        if "_" in "".join(row):  # float() takes 1_000, but in a table that is a name
+        if "_" in "".join(row):  # float() accepts 1_000, which in a table is a name
             raise ValueError
         try:
             values[i] = [float(cell) for cell in row]
@@ -124,7 +124,11 @@ def _decimal(
     comma: pd.Series,
     columns: int,
 ) -> Decimal:
-    """What the cells show of the decimal sign."""
+    """Return the decimal separator that the cells show.
+
+    Raises:
+        NotANumberError: the cells contradict each other, or do not show it.
+    """
     several = cells.str.count(r"[.,]") > 1
     shows_comma = (comma & ~commas) | (points & several)
     shows_point = (number & cells.str.contains(".", regex=False) & ~points) | (commas & several)
@@ -133,8 +137,8 @@ def _decimal(
         row, column = divmod(int(cells.index[shows_comma.argmax()]), columns)
         raise NotANumberError(
             row, column,
-            f"{one!r} has a decimal comma, but {other!r} in another cell a decimal point; "
-            "write all numbers alike",
+            f"{one!r} has a decimal comma, but {other!r} in another cell has a decimal point; "
+            "use one format for all numbers",
         )  # fmt: skip
     if shows_comma.any():
         return "comma"
@@ -142,8 +146,8 @@ def _decimal(
         row, column = divmod(int(cells.index[commas.argmax()]), columns)
         raise NotANumberError(
             row, column,
-            f"{cells[commas].iloc[0]!r} may have a decimal comma or separated thousands, and no "
-            "cell of the table tells which; say it with decimal=comma or decimal=point",
+            f"{cells[commas].iloc[0]!r} is ambiguous: its comma is a decimal comma or separates "
+            "thousands, and no other cell decides; give decimal=comma or decimal=point",
         )  # fmt: skip
     return "point"
 

@@ -1,4 +1,4 @@
-"""Values that a sensor cannot mean: far outside everything else, or stuck while others move."""
+"""Detection of sensor failures: outliers, and values that are stuck while other arms change."""
 
 from __future__ import annotations
 
@@ -17,25 +17,29 @@ Outliers = Literal["warn", "error", "blank", "keep"]
 Values = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-FAR = 12.0  # robust deviations: a normal value never is, and of heavy tails hardly any
-FEWEST = 10  # rows that a median can be taken of
-STUCK = 20  # rows with the same value, at least
-CHANCE = 1e-3  # that a run so long comes about in the table, as often as its arm stays elsewhere
-MOVING = 0.5  # of the other arms' steps during the run, at least
-_TO_DEVIATIONS = 1.4826  # of a normal distribution, from median absolute deviations
-_MIDDLE_90 = 3.29  # deviations of a normal distribution
+FAR = 12.0  # robust standard deviations: beyond normal values, and almost all of heavy tails
+FEWEST = 10  # minimum number of rows for a median
+STUCK = 20  # minimum number of rows with the same value
+CHANCE = 1e-3  # probability of such a long run in the table, at the arm's usual rate of repetition
+MOVING = 0.5  # minimum fraction of the other arms' steps that are changes during the run
+_TO_DEVIATIONS = 1.4826  # normal standard deviation per median absolute deviation
+_MIDDLE_90 = 3.29  # width of the middle 90 % of a normal distribution in standard deviations
 _NAMED = 3  # columns in a warning
 
 
 def impossible(values: Values) -> Mask:
-    """Which values, shape (rows, arms) with NaN where one is missing, lie far outside all others.
+    """Return a mask of outliers.
 
-    Each is compared with the median of its arm, in robust deviations: 1.4826 times the median
-    absolute deviation of the arm, but no less than those of the typical arm, whose deviations are
-    also taken from its middle 90 %, so that rush hours or storms, which most arms have, are no
-    failures. If an arm is near the others only where it is far from its own median, most of it is
-    wrong: then what lies far from the median of all values is meant. An arm with fewer than 10
-    values is not judged.
+    A value is an outlier if it is more than 12 robust standard deviations from the median of its
+    arm. The robust standard deviation is 1.4826 times the arm's median absolute deviation, but at
+    least the value of a typical arm. The latter is also estimated from the middle 90 % of the
+    values, so that events of most arms, such as rush hours or storms, are not outliers.
+
+    If only an arm's outliers are near the other arms, most of the arm is wrong. Its outliers are
+    then the values far from the median of all values. An arm with fewer than 10 values has none.
+
+    Args:
+        values: shape (rows, arms), NaN where one is missing.
     """
     far = np.zeros(values.shape, dtype=bool)
     known = ~np.isnan(values)
@@ -64,15 +68,19 @@ def impossible(values: Values) -> Mask:
 
 
 def _lower_median(values: Values) -> float:
-    """The median, and of an even number the lower of the two: of two arms, that of the good one."""
+    """Return the lower median, which for two arms is the value of the arm without failures."""
     return float(np.sort(values)[(len(values) - 1) // 2])
 
 
 def stuck(values: Values) -> Mask:
-    """Which values, shape (rows, arms), belong to a run of one value that is too long.
+    """Return a mask of stuck values: long runs of one value while other arms change.
 
-    Such a run has 20 rows or more, in at least half of which the other arms move, and is longer
-    than chance makes it for an arm that stays as often as this one does elsewhere.
+    Such a run has at least 20 rows, and during it at least half of the other arms' steps are
+    changes. Given how often the arm repeats values elsewhere, a run of this length must have
+    probability below 0.001 in the table.
+
+    Args:
+        values: shape (rows, arms), NaN where one is missing.
     """
     held = np.zeros(values.shape, dtype=bool)
     rows, arms = values.shape
@@ -105,47 +113,54 @@ def doubtful(
     places: Sequence[str],
     outliers: Outliers,
 ) -> tuple[Values, list[str], list[str]]:
-    """The values, without the doubtful ones if `outliers` is "blank"; doubts; notes. In words.
+    """Find outliers and stuck values, and treat them.
 
     Args:
+        path: the file, for messages.
         values: (rows, arms), NaN where one is missing.
-        places: where each row stands, for messages.
+        arms: their names.
+        places: the position of each row, for messages.
+        outliers: the treatment.
+
+    Returns:
+        The values, with NaN for failures if `outliers` is "blank"; warnings; notes.
 
     Raises:
-        DataError: there are doubtful values and `outliers` is "error".
+        DataError: there are such values and `outliers` is "error".
     """
     if outliers == "keep":
         return values, [], []
     far = impossible(values)
     held = stuck(values) & ~far
-    doubts = []
+    problems = []
     if far.any():
         middles = np.nanmedian(np.where(far, np.nan, values), axis=0)
-        doubts.append(
-            f"{far.sum()} values far outside everything else (more than {FAR:g} robust "
-            f"deviations), in {far.any(axis=0).sum()} of {len(arms)} arms: "
+        problems.append(
+            f"{far.sum()} outliers (more than {FAR:g} robust standard deviations from the median), "
+            f"in {far.any(axis=0).sum()} of {len(arms)} arms: "
             + _shown(far, values, arms, places, middles)
         )
     if held.any():
-        doubts.append(
-            f"{held.sum()} values of arms that show one value for {STUCK} rows or more where "
-            f"others move, in {held.any(axis=0).sum()} of {len(arms)} arms: "
+        problems.append(
+            f"{held.sum()} stuck values (constant for {STUCK} rows or more while other arms "
+            f"change), in {held.any(axis=0).sum()} of {len(arms)} arms: "
             + _shown(held, values, arms, places, None)
         )
-    if not doubts:
+    if not problems:
         return values, [], []
     if outliers == "error":
         raise DataError(
-            f"{path}: {'; '.join(doubts)}; correct them, count them as missing with "
-            "outliers=blank, or let them play with outliers=warn"
+            f"{path}: {'; '.join(problems)}; correct them, treat them as missing with "
+            "outliers=blank, or use them unchanged with outliers=warn"
         )
     if outliers == "blank":
         values = np.where(far | held, np.nan, values)
-        return values, [], [f"counted as missing: {doubt}" for doubt in doubts]
+        return values, [], [f"treated as missing: {problem}" for problem in problems]
     remedy = (
-        "they play as they are: outliers=blank counts them as missing, outliers=keep says nothing"
+        "they are used unchanged; outliers=blank treats them as missing, and outliers=keep skips "
+        "this check"
     )
-    return values, [f"{path}: {one}; {remedy}" for one in doubts], []
+    return values, [f"{path}: {problem}; {remedy}" for problem in problems], []
 
 
 def _shown(
@@ -155,18 +170,14 @@ def _shown(
     places: Sequence[str],
     middles: Values | None,
 ) -> str:
-    """The columns with most of them: how many, where, and one value."""
+    """Return text on the most affected columns: number, range of rows, and an example."""
     counts = mask.sum(axis=0)
     order = [arm for arm in np.argsort(-counts, kind="stable") if counts[arm]]
     texts = []
     for arm in order[:_NAMED]:
         rows = np.flatnonzero(mask[:, arm])
         span = places[rows[0]] + (f" to {places[rows[-1]]}" if len(rows) > 1 else "")
-        usual = (
-            ""
-            if middles is None or np.isnan(middles[arm])
-            else f", where {middles[arm]:.4g} is usual"
-        )
+        usual = "" if middles is None or np.isnan(middles[arm]) else f" (median {middles[arm]:.4g})"
         texts.append(
             f"column {quoted(arms[arm])}, {counts[arm]} in {span}, such as "
             f"{values[rows[0], arm]:.6g}{usual}"

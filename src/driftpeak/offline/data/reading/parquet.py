@@ -1,4 +1,4 @@
-"""Tables in Parquet files, where pyarrow is installed."""
+"""Reading of tables from Parquet files, which needs pyarrow."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from driftpeak.offline.data.reading.csv_dialects import Sheet
 
 
 def read_parquet(path: Path, content: bytes) -> Sheet:
-    """The cells of a Parquet table as text; an index that pandas wrote is the first column.
+    """Return the cells of a Parquet table as text; an index written by pandas is the first column.
 
     Raises:
-        DataError: the content is broken, or there are fewer than two rows or columns.
+        DataError: the content is damaged, or there are fewer than two rows or columns.
         DriftpeakError: pyarrow is not installed.
     """
     import pandas as pd
@@ -26,17 +26,18 @@ def read_parquet(path: Path, content: bytes) -> Sheet:
             f"{path}: is a Parquet file, which needs pyarrow: install driftpeak[parquet], or save "
             "the table as CSV"
         ) from None
-    except Exception as error:  # pyarrow raises many kinds
+    except Exception as error:  # pyarrow raises errors of many classes
         first = str(error).partition("\n")[0]
         raise DataError(
-            f"{path}: the Parquet data is broken ({first}); fetch or write the file again"
+            f"{path}: the Parquet data are damaged ({first}); fetch or write the file again"
         ) from None
     if frame.index.name is not None or isinstance(frame.index, pd.DatetimeIndex):
         frame = frame.reset_index(names=frame.index.name or "time")
     rows, columns = frame.shape
     if columns < 2 or rows < 2:
         raise DataError(
-            f"{path}: holds {rows} rows and {columns} columns; a table needs at least two of each"
+            f"{path}: a table must have at least two rows and columns; got {rows} rows and "
+            f"{columns} columns"
         )
     cells = [[_text(cell) for cell in frame.iloc[:, column]] for column in range(columns)]
     names = [str(name).strip() for name in frame.columns]
@@ -45,7 +46,7 @@ def read_parquet(path: Path, content: bytes) -> Sheet:
 
 
 def _text(cell: Any) -> str:
-    """A cell as a CSV file would have it."""
+    """Return a cell as text, as in a CSV file."""
     import pandas as pd
 
     if cell is None or cell is pd.NA or cell is pd.NaT:

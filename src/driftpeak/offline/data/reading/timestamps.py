@@ -1,4 +1,4 @@
-"""Time stamps in any order of day, month and year, with a time zone or without."""
+"""Time stamps in any order of day, month and year, with or without a time zone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CLOCK = (
     r"(?:(?:T|,?\s+)(?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)"
     r"(?:\s*(?P<half>[AaPp])\.?[Mm]\.?)?\s*(?P<zone>Z|z|UTC|GMT|[+-]\d{2}:?\d{2}|[+-]\d{2})?)?"
 )
-# 5/1/2026, 05.01.26, 2026-01-05: which field is what, the numbers or the user say
+# 5/1/2026, 05.01.26, 2026-01-05: the numbers or the user determine the order of the fields
 _FIELDS = r"(?P<one>\d{1,4})(?P<sign>[-/.])(?P<two>\d{1,2})(?P=sign)(?P<three>\d{1,4})"
 _NAMED = (
     r"(?:(?P<day>\d{1,2})[-/. ]+(?P<month>[A-Za-z]{3,9})"
@@ -35,7 +35,7 @@ _WITH_NAME = re.compile(_NAMED + r"[-/., ]+(?P<year>\d{4})" + _CLOCK, re.ASCII)
 _COMPACT = re.compile(
     r"(?P<year>(?:19|20)\d{2})(?P<month>\d{2})(?P<day>\d{2})(?:T(?P<hm>\d{4}(?:\d{2})?)Z?)?"
 )
-# What NumPy reads; such cells stay as they are written.
+# The format that NumPy reads; such cells are kept unchanged.
 _ISO = re.compile(r"\d{4}-\d{2}(-\d{2}([T ]\d{2}(:\d{2}(:\d{2}(\.\d+)?)?)?)?)?", re.ASCII)
 _HOUR = np.timedelta64(3600, "s")
 
@@ -45,9 +45,9 @@ class Stamps:
     """The cells of a time column.
 
     Attributes:
-        texts: as written, or 2026-01-05 13:00:00 where they are dates in another form.
-        instants: the same as `datetime64`, None if the cells are no dates.
-        notes: how they were read, in words.
+        texts: the cells unchanged, or as 2026-01-05 13:00:00 for dates in another format.
+        instants: the cells as `datetime64`; None if they are not dates.
+        notes: descriptions of the conversion.
     """
 
     texts: tuple[str, ...]
@@ -62,11 +62,11 @@ def read_stamps(
     places: Sequence[str],
     dates: Dates | None = None,
 ) -> Stamps:
-    """The cells as dates if they are; cells that are mostly no dates are labels, kept as written.
+    """Convert the cells to dates; if at most half of them are dates, they are unchanged labels.
 
     Raises:
-        DataError: day and month may be either way round and `dates` is not given, a few cells are
-            no dates or none that exist, or some have a time zone and some not.
+        DataError: the order of day and month is ambiguous and `dates` is not given, a few cells are
+            not dates or do not exist, or only some have a time zone.
     """
     texts = [cell.strip() for cell in cells]
     known = [row for row, text in enumerate(texts) if not is_blank(text)]
@@ -77,8 +77,8 @@ def read_stamps(
     odd = next((row for row in known if row not in parts), None)
     if odd is not None:
         raise DataError(
-            f"{path}: {places[odd]}, {where}: {quoted(texts[odd])} is no date such as the others, "
-            f"as {quoted(texts[next(iter(parts))])}; correct the cell or leave it blank"
+            f"{path}: {places[odd]}, {where}: {quoted(texts[odd])} is not a date like the other "
+            f"cells, such as {quoted(texts[next(iter(parts))])}; correct the cell or leave it blank"
         )
     zoned = [row for row in parts if parts[row].zone]
     if zoned and len(zoned) < len(parts):
@@ -88,21 +88,22 @@ def read_stamps(
             f"{quoted(texts[zoned[0]])} has one; give all times a zone, or none"
         )
     rows = list(parts)
-    order, found = _ordered(path, where, [parts[row] for row in rows], rows, places, texts, dates)
-    wrong = np.flatnonzero(found.isna())
+    dated = [parts[row] for row in rows]
+    order, instants = _ordered(path, where, dated, rows, places, texts, dates)
+    wrong = np.flatnonzero(instants.isna())
     if wrong.size:
         row = rows[wrong[0]]
         second = parts[row].clock[6:8]
         hint = "a leap second, write 23:59:59" if second == "60" else "check day, month and time"
         raise DataError(
-            f"{path}: {places[row]}, {where}: {quoted(texts[row])} is no time that exists ({hint})"
+            f"{path}: {places[row]}, {where}: the time {quoted(texts[row])} does not exist ({hint})"
         )
-    return _written(texts, rows, parts, found, order)
+    return _written(texts, rows, parts, instants, order)
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """Three numbers of a date, in the order of `fields` if that is known, time of day, zone."""
+    """The parts of a date: three numbers, their order if known, separator, time of day, zone."""
 
     numbers: tuple[str, str, str]
     fields: str | None
@@ -112,30 +113,30 @@ class _Parts:
 
 
 def _parts(text: str) -> _Parts | None:
-    if found := _NUMERIC.fullmatch(text):
-        numbers = (found["one"], found["two"], found["three"])
+    if match := _NUMERIC.fullmatch(text):
+        numbers = (match["one"], match["two"], match["three"])
         fields = "ymd" if len(numbers[0]) > 2 else None
         lengths = [len(number) for number in numbers]
         if 3 in lengths or lengths.count(4) > 1:
             return None
-        return _Parts(numbers, fields, found["sign"], *_time_of_day(found))
-    if found := _WITH_NAME.fullmatch(text):
-        month = (found["month"] or found["month2"]).lower()[:3]
+        return _Parts(numbers, fields, match["sign"], *_time_of_day(match))
+    if match := _WITH_NAME.fullmatch(text):
+        month = (match["month"] or match["month2"]).lower()[:3]
         if month not in _MONTHS:
             return None
-        day = found["day"] or found["day2"]
-        numbers = (found["year"], str(_MONTHS.index(month) + 1), day)
-        return _Parts(numbers, "ymd", " ", *_time_of_day(found))
-    if (found := _COMPACT.fullmatch(text)) and "01" <= found["month"] <= "12":
-        clock = ":".join(re.findall("..", found["hm"] or ""))
-        numbers = (found["year"], found["month"], found["day"])
+        day = match["day"] or match["day2"]
+        numbers = (match["year"], str(_MONTHS.index(month) + 1), day)
+        return _Parts(numbers, "ymd", " ", *_time_of_day(match))
+    if (match := _COMPACT.fullmatch(text)) and "01" <= match["month"] <= "12":
+        clock = ":".join(re.findall("..", match["hm"] or ""))
+        numbers = (match["year"], match["month"], match["day"])
         return _Parts(numbers, "ymd", "", clock, "Z" if text.endswith("Z") else "")
     return None
 
 
-def _time_of_day(found: re.Match[str]) -> tuple[str, str]:
-    """The clock in 24 hours as HH:MM[:SS[.f]], and the zone as Z or +HH:MM; empty if not there."""
-    clock, half, zone = found["clock"] or "", found["half"], found["zone"] or ""
+def _time_of_day(match: re.Match[str]) -> tuple[str, str]:
+    """Return time of day as HH:MM[:SS[.f]], and zone as Z or +HH:MM; empty if missing."""
+    clock, half, zone = match["clock"] or "", match["half"], match["zone"] or ""
     if clock:
         hour, rest = clock.split(":", 1)
         number = int(hour)
@@ -157,7 +158,11 @@ def _ordered(
     texts: Sequence[str],
     dates: Dates | None,
 ) -> tuple[str | None, pd.Series]:
-    """How the fields of the dates stand if that had to be found out, and the instants (in UTC)."""
+    """Return the inferred order of the fields, None if it was known, and the instants in UTC.
+
+    Raises:
+        DataError: several orders are possible.
+    """
 
     if all(part.fields for part in parts):
         return None, _instants(parts, "ymd")
@@ -167,30 +172,34 @@ def _ordered(
     if dates is not None:
         return dates, _instants(parts, _ORDERS[dates])
     if all(part.sign == "." for part in open_ones) and long_year:
-        return "day-first", _instants(parts, "dmy")  # nobody writes 01.31.2026
+        return "day-first", _instants(parts, "dmy")  # the format 01.31.2026 is not in use
     tried = {choice: _instants(parts, _ORDERS[choice]) for choice in choices}
-    possible = {choice: found for choice, found in tried.items() if not found.isna().any()}
-    if not possible:  # blame the cell that fits the order that most cells have
+    possible = {choice: times for choice, times in tried.items() if not times.isna().any()}
+    if not possible:  # the caller reports a cell that contradicts the most frequent order
         best = min(tried, key=lambda choice: tried[choice].isna().sum())
         return best, tried[best]
-    # time runs forwards, so an order that makes it run back and forth is not the one
-    forwards = {choice: one for choice, one in possible.items() if one.is_monotonic_increasing}
+    # times increase, so orders that make them increase are preferred
+    forwards = {
+        choice: times for choice, times in possible.items() if times.is_monotonic_increasing
+    }
     possible = forwards or possible
     first = next(iter(possible))
-    if all(one.equals(possible[first]) for one in possible.values()):
+    if all(times.equals(possible[first]) for times in possible.values()):
         return first, possible[first]
-    row = next(i for i in range(len(rows)) if len({one.iloc[i] for one in possible.values()}) > 1)
+    row = next(
+        i for i in range(len(rows)) if len({times.iloc[i] for times in possible.values()}) > 1
+    )
     readings = " or ".join(
-        f"{one.iloc[row]:%Y-%m-%d} (dates={choice})" for choice, one in possible.items()
+        f"{times.iloc[row]:%Y-%m-%d} (dates={choice})" for choice, times in possible.items()
     )
     raise DataError(
         f"{path}: {places[rows[row]]}, {where}: {quoted(texts[rows[row]])} may be {readings}, and "
-        "no other cell of the column tells which; say it with dates=, or write dates as 2026-01-31"
+        "no other cell of the column decides; give dates=, or write dates as 2026-01-31"
     )
 
 
 def _instants(parts: Sequence[_Parts], order: str) -> pd.Series:
-    """The instants in UTC if the open fields stand in this order; NaT where there is none."""
+    """Return the instants in UTC for this order of unknown fields; NaT for invalid dates."""
     import pandas as pd
 
     texts = []
@@ -211,12 +220,12 @@ def _written(
     texts: list[str],
     rows: Sequence[int],
     parts: dict[int, _Parts],
-    found: pd.Series,
+    in_utc: pd.Series,
     order: str | None,
 ) -> Stamps:
     zones = {parts[row].zone for row in rows}
     notes = []
-    instants = found.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
+    instants = in_utc.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
     if len(zones) > 1:
         notes.append("the times have several time zones; they are shown in UTC")
     elif zones != {""}:
@@ -245,10 +254,11 @@ def _minutes(zone: str) -> int:
 
 
 def check_order(path: Path, column: str, stamps: Stamps, places: Sequence[str]) -> list[str]:
-    """What is odd in the sequence of the times, in words.
+    """Return descriptions of irregularities in the order of the times.
 
     Raises:
-        DataError: the times go back by more than the hour that the end of summer time does.
+        DataError: the times go back by more than one hour, the change at the end of daylight saving
+            time.
     """
     if stamps.instants is None:
         return []
@@ -259,28 +269,29 @@ def check_order(path: Path, column: str, stamps: Stamps, places: Sequence[str]) 
     if back.size:
         row, before = rows[back[0] + 1], rows[back[0]]
         remedy = (
-            "the newest stand first, so turn the order round"
+            "the newest come first, so reverse the order of the lines"
             if (steps <= np.timedelta64(0, "s")).all()
             else "sort the lines by time"
         )
         raise DataError(
-            f"{path}: {places[row]}, {where}: {quoted(stamps.texts[row])} lies before "
-            f"{quoted(stamps.texts[before])} of {places[before]}, the first of {back.size} times "
-            f"that go back; {remedy}"
+            f"{path}: {places[row]}, {where}: times must increase; got {quoted(stamps.texts[row])} "
+            f"after {quoted(stamps.texts[before])} of {places[before]}, the first of {back.size} "
+            f"times that decrease; {remedy}"
         )
-    doubts = []
+    problems = []
     hours = np.flatnonzero(steps < np.timedelta64(0, "s"))
     if hours.size:
         row = rows[hours[0] + 1]
-        doubts.append(
-            f"{where}: times go back by an hour or less in {hours.size} places, the first is "
-            f"{places[row]} ({stamps.texts[row]}); if summer time ends there, all is well"
+        problems.append(
+            f"{where}: times decrease by an hour or less in {hours.size} places, the first is "
+            f"{places[row]} ({stamps.texts[row]}); this is correct if daylight saving time ends "
+            "there"
         )
     same = np.flatnonzero(steps == np.timedelta64(0, "s"))
     if same.size:
         row = rows[same[0] + 1]
-        doubts.append(
-            f"{where}: {same.size} lines repeat the time before them, the first is {places[row]} "
-            f"({stamps.texts[row]}); each is played as a step of its own"
+        problems.append(
+            f"{where}: {same.size} lines repeat the previous time, the first is {places[row]} "
+            f"({stamps.texts[row]}); each counts as a separate step"
         )
-    return doubts
+    return problems
