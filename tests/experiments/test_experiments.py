@@ -615,7 +615,7 @@ def test_command(tmp_path, command):
         (["tiny", "--quick", "--trials", "3"], "--trials and --quick exclude each other"),
         (["tiny", "--overwrite"], "--output"),
         (["--from", "nowhere"], "must hold results"),
-        (["tiny", "--from", "nowhere"], "nothing else"),
+        (["tiny", "--from", "nowhere"], "Omit all other options"),
     ],
 )
 def test_mistakes(arguments, message, tmp_path, monkeypatch, command):
