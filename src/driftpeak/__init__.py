@@ -1,14 +1,21 @@
 """Bayesian optimisation for objectives that drift: time-varying Gaussian-process bandits."""
 
 from importlib.metadata import version
+from typing import Any
 
 import lazy_loader
 
 from driftpeak._core import former_names
 
 # Names from `__init__.pyi` are loaded on first use: importing JAX would slow down `--help`.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 __version__ = version("driftpeak")
 
 former_names.install()
+
+
+def __getattr__(name: str) -> Any:
+    if (new := former_names.NEW_PUBLIC_NAMES.get(name)) is not None:
+        raise AttributeError(f"driftpeak.{name} is now driftpeak.{new}")
+    return _load(name)

@@ -6,7 +6,16 @@ import sys
 
 import pytest
 
-from driftpeak._core.former_names import NEW_NAMES, PACKAGE, former_name, new_name
+import driftpeak as dp
+from driftpeak._core.former_names import (
+    NEW_CLASS_NAMES,
+    NEW_NAMES,
+    NEW_PUBLIC_NAMES,
+    PACKAGE,
+    former_class_name,
+    former_name,
+    new_name,
+)
 
 # Packages of today have these former module names.
 STILL_THERE = {"live.search", "live.space"}
@@ -32,6 +41,21 @@ def test_former_and_new_names_are_inverse():
     assert new_name("driftpeak.live.storage.journal") == "driftpeak.live.study.storage.journal"
     assert new_name("numpy.linalg") is None
     assert former_name("driftpeak.theory.rates") == "driftpeak.theory.rates"
+
+
+@pytest.mark.parametrize("former", NEW_PUBLIC_NAMES)
+def test_a_former_public_name_gives_the_new_one(former):
+    new = NEW_PUBLIC_NAMES[former]
+    assert callable(getattr(dp, new))
+    with pytest.raises(AttributeError, match=f"driftpeak.{former} is now driftpeak.{new}"):
+        getattr(dp, former)
+
+
+def test_fingerprints_use_former_class_names():
+    for former, new in NEW_CLASS_NAMES.items():
+        assert former_class_name(new) == former
+        assert former_class_name(f"{new}.values") == f"{former}.values"
+    assert former_class_name("Window") == "Window"
 
 
 def test_an_import_statement_says_so():

@@ -147,7 +147,7 @@ EXAMPLES = {
 }
 EXAMPLES |= {
     name: make_policy(name, ARMS, steps=40)
-    for name in TAGS.keys() & POLICY_NAMES.keys() - EXAMPLES.keys()
+    for name in sorted(TAGS.keys() & POLICY_NAMES.keys() - EXAMPLES.keys())
 }
 """One object of every tag, with other numbers than the defaults where that matters. `Doubling` is
 made of a function and is missing."""

@@ -1,4 +1,4 @@
-"""Former module names: an import of one fails with the new name; fingerprints still use them."""
+"""Former names: use of one fails with the new name; fingerprints still use them."""
 
 import sys
 from collections.abc import Sequence
@@ -136,6 +136,25 @@ NEW_NAMES = {
 }
 """Present names of modules and packages that moved, by former name; submodules moved with them."""
 _FORMER = {new: former for former, new in NEW_NAMES.items()}
+NEW_CLASS_NAMES = {
+    "AtMost": "Horizon",
+    "Bank": "InteractingMultipleModel",
+    "Computed": "LazyGram",
+    "Lags": "ToeplitzGram",
+    "Oscillation": "DampedOscillator",
+    "Profile": "PeriodicMean",
+    "Recorded": "RecordsArguments",
+    "SmoothMotion": "Matern32",
+    "WorldInContext": "ContextualEnvironment",
+}
+"""Classes that were renamed and that users or stored simulations may name."""
+NEW_PUBLIC_NAMES = {
+    "Profile": "PeriodicMean",
+    "WorldInContext": "ContextualEnvironment",
+    "learn": "fit_history",
+}
+"""Names of `driftpeak` that changed."""
+_FORMER_CLASSES = {new: former for former, new in NEW_CLASS_NAMES.items()}
 
 
 def new_name(name: str) -> str | None:
@@ -146,6 +165,12 @@ def new_name(name: str) -> str | None:
 def former_name(name: str) -> str:
     """Return the former name of a module, or its name if it has not moved."""
     return _renamed(name, _FORMER) or name
+
+
+def former_class_name(name: str) -> str:
+    """Return the qualified name within its module that a class of driftpeak had before."""
+    first, dot, rest = name.partition(".")
+    return _FORMER_CLASSES.get(first, first) + dot + rest
 
 
 def _renamed(name: str, names: dict[str, str]) -> str | None:

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from driftpeak._core.former_names import former_name
+from driftpeak._core.former_names import former_class_name, former_name
 
 OURS = (
     *("driftpeak", "jax", "jaxlib", "equinox", "numpy", "scipy", "xarray"),
@@ -220,6 +220,8 @@ def _names(code: types.CodeType) -> set[str]:
 def _name(thing: Any) -> bytes:
     # a user's class may move from a script to a module: its code is hashed anyway; a class of
     # driftpeak may move within the package: folders of earlier runs are still resumed
-    module = former_name(str(getattr(thing, "__module__", ""))) if ours(thing) else "own"
     name = getattr(thing, "__qualname__", None) or thing.__name__
-    return f"{module}.{name}".encode()
+    if not ours(thing):
+        return f"own.{name}".encode()
+    module = former_name(str(getattr(thing, "__module__", "")))
+    return f"{module}.{former_class_name(name)}".encode()
