@@ -56,7 +56,7 @@ def simulated(kinds: int, shared: float) -> Any:
         "told": dp.InContext(dp.TVGPUCB(prior, drift=0.01), contexts),
         "not told": dp.TVGPUCB(plain, drift=0.01),
     }
-    world = dp.WorldInContext(dp.MarkovDrift(prior, drift=0.01), contexts)
+    world = dp.ContextualEnvironment(dp.MarkovDrift(prior, drift=0.01), contexts)
     runs = dp.simulate(policies, world, steps=STEPS, trials=TRIALS, progress=False)
     regret = runs["regret"].mean("step")
     return regret.sel(policy="told").values, regret.sel(policy="not told").values

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.offline.history import learn
+from driftpeak.offline.history import fit_history
 from driftpeak.offline.history.correlation import Law
 
 TARGETS = {
@@ -71,7 +71,7 @@ def first_periods(draw: Callable[[Any], Any], draws: int, likely: Any = (), seed
     generator = np.random.default_rng(seed)
     found = np.full(draws, np.nan)
     for count in range(draws):
-        rhythms = learn(draw(generator), likely=likely).rhythms
+        rhythms = fit_history(draw(generator), likely=likely).rhythms
         if rhythms:
             found[count] = rhythms[0].period
     return found
@@ -99,7 +99,7 @@ def run() -> dict[str, float]:
             figures[f"period found in {world}{name}"] = float(share)
     for rows in (336, 600, 1000):
         generator = np.random.default_rng(5)
-        each = [lifetime(learn(autoregressive(generator, 0.99, rows)).law) for _ in range(40)]
+        each = [lifetime(fit_history(autoregressive(generator, 0.99, rows)).law) for _ in range(40)]
         near = np.abs(np.log(np.array(each) / 99.5)) <= np.log(2)
         figures[f"median lifetime of AR(0.99), {rows} rows"] = float(np.median(each))
         figures[f"  share within a factor of two, {rows} rows"] = float(near.mean())

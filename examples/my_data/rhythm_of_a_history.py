@@ -3,7 +3,7 @@ Learn rhythm, law of motion and noise from a history
 ====================================================
 
 The history has fourteen days of five sensors with a daily rhythm, slow drift and noise.
-``dp.learn`` estimates them from the rows, and its policy starts with the estimates.
+``dp.fit_history`` estimates them from the rows, and its policy starts with the estimates.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ wander = np.cumsum(generator.normal(0, 0.15, (len(hours), 5)), axis=0)
 noise = generator.normal(0, 0.3, (len(hours), 5))
 rows = 20 + 2 * np.cos(2 * np.pi * (hours / 24 - np.arange(5) / 5)) + wander + noise
 
-learned = dp.learn(rows, ["north", "east", "south", "west", "roof"])
+learned = dp.fit_history(rows, ["north", "east", "south", "west", "roof"])
 print(learned.report())
 assert abs(learned.rhythms[0].period - 24) <= 1
 

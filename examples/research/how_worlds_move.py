@@ -10,7 +10,7 @@ import numpy as np
 
 import driftpeak as dp
 from driftpeak.environments import Moving
-from driftpeak.gp.dynamics import Oscillation, SmoothMotion
+from driftpeak.gp.dynamics import DampedOscillator, Matern32
 from driftpeak.plots import new_figure
 
 STEPS = 200
@@ -19,8 +19,8 @@ prior = dp.Prior(line, dp.SE(lengthscale=0.15), noise_variance=0.01)
 worlds = {
     "Markov drift, 1 % a step": dp.MarkovDrift(prior, drift=0.01),
     "Markov drift, 10 % a step": dp.MarkovDrift(prior, drift=0.1),
-    "momentum": Moving(prior, SmoothMotion([0.05])),
-    "oscillation, period 60 steps": Moving(prior, Oscillation([60.0], [2000.0])),
+    "momentum": Moving(prior, Matern32([0.05])),
+    "oscillation, period 60 steps": Moving(prior, DampedOscillator([60.0], [2000.0])),
     "abrupt changes after 70 and 140": dp.AbruptSwitches(prior, changes=[70, 140]),
     "slow change": dp.SlowChange(prior, horizon=STEPS),
 }

@@ -18,6 +18,7 @@ from ._core.errors import (
 )
 from .environments import (
     AbruptSwitches as AbruptSwitches,
+    ContextualEnvironment as ContextualEnvironment,
     InjectedDrift as InjectedDrift,
     MarkovDrift as MarkovDrift,
     MovingBump as MovingBump,
@@ -25,7 +26,6 @@ from .environments import (
     MovingCosine as MovingCosine,
     SignSwitches as SignSwitches,
     SlowChange as SlowChange,
-    WorldInContext as WorldInContext,
 )
 from .gp import features as features, forgetting as forgetting, kernels as kernels
 from .gp.context_points import Contexts as Contexts
@@ -37,7 +37,7 @@ from .gp.kernels import (
     Periodic as Periodic,
     RationalQuadratic as RationalQuadratic,
 )
-from .gp.means import Profile as Profile
+from .gp.means import PeriodicMean as PeriodicMean
 from .gp.optimal_design import balance as balance, optimal_design as optimal_design
 from .gp.priors import Prior as Prior
 from .inference.beliefs import Posterior as Posterior, make_belief as make_belief
@@ -67,7 +67,7 @@ from .live import (
     WeightedSum as WeightedSum,
     optimize as optimize,
 )
-from .offline.history import Learned as Learned, learn as learn
+from .offline.history import Learned as Learned, fit_history as fit_history
 from .policies import (
     ABO as ABO,
     ADAOPKB as ADAOPKB,

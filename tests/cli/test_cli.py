@@ -13,7 +13,7 @@ from commands import refused
 from PIL import Image
 
 import driftpeak as dp
-from driftpeak.simulation.chunk_runner import Stage
+from driftpeak.simulation.chunk_runner import ChunkRunner
 
 HEADER = "time,north,east,south\n"
 ROWS = [
@@ -130,7 +130,7 @@ def test_compare_keeps_summaries_in_a_folder_and_goes_on_from_it(run, tmp_path, 
         for figure in ("cumulative_regret", "on_best", "stderr"):
             assert row[figure] == pytest.approx(same[figure], rel=1e-9)
     with monkeypatch.context() as patch:
-        patch.setattr(Stage, "play", None)  # nothing is left to play
+        patch.setattr(ChunkRunner, "play", None)  # nothing is left to play
         assert json.loads(run(*brief)[1])["policies"] == summaries[0]["policies"]
         assert refused(run(*words, "--folder", tmp_path / "run"), "keep: summaries there")
     assert refused(run(*words, "--keep", "nothing"), "keep must be one of everything, summaries")
@@ -138,7 +138,7 @@ def test_compare_keeps_summaries_in_a_folder_and_goes_on_from_it(run, tmp_path, 
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Stage, "play", stop)
+    monkeypatch.setattr(ChunkRunner, "play", stop)
     assert refused(
         run(*words, "--folder", tmp_path / "new"), "interrupted: 0 of 1 chunks are stored in .*new"
     )
@@ -190,7 +190,7 @@ def test_results_do_not_take_the_place_of_kept_chunks(
 ):
     """Before anything is played or made, also with --overwrite."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Stage, "play", None)
+    monkeypatch.setattr(ChunkRunner, "play", None)
     (tmp_path / "link").symlink_to("both")
     words = ("compare", "--folder", folder, "--output", output)
     message = f"inside {Path(folder)}, nor contain it; got {Path(output)}, which {how} it"
@@ -209,14 +209,14 @@ def test_names_that_begin_alike_are_two_directories(run, tmp_path):
 
 def test_what_was_put_into_the_output_while_policies_played_stays(run, tmp_path, monkeypatch):
     """What is looked at before playing may have changed when there is something to write."""
-    output, real = tmp_path / "out", Stage.play
+    output, real = tmp_path / "out", ChunkRunner.play
 
     def meanwhile(*arguments):
         output.mkdir(exist_ok=True)
         (output / "thesis.tex").write_text("years of work")
         return real(*arguments)
 
-    monkeypatch.setattr(Stage, "play", meanwhile)
+    monkeypatch.setattr(ChunkRunner, "play", meanwhile)
     words = ("compare", "--size", "20", "--steps", "5", "--trials", "2", "--policy", "random")
     code, _, err = run(*words, "--output", output)
     assert code == 2
@@ -224,7 +224,7 @@ def test_what_was_put_into_the_output_while_policies_played_stays(run, tmp_path,
     assert (output / "thesis.tex").read_text() == "years of work"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     (output / "thesis.tex").unlink()
-    monkeypatch.setattr(Stage, "play", real)
+    monkeypatch.setattr(ChunkRunner, "play", real)
     assert run(*words, "--output", output)[0] == 0
     (output / "results.nc").unlink()
     (output / "results.nc").mkdir()

@@ -18,11 +18,11 @@ import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.numerics.precision import check_digits
 from driftpeak.gp import forgetting as fg
-from driftpeak.gp.dynamics import MarkovMotion, SmoothMotion
+from driftpeak.gp.dynamics import MarkovMotion, Matern32
 from driftpeak.gp.feature_matrix import quadratic_forms, squared_sums
 from driftpeak.inference.beliefs import Sliding
 from driftpeak.inference.beliefs.weights import condense, weight_posterior
-from driftpeak.inference.imm import Bank
+from driftpeak.inference.imm import InteractingMultipleModel
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
 from driftpeak.policies.player import Prediction
 
@@ -183,7 +183,7 @@ def test_every_belief_is_as_exact_as_a_fresh_factorisation(kernel, rule, exponen
 
 
 def motions():
-    return MarkovMotion((0.0, 0.01, 0.25)), SmoothMotion((0.03,))
+    return MarkovMotion((0.0, 0.01, 0.25)), Matern32((0.03,))
 
 
 def time_correlation(member, lag):
@@ -212,7 +212,7 @@ def test_every_member_of_the_bank_is_as_exact(exponent, seed):
     noise = 10.0**exponent
     prior = dp.Prior(LINE, KERNELS["matern"], noise)
     arms, residuals = observations(FEATURES["matern"], noise, STEPS, seed)
-    bank = Bank(prior, motions(), FEATURES["matern"])
+    bank = InteractingMultipleModel(prior, motions(), FEATURES["matern"])
     means, variances = follow_bank(bank, arms, residuals, noise)
     for member in range(bank.count):
         yardstick = Yardstick()

@@ -7,7 +7,7 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.gp import dynamics as motions, priors
-from driftpeak.gp.gram import Gram, Lags
+from driftpeak.gp.gram import Gram, ToeplitzGram
 from driftpeak.simulation.programs import advance, random_keys, start
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=6), 2.0 * dp.SE(0.3), noise_variance=0.04, mean=1.5)
@@ -45,14 +45,14 @@ def test_functions_of_several_steps_at_once_are_those_of_step_after_step(trials,
 
 
 SUM = motions.SumMotion(
-    [motions.MarkovMotion([0.3]), motions.Oscillation([4.0], [30.0]), motions.SmoothMotion([0.5])],
+    [motions.MarkovMotion([0.3]), motions.DampedOscillator([4.0], [30.0]), motions.Matern32([0.5])],
     [1.0, 2.0, 1.0],
 )
 
 
 @pytest.mark.parametrize(
     "motion",
-    [motions.SmoothMotion([0.4]), motions.Oscillation([7.0], [np.inf]), SUM],
+    [motions.Matern32([0.4]), motions.DampedOscillator([7.0], [np.inf]), SUM],
     ids=["momentum", "a lasting rhythm", "a sum"],
 )
 def test_a_moving_world_has_the_correlation_of_its_motion(motion):
@@ -67,7 +67,7 @@ def test_a_moving_world_has_the_correlation_of_its_motion(motion):
 
 
 def test_a_moving_world_is_drawn_anew_after_its_changes():
-    still = motions.Oscillation([1e9], [np.inf])
+    still = motions.DampedOscillator([1e9], [np.inf])
     world = dp.environments.Moving(PRIOR, still, changes=[3, 5.5])
     functions = dp.true_functions(world, steps=8, seed=3)[0]
     moved = np.flatnonzero(np.abs(np.diff(functions, axis=0)).max(axis=1) > 1e-6) + 1
@@ -94,7 +94,7 @@ def test_what_all_points_share_makes_no_difference_between_them():
 
 
 DRAWN = {
-    "Moving": lambda **o: dp.environments.Moving(PRIOR, motions.SmoothMotion([0.4]), **o),
+    "Moving": lambda **o: dp.environments.Moving(PRIOR, motions.Matern32([0.4]), **o),
     "MarkovDrift": lambda **o: dp.MarkovDrift(PRIOR, drift=0.3, **o),
     "InjectedDrift": lambda **o: dp.InjectedDrift(PRIOR, **o),
     "SignSwitches": lambda **o: dp.environments.SignSwitches(PRIOR, changes=[2], **o),
@@ -240,7 +240,7 @@ def test_on_many_points_functions_are_made_of_rows_as_they_are_asked_for(name, m
     rows, close = drawn(20, 41)
     assert isinstance(matrix.pairs, Gram)
     assert isinstance(listed.pairs, Gram)
-    assert isinstance(rows.pairs, Lags)
+    assert isinstance(rows.pairs, ToeplitzGram)
     np.testing.assert_array_equal(same, expected)
     np.testing.assert_allclose(close, expected, atol=1e-12)
 

@@ -8,7 +8,7 @@ from compiled_beliefs import seen, told
 import driftpeak as dp
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak.gp import priors
-from driftpeak.gp.gram import Computed, Gram, Lags
+from driftpeak.gp.gram import Gram, LazyGram, ToeplitzGram
 
 GRIDS = {
     "line": dp.Grid([-3, 2], size=11),
@@ -31,9 +31,9 @@ KERNELS = {
 def test_rows_are_those_of_the_gram_matrix(kernel, grid):
     domain, arms = GRIDS[grid], np.array([[0, 3, 7], [3, 1, 9]])
     gram = KERNELS[kernel].rows(domain)
-    ways = [Lags(KERNELS[kernel], domain), Gram(gram)]
+    ways = [ToeplitzGram(KERNELS[kernel], domain), Gram(gram)]
     if KERNELS[kernel].pointwise:
-        ways.append(Computed(KERNELS[kernel], domain))
+        ways.append(LazyGram(KERNELS[kernel], domain))
     for pairs in ways:
         np.testing.assert_allclose(pairs.rows(arms), gram[arms], rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(pairs.rows(7), gram[7], rtol=1e-12, atol=1e-13)
@@ -45,11 +45,11 @@ def test_what_lags_refuse():
     for kernel in (dp.Linear(1.0), dp.SE(1.0) + dp.Linear(1.0), 2.0 * dp.Linear(1.0) * dp.SE(1.0)):
         assert not kernel.stationary
         with pytest.raises(dp.DriftpeakError, match="kernel must be stationary"):
-            Lags(kernel, GRIDS["plane"])
+            ToeplitzGram(kernel, GRIDS["plane"])
     with pytest.raises(dp.DriftpeakError, match="must have one lengthscale or 3"):
-        Lags(dp.SE([1.0, 2.0]), GRIDS["space"])
+        ToeplitzGram(dp.SE([1.0, 2.0]), GRIDS["space"])
     with pytest.raises(dp.DriftpeakError, match="form='feature-space'"):
-        _ = Lags(dp.SE(1.0), GRIDS["plane"]).matrix
+        _ = ToeplitzGram(dp.SE(1.0), GRIDS["plane"]).matrix
 
 
 def test_what_is_computed_as_it_is_asked_for_needs_a_closed_form():
@@ -60,9 +60,9 @@ def test_what_is_computed_as_it_is_asked_for_needs_a_closed_form():
         dp.kernels.Table(np.eye(2)) + dp.kernels.Table(np.eye(2)),
     ):
         with pytest.raises(dp.DriftpeakError, match="a closed form, such as SE"):
-            Computed(kernel, two)
+            LazyGram(kernel, two)
     with pytest.raises(dp.DriftpeakError, match="form='feature-space'"):
-        _ = Computed(dp.SE(1.0), GRIDS["plane"]).matrix
+        _ = LazyGram(dp.SE(1.0), GRIDS["plane"]).matrix
 
 
 POLICIES = {
@@ -76,9 +76,9 @@ POLICIES = {
 
 @pytest.mark.parametrize(
     ("name", "domain", "way"),
-    [*((name, GRIDS["plane"], Lags) for name in POLICIES),
-     ("TV-GP-UCB", dp.Arms(GRIDS["plane"].points), Computed),
-     ("SW-GP-UCB", dp.Arms(GRIDS["plane"].points), Computed)],
+    [*((name, GRIDS["plane"], ToeplitzGram) for name in POLICIES),
+     ("TV-GP-UCB", dp.Arms(GRIDS["plane"].points), LazyGram),
+     ("SW-GP-UCB", dp.Arms(GRIDS["plane"].points), LazyGram)],
 )  # fmt: skip
 @double_precision
 def test_posteriors_are_those_of_the_gram_matrix(name, domain, way, monkeypatch):
@@ -102,7 +102,7 @@ def test_rough_kernels_on_large_grids_take_function_space():
     grid = dp.Grid([0, 1], [0, 1], size=200)
     rough = dp.Prior(grid, dp.Matern(0.5, 0.1), 0.01)
     policy = dp.TVGPUCB(rough, drift=0.01)
-    assert isinstance(policy.prepare(10).belief.prior.gram, Lags)
+    assert isinstance(policy.prepare(10).belief.prior.gram, ToeplitzGram)
     assert "gram" not in vars(rough._covariance)
     smooth = dp.Prior(grid, dp.Matern(2.5, 2.0), 0.5)
     coarse = dp.SWGPUCB(smooth, window=20, features=dp.features.pivoted_cholesky(
@@ -112,11 +112,11 @@ def test_rough_kernels_on_large_grids_take_function_space():
 
 CHOICES = {
     "few features": (200, 2, 0.2, 10, "Kronecker"),
-    "many features, few steps": (22, 3, 0.2, 10, "Lags"),
+    "many features, few steps": (22, 3, 0.2, 10, "ToeplitzGram"),
     "many features, many steps": (22, 3, 0.2, 1_000, "Kronecker"),
-    "very many features, more steps": (11, 4, 0.2, 1_000, "Lags"),
+    "very many features, more steps": (11, 4, 0.2, 1_000, "ToeplitzGram"),
     "listed, few features": (10_500, 1, 0.2, 10, "Rows"),
-    "listed, many features, few steps": (10_500, 1, 0.0005, 10, "Computed"),
+    "listed, many features, few steps": (10_500, 1, 0.0005, 10, "LazyGram"),
 }
 
 
@@ -131,7 +131,7 @@ def test_the_form_on_many_points_is_that_which_holds_less(case):
     given = dp.TVGPUCB(prior, drift=0.01).prepare(steps).belief.prior
     held = given.features if hasattr(given, "features") else given.gram
     assert type(held).__name__ == expected
-    if expected in ("Lags", "Kronecker"):
+    if expected in ("ToeplitzGram", "Kronecker"):
         small = prior.features.rank <= 256 or prior.features.rank**2 <= 1.4 * steps * len(domain)
         assert small == (expected == "Kronecker")
 
@@ -139,7 +139,7 @@ def test_the_form_on_many_points_is_that_which_holds_less(case):
 def test_draws_of_whole_functions_on_many_points_are_made_in_feature_space():
     """2,048 features or more would be dearer than ten steps in function space."""
     prior = dp.Prior(dp.Grid(*[[0, 1]] * 3, size=22), dp.SE(0.2), 0.01)
-    assert isinstance(dp.GPUCB(prior).prepare(10).belief.prior.gram, Lags)
+    assert isinstance(dp.GPUCB(prior).prepare(10).belief.prior.gram, ToeplitzGram)
     belief = dp.GPUCB(prior, acquisition="thompson").prepare(10).belief
     assert belief.prior.features.shape == (len(prior), prior.features.rank)
 
@@ -160,7 +160,7 @@ def test_a_rough_function_on_a_large_grid_is_followed():
     grid = dp.Grid([0, 1], [0, 1], size=120)
     prior = dp.Prior(grid, dp.Matern(0.5, 0.5), 0.01)
     policy = dp.GPUCB(prior, width=dp.widths.Constant(1.0)).prepare(60)
-    assert isinstance(policy.belief.prior.gram, Lags)
+    assert isinstance(policy.belief.prior.gram, ToeplitzGram)
     state = policy.init(jax.random.key(0))
     ask = jax.jit(lambda policy, *given: policy.ask(*given))
     tell = jax.jit(lambda policy, *given: policy.tell(*given))

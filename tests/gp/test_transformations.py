@@ -84,7 +84,7 @@ def test_it_acts_on_what_it_is_told_and_foretells_rewards():
 def test_a_history_of_prices_is_learned_as_logarithms():
     """Prices that vary by e: `auto` plays on, believing in logarithms."""
     rows = 100 * np.exp(wandering(400, 6))
-    learned = dp.learn(rows[:300])
+    learned = dp.fit_history(rows[:300])
     assert learned.transformation == "log"
     assert "logarithms of the rewards" in learned.report()
     policy = learned.policy()
@@ -95,7 +95,7 @@ def test_a_history_of_prices_is_learned_as_logarithms():
     runs = dp.simulate(policies, RecordedRewards(rows[300:]), steps=100)
     regret = runs["regret"].mean(["trial", "step"])
     assert float(regret.sel(policy="auto")) < 0.7 * float(regret.sel(policy="random"))
-    plain = dp.learn(rows[:300], transformation="none")
+    plain = dp.fit_history(rows[:300], transformation="none")
     assert isinstance(plain.policy(), dp.Auto)
 
 
@@ -109,8 +109,9 @@ def test_bad_arguments():
         (lambda: dp.Transformed(dp.Clairvoyant(prior), "log", least=1), "sees the true function"),
         (lambda: dp.Transformed(dp.RExp3(prior, horizon=9, variation=1.0), "log", least=1),
          "must have no bound of the rewards"),
-        (lambda: dp.learn(wandering(), transformation="log"), "logarithms need rewards above 0"),
-        (lambda: dp.learn(wandering(), transformation="cube"), "must be auto or one of none"),
+        (lambda: dp.fit_history(wandering(), transformation="log"),
+         "logarithms need rewards above 0"),
+        (lambda: dp.fit_history(wandering(), transformation="cube"), "must be auto or one of none"),
     ):  # fmt: skip
         with pytest.raises(dp.DriftpeakError, match=message):
             wrong()

@@ -143,7 +143,10 @@ CASES = POLICIES | {
     "Optimizer": (dp.Optimizer, {"space": BOX, "maximize": True}),
     "Periodic": (dp.Periodic, {}),
     "Prior": (dp.Prior, {"domain": GRID, "kernel": KERNEL, "noise_variance": 0.1}),
-    "Profile": (dp.Profile, {"periods": [5.0], "cosines": [[1.0] * 6], "sines": [[0.5] * 6]}),
+    "PeriodicMean": (
+        dp.PeriodicMean,
+        {"periods": [5.0], "cosines": [[1.0] * 6], "sines": [[0.5] * 6]},
+    ),
     "RandomStart": (dp.RandomStart, {"policy": POLICY}),
     "RationalQuadratic": (dp.RationalQuadratic, {}),
     "SE": (dp.SE, {}),
@@ -153,8 +156,8 @@ CASES = POLICIES | {
     "Timetable": (dp.Timetable, {"history": ROWS}),
     "Transformed": (dp.Transformed, {"policy": POLICY, "transformation": "log", "least": 0.1}),
     "WeightedSum": (dp.WeightedSum, {"weights": {"x": 1.0}, "at_most": 1.0}),
-    "WorldInContext": (
-        dp.WorldInContext,
+    "ContextualEnvironment": (
+        dp.ContextualEnvironment,
         {"environment": dp.MarkovDrift(CELLS, drift=0.1), "contexts": CONTEXTS},
     ),
     "balance": (
@@ -173,7 +176,7 @@ CASES = POLICIES | {
     "fractional_gain": (dp.fractional_gain, {"prior": PRIOR, "ratio": 2.0}),
     "greedy_gain": (dp.greedy_gain, {"prior": PRIOR, "count": 3}),
     "information_gain": (dp.information_gain, {"prior": PRIOR, "arms": [0, 1]}),
-    "learn": (dp.learn, {"history": ROWS}),
+    "fit_history": (dp.fit_history, {"history": ROWS}),
     "log_marginal_likelihood": (
         dp.log_marginal_likelihood,
         {"data": ROWS, "prior": prior_from_history(ROWS, NAMES), "drift": 0.1},
@@ -294,12 +297,12 @@ CASES = POLICIES | {
         {"kernel": KERNEL, "domain": GRID, "count": 4},
     ),
     "MarkovMotion": (motions.MarkovMotion, {"drifts": [0.1]}),
-    "SmoothMotion": (motions.SmoothMotion, {"rates": [0.1]}),
-    "Oscillation": (motions.Oscillation, {"periods": [5.0], "lifetimes": [10.0]}),
+    "Matern32": (motions.Matern32, {"rates": [0.1]}),
+    "DampedOscillator": (motions.DampedOscillator, {"periods": [5.0], "lifetimes": [10.0]}),
     "SumMotion": (
         motions.SumMotion,
         {
-            "motions": [motions.MarkovMotion([0.1]), motions.SmoothMotion([0.1])],
+            "motions": [motions.MarkovMotion([0.1]), motions.Matern32([0.1])],
             "weights": [0.5, 0.5],
         },
     ),

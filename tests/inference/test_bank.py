@@ -13,8 +13,13 @@ from scipy import stats
 import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.numerics.precision import double_precision
-from driftpeak.gp.dynamics import HORIZONS, MarkovMotion, Oscillation, SmoothMotion, SumMotion
-from driftpeak.inference.imm import Bank, Level, level as level_module, scale as scale_module
+from driftpeak.gp.dynamics import HORIZONS, DampedOscillator, MarkovMotion, Matern32, SumMotion
+from driftpeak.inference.imm import (
+    InteractingMultipleModel,
+    Level,
+    level as level_module,
+    scale as scale_module,
+)
 from driftpeak.inference.imm.scale import Scale
 
 POINTS = np.random.default_rng(1).uniform(0, 1, (12, 2))
@@ -55,8 +60,8 @@ def dense(member, times, arms, rewards, at):
 
 
 def make_bank(series=1):
-    motions = (MarkovMotion(DRIFTS), SmoothMotion(RATES))
-    return Bank(PRIOR, motions, PRIOR.features, series=series)
+    motions = (MarkovMotion(DRIFTS), Matern32(RATES))
+    return InteractingMultipleModel(PRIOR, motions, PRIOR.features, series=series)
 
 
 def learned(bank, times, arms, rewards):
@@ -99,7 +104,7 @@ def test_momentum_goes_on():
 @double_precision
 def test_equal_forgetting_means_equal_half_lives():
     """`drift` of a momentum member: both correlations are 1/2 after the same time."""
-    motion = SmoothMotion(RATES)
+    motion = Matern32(RATES)
     for rate, drift in zip(RATES, np.asarray(motion.drift), strict=True):
         half = np.log(0.5) / np.log(1 - drift) * 2
         assert (1 + rate * half) * np.exp(-rate * half) == pytest.approx(0.5, abs=1e-12)
@@ -340,8 +345,8 @@ def test_the_scale_is_bayes_rule_on_a_grid():
 SUM = SumMotion(
     [
         MarkovMotion([0.02, 0.3]),
-        SmoothMotion([0.1, 0.05]),
-        Oscillation([7.0, 12.0], [40.0, np.inf]),
+        Matern32([0.1, 0.05]),
+        DampedOscillator([7.0, 12.0], [40.0, np.inf]),
     ],
     [[0.3, 0.3, 0.4], [0.5, 0.0, 1.5]],
 )
@@ -365,7 +370,10 @@ def of_sum(member, lag):
 def test_sums_of_motions_are_gaussian_processes():
     """Five components as a Kalman filter, against dense regression with the summed correlation:
     posterior, and covariance of the function with itself later."""
-    bank, (times, arms, rewards) = Bank(PRIOR, (SUM,), PRIOR.features), history()
+    bank, (times, arms, rewards) = (
+        InteractingMultipleModel(PRIOR, (SUM,), PRIOR.features),
+        history(),
+    )
     state, horizons = learned(bank, times, arms, rewards), [3.0, 10.0]
     forecast = bank.posterior(state, 0.7)
     later = bank.persistence(state, 0.7, horizons)
@@ -394,7 +402,9 @@ def test_persistence_of_a_rhythm_does_not_cancel():
     """Before any observation the covariance h steps ahead is the prior variance times
     cos(2 pi h / P): at P = 24 the horizons 24, 36, ..., 96 alternate between 1 and -1."""
     periods = np.array([12.0, 24.0, 48.0, 31.0])
-    bank = Bank(PRIOR, (Oscillation(periods, np.full(4, np.inf)),), PRIOR.features)
+    bank = InteractingMultipleModel(
+        PRIOR, (DampedOscillator(periods, np.full(4, np.inf)),), PRIOR.features
+    )
     expected = np.abs(np.cos(2 * np.pi * np.outer(HORIZONS, 1 / periods))).mean(axis=0)
     np.testing.assert_allclose(expected[:2], 1.0)
     found = bank.persistence(bank.init(), 0.0, HORIZONS)
@@ -404,7 +414,7 @@ def test_persistence_of_a_rhythm_does_not_cancel():
 @double_precision
 def test_mixing_sums_mixes_the_function():
     """What is seen of a sum after mixing has the moments of the mixture of what the members saw."""
-    bank = Bank(PRIOR, (MarkovMotion(DRIFTS), SUM), PRIOR.features)
+    bank = InteractingMultipleModel(PRIOR, (MarkovMotion(DRIFTS), SUM), PRIOR.features)
     state = learned(bank, *history())
     weights = np.array([0.1, 0.4, 0.2, 0.25, 0.05])
     before = bank.posterior(state, 0.0)
@@ -431,8 +441,8 @@ def test_a_sum_forgets_as_fast_as_its_half_life():
 
 def test_bad_motions():
     for make, message in (
-        (lambda: Oscillation([0.0], [1.0]), "periods must be .* above 0"),
-        (lambda: Oscillation([5.0], [-1.0]), "lifetimes must be 1 numbers above 0"),
+        (lambda: DampedOscillator([0.0], [1.0]), "periods must be .* above 0"),
+        (lambda: DampedOscillator([5.0], [-1.0]), "lifetimes must be 1 numbers above 0"),
         (lambda: SumMotion([], []), "motions must have at least one part"),
         (lambda: SumMotion([MarkovMotion([0.1])], [1.0, 2.0]), "weights must be 1 numbers"),
         (
@@ -445,4 +455,4 @@ def test_bad_motions():
     with pytest.raises(DriftpeakError, match=r"drifts must be .* in \[0, 1\]"):
         MarkovMotion([0.1, 1.2])
     with pytest.raises(DriftpeakError, match=r"rates must be .* above 0"):
-        SmoothMotion([0.0])
+        Matern32([0.0])

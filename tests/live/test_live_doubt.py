@@ -9,7 +9,7 @@ import driftpeak as dp
 from driftpeak.live.model import gp
 from driftpeak.live.model.observations import pad, places
 from driftpeak.live.model.outliers import FAR, doubtful
-from driftpeak.live.model.scaling import Standard
+from driftpeak.live.model.scaling import RobustScaler
 
 LARGEST = sys.float_info.max
 MODEL = gp.Model(0.1, np.array([0.4]), 1.3, 0.02, 200.0, np.array([False]))
@@ -96,7 +96,7 @@ def test_what_is_told_twice_and_what_changes_for_good_are_believed():
 )
 def test_rewards_of_any_size_come_back(rewards):
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        standard = Standard.of(np.array(rewards))
+        standard = RobustScaler.of(np.array(rewards))
         units = standard.into(rewards)
         assert np.isfinite(units).all()
         assert np.abs(units).max() < 800
@@ -108,7 +108,7 @@ def test_rewards_of_any_size_come_back(rewards):
 def test_one_absurd_reward_moves_no_scale():
     rewards = np.array([0.3, 0.5, 0.2, 0.4, 0.6])
     for absurd in (-1e3, -LARGEST, LARGEST):
-        wrong = Standard.of(np.append(rewards, absurd))
+        wrong = RobustScaler.of(np.append(rewards, absurd))
         assert 0.3 <= wrong.centre <= 0.5
         assert 0.03 < wrong.scale < 0.3
 

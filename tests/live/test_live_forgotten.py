@@ -6,7 +6,7 @@ import pytest
 import driftpeak as dp
 from driftpeak.live.study.storage import open_store, rewards
 from driftpeak.service.rewards import rewards_to_data
-from driftpeak.service.study_index import Books
+from driftpeak.service.study_index import StudyIndex
 
 LINE = dp.Grid([0, 1], size=12)
 PRIOR = dp.Prior(LINE, dp.SE(0.2), 0.01)
@@ -141,7 +141,7 @@ def test_stored_rewards_say_which_are_not_used(tmp_path):
         optimizer.tell(early, 1.0)
     observe(optimizer, [6])
     store = open_store(address)
-    stored, served = rewards(store), rewards_to_data(Books(store).history(0, 100)[0], None)
+    stored, served = rewards(store), rewards_to_data(StudyIndex(store).history(0, 100)[0], None)
     assert stored == optimizer.history()
     assert [one.used for one in stored] == [True] * 5 + [False, True]
     assert [one["used"] for one in served] == [True] * 5 + [False, True]

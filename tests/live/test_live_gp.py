@@ -24,7 +24,7 @@ from driftpeak.live.model.hyperparameters import (
 )
 from driftpeak.live.model.mirrored import Mirrored
 from driftpeak.live.model.observations import pad, places
-from driftpeak.live.model.scaling import Standard
+from driftpeak.live.model.scaling import RobustScaler
 from driftpeak.live.search.maximization import (
     SOBOL,
     Beliefs,
@@ -304,7 +304,7 @@ def test_standard_units():
     rewards = 5 + 2 * generator.normal(size=401)
     wild = rewards.copy()
     wild[:12] = 1e9
-    plain, robust = Standard.of(rewards), Standard.of(wild)
+    plain, robust = RobustScaler.of(rewards), RobustScaler.of(wild)
     assert abs(plain.centre - 5) < 0.3
     assert abs(plain.scale - 2) < 0.3
     assert abs(robust.centre - plain.centre) < 0.3
@@ -316,9 +316,9 @@ def test_standard_units():
     np.testing.assert_allclose(plain.back(units, np.ones(301))[0], values, rtol=1e-9, atol=1e-9)
     slope = np.gradient(values, units)[1:-1]  # the deviation is multiplied by the derivative
     np.testing.assert_allclose(plain.back(units, np.ones(301))[1][1:-1], slope, rtol=0.05)
-    assert Standard.of(np.array([3.0])) == Standard(3.0, 3.0)
-    assert Standard.of(np.zeros(4)) == Standard(0.0, 1.0)
-    assert Standard.of(np.eye(1, 20)[0]).scale == 1.0  # of those that are not at the centre
+    assert RobustScaler.of(np.array([3.0])) == RobustScaler(3.0, 3.0)
+    assert RobustScaler.of(np.zeros(4)) == RobustScaler(0.0, 1.0)
+    assert RobustScaler.of(np.eye(1, 20)[0]).scale == 1.0  # of those that are not at the centre
 
 
 @pytest.mark.slow

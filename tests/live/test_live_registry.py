@@ -136,12 +136,12 @@ EXAMPLES = {
     "rexp3": dp.RExp3(ARMS, horizon=50, variation=2.0),
     "timetable": dp.Timetable([[1.0, 2.0], [3.0, 1.0], [0.0, 1.0]], 2),
     "markov-motion": motions.MarkovMotion([0.1, 0.2]),
-    "smooth-motion": motions.SmoothMotion([0.1]),
-    "oscillation": motions.Oscillation([12.0], [100.0]),
+    "smooth-motion": motions.Matern32([0.1]),
+    "oscillation": motions.DampedOscillator([12.0], [100.0]),
     "sum-motion": motions.SumMotion(
-        [motions.MarkovMotion([0.1]), motions.SmoothMotion([0.2])], [1.0, 3.0]
+        [motions.MarkovMotion([0.1]), motions.Matern32([0.2])], [1.0, 3.0]
     ),
-    "profile": dp.Profile([24.0], [[1.0, 0.0]], [[0.0, 1.0]]),
+    "profile": dp.PeriodicMean([24.0], [[1.0, 0.0]], [[0.0, 1.0]]),
     "random-start": dp.RandomStart(dp.SWGPUCB(ARMS, window=5), steps=3),
     "transformed": dp.Transformed(dp.SWGPUCB(ARMS, window=5), "root", least=0.25),
 }

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 import driftpeak as dp
 from driftpeak.live.search.maximization import Room
 from driftpeak.live.space.encoding import make_coding
-from driftpeak.live.space.movement import Place, Travel
+from driftpeak.live.space.movement import Movement, Place
 from driftpeak.live.space.parameters import Float, Integer
 from driftpeak.live.study import events
 
@@ -103,7 +103,7 @@ def test_what_a_way_costs():
         kind=dp.Categorical("a", "b", "c"),
     )
     coding = make_coding(box)
-    travel = Travel(coding, None, {"x": 2.0, "grade": 4.0, "kind": 8.0})
+    travel = Movement(coding, None, {"x": 2.0, "grade": 4.0, "kind": 8.0})
     reach = travel.reach(Place({"x": 5, "grade": "low", "kind": "a"}, 0.0), 1.0)
     room = Room(reach.here, reach.lower, reach.upper, reach.cost)
     places = (
@@ -264,7 +264,7 @@ def test_limits_that_are_none_are_refused(options, words):
         (lambda: dp.Float(0, 1, step=0.1, max_step=0.05), "must be at least 0.1, the distance"),
         (lambda: dp.Integer(1, 9, max_step=0.5), "must be at least 1, the distance"),
         (lambda: dp.Integer(1, 9, log=True, max_step=1.5), "must be at least 2, the distance"),
-        (lambda: Travel(make_coding(dp.Arms(3)), 0.1, None), "has no ordered parameter"),
+        (lambda: Movement(make_coding(dp.Arms(3)), 0.1, None), "has no ordered parameter"),
     ],
 )
 def test_limits_of_a_parameter_are_checked(make, words):

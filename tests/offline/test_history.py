@@ -164,14 +164,14 @@ def test_a_week_is_found_after_its_days():
     rows = 0.5 * autoregressive(generator, 0.9, len(hours))
     rows += np.cos(2 * np.pi * hours[:, None] / DAY)
     rows -= 1.5 * (hours[:, None] % 168 >= 120) * np.linspace(0.5, 1, ARMS)
-    periods = [one.period for one in dp.learn(rows, likely=(DAY, 168)).rhythms]
+    periods = [one.period for one in dp.fit_history(rows, likely=(DAY, 168)).rhythms]
     assert periods == [DAY, 168]
 
 
 def test_learning_does_not_import_matplotlib():
     code = (
         "import sys, numpy as np, driftpeak as dp; "
-        "learned = dp.learn(np.random.default_rng(0).normal(size=(30, 3))); "
+        "learned = dp.fit_history(np.random.default_rng(0).normal(size=(30, 3))); "
         "assert 'matplotlib' not in sys.modules; learned.figure(); "
         "assert 'matplotlib' in sys.modules"
     )
@@ -180,29 +180,32 @@ def test_learning_does_not_import_matplotlib():
 
 def test_the_day_is_found_and_its_profile():
     rows = rhythmic(10 * DAY)
-    [rhythm] = dp.learn(rows).rhythms
+    [rhythm] = dp.fit_history(rows).rhythms
     assert abs(rhythm.period - DAY) <= 1
-    [rhythm] = dp.learn(rows, likely=(DAY,)).rhythms
+    [rhythm] = dp.fit_history(rows, likely=(DAY,)).rhythms
     assert rhythm.period == DAY
     times = np.arange(1, DAY + 1)
     phase = (times - 1)[:, None] / DAY - np.arange(ARMS) / ARMS
     np.testing.assert_allclose(rhythm.profile.at(times), np.cos(2 * np.pi * phase), atol=0.35)
     assert 0.5 < rhythm.skill < 0.9
-    assert dp.learn(rows, rhythm=False).profile is None
+    assert dp.fit_history(rows, rhythm=False).profile is None
 
 
 def test_a_period_that_is_given_must_forecast():
     white = GENERATOR.normal(size=(120, 4))
-    assert dp.learn(white, period=24).rhythms == ()
-    [rhythm] = dp.learn(rhythmic(5 * DAY), period=24).rhythms
+    assert dp.fit_history(white, period=24).rhythms == ()
+    [rhythm] = dp.fit_history(rhythmic(5 * DAY), period=24).rhythms
     assert rhythm.period == 24
-    assert dp.learn(rhythmic(20), period=24).rhythms == ()  # longer than the history
+    assert dp.fit_history(rhythmic(20), period=24).rhythms == ()  # longer than the history
 
 
 def test_any_unit_and_a_dead_arm():
     rows = rhythmic(6 * DAY)
     rows[:, 2] = 7.0
-    usual, moved = dp.learn(rows, likely=(DAY,)), dp.learn(1e-6 * rows - 3, likely=(DAY,))
+    usual, moved = (
+        dp.fit_history(rows, likely=(DAY,)),
+        dp.fit_history(1e-6 * rows - 3, likely=(DAY,)),
+    )
     np.testing.assert_allclose(moved.prior.gram, 1e-12 * usual.prior.gram, rtol=1e-5, atol=1e-18)
     np.testing.assert_allclose(moved.law.shares, usual.law.shares, rtol=1e-5)
     assert np.isfinite(usual.prior.gram).all()
@@ -216,9 +219,9 @@ def test_bad_histories():
         ([[1.0, np.nan], [0.0, 1.0]], "history must"),
     ):
         with pytest.raises(dp.DriftpeakError, match=message):
-            dp.learn(rows)
+            dp.fit_history(rows)
     with pytest.raises(dp.DriftpeakError, match="period must be"):
-        dp.learn(rhythmic(48), period=-1.0)
+        dp.fit_history(rhythmic(48), period=-1.0)
 
 
 def test_days_weeks_and_years_from_dates():
@@ -249,7 +252,7 @@ def wandering(steps, seed):
 
 
 def test_a_rhythm_whose_phase_wanders_belongs_to_the_law():
-    learned = dp.learn(wandering(20 * DAY, seed=0))
+    learned = dp.fit_history(wandering(20 * DAY, seed=0))
     assert all(abs(one.period - DAY) <= 1 and one.skill < 0.2 for one in learned.rhythms)
     assert sum(share for share, _, period in learned.law.parts if period < np.inf) > 0.5
     assert "oscillates with a period of" in learned.report()
@@ -263,8 +266,8 @@ def test_a_rhythm_whose_phase_wanders_pays():
         rows = wandering(40 * DAY, seed=seed)
         train, played = rows[: 20 * DAY], rows[20 * DAY :]
         policies = {
-            "with": dp.learn(train).policy(),
-            "without": dp.learn(train, rhythm=False).policy(),
+            "with": dp.fit_history(train).policy(),
+            "without": dp.fit_history(train, rhythm=False).policy(),
         }
         runs = dp.simulate(policies, RecordedRewards(played), steps=len(played))
         regret.append(runs["regret"].mean(["trial", "step"]).values)
@@ -277,11 +280,11 @@ def test_what_is_learned_pays():
     """Eight days to learn from, four to play: less regret than the timetable and than `Auto` with
     the same prior, which knows nothing of the day."""
     rows = rhythmic(12 * DAY, seed=3)
-    learned = dp.learn(rows[: 8 * DAY], likely=(DAY,))
+    learned = dp.fit_history(rows[: 8 * DAY], likely=(DAY,))
     policies = {
         "learned": learned.policy(),
         "timetable": learned.timetable(),
-        "prior": dp.Auto(dp.learn(rows[: 8 * DAY], rhythm=False).prior),
+        "prior": dp.Auto(dp.fit_history(rows[: 8 * DAY], rhythm=False).prior),
     }
     world = RecordedRewards(rows[8 * DAY :])
     regret = dp.simulate(policies, world, steps=4 * DAY)["regret"].mean(["trial", "step"])
@@ -290,9 +293,9 @@ def test_what_is_learned_pays():
 
 
 def test_words_and_picture():
-    learned = dp.learn(rhythmic(6 * DAY), list("abcde"), likely=(DAY,))
+    learned = dp.fit_history(rhythmic(6 * DAY), list("abcde"), likely=(DAY,))
     assert "period of 24 steps" in learned.report()
     assert len(learned.figure().axes) == 2
-    plain = dp.learn(GENERATOR.normal(size=(60, 3)))
+    plain = dp.fit_history(GENERATOR.normal(size=(60, 3)))
     assert plain.report().startswith("no significant period")
     assert len(plain.figure().axes) == 1

@@ -138,7 +138,7 @@ def test_what_moves_in_one_context_moves_in_others_as_far_as_it_did():
 
 def test_the_prior_of_the_cells_is_that_of_the_arms_in_every_context():
     contexts = dp.Contexts([{"rain": bool(one)} for one in RAIN])
-    learned = dp.learn(ROWS, list("abc"), contexts=contexts)
+    learned = dp.fit_history(ROWS, list("abc"), contexts=contexts)
     found = learned.contexts
     cells = found.prior(learned.prior)
     assert cells.domain.names[0].startswith("a (rain=")

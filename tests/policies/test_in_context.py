@@ -114,7 +114,7 @@ def test_contexts_that_have_nothing_in_common_are_so_many_runs_of_their_own():
 def test_a_world_shows_the_cells_of_the_context():
     world = dp.MarkovDrift(CELLS, drift=0.1)
     all_cells = dp.true_functions(world, steps=STEPS, trials=2)
-    seen = dp.true_functions(dp.WorldInContext(world, CONTEXTS), steps=STEPS, trials=2)
+    seen = dp.true_functions(dp.ContextualEnvironment(world, CONTEXTS), steps=STEPS, trials=2)
     kinds = all_cells.reshape(2, STEPS, 3, 6)
     expected = kinds[:, np.arange(STEPS), CONTEXTS.numbers]
     np.testing.assert_allclose(seen, expected, atol=1e-13)  # made one by one, and several at once
@@ -132,7 +132,7 @@ def test_who_is_told_the_context_follows_better():
         "auto, told": dp.InContext(dp.Auto(prior), contexts),
         "auto, not told": dp.Auto(plain),
     }
-    world = dp.WorldInContext(dp.MarkovDrift(prior, drift=0.01), contexts)
+    world = dp.ContextualEnvironment(dp.MarkovDrift(prior, drift=0.01), contexts)
     runs = dp.simulate(policies, world, steps=120, trials=30)
     regret = runs["regret"].mean("step")
     for name in ("", "auto, "):
@@ -142,7 +142,7 @@ def test_who_is_told_the_context_follows_better():
 
 def test_padding_beyond_the_run_and_chunks_change_nothing():
     policy = {"it": dp.InContext(dp.TVGPUCB(CELLS, drift=0.05), CONTEXTS)}
-    world = dp.WorldInContext(dp.MarkovDrift(CELLS, drift=0.1), CONTEXTS)
+    world = dp.ContextualEnvironment(dp.MarkovDrift(CELLS, drift=0.1), CONTEXTS)
     whole = dp.simulate(policy, world, steps=STEPS - 3, trials=5)
     parts = dp.simulate(policy, world, steps=STEPS - 3, trials=5, chunk=2)
     np.testing.assert_array_equal(whole["action"], parts["action"])
@@ -213,10 +213,10 @@ def test_misuse_is_named():
         dp.InContext(policy, CONTEXTS).prepare(41)
     with pytest.raises(dp.DriftpeakError, match=r"space.context\(...\)"):
         dp.Optimizer(LINE, maximize=True, policy=dp.InContext(policy, CONTEXTS))
-    world = dp.WorldInContext(dp.MarkovDrift(CELLS, drift=0.1), CONTEXTS)
+    world = dp.ContextualEnvironment(dp.MarkovDrift(CELLS, drift=0.1), CONTEXTS)
     with pytest.raises(dp.DriftpeakError, match=r"must have at most 40 steps, .* got 41"):
         dp.true_functions(world, steps=41)
-    other = dp.WorldInContext(dp.MarkovDrift(CELLS, drift=0.1), dp.Contexts([1, 2, 3, 4]))
+    other = dp.ContextualEnvironment(dp.MarkovDrift(CELLS, drift=0.1), dp.Contexts([1, 2, 3, 4]))
     with pytest.raises(dp.DriftpeakError, match=r"must be cells of 4 contexts, .* got 18 points"):
         dp.true_functions(other, steps=4)
     bigger = dp.MarkovDrift(dp.Prior(dp.Arms(7), dp.kernels.Table(np.eye(7)), 0.1), drift=0.1)

@@ -234,7 +234,7 @@ def test_what_a_window_will_have_dropped_is_worth_nothing():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_has_a_name_on_the_command_line(name):
-    learned = dp.learn(np.random.default_rng(0).normal(size=(9, len(PRIOR))))
+    learned = dp.fit_history(np.random.default_rng(0).normal(size=(9, len(PRIOR))))
     assert make_policy(name, PRIOR, steps=50, learned=learned).points == len(PRIOR)
 
 

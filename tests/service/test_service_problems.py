@@ -13,7 +13,7 @@ import driftpeak as dp
 from driftpeak._core import errors
 from driftpeak._core.errors import DriftpeakError, StorageError, error_classes
 from driftpeak.service import client as client_module, problems
-from driftpeak.service.study_index import Books
+from driftpeak.service.study_index import StudyIndex
 
 CLASSES = sorted(error_classes().values(), key=lambda one: one.code)
 STATUSES = {
@@ -84,7 +84,7 @@ def test_classes_of_others_count_as_the_nearest_of_the_library(study, monkeypatc
 def test_an_error_ends_a_stream_of_events(study, monkeypatch):
     with closing(study.events()) as stream:
         next(stream)
-        monkeypatch.setattr(Books, "counts", raising(errors.StorageCorruptError("damaged")))
+        monkeypatch.setattr(StudyIndex, "counts", raising(errors.StorageCorruptError("damaged")))
         with pytest.raises(errors.StorageCorruptError, match="damaged"):
             list(stream)
 

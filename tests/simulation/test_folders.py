@@ -20,7 +20,7 @@ from permissions import other_user
 import driftpeak as dp
 from driftpeak._core.files import write_dataset
 from driftpeak.simulation import folder as folders
-from driftpeak.simulation.chunk_runner import Stage
+from driftpeak.simulation.chunk_runner import ChunkRunner
 
 TRIALS, CHUNK = 4, 2  # two chunks
 
@@ -103,7 +103,7 @@ def shared(monkeypatch) -> Iterator[Path]:
         path.chmod(0o555)
         for one in path.iterdir():
             one.chmod(0o444)
-        monkeypatch.setattr(Stage, "play", None)  # nothing may be played from here on
+        monkeypatch.setattr(ChunkRunner, "play", None)  # nothing may be played from here on
         yield path
         path.chmod(0o755)
 
@@ -154,7 +154,7 @@ def test_what_the_system_refuses_is_told_as_that(error, tmp_path, monkeypatch):
         return real(path)
 
     monkeypatch.setattr(folders, "read_regular", read_regular)
-    monkeypatch.setattr(Stage, "play", None)
+    monkeypatch.setattr(ChunkRunner, "play", None)
     for look in (dp.read_runs, play):
         with pytest.raises(
             dp.DriftpeakError, match=f"000000.nc cannot be read: {error.strerror}[.]"
@@ -173,7 +173,7 @@ def test_a_pipe_or_a_device_is_refused(name, device, tmp_path, monkeypatch):
         os.mkfifo(tmp_path / name)
     else:
         (tmp_path / name).symlink_to(device)
-    monkeypatch.setattr(Stage, "play", None)
+    monkeypatch.setattr(ChunkRunner, "play", None)
     for look in (dp.read_runs, play):
         with pytest.raises(dp.StorageError, match=rf"{name} cannot be read: it is a pipe or a dev"):
             look(tmp_path)
@@ -236,7 +236,7 @@ def test_chunks_of_an_earlier_version_are_read(tmp_path, monkeypatch):
     assert b"driftpeak sha256" in new
     assert b"driftpeak sha256" not in old
     with monkeypatch.context() as patch:
-        patch.setattr(Stage, "play", None)
+        patch.setattr(ChunkRunner, "play", None)
         xr.testing.assert_identical(play(tmp_path), expected)
     (tmp_path / "chunk-000001.nc").unlink()
     resumed = play(tmp_path)

@@ -29,7 +29,7 @@ from driftpeak._core.numerics.machine_code import program_folder
 from driftpeak.plots import belief_figure
 from driftpeak.simulation import executors as workers, folder as folders
 from driftpeak.simulation.aggregation import Gathering, summarised
-from driftpeak.simulation.chunk_runner import Stage
+from driftpeak.simulation.chunk_runner import ChunkRunner
 from driftpeak.simulation.chunking import Chunk
 from driftpeak.simulation.comparison import verdict
 from driftpeak.simulation.executors import dispatch as spreading, local
@@ -228,7 +228,7 @@ class StopError(Exception):
 def stopped_after(monkeypatch, count: int, error: type[BaseException]) -> list[int]:
     """Let only so many chunks be played; the numbers of those that were."""
     numbers: list[int] = []
-    real = Stage.play
+    real = ChunkRunner.play
 
     def some(self, plan, chunk, *rest):
         if len(numbers) == count:
@@ -236,7 +236,7 @@ def stopped_after(monkeypatch, count: int, error: type[BaseException]) -> list[i
         numbers.append(chunk.number)
         return real(self, plan, chunk, *rest)
 
-    monkeypatch.setattr(Stage, "play", some)
+    monkeypatch.setattr(ChunkRunner, "play", some)
     return numbers
 
 
@@ -261,7 +261,7 @@ def test_an_interrupted_run_goes_on(keep, tmp_path, monkeypatch, everything, sum
     assert_same(whole, expected)
     assert_same(dp.read_runs(path), expected)
     assert_same(dp.read_runs(path, keep="summaries"), summaries)
-    monkeypatch.setattr(Stage, "play", None)  # nothing is left to play
+    monkeypatch.setattr(ChunkRunner, "play", None)  # nothing is left to play
     assert_same(play(folder=path, keep=keep), expected)
 
 

@@ -1,7 +1,7 @@
 """The constructor arguments of an object, for code that serialises it.
 
 Most classes keep each argument in a field of the same name. Classes that convert their arguments
-inherit from `Recorded`.
+inherit from `RecordsArguments`.
 """
 
 import copy
@@ -18,7 +18,7 @@ Parameters = Mapping[str, tuple[Any, Any]]
 """Type hint and default by name; the default is `inspect.Parameter.empty` if there is none."""
 
 
-class Recorded:
+class RecordsArguments:
     """Base class that records constructor arguments, for classes whose fields do not hold them.
 
     A changed copy, for example by `jax.tree.map`, has no recorded arguments.
@@ -36,7 +36,7 @@ class Recorded:
 
 def arguments_of(made: Any, parameters: Parameters) -> dict[str, Any] | None:
     """Return the arguments that construct an object equal to `made`; None if not known."""
-    if not isinstance(made, Recorded):
+    if not isinstance(made, RecordsArguments):
         return {name: _asked(getattr(made, name), hint) for name, (hint, _) in parameters.items()}
     if not hasattr(made, "_given"):
         return None

@@ -12,19 +12,19 @@ TimesLike = int | Sequence[float] | np.ndarray[Any, np.dtype[Any]]
 """Non-decreasing times, or an integer T for 1, 2, ..., T."""
 
 
-class AtMost(NamedTuple):
+class Horizon(NamedTuple):
     """A maximum number of decisions at times that are not known yet; rewards come in any order."""
 
     decisions: int
 
 
-def check_times(times: TimesLike | AtMost) -> Times:
-    """Return times as a float64 array; an integer T and `AtMost(T)` give 1, 2, ..., T.
+def check_times(times: TimesLike | Horizon) -> Times:
+    """Return times as a float64 array; an integer T and `Horizon(T)` give 1, 2, ..., T.
 
     Raises:
         DriftpeakError: there are no times, or they are not finite, or they decrease.
     """
-    times = times.decisions if isinstance(times, AtMost) else times
+    times = times.decisions if isinstance(times, Horizon) else times
     if isinstance(times, int | np.integer):
         return np.arange(1.0, at_least_integer("times", times, 1, MOST_STEPS) + 1)
     array = finite_array("times", times, 1)
@@ -38,7 +38,7 @@ def check_times(times: TimesLike | AtMost) -> Times:
     return array
 
 
-def median_step(times: TimesLike | AtMost) -> float:
+def median_step(times: TimesLike | Horizon) -> float:
     """Return the length of a step: the median gap between distinct times, or 1 if there is none."""
     steps = np.diff(check_times(times))
     steps = steps[steps > 0]

@@ -4,7 +4,7 @@ from driftpeak.environments.adversarial import MovingBump
 from driftpeak.environments.arms import MovingCosine, SignSwitches
 from driftpeak.environments.bursts import Bursts
 from driftpeak.environments.coefficients import MovingCoefficients
-from driftpeak.environments.in_context import WorldInContext
+from driftpeak.environments.in_context import ContextualEnvironment
 from driftpeak.environments.injection import InjectedDrift
 from driftpeak.environments.moving import MarkovDrift, Moving
 from driftpeak.environments.protocol import Environment
@@ -14,6 +14,7 @@ from driftpeak.environments.rkhs import AbruptSwitches, SlowChange
 __all__ = [
     "AbruptSwitches",
     "Bursts",
+    "ContextualEnvironment",
     "Environment",
     "InjectedDrift",
     "MarkovDrift",
@@ -24,5 +25,4 @@ __all__ = [
     "RecordedRewards",
     "SignSwitches",
     "SlowChange",
-    "WorldInContext",
 ]

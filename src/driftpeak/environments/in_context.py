@@ -23,7 +23,7 @@ class InContextState(NamedTuple):
 
 
 @environment("depends on the context of each step (:doc:`contexts`)")
-class WorldInContext(Environment[InContextState]):
+class ContextualEnvironment(Environment[InContextState]):
     """A function of the cells, `environment`, observed in the context of each step.
 
     Arguments:
@@ -40,7 +40,7 @@ class WorldInContext(Environment[InContextState]):
         >>> contexts = dp.Contexts(["rain", "sun", "sun"] * 10)
         >>> cells = contexts.cells(dp.Grid([0, 1], size=20))
         >>> prior = dp.Prior(cells, dp.SE(lengthscale=[0.2, 1.0, 1.0]), noise_variance=0.01)
-        >>> world = dp.WorldInContext(dp.MarkovDrift(prior, drift=0.02), contexts)
+        >>> world = dp.ContextualEnvironment(dp.MarkovDrift(prior, drift=0.02), contexts)
         >>> dp.true_functions(world, steps=30).shape
         (1, 30, 20)
     """
@@ -61,7 +61,7 @@ class WorldInContext(Environment[InContextState]):
     def noise(self) -> Noise:
         return self.environment.noise
 
-    def prepare(self, times: Times) -> "WorldInContext":
+    def prepare(self, times: Times) -> "ContextualEnvironment":
         check_room(self.numbers, len(times))
         return eqx.tree_at(lambda tree: tree.environment, self, self.environment.prepare(times))
 

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import DriftpeakError, finite_array, numbers, shown
 from driftpeak._core.types import Scalar
 from driftpeak.gp.forgetting import markov_correlation
@@ -79,7 +79,7 @@ def after(observed: Any, a: Any) -> Float[Array, "k d"]:
     return (jnp.asarray(observed)[:, :, None] * a).sum(axis=1)
 
 
-class MarkovMotion(Recorded, Motion):
+class MarkovMotion(RecordsArguments, Motion):
     r"""Markov drift (B16 (3)-(4)): \(A = (1 - \epsilon)^{v/2}\) over a time v.
 
     Arguments:
@@ -123,7 +123,7 @@ class MarkovMotion(Recorded, Motion):
         return markov_correlation(self.drift, elapsed)[:, None, None]
 
 
-class SmoothMotion(Recorded, Motion):
+class Matern32(RecordsArguments, Motion):
     r"""Motion with momentum: a Matern-3/2 process in time, of correlation \((1 + av) e^{-av}\).
 
     Its sample paths are differentiable: a value that rises keeps rising for a while. It models
@@ -176,7 +176,7 @@ class SmoothMotion(Recorded, Motion):
         return jnp.exp(-moved)[:, None, None] * matrix
 
 
-class Oscillation(Recorded, Motion):
+class DampedOscillator(RecordsArguments, Motion):
     r"""A cycle whose phase and amplitude change slowly: correlation \(\cos(2\pi v/P)\, e^{-v/l}\).
 
     The transition is a rotation with damping; harmonics are oscillations of P/2, P/3, ... (Solin
@@ -233,7 +233,7 @@ class Oscillation(Recorded, Motion):
         return jnp.exp(-elapsed / jnp.asarray(self.lifetimes))[:, None, None] * matrix
 
 
-class SumMotion(Recorded, Motion):
+class SumMotion(RecordsArguments, Motion):
     r"""A sum of motions, \(f = \sum_c \sqrt{w_c}\, f_c\), such as a slow part and a fast part.
 
     The parts are independent: their correlations add with the weights, and A is block diagonal.

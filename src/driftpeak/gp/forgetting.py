@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import (
     DriftpeakError,
     at_least,
@@ -184,7 +184,7 @@ class Drift(Forgetting):
         return jnp.asarray(markov_correlation(self.drift, elapsed), dtype=float)
 
 
-class SpaceTime(Recorded, Forgetting):
+class SpaceTime(RecordsArguments, Forgetting):
     r"""A function that is smooth in time too: covariance \(k(x, x')\,e^{-(t-s)^2/(2 \ell^2)}\).
 
     Source: Nyikosa et al. 2018, section 3. No observation is dropped because of its age: at low
@@ -249,7 +249,7 @@ class Discount(Forgetting):
         return jnp.asarray(newest if self.reference == "newest" else time, dtype=float)
 
 
-class Weights(Recorded, Forgetting):
+class Weights(RecordsArguments, Forgetting):
     r"""Any non-decreasing positive weights: \(h = w_t / w_s\) (D22 section 3).
 
     Weights belong to observations by number, not by time. Only their logarithms are kept, because

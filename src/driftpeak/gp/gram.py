@@ -55,7 +55,7 @@ class Gram(Pairs):
         return jnp.asarray(self.listed)[arms]
 
 
-class Lags(Pairs):
+class ToeplitzGram(Pairs):
     r"""The Gram matrix of a grid under a stationary kernel, block Toeplitz with Toeplitz blocks.
 
     \(k(x, y)\) depends on \(|x_a - y_a|\) alone, and a grid of \(m_1 \times \ldots \times m_d\)
@@ -108,7 +108,7 @@ class Lags(Pairs):
         return jax.lax.dynamic_slice(jnp.asarray(self.table), begin, shape).reshape(-1)
 
 
-class Computed(Pairs):
+class LazyGram(Pairs):
     """Rows that are evaluated on request: only coordinates are held.
 
     Arguments:

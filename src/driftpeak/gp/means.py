@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import DriftpeakError, finite_array
 from driftpeak._core.types import Scalar
 
 
-class Profile(Recorded, eqx.Module):
+class PeriodicMean(RecordsArguments, eqx.Module):
     r"""A periodic offset to the prior mean.
 
     \(\sum_j a_j \cos(2\pi t / P_j) + b_j \sin(2\pi t / P_j)\)

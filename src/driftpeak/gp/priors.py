@@ -13,7 +13,7 @@ from driftpeak.gp.affordable import affordable
 from driftpeak.gp.contexts import Contextual
 from driftpeak.gp.domains import Arms, Domain, Grid
 from driftpeak.gp.features import MANY, TOLERANCE, Features, factored, separated
-from driftpeak.gp.gram import Computed, Gram, Lags, Pairs
+from driftpeak.gp.gram import Gram, LazyGram, Pairs, ToeplitzGram
 from driftpeak.gp.kernels import Kernel
 
 SOME = 4_000
@@ -199,8 +199,8 @@ class Covariance:
         if not self.by_row:
             return Gram(self.gram)
         if isinstance(self.domain, Grid) and self.kernel.stationary:
-            return Lags(self.kernel, self.domain)
-        return Computed(self.kernel, self.domain)
+            return ToeplitzGram(self.kernel, self.domain)
+        return LazyGram(self.kernel, self.domain)
 
     @property
     def by_row(self) -> bool:

@@ -23,7 +23,7 @@ from driftpeak.live.engines.engine import Engine
 from driftpeak.live.engines.setup import EngineSetup, LivePolicy, direction, is_policy
 from driftpeak.live.space.constraints import Constraints, Rules, constraints_from_data
 from driftpeak.live.space.encoding import Space, make_coding
-from driftpeak.live.space.movement import Shares, Travel
+from driftpeak.live.space.movement import Movement, Shares
 from driftpeak.live.space.parameters import ParameterValues
 from driftpeak.live.space.serialization import space_from_data, space_to_data
 from driftpeak.live.study import events as happened
@@ -137,7 +137,7 @@ class Optimizer(Inspectable):
         self.start = None if start is None else self.coding.clean(start)
         self.rules = Rules(self.coding, constraints)
         self.safe_start = self._safe(safe_start)
-        self.travel = Travel(self.coding, max_travel, moving_cost)
+        self.travel = Movement(self.coding, max_travel, moving_cost)
         self._engine = self._make_engine()
         self.begin()
         if storage is not None:

@@ -28,7 +28,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import (
     DriftpeakError,
     at_least_integer,
@@ -38,14 +38,22 @@ from driftpeak._core.errors import (
     unit_interval,
 )
 from driftpeak._core.numerics.conditionals import lockstep
-from driftpeak._core.times import AtMost, TimesLike, median_step
+from driftpeak._core.times import Horizon, TimesLike, median_step
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.gp.affordable import affordable
-from driftpeak.gp.dynamics import HORIZONS, MarkovMotion, Motion, SmoothMotion
+from driftpeak.gp.dynamics import HORIZONS, MarkovMotion, Matern32, Motion
 from driftpeak.gp.features import Features
-from driftpeak.gp.means import Profile
+from driftpeak.gp.means import PeriodicMean
 from driftpeak.gp.priors import Prior
-from driftpeak.inference.imm import Bank, BankState, Forecast, Level, LevelState, Scale, ScaleState
+from driftpeak.inference.imm import (
+    BankState,
+    Forecast,
+    InteractingMultipleModel,
+    Level,
+    LevelState,
+    Scale,
+    ScaleState,
+)
 from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward, largest
 from driftpeak.policies.protocol import ActingPolicy
@@ -95,13 +103,13 @@ class Predictive(NamedTuple):
     schedule="none",
     own_width=True,
 )
-class Auto(Recorded, ActingPolicy[AutoState]):
+class Auto(RecordsArguments, ActingPolicy[AutoState]):
     """A bank of posteriors that estimates motion, amplitude and noise of the function online.
 
     Arguments:
         prior: domain, kernel, noise variance and mean; amplitude and noise may be rough guesses.
         drifts: drifts of the members with Markov drift (B16), per step.
-        rates: rates of the members with momentum, per step (`motions.SmoothMotion`).
+        rates: rates of the members with momentum, per step (`motions.Matern32`).
         lengthscales: factors of the kernel's lengthscale; each has its own members.
         learn_scale: whether amplitude and noise are estimated; otherwise they are the prior's.
         learn_level: whether a constant added to the prior mean is estimated.
@@ -112,7 +120,7 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         features: a factor of the covariance; by default with an error of at most 1e-2 of the noise
             variance.
         motions: further members, motions of `driftpeak.gp.dynamics`.
-        profile: a periodic mean that is added to the prior mean (`Profile`).
+        profile: a periodic mean that is added to the prior mean (`PeriodicMean`).
         acquisition: "ucb", or "influence" to explore where observations inform later steps.
 
     A step is the median difference of the times that the policy is prepared for. In an
@@ -131,11 +139,11 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         >>> policy = dp.Auto(prior)             # needs no drift parameter
     """
 
-    banks: tuple[Bank, ...]
+    banks: tuple[InteractingMultipleModel, ...]
     level: Level
     scale: Scale
     mean: AnyArray
-    profile: Profile | None
+    profile: PeriodicMean | None
     noise_variance: Scalar
     start: AnyArray  # (k,), weights at the beginning
     switching: Scalar
@@ -162,14 +170,14 @@ class Auto(Recorded, ActingPolicy[AutoState]):
         leak: float = 0.01,
         outlier: float = 6.0,
         features: Features | None = None,
-        profile: Profile | None = None,
+        profile: PeriodicMean | None = None,
         acquisition: AutoAcquisition = "ucb",
     ) -> None:
         kinds = list(motions)
         if len(finite_array("drifts", drifts, 1)):
             kinds.append(MarkovMotion(drifts))
         if len(finite_array("rates", rates, 1)):
-            kinds.append(SmoothMotion(rates))
+            kinds.append(Matern32(rates))
         if not kinds:
             raise DriftpeakError(
                 "at least one of motions, drifts and rates must be non-empty; got no members"
@@ -186,7 +194,9 @@ class Auto(Recorded, ActingPolicy[AutoState]):
                 "lengthscales=(1.0,) for arms without coordinates or with given features"
             )
         self.banks = tuple(
-            Bank(prior, tuple(kinds), _features(prior, features, factor), series=2)
+            InteractingMultipleModel(
+                prior, tuple(kinds), _features(prior, features, factor), series=2
+            )
             for factor in factors
         )
         names = [label for motion in kinds for label in motion.labels]
@@ -229,8 +239,8 @@ class Auto(Recorded, ActingPolicy[AutoState]):
     def rejects_outliers(self) -> bool:
         return bool(np.isfinite(self.outlier))
 
-    def prepare(self, times: TimesLike | AtMost) -> "Auto":
-        unit = None if isinstance(times, AtMost) else np.float64(median_step(times))
+    def prepare(self, times: TimesLike | Horizon) -> "Auto":
+        unit = None if isinstance(times, Horizon) else np.float64(median_step(times))
         return eqx.tree_at(lambda policy: policy.unit, self, unit, is_leaf=lambda x: x is None)
 
     def init(self, key: PRNGKeyArray) -> AutoState:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import (
     MOST_STEPS,
     DriftpeakError,
@@ -37,7 +37,7 @@ class RandomState(NamedTuple):
 
 
 @policy("random", tag="uniform-random")
-class UniformRandom(Recorded, ActingPolicy[RandomState]):
+class UniformRandom(RecordsArguments, ActingPolicy[RandomState]):
     """A baseline that samples a point uniformly at random.
 
     Arguments:
@@ -122,9 +122,9 @@ class BestFixedArm(Foreseeing):
 
 @policy(
     tag="timetable",
-    kept="none; the best arm at this time of day in recorded rows (:func:`~driftpeak.learn`)",
+    kept="none; the best arm at this time of day in recorded rows (:func:`~driftpeak.fit_history`)",
 )
-class Timetable(Recorded, ActingPolicy[Int[Array, ""]]):
+class Timetable(RecordsArguments, ActingPolicy[Int[Array, ""]]):
     """A baseline that plays the arm with the best history at this phase of the cycle.
 
     It does not learn. A policy that does not beat it is not worth using if there is a history. With
@@ -132,7 +132,7 @@ class Timetable(Recorded, ActingPolicy[Int[Array, ""]]):
 
     Arguments:
         history: rewards, shape `(steps, arms)`; the last row is at time 0, as for
-            `driftpeak.learn`.
+            `driftpeak.fit_history`.
         period: steps in a cycle. Phases without rows use the averages of the arms.
 
     Raises:
@@ -195,7 +195,7 @@ class RExp3State(NamedTuple):
         wide_only=True,
     ),
 )
-class RExp3(Recorded, PlannedPolicy[RExp3State], RewardRange[RExp3State]):
+class RExp3(RecordsArguments, PlannedPolicy[RExp3State], RewardRange[RExp3State]):
     r"""Exp3 with scheduled restarts (Besbes, Gur and Zeevi 2014, Theorem 2).
 
     It does not use the kernel. Points are drawn with probability

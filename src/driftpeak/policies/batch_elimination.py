@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.types import Scalar
 from driftpeak.gp.features import Features
@@ -41,7 +41,7 @@ class BatchOptions(TypedDict, total=False):
     features: Features | None
 
 
-class BatchElimination(Recorded, PlannedPolicy[State]):
+class BatchElimination(RecordsArguments, PlannedPolicy[State]):
     """A policy with planned batches of queries and elimination after each batch. Base class."""
 
     prior: FeaturePrior

@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, nearest
-from driftpeak._core.times import AtMost, TimesLike, check_times, median_step
+from driftpeak._core.times import Horizon, TimesLike, check_times, median_step
 from driftpeak._core.types import Scalar
 from driftpeak.gp.dynamics import HORIZONS
 from driftpeak.gp.features import Features
@@ -165,7 +165,7 @@ class BeliefPolicy(Policy):
         rule = self.forgetting
         return {"drift": float(rule.drift)} if isinstance(rule, Drift) else {}
 
-    def prepare(self, times: TimesLike | AtMost) -> "BeliefPlayer":
+    def prepare(self, times: TimesLike | Horizon) -> "BeliefPlayer":
         known = check_times(times)
         constant = self.forgetting.reweighting == "never"
         most = self.forgetting.memory(known) if constant else len(known)

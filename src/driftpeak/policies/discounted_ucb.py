@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import positive, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
@@ -41,7 +41,7 @@ class DiscountedState(NamedTuple):
         wide_only=True,
     ),
 )
-class DUCB(Recorded, RewardRange[DiscountedState]):
+class DUCB(RecordsArguments, RewardRange[DiscountedState]):
     r"""D-UCB: UCB with discounted averages (Garivier and Moulines, ALT 2011, section 3).
 
     At step t it samples the arm that maximises

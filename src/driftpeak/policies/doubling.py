@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import MOST_STEPS, DriftpeakError, at_least_integer, shown
 from driftpeak._core.numerics.conditionals import lockstep
-from driftpeak._core.times import AtMost, TimesLike, check_times
+from driftpeak._core.times import Horizon, TimesLike, check_times
 from driftpeak._core.types import Scalar
 from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import (
@@ -58,13 +58,13 @@ class Doubling(WrappingPolicy):
         if self.policy.foresight != "none":
             raise DriftpeakError("make must not return a policy that sees the true function")
 
-    def prepare(self, times: TimesLike | AtMost) -> "Stages":
+    def prepare(self, times: TimesLike | Horizon) -> "Stages":
         known = check_times(times)
         stages, starts, begin, horizon = [], [], 0, self.first
         while begin < len(known):
             own = known[begin : begin + horizon]
-            in_any_order = isinstance(times, AtMost)
-            stages.append(self.make(horizon).prepare(AtMost(len(own)) if in_any_order else own))
+            in_any_order = isinstance(times, Horizon)
+            stages.append(self.make(horizon).prepare(Horizon(len(own)) if in_any_order else own))
             starts.append(begin)
             begin, horizon = begin + horizon, 2 * horizon
         return Stages(tuple(stages), np.array(starts))

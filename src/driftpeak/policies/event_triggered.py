@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import unit_interval
-from driftpeak._core.times import AtMost, TimesLike
+from driftpeak._core.times import Horizon, TimesLike
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
@@ -36,7 +36,7 @@ from driftpeak.policies.wrappers import WrappedState, Wrapping
         lambda known, delta, width: make(known.prior, delta=delta, width=width),
     ),
 )
-class ETGPUCB(Recorded, Policy):
+class ETGPUCB(RecordsArguments, Policy):
     r"""ET-GP-UCB: GP-UCB that resets when a reward fails a change-point test (TMLR 2025, Alg. 1).
 
     After the t-th decision since the last restart it restarts if
@@ -78,7 +78,7 @@ class ETGPUCB(Recorded, Policy):
     def assumed(self) -> Mapping[str, float]:
         return self.acting.assumed
 
-    def prepare(self, times: TimesLike | AtMost) -> "ETGPUCBPlayer":
+    def prepare(self, times: TimesLike | Horizon) -> "ETGPUCBPlayer":
         return ETGPUCBPlayer(self.acting.prepare(times), self.delta)
 
 

@@ -3,7 +3,7 @@
 import equinox as eqx
 
 from driftpeak._core.errors import DriftpeakError, at_least_integer, positive
-from driftpeak._core.times import AtMost, TimesLike, check_times
+from driftpeak._core.times import Horizon, TimesLike, check_times
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.player import State
 from driftpeak.policies.protocol import ActingPolicy
@@ -19,12 +19,12 @@ class PlannedPolicy(ActingPolicy[State]):
     def learns_from_any(self) -> bool:
         return False
 
-    def prepare(self, times: TimesLike | AtMost) -> "PlannedPolicy[State]":
+    def prepare(self, times: TimesLike | Horizon) -> "PlannedPolicy[State]":
         check_horizon(self.horizon, times)
         return self
 
 
-def check_horizon(horizon: int, times: TimesLike | AtMost) -> None:
+def check_horizon(horizon: int, times: TimesLike | Horizon) -> None:
     """Raise DriftpeakError if a run at `times` is longer than a policy's horizon."""
     steps = len(check_times(times))
     if steps > horizon:

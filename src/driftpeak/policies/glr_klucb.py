@@ -12,7 +12,7 @@ from jax.scipy.special import xlogy
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import MOST_STEPS, at_least_integer, one_of, positive, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
@@ -55,7 +55,7 @@ class GLRState(NamedTuple):
         wide_only=True,
     ),
 )
-class GLRKLUCB(Recorded, PlannedPolicy[GLRState], RewardRange[GLRState]):
+class GLRKLUCB(RecordsArguments, PlannedPolicy[GLRState], RewardRange[GLRState]):
     r"""GLR-klUCB: kl-UCB that restarts an arm when its mean has changed.
 
     Besson, Kaufmann, Maillard and Seznec (JMLR 2022), Algorithm 2. Rewards are scaled to [0, 1]. In

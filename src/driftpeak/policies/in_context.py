@@ -9,7 +9,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError
-from driftpeak._core.times import AtMost, TimesLike, check_times
+from driftpeak._core.times import Horizon, TimesLike, check_times
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.gp.context_points import Contexts, check_cells, check_room
 from driftpeak.policies.catalogue import policy
@@ -63,8 +63,8 @@ class InContext(WrappingPolicy):
     def points(self) -> int:
         return self.policy.points // self.kinds
 
-    def prepare(self, times: TimesLike | AtMost) -> "InContextPlayer":
-        if isinstance(times, AtMost):
+    def prepare(self, times: TimesLike | Horizon) -> "InContextPlayer":
+        if isinstance(times, Horizon):
             raise DriftpeakError(
                 "times must be known in advance for InContext. If contexts arrive with decisions, "
                 "use a DriftingGP on a space with space.context(...)"

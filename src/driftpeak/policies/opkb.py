@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import MOST_STEPS, at_least_integer, positive
 from driftpeak._core.numerics.conditionals import on_demand
 from driftpeak._core.numerics.precision import double_precision
@@ -78,7 +78,7 @@ class OptimizationState(NamedTuple):
 
 
 @stored("opkb")
-class OptimizationBased(Recorded, PlannedPolicy[OptimizationState]):
+class OptimizationBased(RecordsArguments, PlannedPolicy[OptimizationState]):
     """Optimisation-based kernel bandits, from `OPKB` and `ADAOPKB`."""
 
     features: Loadings  # of the n points on p weights, scaled

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 import numpy as np
 
-from driftpeak._core.times import AtMost, TimesLike
+from driftpeak._core.times import Horizon, TimesLike
 from driftpeak.policies.player import Foresight, Player, State
 
 
@@ -59,9 +59,9 @@ class Policy(eqx.Module):
         return setup.play(self)
 
     @abstractmethod
-    def prepare(self, times: TimesLike | AtMost) -> Player[Any]:
+    def prepare(self, times: TimesLike | Horizon) -> Player[Any]:
         """What acts, with all sizes fixed: for a run at `times` (or at 1, ..., T), or for
-        `AtMost(T)` decisions, at times that nobody knows yet and rewards in any order.
+        `Horizon(T)` decisions, at times that nobody knows yet and rewards in any order.
 
         Raises:
             DriftpeakError: the configuration does not fit the run.
@@ -83,5 +83,5 @@ class ActingPolicy(Policy, Player[State]):
     The shortest way to a policy of one's own: `points`, `init`, `ask` and `tell`.
     """
 
-    def prepare(self, times: TimesLike | AtMost) -> Player[State]:
+    def prepare(self, times: TimesLike | Horizon) -> Player[State]:
         return self

@@ -9,7 +9,7 @@ from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import MOST_STEPS, DriftpeakError, at_least_integer
-from driftpeak._core.times import AtMost, TimesLike
+from driftpeak._core.times import Horizon, TimesLike
 from driftpeak._core.types import Scalar
 from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import Query
@@ -52,7 +52,7 @@ class RandomStart(WrappingPolicy):
     def deterministic(self) -> bool:
         return False
 
-    def prepare(self, times: TimesLike | AtMost) -> "RandomStartPlayer":
+    def prepare(self, times: TimesLike | Horizon) -> "RandomStartPlayer":
         return RandomStartPlayer(self.policy.prepare(times), self.steps)
 
 

@@ -33,10 +33,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import DriftpeakError, at_least_integer, nearest, positive, warn
 from driftpeak._core.numerics.conditionals import on_demand
-from driftpeak._core.times import AtMost, TimesLike, check_times
+from driftpeak._core.times import Horizon, TimesLike, check_times
 from driftpeak._core.types import Scalar
 from driftpeak.gp.forgetting import Forgetting, Injection, Keep
 from driftpeak.gp.gram import Pairs
@@ -53,7 +53,7 @@ from driftpeak.theory.side_queries import side_query_budget
 
 
 @stored("side-queries", BeliefPolicy.__init__)
-class SideQueryPolicy(Recorded, Policy):
+class SideQueryPolicy(RecordsArguments, Policy):
     """A belief, an acquisition function, and a rule for the times of side queries.
 
     `SparQ`, `WSparQ` and `AdaptiveSparQ` return it.
@@ -102,7 +102,7 @@ class SideQueryPolicy(Recorded, Policy):
     def assumed(self) -> Mapping[str, float]:
         return self.acting.assumed
 
-    def prepare(self, times: TimesLike | AtMost) -> "SideQueryPlayer":
+    def prepare(self, times: TimesLike | Horizon) -> "SideQueryPlayer":
         times = check_times(times)
         asked = side_query_budget(len(times), rate=self.rate, dimension=self.dimension)
         prior, points = self.acting.prior, self.points

@@ -15,7 +15,7 @@ from jaxtyping import Array, Key, PRNGKeyArray
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.numerics.precision import double_precision
-from driftpeak._core.times import AtMost, Times
+from driftpeak._core.times import Horizon, Times
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.policies import Doubling, Player, Policy, RandomStart
 
@@ -40,7 +40,7 @@ def check_policy(policy: Policy, *, wrapped: bool = True) -> None:
     - `refresh` changes no query;
     - its side queries, if it makes any, are about points that it has sampled, and all checks also
       hold with an expert that answers none of them;
-    - prepared for `AtMost` a number of decisions, as by a live optimiser, it decides and predicts
+    - prepared for `Horizon` a number of decisions, as by a live optimiser, it decides and predicts
       as it does for known times;
     - its random draws are not repeated after a restart;
     - its optional outputs (`predict`, `held`, `readings`) can be computed at every step, in a
@@ -240,7 +240,7 @@ def _check_live(policy: Policy, keys: Key[Array, " trials"], steps: int) -> None
         what = f"prepared for AtMost a number of decisions{kind}, it"
         values = _smooth(policy.points, regular)
         known = _together(policy.prepare(times), keys, values, times, True)
-        live = policy.prepare(AtMost(steps))
+        live = policy.prepare(Horizon(steps))
         if live.side_capacity and kind:
             continue  # the times determine when it makes side queries
         result = _together(live, keys, values, times, True, known[0])

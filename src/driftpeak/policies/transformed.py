@@ -9,7 +9,7 @@ from jaxtyping import PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, positive
-from driftpeak._core.times import AtMost, TimesLike
+from driftpeak._core.times import Horizon, TimesLike
 from driftpeak._core.types import Scalar
 from driftpeak.gp.transforms import CHANGES, TRANSFORMATIONS, Transformation
 from driftpeak.policies.catalogue import policy
@@ -71,7 +71,7 @@ class Transformed(WrappingPolicy):
     def chooses_among(self) -> bool:
         return self.policy.chooses_among
 
-    def prepare(self, times: TimesLike | AtMost) -> "TransformedPlayer":
+    def prepare(self, times: TimesLike | Horizon) -> "TransformedPlayer":
         return TransformedPlayer(self.policy.prepare(times), self.transformation, self.least)
 
 

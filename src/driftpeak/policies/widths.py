@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import Recorded
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import (
     DriftpeakError,
     at_least,
@@ -329,7 +329,7 @@ class Heteroscedastic(Width):
         return jnp.asarray(self.norm_bound + jnp.sqrt(2 * inside))
 
 
-class FixedDesign(Recorded, Width):
+class FixedDesign(RecordsArguments, Width):
     r"""The width for points chosen without rewards, equal at every step.
 
     \(B + \frac{\rho}{\sqrt\lambda} \sqrt{2 \log(2 n b / \delta)}\) for n points and b batches, with
@@ -370,7 +370,7 @@ class FixedDesign(Recorded, Width):
         return jnp.asarray(self.value, dtype=float)
 
 
-class Elimination(Recorded, Width):
+class Elimination(RecordsArguments, Width):
     r"""The width of phased elimination with restarts (IT25 (8)), equal at every step.
 
     \(B (\frac{C}{\sqrt\lambda} \sqrt{L} + 1) + \frac{\rho}{\sqrt\lambda} \sqrt{2 L}\) with

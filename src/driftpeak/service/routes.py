@@ -24,7 +24,7 @@ from driftpeak.service.rewards import (
 )
 from driftpeak.service.stream import messages
 from driftpeak.service.studies import Kept, Studies
-from driftpeak.service.study_index import Books, Counts
+from driftpeak.service.study_index import Counts, StudyIndex
 from driftpeak.service.track import track
 
 MOST_ROWS = 1_000  # in a page of history
@@ -376,7 +376,7 @@ def _description(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _page(books: Books, after: int, limit: int) -> dict[str, Any]:
+def _page(books: StudyIndex, after: int, limit: int) -> dict[str, Any]:
     rewards, counts = books.history(after, limit)
     newest = rewards[-1][0] if rewards else counts.ever
     return {

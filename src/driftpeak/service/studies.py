@@ -22,7 +22,7 @@ from driftpeak.service.limits import Limits
 from driftpeak.service.names import WORDS, is_name
 from driftpeak.service.problems import WAIT, ProblemError
 from driftpeak.service.study_directory import Place
-from driftpeak.service.study_index import Books, Counts
+from driftpeak.service.study_index import Counts, StudyIndex
 from driftpeak.service.warning_capture import warnings_of
 
 Result = TypeVar("Result")
@@ -37,7 +37,7 @@ FURTHER = 2**20  # bytes of an optimiser without its arrays
 class Kept:
     """The parts of a study that are in memory."""
 
-    def __init__(self, name: str, books: Books) -> None:
+    def __init__(self, name: str, books: StudyIndex) -> None:
         self.name, self.books = name, books
         self.optimizer: Optimizer | None = None
         self.lock = asyncio.Lock()  # one computation at a time
@@ -129,10 +129,10 @@ class Studies:
             kept = self._kept.setdefault(name, Kept(name, books))
         return kept
 
-    def _open(self, name: str) -> Books:
+    def _open(self, name: str) -> StudyIndex:
         if name not in self._place.names():
             raise StudyNotFoundError(f"there is no study {name!r} here")
-        return Books(self._place.store(name))
+        return StudyIndex(self._place.store(name))
 
     async def create(self, name: str, make: Callable[[Any], Optimizer]) -> bool:
         """Create a study, or check that the existing study has equal arguments.

@@ -14,7 +14,7 @@ from driftpeak.live.space.constraints import Limit, constraints_from_data
 from driftpeak.live.study.events import Reset, Told, from_dict
 from driftpeak.live.study.storage import Store, check_format
 from driftpeak.live.study.storage.study import missing
-from driftpeak.live.study.study_state import Ledger
+from driftpeak.live.study.study_state import StudyState
 from driftpeak.live.study.suggestion import Observation
 
 PER_REWARD = 1_500  # bytes of memory for an observation
@@ -30,7 +30,7 @@ class Counts(NamedTuple):
     latest: Any
 
 
-class Books:
+class StudyIndex:
     """The state of one study, from the events that have been read.
 
     Raises:
@@ -44,7 +44,7 @@ class Books:
         check_format(description, store)
         self.description: dict[str, Any] = description
         self._store, self._position = store, store.start()
-        self._ledger, self._ever, self._before = Ledger(), 0, 0
+        self._ledger, self._ever, self._before = StudyState(), 0, 0
         self._lock = Lock()
         rules = description.get("constraints")
         constraints = {} if rules is None else constraints_from_data(rules)
@@ -83,7 +83,7 @@ class Books:
         return PER_REWARD * len(self._ledger.history)
 
     @contextmanager
-    def _current(self) -> Iterator[Ledger]:
+    def _current(self) -> Iterator[StudyState]:
         """Yield the state, updated from the store, under a lock."""
         with self._lock:
             self._refresh()
@@ -99,7 +99,7 @@ class Books:
             self._ever += isinstance(event, Told)
             self._position = position
 
-    def _counts(self, ledger: Ledger) -> Counts:
+    def _counts(self, ledger: StudyState) -> Counts:
         latest = None if ledger.latest is None else ledger.show(ledger.latest)
         told = self._ever - self._before
         return Counts(self._position[0], self._ever, told, len(ledger.pending), latest)

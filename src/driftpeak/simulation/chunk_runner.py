@@ -36,7 +36,7 @@ from driftpeak.simulation.record import Record
 
 
 @dataclass(frozen=True)
-class Wishes:
+class RecordOptions:
     """Optional recordings in addition to actions, rewards and regrets; see `simulate`."""
 
     predictions: bool = False
@@ -52,10 +52,10 @@ class Simulation:
     environment: Environment[Any]
     times: Times
     seed: int
-    wishes: Wishes
+    wishes: RecordOptions
 
 
-class Stage:
+class ChunkRunner:
     """A simulation prepared in this process: the environment and the players."""
 
     def __init__(self, simulation: Simulation) -> None:
@@ -150,7 +150,7 @@ def _play(
     chunk: Chunk,
     record: Record,
     bar: Progress,
-    wishes: Wishes,
+    wishes: RecordOptions,
 ) -> None:
     # numbers past the last trial or step pad the last chunk and block; their results are dropped
     trials = chunk.first_trial + np.arange(plan.chunk)

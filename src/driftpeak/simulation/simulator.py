@@ -29,7 +29,7 @@ from driftpeak.environments import Environment
 from driftpeak.policies import Policy
 from driftpeak.policies.player import Reading
 from driftpeak.simulation.aggregation import Gathering, Keep, check_keep, check_room, summarised
-from driftpeak.simulation.chunk_runner import Simulation, Stage, Wishes, to_device
+from driftpeak.simulation.chunk_runner import ChunkRunner, RecordOptions, Simulation, to_device
 from driftpeak.simulation.chunking import MEMORY_BUDGET, MOST_TRIALS, Chunk, Plan, make_plan
 from driftpeak.simulation.executors import spread, taken
 from driftpeak.simulation.folder import Folder, manifest_of
@@ -158,7 +158,7 @@ def simulate(
     check_keep(keep)
     if keep == "everything":
         check_room(len(policies), trials, len(times))
-    wishes = Wishes(predictions, readings, forecast)
+    wishes = RecordOptions(predictions, readings, forecast)
     if keep == "summaries" and (asked := [name for name, wanted in vars(wishes).items() if wanted]):
         raise DriftpeakError(
             f"{asked[0]} must be False if keep is 'summaries'; got True. Use keep='everything'"
@@ -166,7 +166,7 @@ def simulate(
     simulation = Simulation(dict(policies), environment, times, seed, wishes)
     with progress_bar("simulating", show=progress) as bar:
         bar.now("preparing")
-        stage = Stage(simulation)
+        stage = ChunkRunner(simulation)
         stage.check_points()
         plan = make_plan(
             [stage.world, *(stage.player(name) for name in policies)],
@@ -233,7 +233,7 @@ def _times(steps: int | None, times: TimesLike | None) -> Times:
 
 
 def _gather(
-    stage: Stage,
+    stage: ChunkRunner,
     plan: Plan,
     keep: Keep,
     into: Folder | None,
@@ -273,7 +273,7 @@ def _gather(
 
 
 def _played(
-    stage: Stage,
+    stage: ChunkRunner,
     plan: Plan,
     missing: list[Chunk],
     keep: Keep,
@@ -331,9 +331,9 @@ def play_job(job: Job, parcel: bytes) -> xr.Dataset:
 
 
 @lru_cache(maxsize=1)
-def _staged(parcel: bytes) -> Stage:
+def _staged(parcel: bytes) -> ChunkRunner:
     """Unpack and prepare a simulation, once in each process."""
-    return Stage(opened(parcel))
+    return ChunkRunner(opened(parcel))
 
 
 def _side_by_side(parts: list[xr.Dataset]) -> xr.Dataset:

@@ -21,7 +21,7 @@ from driftpeak.environments import (
 from driftpeak.experiments.experiment import Setup
 from driftpeak.experiments.tournament.players import WorldKnowledge, players
 from driftpeak.gp.domains import Arms, Grid, unit_sphere
-from driftpeak.gp.dynamics import MarkovMotion, Oscillation, SmoothMotion, SumMotion
+from driftpeak.gp.dynamics import DampedOscillator, MarkovMotion, Matern32, SumMotion
 from driftpeak.gp.kernels import SE, Kernel, Matern, Table
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.information import greedy_gain
@@ -102,7 +102,7 @@ def _cosine(turns: int) -> Callable[[Prior], Environment[Any]]:
 
 def _rhythm(prior: Prior, *, changes: Sequence[float] = ()) -> Moving:
     """Return an environment whose variance is half an oscillation of 50 steps, half drift."""
-    parts = [Oscillation([50.0], [1000.0]), MarkovMotion([0.003])]
+    parts = [DampedOscillator([50.0], [1000.0]), MarkovMotion([0.003])]
     return Moving(prior, SumMotion(parts, [1.0, 1.0]), changes=changes)
 
 
@@ -174,7 +174,7 @@ WORLDS: dict[str, World] = {
     ),
     "two speeds": World(_line, _two_speeds, trials=FEWER_TRIALS),
     "momentum": World(
-        _line, lambda prior: Moving(prior, SmoothMotion([0.03])), trials=FEWER_TRIALS
+        _line, lambda prior: Moving(prior, Matern32([0.03])), trials=FEWER_TRIALS
     ),
     "common bursts": World(_common, _bursts, trials=FEWER_TRIALS),
     "unrelated arms": _markov(0.003, _unrelated, FEWER_TRIALS),

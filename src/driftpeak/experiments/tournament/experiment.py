@@ -258,8 +258,8 @@ EXPERIMENTS = (
             "program; ADA-OPKB has no parameter.",
             "SparQ and its variants are excluded, because they may ask for several values a step.",
             "auto has its default settings in all simulated environments. On recordings it starts "
-            "from the result of driftpeak.learn on the training rows: covariance, a rhythm if "
-            "there is one, the law of motion and noise. The other policies have the empirical "
+            "from the result of driftpeak.fit_history on the training rows: covariance, a rhythm "
+            "if there is one, the law of motion and noise. The other policies have the empirical "
             "prior and settings chosen in hindsight.",
         ),
         notes=(

@@ -37,7 +37,7 @@ class WorldKnowledge:
         markov: whether the environment has Markov drift.
         norm_bound: B, in standard deviations of the prior.
         gain: greedy information gain of T observations.
-        learned: result of `driftpeak.learn` on recorded rows, if any; `auto` starts from it.
+        learned: result of `driftpeak.fit_history` on recorded rows, if any; `auto` starts from it.
         period: period in steps of the yardstick that uses the time of day.
     """
 

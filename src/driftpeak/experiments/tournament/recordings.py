@@ -16,7 +16,7 @@ from driftpeak.inference.information import greedy_gain
 from driftpeak.offline.data import RewardTable, read_table
 from driftpeak.offline.data.monthly import read_monthly
 from driftpeak.offline.data.traffic import read_speeds
-from driftpeak.offline.history import calendar_periods, learn
+from driftpeak.offline.history import calendar_periods, fit_history
 from driftpeak.offline.replay import prior_from_history
 from driftpeak.theory.variation import estimate_drift
 
@@ -126,7 +126,7 @@ def recorded(name: str, path: Path) -> Setup:
         markov=False,
         norm_bound=float(farthest.max()),
         gain=float(greedy_gain(prior, len(rest))[-1]),
-        learned=learn(history, table.arms, likely=calendar_periods(table.times)),
+        learned=fit_history(history, table.arms, likely=calendar_periods(table.times)),
         period=recording.period,
     )
     settings = {"one deviation": f"{deviation:.4g} {recording.unit}"} | known.settings

@@ -29,7 +29,7 @@ import numpy as np
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, nearest
-from driftpeak._core.times import AtMost, TimesLike, check_times
+from driftpeak._core.times import Horizon, TimesLike, check_times
 from driftpeak.gp.features import MANY, Features, separated
 from driftpeak.gp.forgetting import Forgetting
 from driftpeak.gp.priors import Prior
@@ -59,7 +59,7 @@ def check_form(form: str) -> None:
 def make_belief(
     prior: Prior,
     forgetting: Forgetting,
-    times: TimesLike | AtMost,
+    times: TimesLike | Horizon,
     *,
     form: Form = "auto",
     features: Features | None = None,
@@ -70,7 +70,7 @@ def make_belief(
         prior: the Gaussian process before any observation.
         forgetting: the rule that weights old observations.
         times: times of future observations, non-decreasing; or their number, for the times
-            1, 2, ...; or `AtMost` a number, at any times. The belief allocates memory for the
+            1, 2, ...; or `Horizon` a number, at any times. The belief allocates memory for the
             observations that `forgetting` still needs.
         form: "auto", "feature-space" or "function-space"; see the table of this module.
         features: a factor of the covariance to use instead of the default; implies feature space.
@@ -81,7 +81,7 @@ def make_belief(
     """
     check_form(form)
     # unknown times may all fall into one period: the largest possible number in memory
-    worst = np.ones(times.decisions) if isinstance(times, AtMost) else check_times(times)
+    worst = np.ones(times.decisions) if isinstance(times, Horizon) else check_times(times)
     capacity = forgetting.memory(worst)
     if not forgetting.markov:
         if features is not None or form == "feature-space":

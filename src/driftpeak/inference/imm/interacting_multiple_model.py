@@ -69,7 +69,7 @@ class Forecast(NamedTuple):
     variance: Float[Array, "k *n"]
 
 
-class Bank(eqx.Module):
+class InteractingMultipleModel(eqx.Module):
     """Members that share one set of features: all motions of `motions`, in order.
 
     Arguments:

@@ -29,7 +29,7 @@ from driftpeak.live.model.hyperparameters import (
 from driftpeak.live.model.likelihoods import Rates
 from driftpeak.live.model.observations import pad, places, size_for
 from driftpeak.live.model.outliers import doubtful
-from driftpeak.live.model.scaling import LINEAR, Standard
+from driftpeak.live.model.scaling import LINEAR, RobustScaler
 from driftpeak.live.search import maximization as search
 from driftpeak.live.space.encoding import Coding
 from driftpeak.live.space.parameters import ParameterValues
@@ -138,15 +138,15 @@ class GPEngine(GPBelief):
         which = np.stack([held.times, held.rewards], axis=1)[doubted]
         return {**values, "since": since, "doubted": which.tolist()}
 
-    def _newest_standard(self) -> Standard:
+    def _newest_standard(self) -> RobustScaler:
         """Return the standardisation of the newest rewards."""
-        return Standard.of(self.memory.rewards[-NEWEST:])
+        return RobustScaler.of(self.memory.rewards[-NEWEST:])
 
-    def _is_wild(self, standard: Standard) -> Any:
+    def _is_wild(self, standard: RobustScaler) -> Any:
         """Return whether each reward is extreme enough to be rejected as an outlier."""
         return np.abs(standard.distance(self.memory.rewards)) > LINEAR
 
-    def _doubtful(self, standard: Standard) -> Any:
+    def _doubtful(self, standard: RobustScaler) -> Any:
         """Return whether each reward is an outlier, given all others."""
         held, wild = self.memory, self._is_wild(standard)
         if not wild.any():
@@ -158,7 +158,9 @@ class GPEngine(GPBelief):
         outliers = doubtful(self.model, among, rewards, np.pad(wild, (0, held.size - len(held))))
         return np.asarray(outliers)[: len(held)]
 
-    def _learn(self, standard: Standard, pace: float, doubted: Any, dates: bool) -> dict[str, Any]:
+    def _learn(
+        self, standard: RobustScaler, pace: float, doubted: Any, dates: bool
+    ) -> dict[str, Any]:
         """Learn hyperparameters from the newest observations that are not outliers."""
         observed = self._to_learn_from(standard, doubted)
         count = int(np.count_nonzero(observed[0].worth))
@@ -204,7 +206,9 @@ class GPEngine(GPBelief):
             "scale": standard.scale,
         }
 
-    def _to_learn_from(self, standard: Standard, doubted: Any) -> tuple[gp.Places, Vector]:
+    def _to_learn_from(
+        self, standard: RobustScaler, doubted: Any
+    ) -> tuple[gp.PaddedObservations, Vector]:
         """Return the newest observations that are not outliers, with standardised rewards."""
         worth = np.where(doubted, 0.0, self._weights(self.memory.times[-1]))
         which = np.flatnonzero(worth)[-NEWEST:]
@@ -216,7 +220,7 @@ class GPEngine(GPBelief):
         before = {} if self.lessons is None else self.lessons["motions"]
         return int(before[motion].get("lessons_ago", 0)) + 1 if motion in before else SELDOM
 
-    def _rates(self, standard: Standard) -> Rates | None:
+    def _rates(self, standard: RobustScaler) -> Rates | None:
         return None
 
     def expected(

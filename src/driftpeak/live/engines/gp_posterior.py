@@ -17,7 +17,7 @@ from driftpeak.live.model import gp
 from driftpeak.live.model.drift_models import kind_named, motions, prior_of, worths
 from driftpeak.live.model.hyperparameters import check_lesson, default_model
 from driftpeak.live.model.observations import Memory, pad, places, size_for
-from driftpeak.live.model.scaling import Standard
+from driftpeak.live.model.scaling import RobustScaler
 from driftpeak.live.space.encoding import Coding
 from driftpeak.live.space.parameters import ParameterValues
 from driftpeak.live.space.records import Arrays
@@ -52,12 +52,12 @@ class GPBelief(Engine):
             check_lesson(values, self.motions, len(self.coding.all_columns))
         self.lessons = values
         if values is None:
-            self.standard = Standard()
+            self.standard = RobustScaler()
             self.pace = 1.0
             self.models = {name: self._default_model(name) for name in self.motions}
             densities = dict.fromkeys(self.models, 0.0)
         else:
-            self.standard = Standard(values["centre"], values["scale"])
+            self.standard = RobustScaler(values["centre"], values["scale"])
             self.pace = values["pace"]
             learned = values["motions"]
             self.models = {name: self._model(name, motion) for name, motion in learned.items()}
@@ -144,7 +144,7 @@ class GPBelief(Engine):
         """
         self.base = len(self.memory) if base is None else base
         self._factored = self.base  # number of observations in `_known`
-        self._known: gp.Known | None = None
+        self._known: gp.Conditioned | None = None
         self._known_at = np.inf  # the time of `_known`, under a rule
 
     def _came_between(self, place: int) -> None:
@@ -161,7 +161,7 @@ class GPBelief(Engine):
         """Origin of times, chosen so that times are small and their differences exact."""
         return float(self.memory.times[self.base - 1]) if self.base else 0.0
 
-    def known(self, time: float) -> gp.Known:
+    def known(self, time: float) -> gp.Conditioned:
         """Return the factored posterior at `time`; without a rule, it is equal at all times."""
         if self.rule is None:
             return self._all_known()
@@ -172,7 +172,7 @@ class GPBelief(Engine):
             self._known_at = time
         return self._known
 
-    def _all_known(self) -> gp.Known:
+    def _all_known(self) -> gp.Conditioned:
         """Factor the first `base` observations at once, and append the others one by one.
 
         Equal states therefore give bit-identical numbers, whatever the order of arrival.
@@ -187,10 +187,10 @@ class GPBelief(Engine):
         self._known, self._factored = known, len(held)
         return known
 
-    def _all_at_once(self, among: gp.Places, rewards: Vector) -> gp.Known:
+    def _all_at_once(self, among: gp.PaddedObservations, rewards: Vector) -> gp.Conditioned:
         return _learn(self.model, among, rewards)
 
-    def _appended(self, known: gp.Known, start: int) -> gp.Known:
+    def _appended(self, known: gp.Conditioned, start: int) -> gp.Conditioned:
         """Append the observations from index `start` on to a posterior."""
         held, noise = self.memory, self._noise(self.standard)
         rewards = pad(self.standard.into(held.rewards), held.size)
@@ -214,8 +214,8 @@ class GPBelief(Engine):
         return worths(self.rule, held.times, time, held.size)
 
     def _seen(
-        self, which: Any, worth: Vector, standard: Standard, size: int | None = None
-    ) -> tuple[gp.Places, Vector]:
+        self, which: Any, worth: Vector, standard: RobustScaler, size: int | None = None
+    ) -> tuple[gp.PaddedObservations, Vector]:
         """Return some observations in places, and their rewards in standard units.
 
         Arguments:
@@ -231,7 +231,7 @@ class GPBelief(Engine):
         noise = self._noise(standard)[which]
         return places(held.rows[which], times, size, worth[which], noise), rewards
 
-    def _noise(self, standard: Standard) -> Vector:
+    def _noise(self, standard: RobustScaler) -> Vector:
         """Return the known noise variances in standard units; 0 where noise is learned."""
         known = self.memory.noise
         deviations = np.clip(known / standard.scale, QUIETEST, 1 / QUIETEST)

@@ -40,7 +40,7 @@ from driftpeak.live.engines.gp_engine import GPEngine
 from driftpeak.live.engines.gp_posterior import NEWEST
 from driftpeak.live.engines.rate_engine import RateEngine
 from driftpeak.live.model import gp
-from driftpeak.live.model.scaling import Standard
+from driftpeak.live.model.scaling import RobustScaler
 from driftpeak.live.search import feasible
 from driftpeak.live.space.constraints import Limit, Rules
 from driftpeak.live.space.encoding import Coding
@@ -91,7 +91,7 @@ class QuantityEngine(GPEngine):
         """The probability of meeting the limit that is required of the model."""
         return NORMAL.cdf(NORMAL.inv_cdf(self.limit.probability) + self.above)
 
-    def _newest_standard(self) -> Standard:
+    def _newest_standard(self) -> RobustScaler:
         rewards = self.memory.rewards[-NEWEST:]
         low, high = self.limit.span
         if np.isfinite(low) and np.isfinite(high):
@@ -99,9 +99,9 @@ class QuantityEngine(GPEngine):
         else:
             centre = high if np.isfinite(high) else low
             least = float(np.quantile(np.abs(rewards - centre), FARTHER))
-        return Standard(centre, max(Standard.of(rewards).scale, least))
+        return RobustScaler(centre, max(RobustScaler.of(rewards).scale, least))
 
-    def _is_wild(self, standard: Standard) -> Any:
+    def _is_wild(self, standard: RobustScaler) -> Any:
         return np.zeros(len(self.memory), bool)
 
     def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:

@@ -24,7 +24,7 @@ from driftpeak._core.errors import (
     warn,
 )
 from driftpeak._core.numerics.precision import check_digits
-from driftpeak._core.times import AtMost
+from driftpeak._core.times import Horizon
 from driftpeak._core.types import Scalar, Vector
 from driftpeak.live.engines.engine import Engine
 from driftpeak.live.space.encoding import FiniteCoding
@@ -89,7 +89,7 @@ class PolicyEngine(Engine):
                 f"{type(policy).__name__} needs the true function and cannot run live. Use another "
                 "policy"
             )
-        self.player = jax.tree.map(jnp.asarray, policy.prepare(AtMost(horizon)))
+        self.player = jax.tree.map(jnp.asarray, policy.prepare(Horizon(horizon)))
         self.assumed = dict(policy.assumed)
         self.rejects_outliers = policy.rejects_outliers
         self.coding, self.seed, self.horizon = coding, seed, horizon

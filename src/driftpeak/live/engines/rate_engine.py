@@ -15,7 +15,7 @@ from driftpeak.live.engines.gp_posterior import NEWEST
 from driftpeak.live.model import gp, laplace
 from driftpeak.live.model.likelihoods import KINDS, Rates, worth
 from driftpeak.live.model.observations import pad, places, size_for
-from driftpeak.live.model.scaling import Standard
+from driftpeak.live.model.scaling import RobustScaler
 from driftpeak.live.space.encoding import Coding
 from driftpeak.live.space.parameters import ParameterValues
 
@@ -40,7 +40,7 @@ class RateEngine(GPEngine):
         """The likelihood with its current centre."""
         return self._rates(self.standard)
 
-    def _rates(self, standard: Standard) -> Rates:
+    def _rates(self, standard: RobustScaler) -> Rates:
         return self.kind(standard.centre, self.sign)
 
     def check(self, reward: float, noise: float | None, trials: int | None) -> None:
@@ -63,17 +63,17 @@ class RateEngine(GPEngine):
         if (len(self.memory) - self.base) * APPENDED > self.base:
             self._refactor()
 
-    def _newest_standard(self) -> Standard:
+    def _newest_standard(self) -> RobustScaler:
         held = self.memory
         newest = held.rewards[-NEWEST:] * self.sign
-        return Standard(self.kind.level(newest, held.trials[-NEWEST:]), 1.0)
+        return RobustScaler(self.kind.level(newest, held.trials[-NEWEST:]), 1.0)
 
-    def _is_wild(self, standard: Standard) -> Any:
+    def _is_wild(self, standard: RobustScaler) -> Any:
         return np.zeros(len(self.memory), bool)  # invalid rewards were rejected by `check`
 
     def _seen(
-        self, which: Any, weights: Vector, standard: Standard, size: int | None = None
-    ) -> tuple[gp.Places, Vector]:
+        self, which: Any, weights: Vector, standard: RobustScaler, size: int | None = None
+    ) -> tuple[gp.PaddedObservations, Vector]:
         held = self.memory
         size = size or size_for(len(which), held.capacity, NEWEST)
         rewards = held.rewards[which]
@@ -81,13 +81,13 @@ class RateEngine(GPEngine):
         times = held.times[which] - self.origin
         return places(held.rows[which], times, size, counted), pad(rewards, size)
 
-    def _all_at_once(self, among: gp.Places, rewards: Vector) -> gp.Known:
+    def _all_at_once(self, among: gp.PaddedObservations, rewards: Vector) -> gp.Conditioned:
         return _learn(self.model, among, rewards, self.rates)
 
     def _came_between(self, place: int) -> None:
         self._refactor()  # each mode depends on those before it
 
-    def _appended(self, known: gp.Known, start: int) -> gp.Known:
+    def _appended(self, known: gp.Conditioned, start: int) -> gp.Conditioned:
         held = self.memory
         counted, times = worth(held.rewards, held.trials), held.times - self.origin
         for number in range(start, len(held)):

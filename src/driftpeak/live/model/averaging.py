@@ -48,7 +48,7 @@ from jaxtyping import Array
 
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import AnyArray, Scalar, Vector
-from driftpeak.live.model.gp import Model, Places, covariance_across, covariance_between
+from driftpeak.live.model.gp import Model, PaddedObservations, covariance_across, covariance_between
 from driftpeak.live.model.hyperparameters import NOISE, SHARE, TIMESCALE, VARIANCE, Problem, ranges
 
 MEDIAN, SPREAD = 2.0, 2.0  # prior mean and deviation of the logarithm of the variance
@@ -250,7 +250,7 @@ def _adapted(points: Vector, log_weights: Vector) -> Proposal:
     return Proposal(mean, WIDER * np.linalg.cholesky(covariance))
 
 
-def _factor(model: Model, places: Places) -> tuple[Array, Array]:
+def _factor(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
     """Return 1 / noise deviation of every place, and the factor of I + K / noise.
 
     K includes the level.

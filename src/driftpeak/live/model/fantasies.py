@@ -25,18 +25,18 @@ class Ahead:
 
     def __init__(self, coding: Coding) -> None:
         self.coding = coding
-        self._known: gp.Known | None = None  # the posterior that the cached blocks extend
+        self._known: gp.Conditioned | None = None  # the posterior that the cached blocks extend
         self._added: list[Outstanding] = []  # suggestions in the cached blocks
-        self._imagined: gp.Imagined | None = None
+        self._imagined: gp.Fantasies | None = None
 
     def imagined(
         self,
         model: gp.Model,
-        known: gp.Known,
+        known: gp.Conditioned,
         pending: list[Outstanding],
         origin: float,
         rates: Rates | None = None,
-    ) -> gp.Imagined | None:
+    ) -> gp.Fantasies | None:
         """Return fantasies of the pending suggestions, or None if there are none.
 
         Arguments:
@@ -62,7 +62,7 @@ class Ahead:
             return self._imagined
         return self._with(model, pending[whole:], origin, rates)
 
-    def _goes_on(self, known: gp.Known, whole: list[Outstanding], size: int) -> bool:
+    def _goes_on(self, known: gp.Conditioned, whole: list[Outstanding], size: int) -> bool:
         kept = self._imagined is not None and len(self._imagined.places.times) == size
         same = zip(self._added, whole, strict=False)
         return (
@@ -74,7 +74,7 @@ class Ahead:
 
     def _with(
         self, model: gp.Model, block: list[Outstanding], origin: float, rates: Rates | None
-    ) -> gp.Imagined:
+    ) -> gp.Fantasies:
         assert self._known is not None
         assert self._imagined is not None  # `imagined` has made it
         rows = np.array([self.coding.row_in(suggestion.setting) for suggestion in block])

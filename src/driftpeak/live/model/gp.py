@@ -6,7 +6,7 @@ column. The temporal correlation c is one of three:
 
 - Markov drift (B16 section 2) at real times, \((1-\epsilon)^{v/2} = e^{-v/\tau}\), with the
   timescale \(\tau\) and \(\epsilon = 1 - e^{-2/\tau}\) per unit of time;
-- momentum, Matern 3/2 in time, \((1+av)\,e^{-av}\), as in `driftpeak.gp.dynamics.SmoothMotion`.
+- momentum, Matern 3/2 in time, \((1+av)\,e^{-av}\), as in `driftpeak.gp.dynamics.Matern32`.
   Changes persist for a while. With the rate a, the correlation falls to 1/2 at the same time
   \(\tau\log 2\) as the correlation of Markov drift;
 - no drift, 1. Old observations lose weight only by a forgetting rule.
@@ -108,7 +108,7 @@ class Model(NamedTuple):
 
 
 @returned
-class Places(NamedTuple):
+class PaddedObservations(NamedTuple):
     """Observations or pending suggestions in arrays of c places."""
 
     rows: AnyArray  # (c, d)
@@ -127,39 +127,44 @@ class Places(NamedTuple):
 
 
 @returned
-class Known(NamedTuple):
+class Conditioned(NamedTuple):
     """The posterior given the observations, as factors for predictions."""
 
-    places: Places
+    places: PaddedObservations
     whiten: Array  # (c, c): inverse Cholesky factor of the observations' covariance
     solved: Array  # (c,): inverse covariance times residuals
     information: Array  # in nats
 
 
 @returned
-class Imagined(NamedTuple):
+class Fantasies(NamedTuple):
     """Pending suggestions, fantasised at their posterior mean.
 
     Fantasies leave the posterior mean unchanged and reduce the standard deviation (Desautels et al.
     2014; "kriging believer").
     """
 
-    places: Places
+    places: PaddedObservations
     cross: AnyArray  # (c, p): whitened covariance with the observations
     whiten: AnyArray  # (p, p)
 
 
-def learn(model: Model, places: Places, rewards: AnyArray) -> Known:
+def learn(model: Model, places: PaddedObservations, rewards: AnyArray) -> Conditioned:
     """Condition the process on observations; `rewards` have shape `(c,)`."""
     root, lower, information = factor(model, places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     whiten = inverse * root[None, :]
-    return Known(places, whiten, _solved(whiten, rewards - model.level), information)
+    return Conditioned(places, whiten, _solved(whiten, rewards - model.level), information)
 
 
 def append(
-    model: Model, known: Known, start: Scalar, block: Places, count: Scalar, rewards: AnyArray
-) -> Known:
+    model: Model,
+    known: Conditioned,
+    start: Scalar,
+    block: PaddedObservations,
+    count: Scalar,
+    rewards: AnyArray,
+) -> Conditioned:
     """Add the first `count` observations of a block in the places from `start` on.
 
     These places are overwritten. Each observation is a new row of the factor, computed in O(c^2)
@@ -170,14 +175,16 @@ def append(
     block = jax.tree.map(jnp.asarray, block)
     own = block.variances(model) / block.worth  # infinite if the weight is 0
 
-    def add(step: Array, state: tuple[Places, Array]) -> tuple[Places, Array]:
+    def add(
+        step: Array, state: tuple[PaddedObservations, Array]
+    ) -> tuple[PaddedObservations, Array]:
         held, whiten = state
         number, row, time = start + step, block.rows[step], block.times[step]
         across = covariance_across(model, held, row[None], time)[:, 0]
         white = whiten @ across
         scale = jnp.sqrt(model.variance + own[step] - white @ white)
         new = (-white @ whiten).at[number].add(1.0) / scale
-        held = Places(
+        held = PaddedObservations(
             jnp.asarray(held.rows).at[number].set(row),
             jnp.asarray(held.times).at[number].set(time),
             jnp.asarray(held.worth).at[number].set(block.worth[step]),
@@ -189,7 +196,7 @@ def append(
     held, whiten = jax.lax.fori_loop(0, count, add, state)
     ratios = jnp.sqrt(held.worth / held.variances(model)) / whiten.diagonal()
     information = jnp.sum(jnp.where(held.used, jnp.log(ratios), 0.0))
-    return Known(held, whiten, _solved(whiten, rewards - model.level), information)
+    return Conditioned(held, whiten, _solved(whiten, rewards - model.level), information)
 
 
 def _solved(whiten: Array, residuals: AnyArray) -> Array:
@@ -197,14 +204,14 @@ def _solved(whiten: Array, residuals: AnyArray) -> Array:
     return (whiten @ residuals) @ whiten  # XLA would materialise a transpose: 12 times slower
 
 
-def whitened(model: Model, places: Places) -> tuple[Array, Array]:
+def whitened(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
     """Return 1 / noise deviation of each place, and I + K / noise."""
     root = jnp.sqrt(places.worth) / jnp.sqrt(places.variances(model))
     among = covariance_between(model, places, places)
     return root, jnp.eye(len(root)) + root[:, None] * among * root[None, :]
 
 
-def factor(model: Model, places: Places) -> tuple[Array, Array, Array]:
+def factor(model: Model, places: PaddedObservations) -> tuple[Array, Array, Array]:
     """Return 1 / noise deviation of each place, the factor of C and half its log-determinant.
 
     C is I + K / noise.
@@ -214,22 +221,22 @@ def factor(model: Model, places: Places) -> tuple[Array, Array, Array]:
     return root, lower, jnp.log(lower.diagonal()).sum()
 
 
-def nothing_imagined(known: Known, size: int) -> Imagined:
+def nothing_imagined(known: Conditioned, size: int) -> Fantasies:
     """Return `size` places without a pending suggestion."""
     count, dimension = known.places.rows.shape
     nothing = np.zeros(size)
-    free = Places(np.zeros((size, dimension)), nothing, nothing, nothing)
-    return Imagined(free, np.zeros((count, size)), np.zeros((size, size)))
+    free = PaddedObservations(np.zeros((size, dimension)), nothing, nothing, nothing)
+    return Fantasies(free, np.zeros((count, size)), np.zeros((size, size)))
 
 
 def imagine(
     model: Model,
-    known: Known,
-    imagined: Imagined,
+    known: Conditioned,
+    imagined: Fantasies,
     start: Scalar,
-    block: Places,
+    block: PaddedObservations,
     rates: Rates | None = None,
-) -> Imagined:
+) -> Fantasies:
     r"""Add a block of b pending suggestions in the free places from `start` on.
 
     Let W be the inverse factor of the suggestions' posterior covariance given the observations, and
@@ -255,22 +262,22 @@ def imagine(
     def put(into: AnyArray, what: AnyArray) -> Array:
         return jax.lax.dynamic_update_slice_in_dim(into, what, start, axis=0)
 
-    return Imagined(
+    return Fantasies(
         jax.tree.map(put, imagined.places, block),
         jax.lax.dynamic_update_slice_in_dim(imagined.cross, cross, start, axis=1),
         put(imagined.whiten, rows),
     )
 
 
-def mean(model: Model, known: Known, rows: AnyArray, time: Scalar) -> Array:
+def mean(model: Model, known: Conditioned, rows: AnyArray, time: Scalar) -> Array:
     """Compute the posterior mean at rows, shape `(m,)`."""
     return known.solved @ covariance_across(model, known.places, rows, time) + model.level
 
 
 def influence(
     model: Model,
-    known: Known,
-    imagined: Imagined | None,
+    known: Conditioned,
+    imagined: Fantasies | None,
     rows: AnyArray,
     time: Scalar,
     ahead: AnyArray,
@@ -286,7 +293,7 @@ def influence(
     observations. \(G^{-1} k_t\) has one column for each row and is used for all h.
     """
 
-    def later(places: Places, solved: Array) -> Array:
+    def later(places: PaddedObservations, solved: Array) -> Array:
         """Return covariances with later values, times the solution, shape `(h, m)`."""
         elapsed = jnp.asarray(time) + ahead[:, None] - places.times[None, :]
         return model.correlation(elapsed) @ (model.covariance(places.rows, rows) * solved)
@@ -307,7 +314,7 @@ def influence(
 
 
 def posterior(
-    model: Model, known: Known, imagined: Imagined | None, rows: AnyArray, time: Scalar
+    model: Model, known: Conditioned, imagined: Fantasies | None, rows: AnyArray, time: Scalar
 ) -> tuple[Array, Array]:
     """Compute the posterior mean and standard deviation at rows, both of shape `(m,)`."""
     across = covariance_across(model, known.places, rows, time)
@@ -321,7 +328,7 @@ def posterior(
     return known.solved @ across + model.level, jnp.sqrt(jnp.maximum(variance, least))
 
 
-def worth(model: Model, known: Known, time: Scalar) -> Array:
+def worth(model: Model, known: Conditioned, time: Scalar) -> Array:
     """Compute how much each observation reduces the variance at its own row, given all others.
 
     The variance is the one of the function at `time`. The reduction is small for old and for
@@ -367,13 +374,15 @@ def _strips(lower: AnyArray) -> list[Array]:
     return [jnp.asarray(lower)[a:b, :b] for a, b in pairwise(ends)]
 
 
-def covariance_across(model: Model, places: Places, rows: AnyArray, time: Scalar) -> Array:
+def covariance_across(
+    model: Model, places: PaddedObservations, rows: AnyArray, time: Scalar
+) -> Array:
     """Compute the covariance between the function at places and at rows at one time."""
     faded = model.correlation(time - places.times)
     return model.covariance(places.rows, rows) * faded[:, None]
 
 
-def covariance_between(model: Model, some: Places, others: Places) -> Array:
+def covariance_between(model: Model, some: PaddedObservations, others: PaddedObservations) -> Array:
     """Compute the covariance between the function at some places and at others."""
     elapsed = some.times[:, None] - others.times[None, :]
     return model.covariance(some.rows, others.rows) * model.correlation(elapsed)

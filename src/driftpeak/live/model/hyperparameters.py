@@ -59,7 +59,7 @@ from driftpeak.live.model.gp import (
     ALONE,
     MARKOV,
     Model,
-    Places,
+    PaddedObservations,
     covariance_between,
     factor,
     lower_squared,
@@ -170,7 +170,7 @@ def pack(model: Model, pace: float) -> Vector:
 class Problem(NamedTuple):
     """The observations to fit, and the parts of the model that are not fitted."""
 
-    places: Places
+    places: PaddedObservations
     rewards: AnyArray  # (c,)
     categorical: AnyArray  # (d,)
     pace: Scalar
@@ -233,7 +233,7 @@ def _slope(vector: AnyArray, problem: Problem, fixed: AnyArray, weights: AnyArra
     return fit + _simple_part(vector, model, problem.places)
 
 
-def _simple_part(vector: AnyArray, model: Model, places: Places) -> Array:
+def _simple_part(vector: AnyArray, model: Model, places: PaddedObservations) -> Array:
     """Return the terms of the cost for the scale of the noise and the priors."""
     noise = 0.5 * jnp.sum(jnp.where(places.used, jnp.log(places.variances(model)), 0.0))
     return noise + _prior(vector, model.categorical, VARIANCE)
@@ -268,7 +268,11 @@ _cost = compiled(cost)
 
 
 def most_probable(
-    start: Model, places: Places, rewards: Vector, pace: float, rates: Rates | None = None
+    start: Model,
+    places: PaddedObservations,
+    rewards: Vector,
+    pace: float,
+    rates: Rates | None = None,
 ) -> tuple[Model, float]:
     """Find the most probable model of one kind of motion, with a local search.
 
@@ -306,7 +310,11 @@ def most_probable(
 
 
 def as_probable(
-    model: Model, places: Places, rewards: Vector, pace: float, rates: Rates | None = None
+    model: Model,
+    places: PaddedObservations,
+    rewards: Vector,
+    pace: float,
+    rates: Rates | None = None,
 ) -> float:
     """Compute the log posterior density of a model, comparable with `most_probable`'s."""
     problem = Problem(places, rewards, model.categorical, pace, kind_of(model), rates)

@@ -17,9 +17,9 @@ from jaxtyping import Array
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.live.model.gp import (
     FAINTEST,
-    Known,
+    Conditioned,
     Model,
-    Places,
+    PaddedObservations,
     covariance_across,
     covariance_between,
     lower_squared,
@@ -84,24 +84,24 @@ def mode(
     return jax.lax.while_loop(unfinished, step, (start, jnp.asarray(0), jnp.asarray(jnp.inf)))[0]
 
 
-def learn(model: Model, places: Places, rewards: AnyArray, rates: Rates) -> Known:
+def learn(model: Model, places: PaddedObservations, rewards: AnyArray, rates: Rates) -> Conditioned:
     """Condition the process on rewards of shape `(c,)`, like `gp.learn` for Gaussian rewards."""
     covariance = covariance_between(model, places, places)
     at_mode = mode(covariance, model.level, places.worth, rewards, rates)
     _, whiten, information = _factor(covariance, places, at_mode, rates)
-    return Known(_sites(places, at_mode, rates), whiten, at_mode.solved, information)
+    return Conditioned(_sites(places, at_mode, rates), whiten, at_mode.solved, information)
 
 
 def append(
     model: Model,
-    known: Known,
+    known: Conditioned,
     number: Scalar,
     row: AnyArray,
     time: Scalar,
     worth: Scalar,
     reward: Scalar,
     rates: Rates,
-) -> Known:
+) -> Conditioned:
     """Add a reward in the free place `number`, and keep the modes of the earlier rewards.
 
     The new reward's mode maximises its likelihood times the density of its latent value given the
@@ -116,13 +116,13 @@ def append(
     precision = jnp.maximum(worth * rates.curvature(at_mode.latent)[0], FAINTEST)
     new = (-white @ known.whiten).at[number].add(1.0)
     held = known.places
-    places = Places(
+    places = PaddedObservations(
         jnp.asarray(held.rows).at[number].set(row),
         jnp.asarray(held.times).at[number].set(time),
         jnp.asarray(held.worth).at[number].set(worth),
         jnp.asarray(held.noise).at[number].set(worth / precision),
     )
-    return Known(
+    return Conditioned(
         places,
         known.whiten.at[number].set(new / jnp.sqrt(variance + 1 / precision)),
         known.solved + new * at_mode.solved[0],
@@ -131,7 +131,7 @@ def append(
 
 
 def evidence(
-    model: Model, places: Places, rewards: AnyArray, rates: Rates
+    model: Model, places: PaddedObservations, rewards: AnyArray, rates: Rates
 ) -> tuple[Array, Array, Array]:
     r"""Compute minus the log evidence (equation 3.32), and terms of its gradient in the model.
 
@@ -157,7 +157,7 @@ def evidence(
 
 
 def _factor(
-    covariance: Array, places: Places, at_mode: Mode, rates: Rates
+    covariance: Array, places: PaddedObservations, at_mode: Mode, rates: Rates
 ) -> tuple[Array, Array, Array]:
     """Return the factor of I + W^(1/2) K W^(1/2), the inverse factor of K + 1/W and half log det.
 
@@ -173,6 +173,6 @@ def _whole(covariance: AnyArray, root: Array) -> Array:
     return jnp.eye(len(root)) + root[:, None] * covariance * root[None, :]
 
 
-def _sites(places: Places, at_mode: Mode, rates: Rates) -> Places:
+def _sites(places: PaddedObservations, at_mode: Mode, rates: Rates) -> PaddedObservations:
     """Return the places with the noise variances of the equivalent Gaussian observations."""
     return places._replace(noise=1 / jnp.maximum(rates.curvature(at_mode.latent), FAINTEST))

@@ -6,7 +6,7 @@ import numpy as np
 
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.types import Vector
-from driftpeak.live.model.gp import Places
+from driftpeak.live.model.gp import PaddedObservations
 
 SIZES = (32, 128, 256, 512, 1024, 2048)  # array lengths for which programs are compiled
 
@@ -17,7 +17,7 @@ def places(
     size: int,
     worth: Vector | None = None,
     noise: Vector | None = None,
-) -> Places:
+) -> PaddedObservations:
     """Return rows and times padded to `size` places.
 
     Arguments:
@@ -27,7 +27,7 @@ def places(
         noise: noise variances, 0 where unknown; unknown everywhere if not given.
     """
     free = size - len(rows)
-    return Places(
+    return PaddedObservations(
         np.pad(rows, ((0, free), (0, 0))),
         np.pad(times, (0, free)),
         pad(np.ones(len(rows)) if worth is None else worth, size),

@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 
 from driftpeak._core.numerics.compiled import compiled
-from driftpeak.live.model.gp import Model, Places, factor, lower_squared
+from driftpeak.live.model.gp import Model, PaddedObservations, factor, lower_squared
 
 FAR = 5.0  # standard deviations from the leave-one-out prediction
 TO_DEVIATION = 0.6745  # the median of |z|, for standard normal z
@@ -33,7 +33,7 @@ ROW, ACCIDENTS = 5, 2  # observations before and after; maximum of outliers amon
 
 
 @compiled
-def doubtful(model: Model, places: Places, rewards: Any, wild: Any) -> Any:
+def doubtful(model: Model, places: PaddedObservations, rewards: Any, wild: Any) -> Any:
     """Return whether each observation is an outlier, shape `(c,)`.
 
     Arguments:
@@ -70,7 +70,7 @@ def doubtful(model: Model, places: Places, rewards: Any, wild: Any) -> Any:
     return jax.lax.while_loop(lambda state: worst(state)[1], leave_out, start)[2]
 
 
-def _inverse(model: Model, places: Places, rewards: Any) -> tuple[Any, Any]:
+def _inverse(model: Model, places: PaddedObservations, rewards: Any) -> tuple[Any, Any]:
     """Return the inverse covariance of the observations, and its product with the residuals."""
     root, lower, _ = factor(model, places)
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)

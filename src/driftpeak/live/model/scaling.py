@@ -14,7 +14,7 @@ LARGEST = float(np.finfo(float).max)
 
 
 @dataclass(frozen=True)
-class Standard:
+class RobustScaler:
     """A monotone map from rewards to standard units and back.
 
     The map is linear within `linear` robust deviations of the centre (three by default). Means and
@@ -27,7 +27,7 @@ class Standard:
     linear: float = LINEAR  # robust deviations within which the map is linear
 
     @property
-    def widely_linear(self) -> "Standard":
+    def widely_linear(self) -> "RobustScaler":
         """The same map, linear within 30 robust deviations.
 
         An optimiser observes few low values of a function. These values are more than three robust
@@ -36,7 +36,7 @@ class Standard:
         return replace(self, linear=WIDELY)
 
     @staticmethod
-    def of(rewards: np.ndarray) -> "Standard":
+    def of(rewards: np.ndarray) -> "RobustScaler":
         """Standardise by the median and by a deviation from the middle 80 % of some rewards.
 
         Closer quantiles would describe only the many samples near the peak. The farthest reward
@@ -46,7 +46,7 @@ class Standard:
         """
         largest = float(np.abs(rewards).max(initial=0.0))
         if largest == 0:
-            return Standard()
+            return RobustScaler()
         unit = float(np.ldexp(1.0, np.frexp(largest)[1] - 1))  # a power of 2: exact division
         rewards = rewards / unit
         centre = float(np.median(rewards))
@@ -57,7 +57,7 @@ class Standard:
         if not scale and away.any():
             scale = float(np.median(away[away > 0]))
         centre, scale = centre * unit, min(scale * unit, LARGEST)
-        return Standard(centre, scale or max(abs(centre), 1.0))
+        return RobustScaler(centre, scale or max(abs(centre), 1.0))
 
     def distance(self, rewards: Any) -> Any:
         """Return the signed distance of rewards from the centre in robust deviations."""

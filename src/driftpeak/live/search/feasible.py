@@ -21,7 +21,7 @@ from jaxtyping import Array
 
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import AnyArray, Scalar
-from driftpeak.live.model.gp import Known, Model, posterior
+from driftpeak.live.model.gp import Conditioned, Model, posterior
 from driftpeak.live.search.maximization import (
     BARRED,
     Beliefs,
@@ -39,7 +39,7 @@ from driftpeak.live.search.maximization import (
     single,
     taken,
 )
-from driftpeak.live.space.discretization import Lattice
+from driftpeak.live.space.discretization import Discretization
 
 CLIMBERS = 8
 STAGES = 8  # points on a path
@@ -50,7 +50,7 @@ class Watched(NamedTuple):
     """The posterior of a measured quantity, in its own standard units and times, and its limits."""
 
     model: Model
-    known: Known
+    known: Conditioned
     time: Scalar
     low: Scalar
     high: Scalar
@@ -143,7 +143,7 @@ class Situation(NamedTuple):
 
 @compiled
 def around(
-    beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None
+    beliefs: Beliefs, trials: Trials, lattice: Discretization, room: Room | None
 ) -> tuple[Array, Array]:
     """Return candidates, shape `(m, d)`, and the step length in each column."""
     return look_around(beliefs, trials, lattice, room)
@@ -151,7 +151,11 @@ def around(
 
 @compiled
 def finalists(
-    situation: Situation, candidates: AnyArray, allowed: AnyArray, unit: AnyArray, lattice: Lattice
+    situation: Situation,
+    candidates: AnyArray,
+    allowed: AnyArray,
+    unit: AnyArray,
+    lattice: Discretization,
 ) -> Array:
     """Return the best candidates and points on the paths of their ascent, shape `(n, d)`."""
     quick = situation.roughly()

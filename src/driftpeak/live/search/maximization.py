@@ -20,12 +20,20 @@ from driftpeak._core.numerics import disk_cache as kept
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import AnyArray, Scalar, Vector
 from driftpeak.inference.beliefs import Posterior
-from driftpeak.live.model.gp import Imagined, Known, Model, Places, influence, mean, posterior
+from driftpeak.live.model.gp import (
+    Conditioned,
+    Fantasies,
+    Model,
+    PaddedObservations,
+    influence,
+    mean,
+    posterior,
+)
 from driftpeak.live.model.likelihoods import Rates
 from driftpeak.live.model.mirrored import Mirrored
 from driftpeak.live.model.scaling import LINEAR
 from driftpeak.live.search.boundary import powers_around, scope
-from driftpeak.live.space.discretization import MIDDLE, NEAR, Lattice
+from driftpeak.live.space.discretization import MIDDLE, NEAR, Discretization
 from driftpeak.live.space.encoding import Coding
 from driftpeak.live.space.records import Reach
 from driftpeak.policies.widths import Width
@@ -57,8 +65,8 @@ class Beliefs(NamedTuple):
     """The posterior at one time, and the parameters of the acquisition function."""
 
     model: Model
-    known: Known
-    imagined: Imagined | None
+    known: Conditioned
+    imagined: Fantasies | None
     time: Scalar
     width: Width
     explore: Scalar  # factor of the width: 0 maximises the mean
@@ -170,7 +178,7 @@ def powers_now(beliefs: Beliefs) -> Array:
 
 
 def look_around(
-    beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None
+    beliefs: Beliefs, trials: Trials, lattice: Discretization, room: Room | None
 ) -> tuple[Array, Array]:
     """Return candidate rows, best observed rows first, and the step length in each column."""
     model, *_ = beliefs
@@ -196,7 +204,7 @@ def look_around(
 
 
 @compiled
-def highest(beliefs: Beliefs, trials: Trials, lattice: Lattice, room: Room | None) -> Array:
+def highest(beliefs: Beliefs, trials: Trials, lattice: Discretization, room: Room | None) -> Array:
     """Find the row with the highest bound, shape `(d,)`."""
     candidates, unit = look_around(beliefs, trials, lattice, room)
     quick, quick_room = mirrored(rough(beliefs)), single(room)
@@ -248,7 +256,7 @@ def age_unit(model: Model) -> Array:
     return jnp.ldexp(1.0, -jnp.frexp(jnp.asarray(model.timescale, float))[1])
 
 
-def aged(places: Places, time: Scalar, one: Scalar) -> Places:
+def aged(places: PaddedObservations, time: Scalar, one: Scalar) -> PaddedObservations:
     """Return the same places with times replaced by minus their ages, in units of `1 / one`."""
     times = (jnp.asarray(places.times) - time) * one
     return places._replace(times=jnp.clip(times, -OLDEST, OLDEST))
@@ -281,7 +289,7 @@ def single(tree: Any) -> Any:
     return jax.tree.map(rounded, tree)
 
 
-def possible(rows: AnyArray, lattice: Lattice, room: Room | None) -> Array:
+def possible(rows: AnyArray, lattice: Discretization, room: Room | None) -> Array:
     """Return the nearest valid rows within reach."""
     if room is None:
         return lattice.snap(jnp.clip(rows, 0.0, 1.0))

@@ -18,7 +18,7 @@ MIDDLE = 0.5
 NEAR = 1e-9  # tolerance for rounding errors
 
 
-class Lattice(NamedTuple):
+class Discretization(NamedTuple):
     """The valid rows of a unit cube with d columns and k conditions."""
 
     levels: AnyArray  # (d,): number of levels, 0 for continuous columns
@@ -54,7 +54,7 @@ class Lattice(NamedTuple):
         return counts
 
 
-def lattice_of(parameters: dict[str, Parameter]) -> Lattice:
+def lattice_of(parameters: dict[str, Parameter]) -> Discretization:
     """Return the lattice of a box's parameters."""
     each, names = list(parameters.values()), list(parameters)
     conditions = [
@@ -66,7 +66,7 @@ def lattice_of(parameters: dict[str, Parameter]) -> Lattice:
     allowed = [places + [np.nan] * (most - len(places)) for _, _, places in conditions]
     whole = [p.low if isinstance(p, Integer) and p.log else 0 for p in each]
     ratio = [p.high / p.low if isinstance(p, Numeric) and p.log else 1 for p in each]
-    return Lattice(
+    return Discretization(
         np.array([parameter.levels for parameter in each], float),
         np.array(whole, float),
         np.where(np.array(whole) > 0, ratio, 1.0),
@@ -76,8 +76,8 @@ def lattice_of(parameters: dict[str, Parameter]) -> Lattice:
     )
 
 
-def free_lattice(dimension: int) -> Lattice:
+def free_lattice(dimension: int) -> Discretization:
     """Return a lattice in which every row is valid."""
     nothing = np.zeros(0, int)
     zeros = np.zeros(dimension)
-    return Lattice(zeros, zeros, zeros + 1.0, nothing, nothing, np.zeros((0, 0)))
+    return Discretization(zeros, zeros, zeros + 1.0, nothing, nothing, np.zeros((0, 0)))

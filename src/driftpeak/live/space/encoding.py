@@ -17,7 +17,7 @@ from driftpeak._core.types import Vector
 from driftpeak.gp.contexts import Contextual
 from driftpeak.gp.domains import Arms, Grid
 from driftpeak.live.space.box import Box, check_names
-from driftpeak.live.space.discretization import MIDDLE, Lattice, free_lattice, lattice_of
+from driftpeak.live.space.discretization import MIDDLE, Discretization, free_lattice, lattice_of
 from driftpeak.live.space.parameters import ROUNDING, ParameterValues
 
 Space = Box | Arms | Grid | Contextual
@@ -42,7 +42,7 @@ class Coding(ABC):
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
-    lattice: Lattice
+    lattice: Discretization
     categorical: np.ndarray
     pool: Vector | None = None
     context: "BoxCoding | None" = None

@@ -38,7 +38,7 @@ class Place(NamedTuple):
     since: float
 
 
-class Travel:
+class Movement:
     """The movement limits and movement costs of a study.
 
     Arguments:

@@ -25,7 +25,7 @@ from driftpeak.live.space.encoding import Coding
 from driftpeak.live.space.records import Arrays
 from driftpeak.live.study import events as happened
 from driftpeak.live.study.events import Event
-from driftpeak.live.study.study_state import Ledger
+from driftpeak.live.study.study_state import StudyState
 
 
 class EventSourced(ABC):
@@ -44,7 +44,7 @@ class EventSourced(ABC):
         """Return to the state before the first event."""
         with computing():
             self._engine.reset()
-        self._ledger = Ledger()
+        self._ledger = StudyState()
         self._lessons = 0  # number of `Learned` events
 
     def mark(self) -> Any:
@@ -125,7 +125,7 @@ class EventSourced(ABC):
         with computing():
             before = self.mark()
             try:
-                ledger = Ledger.load(shell["ledger"])
+                ledger = StudyState.load(shell["ledger"])
                 records: list[Any] = [*ledger.pending.values(), *ledger.history]
                 for record in records:
                     self.coding.clean_context(record.context)

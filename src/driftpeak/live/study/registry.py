@@ -12,7 +12,7 @@ from driftpeak._core.arguments import Constructor
 from driftpeak.gp import dynamics as motions, forgetting, kernels
 from driftpeak.gp.feature_matrix import Kronecker
 from driftpeak.gp.features import Features
-from driftpeak.gp.means import Profile
+from driftpeak.gp.means import PeriodicMean
 from driftpeak.gp.priors import Prior
 from driftpeak.inference import information
 from driftpeak.live.engines.drifting_gp import DriftingGP
@@ -58,10 +58,10 @@ PARTS: dict[str, Constructor] = {
     "tabulated-gain": Constructor(information.TabulatedGain),
     # drift models, and a periodic mean
     "markov-motion": Constructor(motions.MarkovMotion),
-    "smooth-motion": Constructor(motions.SmoothMotion),
-    "oscillation": Constructor(motions.Oscillation),
+    "smooth-motion": Constructor(motions.Matern32),
+    "oscillation": Constructor(motions.DampedOscillator),
     "sum-motion": Constructor(motions.SumMotion),
-    "profile": Constructor(Profile),
+    "profile": Constructor(PeriodicMean),
 }
 """Parts of policies, and `DriftingGP`."""
 TAGS = PARTS | STORED

@@ -42,7 +42,7 @@ class Keyed(NamedTuple):
     reward: float
 
 
-class Ledger:
+class StudyState:
     """The state of a study that does not depend on its policy; a function of the events so far.
 
     Attributes:
@@ -176,9 +176,9 @@ class Ledger:
             )
         return self.pending[number]
 
-    def anew(self) -> "Ledger":
+    def anew(self) -> "StudyState":
         """Return the ledger after a reset; the numbering, the current setting and keys are kept."""
-        return Ledger(self.asked, self.place, self.keys.copy())
+        return StudyState(self.asked, self.place, self.keys.copy())
 
     def oldest(
         self, parameters: ParameterValues, context: ParameterValues | None = None
@@ -231,7 +231,7 @@ class Ledger:
         """Return a time of the study in the user's type."""
         return show_time(time, self.kind)
 
-    def copy(self) -> "Ledger":
+    def copy(self) -> "StudyState":
         """Return an independent copy."""
         copied = copy(self)
         copied.pending, copied.history = self.pending.copy(), self.history.copy()
@@ -252,7 +252,7 @@ class Ledger:
         }
 
     @classmethod
-    def load(cls, written: dict[str, Any]) -> "Ledger":
+    def load(cls, written: dict[str, Any]) -> "StudyState":
         """Return the ledger that `save` wrote.
 
         Raises:

@@ -20,7 +20,7 @@ from driftpeak._core.errors import (
     warn,
 )
 from driftpeak.offline.data.reading.contexts import Said, by_time, without_contexts
-from driftpeak.offline.data.reading.csv_dialects import Sheet, read_sheet
+from driftpeak.offline.data.reading.csv_dialects import Dialect, read_sheet
 from driftpeak.offline.data.reading.decoding import PARQUET, content_of, decoded
 from driftpeak.offline.data.reading.headers import check_names, column_of, is_time_name, unit_of
 from driftpeak.offline.data.reading.long_tables import Long, long_columns, places_of, widened
@@ -192,7 +192,7 @@ class _Found:
 
 
 def _wide(
-    sheet: Sheet,
+    sheet: Dialect,
     time_column: str | None,
     dates: Dates | None,
     decimal: Decimal | None,
@@ -225,7 +225,7 @@ def _wide(
 
 
 def _long(
-    sheet: Sheet, long: Long, dates: Dates | None, decimal: Decimal | None, said: Said
+    sheet: Dialect, long: Long, dates: Dates | None, decimal: Decimal | None, said: Said
 ) -> _Found:
     time, arm, reward = places_of(sheet, long)
     path, name = sheet.path, sheet.names[reward]
@@ -257,7 +257,7 @@ def _checked(path: Path, read: _Found, missing: Missing, outliers: Outliers) -> 
     )
 
 
-def _time_place(sheet: Sheet, time_column: str | None) -> int | None:
+def _time_place(sheet: Dialect, time_column: str | None) -> int | None:
     """Return the index of the time column; None if there is none."""
     if time_column is not None:
         place = column_of(sheet, time_column, "times")
@@ -274,7 +274,7 @@ def _time_place(sheet: Sheet, time_column: str | None) -> int | None:
 
 
 def _numbers(
-    sheet: Sheet,
+    sheet: Dialect,
     names: Sequence[str],
     rows: list[list[str]],
     decimal: Decimal | None,

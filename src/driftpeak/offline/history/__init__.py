@@ -2,6 +2,6 @@
 
 from driftpeak.offline.history.calendar import calendar_periods
 from driftpeak.offline.history.in_context import ContextsLearned, learn_contexts
-from driftpeak.offline.history.learned import Learned, learn
+from driftpeak.offline.history.learned import Learned, fit_history
 
-__all__ = ["ContextsLearned", "Learned", "calendar_periods", "learn", "learn_contexts"]
+__all__ = ["ContextsLearned", "Learned", "calendar_periods", "fit_history", "learn_contexts"]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from driftpeak.gp.dynamics import MarkovMotion, Oscillation, SumMotion
+from driftpeak.gp.dynamics import DampedOscillator, MarkovMotion, SumMotion
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -70,7 +70,7 @@ class Law(NamedTuple):
         motions = [
             MarkovMotion([-np.expm1(-2 / lifetime)])
             if np.isinf(period)
-            else Oscillation([period], [lifetime])
+            else DampedOscillator([period], [lifetime])
             for _, lifetime, period in self.parts
         ]
         return SumMotion(motions, self.shares)

@@ -25,7 +25,7 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, finite_array
 from driftpeak.gp import kernels
 from driftpeak.gp.context_points import Contexts
-from driftpeak.gp.means import Profile
+from driftpeak.gp.means import PeriodicMean
 from driftpeak.gp.priors import Prior
 from driftpeak.offline.history.correlation import Array
 
@@ -93,12 +93,12 @@ class ContextsLearned:
             (prior.mean + self.offsets).ravel(),
         )
 
-    def profile(self, profile: Profile | None) -> Profile | None:
+    def profile(self, profile: PeriodicMean | None) -> PeriodicMean | None:
         """Return the profile of all pairs of arm and context, which is equal in all contexts."""
         if profile is None:
             return None
         kinds = len(self.contexts.kinds)
-        return Profile(
+        return PeriodicMean(
             profile.periods, np.tile(profile.cosines, kinds), np.tile(profile.sines, kinds)
         )
 

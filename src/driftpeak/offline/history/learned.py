@@ -18,7 +18,7 @@ from driftpeak._core.errors import (
 from driftpeak.gp import kernels
 from driftpeak.gp.context_points import Contexts
 from driftpeak.gp.domains import Arms
-from driftpeak.gp.means import Profile
+from driftpeak.gp.means import PeriodicMean
 from driftpeak.gp.priors import Prior
 from driftpeak.gp.transforms import TRANSFORMATIONS, Transformation, transformed
 from driftpeak.offline.history.correlation import Array, Law, autocorrelation, fitted_law
@@ -77,12 +77,12 @@ class Learned:
     contexts: ContextsLearned | None = None
 
     @property
-    def profile(self) -> Profile | None:
+    def profile(self) -> PeriodicMean | None:
         """Return the sum of all periodic profiles; None if there is none."""
         if not self.rhythms:
             return None
         each = [rhythm.profile for rhythm in self.rhythms]
-        return Profile(
+        return PeriodicMean(
             *(np.concatenate([getattr(profile, name) for profile in each])
               for name in ("periods", "cosines", "sines"))
         )  # fmt: skip
@@ -153,7 +153,7 @@ class Learned:
 
 
 @checked
-def learn(
+def fit_history(
     history: Any,
     names: Sequence[str] | None = None,
     *,
@@ -193,7 +193,7 @@ def learn(
         >>> hours = np.arange(10 * 24)[:, None]
         >>> rows = np.cos(2 * np.pi * (hours / 24 - np.arange(3) / 3))
         >>> rows = rows + 0.1 * np.random.default_rng(0).normal(size=rows.shape)
-        >>> round(dp.learn(rows).rhythms[0].period)
+        >>> round(dp.fit_history(rows).rhythms[0].period)
         24
     """
     rows = finite_array("history", history, 2)
@@ -266,7 +266,7 @@ def learn(
     prior = Prior(Arms(rows.shape[1], names), kernel, unit**2 * noise, mean)
     scaled = tuple(
         each._replace(
-            profile=Profile(
+            profile=PeriodicMean(
                 each.profile.periods, unit * each.profile.cosines, unit * each.profile.sines
             )
         )

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftpeak.gp.means import Profile
+from driftpeak.gp.means import PeriodicMean
 from driftpeak.offline.history.correlation import Array, Law, autocorrelation, fitted_law
 
 SURROGATES = 199
@@ -46,7 +46,7 @@ class Rhythm(NamedTuple):
     """A period, its profile, and the fraction of the variance of held-out cycles explained."""
 
     period: float
-    profile: Profile
+    profile: PeriodicMean
     skill: float
 
 
@@ -172,7 +172,7 @@ def fit_profile(rows: Array, times: Array, period: float) -> Rhythm | None:
         return None
     basis = _basis(times, period, count)
     weights = shrink * _solved(basis.T @ basis, basis.T @ rows)
-    profile = Profile(period / np.arange(1, count + 1), weights[1::2], weights[2::2])
+    profile = PeriodicMean(period / np.arange(1, count + 1), weights[1::2], weights[2::2])
     return Rhythm(period, profile, float(skill))
 
 

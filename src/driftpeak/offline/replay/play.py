@@ -62,7 +62,7 @@ def replay(
         table: rewards, one row per step and one column per arm
             (`driftpeak.offline.data.read_table`).
         policies: as for `driftpeak.offline.policy_specs.policies.make_policies`. `auto` starts from
-            the estimates of `driftpeak.learn` on the training rows.
+            the estimates of `driftpeak.fit_history` on the training rows.
         train: fraction of the rows from which the prior is estimated (rounded down).
         noise_variance, mean: see `prior_from_history`.
         fit: whether to estimate omitted parameters from the training rows: the noise variance and

@@ -8,7 +8,7 @@ from driftpeak._core.errors import DriftpeakError, positive
 from driftpeak.gp.context_points import Contexts
 from driftpeak.gp.priors import Prior
 from driftpeak.offline.data import RewardTable
-from driftpeak.offline.history import ContextsLearned, Learned, calendar_periods, learn
+from driftpeak.offline.history import ContextsLearned, Learned, calendar_periods, fit_history
 from driftpeak.offline.policy_specs.fitted import Finding, complete, tune
 from driftpeak.offline.policy_specs.policies import HISTORIC, make_policies
 from driftpeak.offline.replay.prior import Mean, prior_from_history
@@ -126,7 +126,7 @@ def learned_for(
         )
     # a given noise variance refers to untransformed rewards
     transformation = "auto" if noise_variance is None else "none"
-    learned = learn(
+    learned = fit_history(
         history.values,
         history.arms,
         likely=calendar_periods(history.times),

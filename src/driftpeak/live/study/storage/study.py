@@ -21,7 +21,7 @@ from driftpeak.live.study.events import Event, Reset, Told, from_dict, to_dict
 from driftpeak.live.study.policy_data import can_be_made, differences
 from driftpeak.live.study.storage.store import News, Position, Store
 from driftpeak.live.study.storage.turns import turn
-from driftpeak.live.study.study_state import Ledger
+from driftpeak.live.study.study_state import StudyState
 from driftpeak.live.study.suggestion import Observation
 
 HEAD = {"format", "version", "name", "id"}  # fields of a description that are not arguments
@@ -330,7 +330,7 @@ def rewards(store: Store) -> list[Observation]:
         raise missing(store)
     check_format(description, store)
     observations: list[Observation] = []
-    ledger = Ledger()
+    ledger = StudyState()
     for _, written in store.read(store.start()).events:
         event = from_dict(written)
         if isinstance(event, Reset):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from driftpeak._core.errors import DataError, DriftpeakError
-from driftpeak.offline.data.reading.csv_dialects import Sheet
+from driftpeak.offline.data.reading.csv_dialects import Dialect
 from driftpeak.offline.data.reading.headers import column_of
 from driftpeak.offline.data.reading.messages import quoted
 from driftpeak.offline.data.reading.numbers import Decimal, NotANumberError, is_blank, numbers
@@ -16,8 +16,8 @@ Said = dict[str, tuple[float | str, ...]]
 
 
 def without_contexts(
-    sheet: Sheet, names: Sequence[str], taken: Sequence[str], decimal: Decimal | None
-) -> tuple[Sheet, Said]:
+    sheet: Dialect, names: Sequence[str], taken: Sequence[str], decimal: Decimal | None
+) -> tuple[Dialect, Said]:
     """Return the sheet without the context columns, and the contexts.
 
     A context has numbers if all its cells are numbers, or else strings.
@@ -50,7 +50,7 @@ def without_contexts(
 
 
 def _column(
-    sheet: Sheet, name: str, cells: list[str], decimal: Decimal | None
+    sheet: Dialect, name: str, cells: list[str], decimal: Decimal | None
 ) -> tuple[float | str, ...]:
     where = f"{sheet.path}: column {quoted(name)}"
     for row, cell in enumerate(cells):
@@ -74,7 +74,7 @@ def _column(
     return tuple(values.tolist())
 
 
-def by_time(sheet: Sheet, said: Said, stamps: Sequence[str], order: Sequence[str]) -> Said:
+def by_time(sheet: Dialect, said: Said, stamps: Sequence[str], order: Sequence[str]) -> Said:
     """Return the contexts of a long table at each time of `order`.
 
     Raises:

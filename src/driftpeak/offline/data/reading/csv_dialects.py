@@ -27,7 +27,7 @@ _DATE_LIKE = re.compile(r"\d[\d\s:/.,TZ+-]*")
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class Dialect:
     """The cells of a table, as in its file.
 
     Attributes:
@@ -47,7 +47,7 @@ class Sheet:
     notes: list[str]
 
 
-def read_sheet(path: Path, text: str) -> Sheet:
+def read_sheet(path: Path, text: str) -> Dialect:
     """Parse a CSV text that has a header line and one line per row.
 
     Notes report the omitted parts: lines above the header that are blank or begin with "#", blank
@@ -99,7 +99,7 @@ def read_sheet(path: Path, text: str) -> Sheet:
         count = max(len(names) - (not names[-1]), 1)
         names, rows = names[:count], [row[:count] for row in rows]
     _check_widths(path, header, names, lines, rows)
-    return Sheet(path, names, f"line {header}", [f"line {line}" for line in lines], rows, notes)
+    return Dialect(path, names, f"line {header}", [f"line {line}" for line in lines], rows, notes)
 
 
 def _above(text: str) -> tuple[list[tuple[int, str]], int, str | None]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from driftpeak._core.errors import DataError, DriftpeakError, nearest
-from driftpeak.offline.data.reading.csv_dialects import Sheet, is_headless
+from driftpeak.offline.data.reading.csv_dialects import Dialect, is_headless
 from driftpeak.offline.data.reading.messages import listed, quoted
 
 # Names of a first column with the times. pandas writes an empty name for an index, and "unnamed: 0"
@@ -23,7 +23,7 @@ def is_time_name(name: str) -> bool:
     return (match["name"] if match else name).strip().lower() in _TIME_NAMES
 
 
-def check_names(sheet: Sheet, time_column: str | None) -> None:
+def check_names(sheet: Dialect, time_column: str | None) -> None:
     """Check that all columns have different names; the first may have an empty name.
 
     Raises:
@@ -52,7 +52,7 @@ def check_names(sheet: Sheet, time_column: str | None) -> None:
         columns[name] = column
 
 
-def column_of(sheet: Sheet, name: str, what: str) -> int:
+def column_of(sheet: Dialect, name: str, what: str) -> int:
     """Return the index of the column with this name, with or without a unit.
 
     Raises:

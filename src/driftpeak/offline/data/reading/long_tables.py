@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from driftpeak._core.errors import DataError, DriftpeakError
-from driftpeak.offline.data.reading.csv_dialects import Sheet
+from driftpeak.offline.data.reading.csv_dialects import Dialect
 from driftpeak.offline.data.reading.headers import column_of
 from driftpeak.offline.data.reading.messages import quoted
 from driftpeak.offline.data.reading.numbers import is_blank, is_number
@@ -49,7 +49,7 @@ def long_columns(index: str | None, columns: str | None, values: str | None) -> 
     return Long(index, columns, values)
 
 
-def places_of(sheet: Sheet, long: Long) -> tuple[int, int, int]:
+def places_of(sheet: Dialect, long: Long) -> tuple[int, int, int]:
     """Return the indices of the three columns.
 
     Raises:
@@ -63,7 +63,7 @@ def places_of(sheet: Sheet, long: Long) -> tuple[int, int, int]:
 
 
 def widened(
-    sheet: Sheet,
+    sheet: Dialect,
     times: Sequence[str],
     instants: np.ndarray | None,
     arms: Sequence[str],

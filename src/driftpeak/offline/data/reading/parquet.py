@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from driftpeak._core.errors import DataError, DriftpeakError
-from driftpeak.offline.data.reading.csv_dialects import Sheet
+from driftpeak.offline.data.reading.csv_dialects import Dialect
 
 
-def read_parquet(path: Path, content: bytes) -> Sheet:
+def read_parquet(path: Path, content: bytes) -> Dialect:
     """Return the cells of a Parquet table as text; an index written by pandas is the first column.
 
     Raises:
@@ -42,7 +42,7 @@ def read_parquet(path: Path, content: bytes) -> Sheet:
     cells = [[_text(cell) for cell in frame.iloc[:, column]] for column in range(columns)]
     names = [str(name).strip() for name in frame.columns]
     places = [f"row {row}" for row in range(1, rows + 1)]
-    return Sheet(path, names, "the header", places, list(map(list, zip(*cells, strict=True))), [])
+    return Dialect(path, names, "the header", places, list(map(list, zip(*cells, strict=True))), [])
 
 
 def _text(cell: Any) -> str:

@@ -41,7 +41,7 @@ _HOUR = np.timedelta64(3600, "s")
 
 
 @dataclass(frozen=True, eq=False)
-class Stamps:
+class Timestamps:
     """The cells of a time column.
 
     Attributes:
@@ -61,7 +61,7 @@ def read_stamps(
     cells: Sequence[str],
     places: Sequence[str],
     dates: Dates | None = None,
-) -> Stamps:
+) -> Timestamps:
     """Convert the cells to dates; if at most half of them are dates, they are unchanged labels.
 
     Raises:
@@ -72,7 +72,7 @@ def read_stamps(
     known = [row for row, text in enumerate(texts) if not is_blank(text)]
     parts = {row: part for row in known if (part := _parts(texts[row])) is not None}
     if not parts or 2 * len(parts) <= len(known):
-        return Stamps(tuple(texts), None)
+        return Timestamps(tuple(texts), None)
     where = f"column {quoted(column)}"
     odd = next((row for row in known if row not in parts), None)
     if odd is not None:
@@ -222,7 +222,7 @@ def _written(
     parts: dict[int, _Parts],
     in_utc: pd.Series,
     order: str | None,
-) -> Stamps:
+) -> Timestamps:
     zones = {parts[row].zone for row in rows}
     notes = []
     instants = in_utc.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
@@ -236,7 +236,7 @@ def _written(
     whole = np.full(len(texts), np.datetime64("NaT", "us"))
     whole[list(rows)] = instants
     if all(_ISO.fullmatch(texts[row]) for row in rows):
-        return Stamps(tuple(texts), whole, tuple(notes))
+        return Timestamps(tuple(texts), whole, tuple(notes))
     days_only = not any(parts[row].clock for row in rows)
     new = list(texts)
     for row, instant in zip(rows, instants, strict=True):
@@ -245,7 +245,7 @@ def _written(
         first = rows[0]
         how = f" ({order})" if order else ""
         notes.append(f"times such as {quoted(texts[first])} are read as {new[first]}{how}")
-    return Stamps(tuple(new), whole, tuple(notes))
+    return Timestamps(tuple(new), whole, tuple(notes))
 
 
 def _minutes(zone: str) -> int:
@@ -253,7 +253,7 @@ def _minutes(zone: str) -> int:
     return -minutes if zone[0] == "-" else minutes
 
 
-def check_order(path: Path, column: str, stamps: Stamps, places: Sequence[str]) -> list[str]:
+def check_order(path: Path, column: str, stamps: Timestamps, places: Sequence[str]) -> list[str]:
     """Return descriptions of irregularities in the order of the times.
 
     Raises:
