@@ -92,7 +92,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)  # what the markers leave
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A second interpreter changes no formula: it plays a part, and all that stand for a name."""
+    """Keep a part of the tests for a second interpreter, and all tests of the files in `WHOLE`."""
     every = config.getoption("every")
     seen: Counter[Path] = Counter()
     chosen, left_out = [], []
@@ -106,7 +106,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _processor() -> str:
-    """A name for what this one can do: another could not run its programs."""
+    """Return a name of the processor's features: another one could not run its programs."""
     told = Path("/proc/cpuinfo")
     lines = told.read_text().splitlines() if told.exists() else [platform.processor()]
     can = next((one for one in lines if one.startswith(("flags", "Features"))), lines[0])

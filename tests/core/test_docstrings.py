@@ -25,7 +25,7 @@ PACKAGES = (
 WITH_EXAMPLES = {
     "AbruptSwitches", "Arms", "Auto", "Box", "DriftingGP", "DriftpeakError", "GPUCB", "Grid",
     "MarkovDrift", "Matern", "Optimizer", "Prior", "RGPUCB", "SE", "SWGPUCB", "TVGPUCB", "WGPUCB",
-    "fit", "learn", "optimize", "simulate", "true_functions",
+    "fit", "fit_history", "optimize", "simulate", "true_functions",
 }  # fmt: skip
 """The names that pages, examples and users have most; their examples run here."""
 MADE_BY_OTHERS = {"Advice", "EstimatedPeak", "Learned", "Suggestion"}

@@ -1,11 +1,11 @@
-"""What an environment is: a function over the domain for every step of a run.
+"""The protocol of environments: a function over the domain for every step of a run.
 
 environment = environment.prepare(times)    # on the host, once per run
 state = environment.init(key)
 state, values = environment.step(state, time)   # f at `time`, over all n points
 
-`step` is what an environment has to have. One whose values are a product may say `move` and
-`values` as well, so that the product is made for several steps at once.
+An environment must define `step`. If its values are a product, it may define `move` and `values`
+too, so that the product is computed for several steps at once.
 """
 
 from abc import abstractmethod
@@ -23,36 +23,36 @@ State = TypeVar("State")
 
 
 class Environment(eqx.Module, Generic[State]):
-    """A moving function, and the noise through which it is seen."""
+    """A function that changes over time, and the observation noise."""
 
     noise_variance: eqx.AbstractVar[Scalar]
     """Variance of the Gaussian noise that `simulate` adds to every reward."""
 
     @property
     def noise(self) -> Noise:
-        """The noise itself; Gaussian, unless a subclass says otherwise."""
+        """Noise of one reward; Gaussian unless a subclass overrides it."""
         return Noise(jnp.asarray(self.noise_variance))
 
     def prepare(self, times: Times) -> "Environment[Any]":
-        """The environment made ready for steps at `times`.
+        """Return the environment prepared for steps at `times`.
 
         Raises:
-            DriftpeakError: it has nothing to say at these times.
+            DriftpeakError: the environment is not defined at these times.
         """
         return self
 
     @abstractmethod
     def init(self, key: PRNGKeyArray) -> State:
-        """The state before the first step; `key` is all the randomness there will be."""
+        """Return the state before the first step; `key` is the only source of randomness."""
 
     @abstractmethod
     def step(self, state: State, time: Scalar) -> tuple[State, Float[Array, " n"]]:
-        """The function's values at `time`; called once for every step, in order."""
+        """Return the values at `time`, shape `(n,)`; called once for every step, in order."""
 
     def move(self, state: State, time: Scalar) -> tuple[State, Any]:
-        """The state at `time`, and what `values` makes the function of: by default its values."""
+        """Return the state at `time` and the input of `values`: by default the values."""
         return self.step(state, time)
 
     def values(self, moved: Any) -> Float[Array, "*some n"]:
-        """The functions of what `move` gave, at some steps of some trials."""
+        """Return the functions from outputs of `move`, at some steps of some trials."""
         return moved

@@ -1,4 +1,4 @@
-"""What a policy is: what a user configures and names, and how it becomes a player that acts.
+"""The protocol of policies: a configuration that a player carries out.
 
 player = policy.prepare(times)              # on the host, once per run
 state = player.init(key)
@@ -17,17 +17,17 @@ from driftpeak.policies.player import Foresight, Player, State
 
 
 class Policy(eqx.Module):
-    """A rule that decides where to sample next, as it is configured."""
+    """A rule that decides where to sample next, with its configuration."""
 
     foresight: ClassVar[Foresight] = "none"
-    """As of its player: what a yardstick is shown of the true function."""
+    """As for the player: what a baseline sees of the true function."""
     needs_points: ClassVar[bool] = True
-    """Whether it chooses among finitely many points."""
+    """Whether the policy chooses among finitely many points."""
 
     @property
     @abstractmethod
     def points(self) -> int:
-        """How many points the policy chooses from."""
+        """Number of points that the policy chooses from."""
 
     @property
     def deterministic(self) -> bool:
@@ -36,17 +36,17 @@ class Policy(eqx.Module):
 
     @property
     def learns_from_any(self) -> bool:
-        """Whether it also learns from queries that somebody else chose."""
+        """Whether the policy also learns from queries that it did not choose."""
         return True
 
     @property
     def chooses_among(self) -> bool:
-        """Whether its player can be told which points may be chosen (`Player.ask_among`)."""
+        """Whether the player accepts a set of feasible points (`Player.ask_among`)."""
         return False
 
     @property
     def assumed(self) -> Mapping[str, float]:
-        """What it takes for granted, by name: `drift`, per unit of time."""
+        """Assumptions by name: `drift`, per unit of time."""
         return {}
 
     @property
@@ -55,20 +55,23 @@ class Policy(eqx.Module):
         return False
 
     def make_engine(self, setup: Any) -> Any:
-        """Return what plays it behind a `driftpeak.Optimizer`, whose arguments `setup` holds."""
+        """Return the engine of a `driftpeak.Optimizer` whose arguments `setup` holds."""
         return setup.play(self)
 
     @abstractmethod
     def prepare(self, times: TimesLike | Horizon) -> Player[Any]:
-        """What acts, with all sizes fixed: for a run at `times` (or at 1, ..., T), or for
-        `Horizon(T)` decisions, at times that nobody knows yet and rewards in any order.
+        """Return the player, with all sizes fixed.
+
+        Arguments:
+            times: the times of the run (or T, for 1, ..., T); or `Horizon(T)` for T decisions at
+                unknown times, with rewards in any order.
 
         Raises:
             DriftpeakError: the configuration does not fit the run.
         """
 
     def out_of_bounds(self, actions: np.ndarray, rewards: np.ndarray) -> np.ndarray:
-        """Which of the rewards contradict the bound that the policy was given. NumPy arrays."""
+        """Return which rewards contradict the bound given to the policy, as a NumPy array."""
         return np.zeros(np.shape(rewards), bool)
 
     @property
@@ -78,9 +81,9 @@ class Policy(eqx.Module):
 
 
 class ActingPolicy(Policy, Player[State]):
-    """A policy that acts itself, because nothing of it depends on the run: `prepare` gives itself.
+    """A policy that is its own player, because it does not depend on the run.
 
-    The shortest way to a policy of one's own: `points`, `init`, `ask` and `tell`.
+    Subclass it with `points`, `init`, `ask` and `tell`.
     """
 
     def prepare(self, times: TimesLike | Horizon) -> Player[State]:
