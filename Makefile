@@ -28,7 +28,7 @@ $(RUNS): pyproject.toml constraints.txt
 	  { echo "driftpeak needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.13" >&2; exit 1; }
 	@echo "Setting up $(VENV) (once, takes a minute) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(INSTALL) -e .
+	@$(INSTALL) -e '.[cli]'
 	@$(BIN)/python -c 'from driftpeak import *'
 	@touch $@
 

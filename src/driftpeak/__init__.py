@@ -5,7 +5,7 @@ from typing import Any
 
 import lazy_loader
 
-from driftpeak._core import former_names
+from driftpeak._core import extras, former_names
 
 # Names from `__init__.pyi` are loaded on first use: importing JAX would slow down `--help`.
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
@@ -13,6 +13,7 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __version__ = version("driftpeak")
 
 former_names.install()
+extras.install()
 
 
 def __getattr__(name: str) -> Any:

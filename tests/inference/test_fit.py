@@ -226,7 +226,7 @@ def test_refusals(call, message, without_type_checks):
     ],
 )
 def test_a_fit_needs_observations(call):
-    with pytest.raises(dp.NoObservationsError, match="no observations"):
+    with pytest.raises(dp.NoObservationsError, match="at least one observation"):
         call()
 
 

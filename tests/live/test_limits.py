@@ -373,7 +373,7 @@ def test_single_precision_is_refused(case):
     belief, _, _ = belief_of(case)
     with (
         jax.enable_x64(False),
-        pytest.raises(RuntimeError, match=r"double precision: .*jax\.enable_x64\(True\)"),
+        pytest.raises(RuntimeError, match=r"double precision\. .*jax\.enable_x64\(True\)"),
     ):
         belief.init()
     assert all(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from driftpeak._core.errors import DriftpeakError, StorageError, shown
+from driftpeak._core.extras import netcdf_engine
 
 if TYPE_CHECKING:
     import xarray as xr  # slow to load, and only for the type
@@ -206,7 +207,7 @@ def _netcdf(data: "xr.Dataset | xr.DataTree", encoding: dict[str, Any] | None = 
     alone = nullcontext() if dask is None else dask.config.set(scheduler="synchronous")
     # the memory view that xarray would return makes Python 3.13 warn after a failed write
     with alone, BytesIO() as file:
-        data.to_netcdf(file, engine="h5netcdf", encoding=encoding)
+        data.to_netcdf(file, engine=netcdf_engine(), encoding=encoding)
         return file.getvalue()
 
 

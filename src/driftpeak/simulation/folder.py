@@ -35,6 +35,7 @@ from driftpeak._core.errors import (
     warn,
     whole,
 )
+from driftpeak._core.extras import netcdf_engine
 from driftpeak._core.files import netcdf, new_file, read_regular, writing
 from driftpeak.simulation.aggregation import KEEPS, Gathering, Keep, check_keep, summarised
 from driftpeak.simulation.chunk_runner import Simulation
@@ -173,7 +174,7 @@ class Folder:
                 return None
         try:
             with xr.open_dataset(
-                BytesIO(content), engine="h5netcdf", decode_times=False, decode_timedelta=False
+                BytesIO(content), engine=netcdf_engine(), decode_times=False, decode_timedelta=False
             ) as stored:
                 part = stored.load()
             sound = (

@@ -18,6 +18,7 @@ import numpy as np
 import xarray as xr
 
 from driftpeak._core.errors import LARGEST_SEED, DriftpeakError, at_least_integer
+from driftpeak._core.extras import netcdf_engine
 from driftpeak._core.files import open_regular, write_dataset
 from driftpeak._core.progress import progress_bar
 from driftpeak.experiments.bootstrap import FEWEST
@@ -304,7 +305,7 @@ def provenance(
 def _read(path: Path) -> xr.Dataset | None:
     """Return a finished job's results, or None if there is no readable file."""
     try:
-        with open_regular(path) as file, xr.open_dataset(file, engine="h5netcdf") as runs:
+        with open_regular(path) as file, xr.open_dataset(file, engine=netcdf_engine()) as runs:
             return runs.load()
     except (OSError, ValueError, KeyError):
         return None
@@ -317,7 +318,7 @@ def read_results(path: Path) -> tuple[dict[str, xr.Dataset], dict[str, object]]:
         DriftpeakError: the file holds no results.
     """
     try:
-        with open_regular(path) as file, xr.open_datatree(file, engine="h5netcdf") as tree:
+        with open_regular(path) as file, xr.open_datatree(file, engine=netcdf_engine()) as tree:
             loaded = tree.load()
     except (OSError, ValueError, KeyError) as error:
         raise DriftpeakError(

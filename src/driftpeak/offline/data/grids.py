@@ -8,6 +8,7 @@ import numpy as np
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DataError, DriftpeakError
+from driftpeak._core.extras import netcdf_engine
 from driftpeak._core.files import open_regular
 from driftpeak.offline.data.tables import RewardTable
 
@@ -46,7 +47,7 @@ def read_grid(
     try:
         with open_regular(path) as file:
             classic = file.read(3) == b"CDF"
-        engine = "scipy" if classic else "h5netcdf"
+        engine = "scipy" if classic else netcdf_engine()
         with xr.open_dataset(path, engine=engine, decode_times=False) as grid:
             if variable not in grid:
                 raise DriftpeakError(
