@@ -106,7 +106,7 @@ def test_bad_arguments():
         (lambda: dp.Transformed(auto, "square", least=1), "transformation must be one of root"),
         (lambda: dp.Transformed(auto, "none", least=1), "transformation must be one of root"),
         (lambda: dp.Transformed(auto, "log", least=0), "least must be"),
-        (lambda: dp.Transformed(dp.Clairvoyant(prior), "log", least=1), "sees the true function"),
+        (lambda: dp.Transformed(dp.Clairvoyant(prior), "log", least=1), "see the true function"),
         (lambda: dp.Transformed(dp.RExp3(prior, horizon=9, variation=1.0), "log", least=1),
          "must have no bound of the rewards"),
         (lambda: dp.fit_history(wandering(), transformation="log"),

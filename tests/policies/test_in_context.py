@@ -220,7 +220,7 @@ def test_misuse_is_named():
     with pytest.raises(dp.DriftpeakError, match=r"must be cells of 4 contexts, .* got 18 points"):
         dp.true_functions(other, steps=4)
     bigger = dp.MarkovDrift(dp.Prior(dp.Arms(7), dp.kernels.Table(np.eye(7)), 0.1), drift=0.1)
-    with pytest.raises(dp.DriftpeakError, match="chooses among 6 points"):
+    with pytest.raises(dp.DriftpeakError, match="as many points as the environment, 7; got 6"):
         dp.simulate({"it": dp.InContext(policy, CONTEXTS)}, bigger, steps=4)
     with pytest.raises(dp.DriftpeakError, match="must be at most 100,000 cells"):
         dp.Contexts(list(range(60))).cells(dp.Grid([0, 1], size=2000))
