@@ -331,6 +331,6 @@ def test_a_run_of_one_experiment_replaces_its_section():
         }  # fmt: skip
 
     before = results.page(summary(a="holds", b="does not hold", c="holds"), "Every claim")
-    assert "3 claims of the papers, of which 2 hold, 1 do not hold; and 0 additional checks" in before
+    assert "3 claims of the papers, of which 2 hold, 1 do not hold; and 0 additional" in before
     after = results.updated(before, summary(b="depends"), "Every claim")
     assert after == results.page(summary(a="holds", b="depends", c="holds"), "Every claim")

@@ -263,7 +263,10 @@ def test_other_threads_are_refused(cluster):
             "no dask scheduler answered at tcp://127.0.0.1:9 within",
             marks=pytest.mark.slow,
         ),
-        (["--cluster", "tcp://127.0.0.1:9", "--workers", "2"], "either --workers"),
+        (
+            ["--cluster", "tcp://127.0.0.1:9", "--workers", "2"],
+            "exclude each other",
+        ),
     ],
 )
 def test_mistakes(words, pattern):

@@ -14,7 +14,7 @@ All accept the options of the GP-UCB family, and
 - `multiplicity`: whether a point that has been sampled m times is drawn as m equal points,
   \(\Pr(Z) \propto \det K_Z \prod_{z \in Z} m_z\), or once. M25 Definition 3.1, on the columns of
   the observations' Gram matrix, has the multiplicities;
-- `mixing`: swaps of the chain that draws the points, `determinantal.mixing_steps` by default.
+- `mixing`: swaps of the chain that draws the points, `dpp.mixing_steps` by default.
 
 If fewer points have been sampled than the budget, all are queried. If the expert answers only some
 queries, the belief restarts from those answers. If it answers none, earlier observations are kept:

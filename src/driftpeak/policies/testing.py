@@ -237,7 +237,7 @@ def _check_live(policy: Policy, keys: Key[Array, " trials"], steps: int) -> None
     regular = np.arange(1.0, steps + 1)
     # all at one time, as a fast live system may report: no observation may be dropped unnoticed
     for kind, times in (("", regular), (", which then all come at one time", np.ones(steps))):
-        what = f"prepared for AtMost a number of decisions{kind}, it"
+        what = f"prepared for a `Horizon` of decisions{kind}, it"
         values = _smooth(policy.points, regular)
         known = _together(policy.prepare(times), keys, values, times, True)
         live = policy.prepare(Horizon(steps))
