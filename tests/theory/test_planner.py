@@ -113,6 +113,57 @@ def test_every_plan_is_whole(
     json.dumps(summary(found), allow_nan=False)
 
 
+@pytest.mark.slow
+@settings(max_examples=2000, deadline=None)
+@given(
+    nu=st.sampled_from([0.8, 2.5, 5.0, math.inf]),
+    dimension=st.integers(1, 6),
+    horizon=st.integers(10, 10**7),
+    variation=st.none() | st.floats(1e-3, 1e4),
+    rkhs=st.none() | st.floats(1e4, 1e6),
+    drift=st.none() | st.floats(1e-6, 1.0),
+    exponent=st.none() | st.floats(0.0, 4.0),
+    side_queries=st.sampled_from([0, 1000, 10**6, 10**12]),
+)
+def test_no_recommendation_violates_a_lower_bound_beside_it(
+    nu, dimension, horizon, variation, rkhs, drift, exponent, side_queries
+):
+    kernel = dp.SE() if math.isinf(nu) else dp.Matern(nu)
+    setting = Setting(kernel, dimension, horizon, variation, drift, exponent, rkhs_variation=rkhs)
+    made = plan(setting, side_queries=side_queries)
+    for advice in made.policies:
+        if advice.policy != made.recommended or not advice.sublinear:
+            continue
+        if advice.side_queries:
+            bounds = [made.lower_with_side_queries]
+        elif advice.rate in made.reason:
+            bounds = [*made.lower.values()]
+        else:
+            bounds = []
+        for bound in bounds:
+            if bound is not None and bound.value is not None:
+                assert advice.order.number >= bound.value * (1 - 1e-9)
+
+
+def test_a_guarantee_below_a_lower_bound_is_not_recommended():
+    """At alpha = 0 the guarantee is T^0.5, but V_T = 1 allows functions with larger regret."""
+    both = Setting(dp.SE(), 1, 5504, variation=1.0, exponent=0.0)
+    assert plan(both).recommended == "auto"
+    assert "below the lower bound for the other measure" in plan(both).reason
+    assert plan(Setting(dp.SE(), 1, 5504, exponent=0.0)).recommended == "ui-gp-ucb"
+
+
+def test_lower_bounds_say_for_which_policies_they_hold(run):
+    code, out, _ = run("--exponent", 2, "--horizon", 10_000, "--side-queries", 300_000)
+    out = " ".join(out.split())
+    assert code == 0
+    assert "for every policy without side queries (M25 Proposition 2.6)" in out
+    assert "Lower bound with side queries: regret of order 100 (M25 Table 2)" in out
+    assert "Recommended: sparq" in out
+    code, out, _ = run("--exponent", 2, "--horizon", 10_000)
+    assert "with side queries" not in out
+
+
 def test_parameters_are_those_of_the_schedules():
     setting = Setting(
         dp.Matern(2.5), 2, 5000, variation=8.0, drift=0.02, exponent=0.7, rkhs_variation=30.0

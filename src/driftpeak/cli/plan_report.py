@@ -29,6 +29,9 @@ def summary(plan: Plan) -> dict[str, object]:
         },
         "policies": [_row(advice) for advice in plan.policies],
         "lower_bounds": {measure: _bound(bound) for measure, bound in plan.lower.items()},
+        "lower_bound_with_side_queries": (
+            None if plan.lower_with_side_queries is None else _bound(plan.lower_with_side_queries)
+        ),
         "recommended": plan.recommended,
         "reason": plan.reason,
     }
@@ -64,8 +67,13 @@ def print_plan(plan: Plan) -> None:
         if bound.value is not None:
             out.print(
                 f"Lower bound for this {measure}: regret of order {bound.value:,.4g} for every "
-                f"policy ({bound.source})."
+                f"policy without side queries ({bound.source})."
             )
+    asking = plan.lower_with_side_queries
+    if asking is not None and asking.value is not None:
+        out.print(
+            f"Lower bound with side queries: regret of order {asking.value:,.4g} ({asking.source})."
+        )
     recommended = "no learning policy" if plan.recommended is None else plan.recommended
     out.print(f"[bold]Recommended: {recommended}.[/bold] {plan.reason}")
 

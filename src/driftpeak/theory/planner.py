@@ -11,7 +11,7 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import at_least, at_least_integer, finite_array, unit_interval
 from driftpeak.theory.bound import Bound
 from driftpeak.theory.measured import Measured, measured
-from driftpeak.theory.rates import applicable
+from driftpeak.theory.rates import WITH_SIDE_QUERIES, applicable
 from driftpeak.theory.regimes import sparq_queries, w_sparq_queries
 from driftpeak.theory.schedules import (
     discount_factor,
@@ -74,7 +74,9 @@ class Plan:
         setting: the problem.
         allowed: number of side queries that are allowed.
         policies: the advice; a policy analysed in two models of change has two entries.
-        lower: the lower bounds, by measure of the change.
+        lower: the lower bounds for policies without side queries, by measure of the change.
+        lower_with_side_queries: the lower bound for policies with side queries; None if none are
+            allowed or the exponent is not given.
         recommended: name of a policy; None if nothing can be learned.
         reason: the reason in words.
     """
@@ -85,6 +87,7 @@ class Plan:
     lower: dict[Measure, Bound]
     recommended: str | None
     reason: str
+    lower_with_side_queries: Bound | None = None
 
 
 @dataclass(frozen=True)
@@ -175,8 +178,12 @@ def plan(setting: Setting, *, side_queries: int = 0) -> Plan:
             match = applicable("any", setting, measure)
             assert match is not None  # every measure has its lower bounds
             lower[measure] = match[1]
+    asking = None
+    if allowed and setting.exponent is not None:
+        match = applicable(WITH_SIDE_QUERIES, setting, "exponent")
+        asking = None if match is None else match[1]
     recommended, reason = recommend(setting, allowed, policies, lower)
-    return Plan(setting, allowed, policies, lower, recommended, reason)
+    return Plan(setting, allowed, policies, lower, recommended, reason, asking)
 
 
 @checked

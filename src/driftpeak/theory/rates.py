@@ -23,6 +23,8 @@ from driftpeak.theory.bound import Bound, Condition, conclude, power
 from driftpeak.theory.setting import SYMBOLS, Measure, Setting
 
 LinearForm = Mapping[str, float]
+WITH_SIDE_QUERIES = "any with side queries"
+"""The `policy` of lower bounds for policies that make side queries."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class Rate:
     """A row of a paper's table of rates.
 
     Attributes:
-        policy: name on the command line; "any" for a lower bound.
+        policy: name on the command line; for a lower bound "any" (policies without side queries)
+            or `WITH_SIDE_QUERIES`.
         terms: exponents of T and of the measure; the rate is the largest term.
         measure: measure of the change.
         known: whether the policy must know the measure in advance.
@@ -316,6 +319,8 @@ RATES: tuple[Rate, ...] = (
          "M25 Proposition 2.6", "SE", (_exponent_in(0, 1),), lower=True),
     Rate("any", ((ONE, NONE),), "exponent", True,
          "M25 Proposition 2.6", "SE", (_exponent_in(1, math.inf),), lower=True),
+    Rate(WITH_SIDE_QUERIES, ((_constant(1, 2), NONE),), "exponent", False, "M25 Table 2", "SE",
+         lower=True),
 )  # fmt: skip
 
 

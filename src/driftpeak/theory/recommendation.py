@@ -42,7 +42,15 @@ def recommend(
     still = _still(setting)
     if still:
         return "gp-ucb", still
-    useful = [p for p in policies if p.sublinear and p.side_queries <= allowed]
+    least = max((bound.value or 0.0 for bound in lower.values()), default=0.0)
+    useful = [
+        p
+        for p in policies
+        if p.sublinear
+        and p.side_queries <= allowed
+        # the lower bounds are for policies without side queries
+        and (p.side_queries or _order(p) >= least)
+    ]
     injected = [p for p in useful if p.measure == "exponent"]
     unlearnable = _unlearnable(setting)
     if unlearnable:  # side queries still measure the present function
@@ -101,6 +109,11 @@ def _near_one(value: float) -> str:
     return f"{value:.3g}" if value < 0.999 else f"1 - {1 - value:.2g}"
 
 
+def _order(advice: "Advice") -> float:
+    """Return the rate of a guarantee as a number, without constants and logarithms."""
+    return math.inf if advice.order is None else advice.order.number
+
+
 def _size(advice: "Advice") -> float:
     return math.inf if advice.with_logarithms is None else advice.with_logarithms
 
@@ -139,6 +152,14 @@ def _why_hopeless(setting: Setting, allowed: int, policies: "tuple[Advice, ...]"
     from driftpeak.theory.planner import counted
 
     alpha = setting.measured("exponent")
+    below = [p for p in policies if p.measure == "exponent" and p.sublinear and not p.side_queries]
+    if below:
+        return (
+            f"At alpha = {alpha:g} ({regime(alpha)} change) {below[0].policy} has the guarantee "
+            f"{below[0].rate}, which is below the lower bound for the other measure of change. The "
+            "two measures describe different classes of functions: give only the measure that "
+            "holds. "
+        )
     asked = [p for p in policies if p.measure == "exponent" and p.side_queries]
     text = f"At alpha = {alpha:g} ({regime(alpha)} change) no allowed policy has a guarantee"
     if not math.isinf(setting.nu):
