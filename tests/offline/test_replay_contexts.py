@@ -172,7 +172,7 @@ def test_who_is_told_does_better_and_the_others_play_as_ever(runs):
     labels = [contexts.labels[number] for number in contexts.numbers[144:]]
     assert runs["context"].values.tolist() == labels
     assert "contexts explain" in runs.attrs["contexts"]
-    assert "load is cut into 6 ranges" in runs.attrs["contexts"]
+    assert "load has 6 ranges" in runs.attrs["contexts"]
 
 
 def test_a_look_up_table_by_context_is_the_best_mean_of_the_training_rows(runs):
