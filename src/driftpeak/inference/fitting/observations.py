@@ -64,8 +64,8 @@ class Observations:
         table = np.asarray(values)
         if table.ndim != 2 or table.dtype.kind not in "iuf" or np.isinf(table).any():
             raise DriftpeakError(
-                "a table of observations must be a 2-dimensional array of numbers, NaN where nothing "
-                f"was observed; got shape {table.shape}, type {table.dtype}"
+                "a table of observations must be a 2-dimensional array of numbers, NaN where "
+                f"nothing was observed; got shape {table.shape}, type {table.dtype}"
             )
         steps = np.arange(1.0, len(table) + 1) if times is None else finite_array("times", times, 1)
         if len(steps) != len(table):
