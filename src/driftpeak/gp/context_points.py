@@ -24,6 +24,7 @@ class Contexts:
     A *kind* is a distinct context; a *cell* is a point in a kind. A policy in contexts
     (`InContext`) models a function on the cells. Observations in one context therefore inform the
     posterior in the others, to the degree that the kernel correlates them.
+
     Arguments:
         said: one context for each step: a number, a string or a boolean; or a mapping from names to
             numbers, strings or booleans, with the same names at every step.
