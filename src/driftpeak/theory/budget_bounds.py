@@ -114,6 +114,7 @@ def wgp_ucb_regret(
         feature_error: \(\varepsilon\).
         variation: \(B_T\).
         norm_bound: B.
+
     Raises:
         DriftpeakError: a number out of range.
     """
