@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, nearest
+from driftpeak._core.errors import one_of
 from driftpeak._core.times import Horizon, TimesLike, check_times, median_step
 from driftpeak._core.types import Scalar
 from driftpeak.gp.dynamics import HORIZONS
@@ -25,7 +25,7 @@ from driftpeak.policies.protocol import Policy
 from driftpeak.policies.widths import ScaledLog, Width
 
 AcquisitionName = Literal["ucb", "influence", "thompson"]
-ACQUISITIONS = ("ucb", "influence", "thompson")
+ACQUISITIONS: tuple[AcquisitionName, ...] = ("ucb", "influence", "thompson")
 
 
 class Acquisition(eqx.Module):
@@ -135,11 +135,7 @@ class BeliefPolicy(Policy):
         form: Form = "auto",
         features: Features | None = None,
     ) -> None:
-        if acquisition not in ACQUISITIONS:
-            raise DriftpeakError(
-                f"acquisition must be one of {', '.join(ACQUISITIONS)}; got {acquisition!r}."
-                + nearest(str(acquisition), ACQUISITIONS)
-            )
+        acquisition = one_of("acquisition", acquisition, ACQUISITIONS)
         check_form(form)
         self.prior = prior
         self.forgetting = forgetting

@@ -8,6 +8,7 @@ from driftpeak._core.errors import (
     DriftpeakError,
     at_least,
     at_least_integer,
+    one_of,
     positive,
     unit_interval,
 )
@@ -88,10 +89,9 @@ def preset_constants(preset: str, given: Mapping[str, Any]) -> Constants:
     Raises:
         DriftpeakError: an unknown preset or constant, or a number out of range.
     """
-    if preset not in PRESETS:
-        raise DriftpeakError(f"preset must be one of {', '.join(PRESETS)}; got {preset!r}")
+    constants = PRESETS[one_of("preset", preset, tuple(PRESETS))]
     try:
-        return replace(PRESETS[preset], **given)
+        return replace(constants, **given)
     except TypeError:
         known = ", ".join(Constants.__dataclass_fields__)
         unknown = ", ".join(set(given) - set(Constants.__dataclass_fields__))

@@ -34,7 +34,7 @@ from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.arguments import RecordsArguments
-from driftpeak._core.errors import DriftpeakError, at_least_integer, nearest, positive, warn
+from driftpeak._core.errors import at_least_integer, one_of, positive, warn
 from driftpeak._core.numerics.conditionals import on_demand
 from driftpeak._core.times import Horizon, TimesLike, check_times
 from driftpeak._core.types import Scalar
@@ -86,11 +86,7 @@ class SideQueryPolicy(RecordsArguments, Policy):
         self.timing = timing
         self.rate = positive("rate", rate)
         self.dimension = at_least_integer("dimension", dimension, 1)
-        if asks not in ASKS:
-            raise DriftpeakError(
-                f"asks must be one of {', '.join(ASKS)}; got {asks!r}.{nearest(str(asks), ASKS)}"
-            )
-        self.asks = asks
+        self.asks = one_of("asks", asks, ASKS)
         self.multiplicity = bool(multiplicity)
         self.mixing = None if mixing is None else at_least_integer("mixing", mixing, 0)
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, positive
+from driftpeak._core.errors import DriftpeakError, one_of, positive
 from driftpeak._core.times import Horizon, TimesLike
 from driftpeak._core.types import Scalar
 from driftpeak.gp.transforms import CHANGES, TRANSFORMATIONS, Transformation
@@ -50,11 +50,7 @@ class Transformed(WrappingPolicy):
 
     @checked
     def __init__(self, policy: Policy, transformation: str, *, least: float) -> None:
-        changing = TRANSFORMATIONS[1:]
-        if transformation not in changing:
-            raise DriftpeakError(
-                f"transformation must be one of {', '.join(changing)}; got {transformation!r}"
-            )
+        self.transformation = one_of("transformation", transformation, TRANSFORMATIONS[1:])
         if policy.foresight != "none":
             raise DriftpeakError("policy must not see the true function to be transformed")
         if policy.bounds_in_words:
@@ -64,7 +60,6 @@ class Transformed(WrappingPolicy):
                 "transform them yourself"
             )
         self.policy = policy
-        self.transformation = transformation
         self.least = np.float64(positive("least", least))
 
     @property

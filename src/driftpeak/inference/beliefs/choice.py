@@ -28,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, nearest
+from driftpeak._core.errors import DriftpeakError, one_of
 from driftpeak._core.times import Horizon, TimesLike, check_times
 from driftpeak.gp.features import MANY, Features, separated
 from driftpeak.gp.forgetting import Forgetting
@@ -49,10 +49,7 @@ FORMS = ("auto", "feature-space", "function-space")
 
 def check_form(form: str) -> None:
     """Raise DriftpeakError unless `form` is one of `FORMS`."""
-    if form not in FORMS:
-        raise DriftpeakError(
-            f"form must be one of {', '.join(FORMS)}; got {form!r}.{nearest(form, FORMS)}"
-        )
+    one_of("form", form, FORMS)
 
 
 @checked

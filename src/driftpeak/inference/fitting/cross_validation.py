@@ -21,7 +21,7 @@ from driftpeak._core.errors import (
     NoObservationsError,
     at_least_integer,
     finite_array,
-    nearest,
+    one_of,
 )
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import Matrix
@@ -97,11 +97,7 @@ def cross_validate(
         DriftpeakError: an unknown name, or fewer than 2 folds.
     """
     table = finite_array("values", values, 2)
-    if name not in CANDIDATES:
-        raise DriftpeakError(
-            f"name must be one of {', '.join(CANDIDATES)}; got {name!r}."
-            + nearest(name, CANDIDATES)
-        )
+    one_of("name", name, tuple(CANDIDATES))
     folds = at_least_integer("folds", folds, 2, MOST_STEPS)
     seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
     if len(table) < 4 * folds:

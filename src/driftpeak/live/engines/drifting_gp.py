@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, at_least_integer, shown
+from driftpeak._core.errors import DriftpeakError, at_least_integer, one_of, shown
 from driftpeak.gp.forgetting import Forgetting
 from driftpeak.live.model.drift_models import LearnedMotion, check_forgetting, check_periods
 from driftpeak.live.model.likelihoods import Likelihood, check_likelihood
@@ -83,10 +83,7 @@ class DriftingGP:
         self.forgetting = check_forgetting(forgetting, self.capacity)
         self.periods = check_periods(periods, forgetting)
         self.width = width
-        if acquisition not in ACQUISITIONS:
-            raise DriftpeakError(
-                f"acquisition must be one of {', '.join(ACQUISITIONS)}; got {shown(acquisition)}"
-            )
+        one_of("acquisition", acquisition, ACQUISITIONS)
         if acquisition == "influence" and likelihood != "gaussian":
             raise DriftpeakError(
                 'acquisition must be "ucb" unless likelihood="gaussian"; got "influence" with '
