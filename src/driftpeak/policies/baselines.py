@@ -24,7 +24,7 @@ from driftpeak.policies.catalogue import Family, policy
 from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import Foresight, Query, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
-from driftpeak.policies.randomised import default_reward_bound, draw
+from driftpeak.policies.randomised import draw
 from driftpeak.policies.reward_range import RewardRange
 from driftpeak.theory.schedules import rexp3_batch_length
 
@@ -217,9 +217,6 @@ class RExp3(RecordsArguments, PlannedPolicy[RExp3State], RewardRange[RExp3State]
         DriftpeakError: a number out of range, or a run longer than the horizon.
     """
 
-    low: Any
-    range: Any
-    reward_bound: Any
     exploration: Any
     horizon: int = eqx.field(static=True)
     batch_length: int = eqx.field(static=True)
@@ -234,10 +231,7 @@ class RExp3(RecordsArguments, PlannedPolicy[RExp3State], RewardRange[RExp3State]
         variation: float | None = None,
         reward_bound: float | None = None,
     ) -> None:
-        bound = default_reward_bound(prior) if reward_bound is None else reward_bound
-        self.reward_bound = np.float64(positive("reward_bound", bound))
-        self.low = prior.mean.min() - bound
-        self.range = prior.mean.max() + bound - self.low
+        self._set_range(prior, reward_bound)
         self.horizon = at_least_integer("horizon", horizon, 1, MOST_STEPS)
         self.size = len(prior)
         scaled = 1.0 if variation is None else positive("variation", variation) / self.range
@@ -260,7 +254,7 @@ class RExp3(RecordsArguments, PlannedPolicy[RExp3State], RewardRange[RExp3State]
         return RExp3State(state.step + 1, log_weights, state.key), query
 
     def tell(self, state: RExp3State, query: Query, reward: Scalar, time: Scalar) -> RExp3State:
-        scaled = (checked_reward(reward) - self.low) / self.range
+        scaled = self._scaled(checked_reward(reward))
         estimate = scaled / self._probabilities(state.log_weights)[query]
         gain = self.exploration / self.size * estimate
         return state._replace(log_weights=state.log_weights.at[query].add(gain))

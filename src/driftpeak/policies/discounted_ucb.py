@@ -15,7 +15,6 @@ from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.catalogue import MEMORIES, Family, policy
 from driftpeak.policies.player import Query, checked_reward
-from driftpeak.policies.randomised import default_reward_bound
 from driftpeak.policies.reward_range import RewardRange
 
 
@@ -70,9 +69,6 @@ class DUCB(RecordsArguments, RewardRange[DiscountedState]):
         >>> policy = dp.DUCB(prior, discount=0.98)
     """
 
-    low: Any
-    range: Any
-    reward_bound: Any
     discount: Scalar
     exploration: Scalar
     size: int = eqx.field(static=True)
@@ -86,10 +82,7 @@ class DUCB(RecordsArguments, RewardRange[DiscountedState]):
         exploration: float = 0.6,
         reward_bound: float | None = None,
     ) -> None:
-        bound = default_reward_bound(prior) if reward_bound is None else reward_bound
-        self.reward_bound = np.float64(positive("reward_bound", bound))
-        self.low = prior.mean.min() - self.reward_bound
-        self.range = prior.mean.max() + self.reward_bound - self.low
+        self._set_range(prior, reward_bound)
         self.discount = np.float64(unit_interval("discount", discount, low_open=True))
         self.exploration = np.float64(positive("exploration", exploration))
         self.size = len(prior)

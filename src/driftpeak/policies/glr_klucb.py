@@ -13,13 +13,12 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.arguments import RecordsArguments
-from driftpeak._core.errors import MOST_STEPS, at_least_integer, one_of, positive, unit_interval
+from driftpeak._core.errors import MOST_STEPS, at_least_integer, one_of, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.catalogue import Family, policy
 from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import Query, checked_reward
-from driftpeak.policies.randomised import default_reward_bound
 from driftpeak.policies.reward_range import RewardRange
 
 Restarts = Literal["local", "global"]
@@ -92,9 +91,6 @@ class GLRKLUCB(RecordsArguments, PlannedPolicy[GLRState], RewardRange[GLRState])
         >>> policy = dp.GLRKLUCB(prior, horizon=500)
     """
 
-    low: Any
-    range: Any
-    reward_bound: Any
     exploration: Scalar
     delta: Scalar
     horizon: int = eqx.field(static=True)
@@ -115,10 +111,7 @@ class GLRKLUCB(RecordsArguments, PlannedPolicy[GLRState], RewardRange[GLRState])
         self.horizon = at_least_integer("horizon", horizon, 1, MOST_STEPS)
         self.size = len(prior)
         self.restart = one_of("restart", restart, RESTARTS)
-        bound = default_reward_bound(prior) if reward_bound is None else reward_bound
-        self.reward_bound = np.float64(positive("reward_bound", bound))
-        self.low = prior.mean.min() - self.reward_bound
-        self.range = prior.mean.max() + self.reward_bound - self.low
+        self._set_range(prior, reward_bound)
         if exploration is None:
             share = self.size * math.log(self.horizon) / self.horizon
             exploration = min(1.0, math.sqrt(share)) or 1.0  # 0 with a horizon of 1
@@ -156,7 +149,7 @@ class GLRKLUCB(RecordsArguments, PlannedPolicy[GLRState], RewardRange[GLRState])
         return state._replace(asked=state.asked + 1), query
 
     def tell(self, state: GLRState, query: Query, reward: Scalar, time: Scalar) -> GLRState:
-        scaled = jnp.clip((checked_reward(reward) - self.low) / self.range, 0.0, 1.0)
+        scaled = jnp.clip(self._scaled(checked_reward(reward)), 0.0, 1.0)
         state = state._replace(
             observed=state.observed + 1,
             arms=state.arms.at[state.observed].set(query),

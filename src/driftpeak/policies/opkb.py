@@ -40,7 +40,8 @@ from driftpeak.policies.catalogue import Family, policy, stored
 from driftpeak.policies.fixed_horizon import PlannedPolicy, check_period, chosen_period
 from driftpeak.policies.opkb_constants import Constants, preset_constants
 from driftpeak.policies.player import Query, checked_reward
-from driftpeak.policies.randomised import default_reward_bound, draw
+from driftpeak.policies.randomised import draw
+from driftpeak.policies.reward_range import default_reward_bound
 
 DESIGN_TOLERANCE = 1e-3
 """Duality gap at which designs count as solved, as a share of the information gain."""
