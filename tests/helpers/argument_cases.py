@@ -108,7 +108,7 @@ POLICIES = {
     entry.make.__name__: (
         entry.make,
         {"prior": PRIOR}
-        | {name: value for name, value in entry.defaults.items()}
+        | dict(entry.defaults)
         | {name: 20 for name, one in policy_parameters(entry.name).items() if one.required},
     )
     for entry in ENTRIES

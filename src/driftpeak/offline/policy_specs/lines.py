@@ -1,4 +1,4 @@
-"""Tables of policies and widths, which the command line uses without importing them.
+"""Tables of policies, environments and widths, which the command line uses without importing them.
 
 `names.json` in this folder has the tables. `python -m driftpeak.offline.policy_specs` writes it
 from the constructors' signatures and docstrings, and a test compares them.
@@ -29,7 +29,7 @@ class Line:
 
 @cache
 def lines(what: str) -> tuple[Line, ...]:
-    """Return the table of all "policies" or "widths"."""
+    """Return the table of all "policies", "environments" or "widths"."""
     stored = json.loads(
         (files("driftpeak.offline.policy_specs") / FILE).read_text(encoding="utf-8")
     )

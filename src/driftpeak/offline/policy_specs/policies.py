@@ -8,21 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_type_hints
 
 from driftpeak._core.errors import DriftpeakError
-from driftpeak.environments import catalogue as environments
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.fitting.cross_validation import CANDIDATES
 from driftpeak.offline.history import Learned
 from driftpeak.offline.policy_specs.lines import Line, known_name
 from driftpeak.offline.policy_specs.parameters import Parameter, parameters, split, summary
+from driftpeak.offline.policy_specs.settings import ENVIRONMENTS
 from driftpeak.policies import OPKB, BeliefPolicy, Policy, widths
 from driftpeak.policies.catalogue import ENTRIES, Entry
 from driftpeak.policies.opkb_constants import Constants
 from driftpeak.policies.widths import Width
 
-CATALOGUE: dict[str, Entry] = {entry.name: entry for entry in ENTRIES if entry.name}
-POLICIES: dict[str, Callable[..., Policy]] = {
-    name: CATALOGUE[name].make for name in sorted(CATALOGUE)
-}
+CATALOGUE: dict[str, Entry] = dict(sorted((entry.name, entry) for entry in ENTRIES if entry.name))
+POLICIES: dict[str, Callable[..., Policy]] = {name: e.make for name, e in CATALOGUE.items()}
 
 
 def best_of_history(learned: Learned) -> Policy:
@@ -75,10 +73,7 @@ def tables() -> dict[str, list[Line]]:
             Line(name, tuple(policy_parameters(name).values()), summary(make))
             for name, make in (POLICIES | HISTORIC).items()
         ],
-        "environments": [
-            Line(name, (), entry.change)
-            for name, entry in sorted((e.name, e) for e in environments.ENTRIES if e.name)
-        ],
+        "environments": [Line(name, (), entry.change) for name, entry in ENVIRONMENTS.items()],
         "widths": [
             Line(name, tuple(_width_parameters(make).values()), summary(make))
             for name, make in WIDTHS.items()

@@ -5,17 +5,15 @@ from typing import Any
 
 from driftpeak._core.errors import DriftpeakError, at_least_integer, one_of, positive, shown
 from driftpeak.environments import Environment
-from driftpeak.environments.catalogue import ENTRIES, Build
+from driftpeak.environments.catalogue import ENTRIES, Entry
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE, Kernel, Matern
 from driftpeak.gp.priors import Prior
 from driftpeak.theory.schedules import markov_restart_period
 
-ENVIRONMENTS: dict[str, Build] = {
-    entry.name: entry.build
-    for entry in sorted(ENTRIES, key=lambda entry: entry.name or "")
-    if entry.name and entry.build
-}
+ENVIRONMENTS: dict[str, Entry] = dict(
+    sorted((entry.name, entry) for entry in ENTRIES if entry.name)
+)
 KERNELS = ("se", "matern")
 MOST_POINTS = 10_000
 
@@ -53,7 +51,9 @@ def make_environment(name: str, prior: Prior, drift: float, steps: int) -> Envir
     Raises:
         DriftpeakError: the name is unknown, or the drift is outside [0, 1].
     """
-    return ENVIRONMENTS[one_of("environment", name, tuple(ENVIRONMENTS))](prior, drift, steps)
+    entry = ENVIRONMENTS[one_of("environment", name, tuple(ENVIRONMENTS))]
+    assert entry.build is not None  # it has a name
+    return entry.build(prior, drift, steps)
 
 
 def default_policies(prior: Prior, drift: float, steps: int) -> list[str]:
