@@ -18,7 +18,7 @@ help:  ## list the targets
 
 # One environment serves every target: what the library needs to run, and for all but the demo what its tests, checks
 # and docs need besides. It is renewed only when what it is made from has changed. pip compiles no bytecode: Python does
-# when a module is first imported, and most never are. Where it is told not to keep bytecode, as in many containers,
+# when a module is first imported, and most never are. If PYTHONDONTWRITEBYTECODE is set, as in many containers,
 # every process would compile all that it imports, for ten seconds.
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL = $(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt

@@ -79,7 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="of every file's tests the first and every N-th after it, but for " + ", ".join(WHOLE),
+        help="run the first and every N-th test of a file, and all of pages, " + ", ".join(WHOLE),
     )
 
 

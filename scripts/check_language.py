@@ -1,4 +1,4 @@
-"""Report long sentences and words to avoid in pages, and docstrings that do not begin with a verb.
+"""Report long sentences and words to avoid in pages.
 
 python scripts/check_language.py [PAGE ...]      # all findings of these pages
 python scripts/check_language.py                 # the number of findings of every page

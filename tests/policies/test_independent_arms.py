@@ -25,7 +25,7 @@ def played(policy, rewards):
 
 
 def d_ucb(rewards, discount, exploration):
-    """Garivier and Moulines 2011, section 3: sums over the past, anew at every step."""
+    """Garivier and Moulines 2011, section 3: every step sums over the whole past."""
     actions = []
     for t in range(STEPS):
         ages = t - 1 - np.arange(t)

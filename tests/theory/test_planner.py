@@ -44,10 +44,10 @@ RECOMMENDED = {
     "unknown": (se(), 0, "auto", "that of ada-opkb, .* V_T = .* 0.6"),
     "drift": (se(drift=0.01, variation=20.0), 0, "tv-gp-ucb", "linear in T.*auto"),
     "drift, rough": (Setting(dp.Matern(1.5), 1, 100, drift=0.1), 0, "tv-gp-ucb", "nu > 2"),
-    "each step anew": (se(drift=1.0), 0, None, "Nothing can be learned.*highest prior mean"),
+    "independent steps": (se(drift=1.0), 0, None, "Nothing can be learned.*highest prior mean"),
     "nearly so": (se(drift=0.99995), 0, None, "correlation 0.0071 with the last"),
     "not quite": (se(drift=0.999), 0, "tv-gp-ucb", "exact Bayesian filter"),
-    "each step anew, side queries": (se(drift=1.0, exponent=0.5), 10**6, "sparq", "reduce regret"),
+    "independent steps, queries": (se(drift=1.0, exponent=0.5), 10**6, "sparq", "reduce regret"),
     "drift, nu too small for the lower bound": (
         Setting(dp.Matern(2.5), 1, 1000, drift=0.1), 0, "tv-gp-ucb", "requires nu > 4",
     ),

@@ -93,7 +93,7 @@ class StudyIndex:
         for position, written in self._store.read(self._position).events:
             event = from_dict(written)
             if isinstance(event, Reset):
-                self._ledger, self._before = self._ledger.anew(), self._ever
+                self._ledger, self._before = self._ledger.after_reset(), self._ever
             else:
                 self._ledger.enter(event)
             self._ever += isinstance(event, Told)

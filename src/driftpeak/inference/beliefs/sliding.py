@@ -199,9 +199,9 @@ def edge_cost(points: int, rank: Any, ring: int, length: int, each: Any = None) 
     product with the features, per point; the rank by default.
     """
     least = np.minimum(rank, ring)
-    anew = 2 * least * (points * (rank if each is None else each) + 2 * rank**2)
-    anew = anew + np.where(ring > rank, 8.0 * ring * rank**2, 0.0)
-    return 2 * length**2 * points + length**3 + anew / length
+    rebuild = 2 * least * (points * (rank if each is None else each) + 2 * rank**2)
+    rebuild = rebuild + np.where(ring > rank, 8.0 * ring * rank**2, 0.0)
+    return 2 * length**2 * points + length**3 + rebuild / length
 
 
 def edge_length(points: int, rank: int, ring: int) -> int:

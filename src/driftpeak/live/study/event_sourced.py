@@ -177,7 +177,7 @@ class EventSourced(ABC):
                 self._engine.forgot(event.before)
             case happened.Reset():
                 self._engine.reset()
-                self._ledger = self._ledger.anew()
+                self._ledger = self._ledger.after_reset()
 
 
 @contextmanager

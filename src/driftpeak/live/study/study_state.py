@@ -70,7 +70,7 @@ class StudyState:
         self.forgotten = -math.inf
 
     def enter(self, event: Event, *, too_late: bool = False) -> None:
-        """Record an event. For a reset, use `anew`.
+        """Record an event. For a reset, use `after_reset`.
 
         Arguments:
             event: the event.
@@ -176,8 +176,8 @@ class StudyState:
             )
         return self.pending[number]
 
-    def anew(self) -> "StudyState":
-        """Return the ledger after a reset; the numbering, the current setting and keys are kept."""
+    def after_reset(self) -> "StudyState":
+        """Return the state after a reset; the numbering, the current setting and keys are kept."""
         return StudyState(self.asked, self.place, self.keys.copy())
 
     def oldest(

@@ -334,7 +334,7 @@ def rewards(store: Store) -> list[Observation]:
     for _, written in store.read(store.start()).events:
         event = from_dict(written)
         if isinstance(event, Reset):
-            observations, ledger = [], ledger.anew()
+            observations, ledger = [], ledger.after_reset()
         else:
             ledger.enter(event)
         if isinstance(event, Told):
