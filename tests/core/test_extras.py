@@ -25,9 +25,9 @@ world = dp.MarkovDrift(prior, drift=0.1)
 """
 
 
-def run(program):
+def run(program, folder=None):
     command = [sys.executable, "-c", HIDING + program]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
 
 
 def test_the_core_needs_no_extra():
@@ -54,11 +54,12 @@ optimizer.best()
         ("import driftpeak.cli.app", "typer"),
     ],
 )  # fmt: skip
-def test_the_error_names_the_extra(program, package):
-    done = run(program)
+def test_the_error_names_the_extra(program, package, tmp_path):
+    done = run(program, tmp_path)
     assert done.returncode == 1
     expected = f"this needs the package {package}. Run pip install 'driftpeak[{EXTRAS[package]}]'"
     assert expected in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_command_says_what_to_install():

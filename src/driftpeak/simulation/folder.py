@@ -104,7 +104,9 @@ class Folder:
 
         Raises:
             DriftpeakError: the folder holds other files or another simulation, or cannot be read.
+            ModuleNotFoundError: the packages that write the chunks are not installed.
         """
+        netcdf_engine()  # before a folder is made or a chunk is simulated
         path = Path(path)
         with writing(path):
             try:
