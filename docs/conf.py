@@ -29,6 +29,7 @@ extensions = [
     "extensions.formulas",
     "extensions.tables",
     "extensions.reference",
+    "extensions.papers",
 ]
 # what the gallery writes beside its pages
 exclude_patterns = ["_build", "gallery/**/*.py", "gallery/**/*.ipynb", "gallery/**/*.md5"]

@@ -95,7 +95,10 @@ def test_the_stated_norm_in_the_plane():
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_norm_and_variation_on_the_domain(kernel):
-    """Of what `simulate` plays against: norms at most the stated, variation within the budget."""
+    """Of what `simulate` plays against: norms at most the stated, variation within the budget.
+
+    Source: IT25 Lemma 2, (12)-(13).
+    """
     prior = dp.Prior(dp.Grid([0, 1], size=60), kernel, 0.01)
     world = MovingBump(prior, period=7, cells=5, norm=2.0)
     values = dp.true_functions(world, steps=100, trials=3, seed=4)
@@ -136,7 +139,10 @@ def test_shortest_period(variation):
 def test_no_policy_can_follow_a_bump_that_moves_at_every_step():
     """Its place is independent of all that was seen: whatever a policy does, its expected regret is
     at least height minus the mean of the bumps at their best place. Four standard errors over 20
-    trials; false alarms 1 in 30,000 for each policy."""
+    trials; false alarms 1 in 30,000 for each policy.
+
+    Source: IT25 Theorem 1.
+    """
     prior = dp.Prior(dp.Grid([0, 1], size=60), dp.SE(0.05), 0.01)
     world = MovingBump(prior, period=1, cells=10)
     values = np.asarray(world.bumps)

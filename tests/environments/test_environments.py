@@ -18,6 +18,8 @@ def test_markov_drift_has_the_stated_covariance_in_space_and_time():
 
     An entry's standard error is at most sqrt(2) * 2 / sqrt(20,000) = 0.02; 0.1 is five of them:
     over the 18 x 18 entries a false alarm has a chance of 2e-4.
+
+    Source: B16 (3)-(4), (22).
     """
     times, drift = np.array([1.0, 2.5, 6.0]), 0.2
     world = dp.MarkovDrift(PRIOR, drift=drift)
@@ -151,7 +153,10 @@ def test_markov_drift_extremes(drift, same):
 
 
 def test_abrupt_switches_happen_after_the_stated_times():
-    """f_1 holds for t <= 100, f_2 for t <= 200, f_3 from then on (D22 section 7)."""
+    """f_1 holds for t <= 100, f_2 for t <= 200, f_3 from then on (D22 section 7).
+
+    Source: D22 section 7; IT25 section 6.
+    """
     world = dp.AbruptSwitches(PRIOR, changes=[100, 200])
     functions = dp.true_functions(world, steps=300, seed=2)[0]
     changed = np.flatnonzero(np.abs(np.diff(functions, axis=0)).max(axis=1) > 0) + 1
@@ -170,7 +175,10 @@ def test_rkhs_functions_are_sums_of_kernels_with_uniform_coefficients():
 
 @pytest.mark.parametrize("segments", [1, 2])
 def test_slow_change_moves_in_straight_lines(segments):
-    """f_t = f_a + (f_b - f_a) t/T on each segment; it stands still after the horizon."""
+    """f_t = f_a + (f_b - f_a) t/T on each segment; it stands still after the horizon.
+
+    Source: D22 section 7.
+    """
     world = dp.SlowChange(PRIOR, horizon=40, segments=segments)
     functions = dp.true_functions(world, steps=50, seed=4)[0]
     bends = np.abs(np.diff(functions, n=2, axis=0)).max(axis=1)
@@ -190,7 +198,10 @@ def test_a_table_is_read_row_by_row_without_noise():
 
 
 def test_moving_coefficients_are_those_of_the_paper():
-    """a(t) = 5 / lambda_max u / ||u||, u_i = sin(0.3 t + i): M25 section 4.1, written out."""
+    """a(t) = 5 / lambda_max u / ||u||, u_i = sin(0.3 t + i): M25 section 4.1, written out.
+
+    Source: M25 section 4.1.
+    """
     centres = np.array([0, 2, 5])
     world = dp.MovingCoefficients(PRIOR, centres=centres)
     functions = dp.true_functions(world, steps=7, trials=2)
@@ -271,7 +282,10 @@ def test_many_points_without_a_closed_form_are_refused_for_worlds_too():
 def test_injected_drift_satisfies_assumption_2(exponent):
     """Var(f_s(x) - f_t(x)) = 0.04 * 3 |s - t|^alpha with the kernel's correlation between points,
     and f at the first time from the prior: 8,000 worlds. A variance's relative standard error is
-    sqrt(2 / 8,000) = 0.016; 0.09 is more than five of them."""
+    sqrt(2 / 8,000) = 0.016; 0.09 is more than five of them.
+
+    Source: M25 Assumption 2, (7).
+    """
     times = np.array([3.0, 4.0, 4.5, 9.0, 9.0])
     world = dp.InjectedDrift(PRIOR, exponent=exponent, slope=3.0)
     draws = dp.true_functions(world, times=times, trials=8_000, seed=2)

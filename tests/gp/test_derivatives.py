@@ -91,7 +91,10 @@ TAILS = {
 def test_the_tail_bounds_difference_quotients_of_drawn_functions(name):
     """1,000 functions drawn from the kernel itself: by the mean value theorem a quotient is a
     derivative somewhere between, so that its largest is below the supremum. At every level the
-    share above it less 4 standard errors must not exceed a exp(-(L/b)^2): false alarm 3e-5."""
+    share above it less 4 standard errors must not exceed a exp(-(L/b)^2): false alarm 3e-5.
+
+    Source: B16 (10).
+    """
     kernel, sides, size = TAILS[name]
     grid = dp.Grid(*([0, side] for side in sides), size=size)
     gram = kernel.rows(grid)
@@ -112,7 +115,10 @@ def test_the_tail_bounds_difference_quotients_of_drawn_functions(name):
 
 def test_the_bound_is_of_the_right_size():
     """The level that (10) gives 1 % is less than twice the measured 99 % point; and far off at
-    a = b = 1, where P(sup |f'| > 3) is above 0.98 for SE with l = 0.2 against exp(-9)."""
+    a = b = 1, where P(sup |f'| > 3) is above 0.98 for SE with l = 0.2 against exp(-9).
+
+    Source: B16 (10).
+    """
     largest = largest_derivatives(dp.SE(0.2), [1.0], count=2000, size=100)[:, 0]
     tail = derivative_tail(dp.SE(0.2), [1.0])
     level = tail.b * math.sqrt(math.log(tail.a / 0.01))

@@ -59,7 +59,10 @@ def test_objectives_agree_with_an_interior_point_method(seed):
 @settings(max_examples=150)
 @given(seed=st.integers(0, 10**6), shape=SHAPES, s=REGULARISERS)
 def test_optimal_design_keeps_lemma_4_3(seed, shape, s):
-    """h <= tr(I - s S^-1) + gap <= log det S / s^p + gap, and the certificate is the true gap."""
+    """h <= tr(I - s S^-1) + gap <= log det S / s^p + gap, and the certificate is the true gap.
+
+    Source: H23 optimal design, Lemma 4.3.
+    """
     rank = shape[1]
     features = random_features(seed, *shape)
     design = dp.optimal_design(features, s, tolerance=1e-4)
@@ -92,6 +95,8 @@ def test_strategies_keep_lemma_4_4(seed, shape, s, beta, alpha, mixture):
 
     - sum Q D <= (1 - q) 2 (gamma + g) / beta + q 2 alpha gamma / beta;
     - h_Q(x) <= (beta/2 D(x) + gamma + g) / (1 - q) everywhere, and <= (gamma + g) / q on A.
+
+    Source: H23 OP, Lemma 4.4.
     """
     points, rank = shape
     features = random_features(seed, points, rank)

@@ -81,7 +81,10 @@ def test_a_grid_counts_like_a_clock():
 
 
 def test_the_grid_of_b16():
-    """50 x 50 points of the unit square, 1/49 apart: reshaping to `shape` gives the lattice."""
+    """50 x 50 points of the unit square, 1/49 apart: reshaping to `shape` gives the lattice.
+
+    Source: B16 section 5.1.
+    """
     grid = dp.Grid([0, 1], [0, 1], size=50)
     assert len(grid) == len(grid.points) == len(grid.names) == 2500
     lattice = grid.points.reshape(*grid.shape, 2)

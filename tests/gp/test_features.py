@@ -153,6 +153,8 @@ def test_quadrature_weights_are_the_normalised_gauss_hermite_ones(degree):
 
     The weights are 2^(m-1) m! / (m^2 H_(m-1)(rho)^2) at the roots rho of H_m; D22 prints m for
     m^2. They sum to one, so that k(x, x) = 1 at every point.
+
+    Source: D22 section 5.
     """
     domain = dp.Grid([-1, 1], size=5)
     features = quadrature_fourier(0.4, domain, degree=degree)
@@ -328,7 +330,10 @@ def test_policies_refuse_what_are_no_features_of_their_points(name):
 @pytest.mark.parametrize("lengthscale", [0.15, 0.3, 1.0, 3.0, 30.0])
 @pytest.mark.parametrize("extents", [[1.0], [2.5], [1.0, 0.4]])
 def test_quadrature_error_is_bounded(lengthscale, extents):
-    """D22 Lemma 14, corrected, at every degree until rounding; tight where the kernel is flat."""
+    """D22 Lemma 14, corrected, at every degree until rounding; tight where the kernel is flat.
+
+    Source: D22 Lemma 14.
+    """
     domain = dp.Grid(*([0, side] for side in extents), size=15)
     for degree in (1, 2, 3, 5, 8, 13, 20, 32):
         bound = quadrature_fourier_bound(lengthscale, extents, degree=degree)
@@ -339,7 +344,10 @@ def test_quadrature_error_is_bounded(lengthscale, extents):
 
 
 def test_the_printed_lemma_14_fails_where_the_kernel_is_flat():
-    """d = 1, m = 1: the error is 1 - exp(-1/(2 l^2)), the printed bound e / (4 sqrt(2) l^2)."""
+    """d = 1, m = 1: the error is 1 - exp(-1/(2 l^2)), the printed bound e / (4 sqrt(2) l^2).
+
+    Source: D22 Lemma 14.
+    """
     for lengthscale in (3.0, 30.0):
         error = quadrature_fourier(lengthscale, dp.Grid([0, 1], size=2), degree=1).error
         assert error == pytest.approx(1 - np.exp(-1 / (2 * lengthscale**2)))

@@ -210,7 +210,10 @@ def test_a_discount_does_not_overflow(start, reference, form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_weights_that_would_overflow_equal_the_discount(form):
-    """w_t = 0.5^-t, given as logarithms: D22's weights for a discount of 0.5, at 1,500 steps."""
+    """w_t = 0.5^-t, given as logarithms: D22's weights for a discount of 0.5, at 1,500 steps.
+
+    Source: D22 section 5.
+    """
     arms, rewards, times = observations(np.arange(1.0, 1501))
     weighted, discounted = (
         dp.make_belief(PRIOR, rule, times, form=form)
@@ -314,7 +317,10 @@ def test_restart_and_drift_count_to_now(form):
 
 
 def test_the_first_steps_fill_the_first_block():
-    """R-GP-UCB with period N forgets before steps N + 1, 2N + 1, ... (B16 Alg. 1)."""
+    """R-GP-UCB with period N forgets before steps N + 1, 2N + 1, ... (B16 Alg. 1).
+
+    Source: B16 Algorithm 1; ZS21 Algorithm 1.
+    """
     times = np.arange(1.0, 13.0)
     rule = fg.Restart(4)
     forgetting = [now for last, now in pairwise(times) if not rule.same_epoch(last, now)]

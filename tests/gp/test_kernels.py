@@ -71,7 +71,10 @@ def evaluate(kernel, x, y):
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_gram_matrices_equal_those_of_scikit_learn(name):
-    """Rows of the Gram matrix, all of them and some."""
+    """Rows of the Gram matrix, all of them and some.
+
+    Source: B16 (1)-(2); IT25 (2)-(3).
+    """
     kernel, reference = REFERENCES[name]
     points = plane()
     expected = reference(points, points)
@@ -159,6 +162,8 @@ def test_general_matern_equals_its_mixture_of_gaussians(nu):
     """k(r) = E exp(-nu r^2 / (2 s)) over s ~ Gamma(nu), integrated by SciPy.
 
     From K_nu's integral, int s^(nu-1) exp(-s - z^2/(4s)) ds = 2 (z/2)^nu K_nu(z).
+
+    Source: B16 (2); IT25 (3).
     """
     distances = np.array([0.0, 1e-3, 0.03, 0.3, 1.0, 3.0])
 

@@ -73,6 +73,10 @@ def forms(prior, rule, times):
 
 @given(kernel=kernels, rule=rules, seed=st.integers(0, 2**32 - 1))
 def test_every_belief_equals_the_dense_formula(kernel, rule, seed):
+    """In feature space and in function space.
+
+    Source: B16 (5)-(8); ZS21 (1)-(2); D22 Lemma 9, Lemma 12, (1)-(3); IT25 (4)-(5); M25 (9)-(10).
+    """
     compare_with_the_dense_formula(kernel, rule, seed)
 
 

@@ -38,6 +38,7 @@ def dense_truth(data, prior, drift):
 @pytest.mark.parametrize("drift", [0.0, 0.07, 1.0])
 @pytest.mark.parametrize("data", [TABLES, HOLES, [RECORD], [RECORD, RECORD]])
 def test_likelihood_is_that_of_the_dense_gaussian(data, drift):
+    """Source: B16 (24)."""
     stretches = [
         one if isinstance(one, dp.Observations) else dp.Observations.from_table(one) for one in data
     ]
@@ -75,6 +76,7 @@ KERNELS = [
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("data", [TABLES, HOLES])
 def test_gradients_against_finite_differences(kernel, data):
+    """Source: B16 (25)."""
     prior = dp.Prior(DOMAIN, kernel, 0.3)
     parameters = free_parameters(prior, 0.1, ("kernel", "noise_variance", "drift"))
     problem = _Problem(_stretches(data, prior), prior, parameters)

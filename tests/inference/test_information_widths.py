@@ -42,7 +42,10 @@ sets = st.lists(st.integers(0, 8), max_size=8)
 
 @given(arms=sets, more=sets, arm=st.integers(0, 8))
 def test_information_is_a_monotone_submodular_log_determinant(arms, more, arm):
-    """A gain never falls with more points, and a point's own share never grows."""
+    """A gain never falls with more points, and a point's own share never grows.
+
+    Source: B16 (12).
+    """
 
     def gain(chosen):
         return dp.information_gain(PRIOR, chosen)
@@ -106,7 +109,10 @@ def test_greedy_gain_equals_enumeration(kernel, noise):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_maximum_lies_between_greedy_and_its_guarantee(seed):
-    """Over all multisets of up to 5 of 6 points, by enumeration (461 of them)."""
+    """Over all multisets of up to 5 of 6 points, by enumeration (461 of them).
+
+    Source: B16 (13); ZS21 (3); IT25 section 6.
+    """
     random = np.random.default_rng(seed)
     points = random.uniform(0, 1, (6, 2))
     prior = dp.Prior(
@@ -131,7 +137,10 @@ def test_greedy_gain_refuses(count):
 
 
 def test_information_under_drift_and_worth_are_log_determinants():
-    """1/2 log |I + R (K o D) R| with D_ij = (1 - e)^(|i - j| / 2), R^2 = worth / lambda."""
+    """1/2 log |I + R (K o D) R| with D_ij = (1 - e)^(|i - j| / 2), R^2 = worth / lambda.
+
+    Source: B16 (14); D22 (5).
+    """
     arms, worth = np.array([0, 3, 3, 7]), np.array([0.2, 0.5, 0.9, 1.0])
     gram, noise = PRIOR.gram[np.ix_(arms, arms)], PRIOR.noise_variance
     ages = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
@@ -197,7 +206,10 @@ def test_greedy_gain_over_many_blocks_in_function_space():
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("options", FADING.values(), ids=FADING)
 def test_the_fading_maximum_lies_between_greedy_and_twice_it(options, seed):
-    """Over all sequences of 4 of 5 points, by enumeration (625 of them)."""
+    """Over all sequences of 4 of 5 points, by enumeration (625 of them).
+
+    Source: B16 (15); D22 (5).
+    """
     random = np.random.default_rng(seed)
     kernel = dp.Matern(1.5, 10 ** random.uniform(-1, 0))
     prior = dp.Prior(dp.Arms(random.uniform(0, 1, (5, 2))), kernel, 10 ** random.uniform(-2, 0))
@@ -256,6 +268,8 @@ def test_single_weighted_information_bounds_the_double_weighted(discount, seed):
 
     With u = discount^age, the belief's is 1/2 log |I + K o sqrt(u u') / lambda|, the
     double-weighted 1/2 log |I + K o (u u') / lambda|.
+
+    Source: D22 (5).
     """
     arms = np.random.default_rng(seed).integers(0, 9, 10)
     times = np.arange(1.0, 11)
@@ -291,6 +305,8 @@ def test_scaled_log():
 
     With c2 = 0.4 the logarithm is negative at t = 1 and 2 (0.4, 0.8): the width is then 0, not nan.
     At t = 3: 0.2 log 1.2 = 0.0364643, root 0.190956.
+
+    Source: B16 section 5.
     """
     np.testing.assert_allclose(widths.ScaledLog()(25, posterior()), 1.919410, atol=1e-6)
     assert_width(widths.ScaledLog(), np.sqrt(0.8 * np.log(100)), step=25)
@@ -310,6 +326,8 @@ def test_finite_domain():
     """Srinivas et al. Theorem 1, n = 100, t = 3, delta = 0.05.
 
     2 log(100 pi^2 9 / (6 x 0.05)) = 2 log 29608.81 = 20.591618, root 4.537799.
+
+    Source: B16 footnote 1.
     """
     width = widths.FiniteDomain(100, delta=0.05)
     np.testing.assert_allclose(width(3, posterior()), 4.537799, atol=1e-5)
@@ -324,6 +342,8 @@ def test_bayesian_widths_are_b16_16_and_19(horizon):
                   + 2 d log(r d b T^2 sqrt(log(2 d a pi^2 T^2 / (3 delta))))
     (19) beta_T = 2 log(pi^2 T^2 / (2 delta))
                   + 2 d log(r d b T^2 sqrt(log(d a pi^2 T^2 / (2 delta))))
+
+    Source: B16 (16), (19).
     """
     d, r, a, b, delta = 2, 3.0, 1.7, 0.6, 0.05
     constants = {"extent": r, "a": a, "b": b, "delta": delta, "horizon": horizon}
@@ -346,6 +366,8 @@ def test_bayesian_width_by_hand():
 
     pi^2 100 / 0.2 = 4934.802, log 8.504068; root of it 2.916174; x 100 = 291.6174, log 5.675442;
     beta = 2 x 8.504068 + 2 x 5.675442 = 28.359021, root 5.325319.
+
+    Source: B16 (19).
     """
     width = widths.Bayesian(1, resetting=False, a=1.0, b=1.0)
     np.testing.assert_allclose(width(10, posterior()), 5.325319, atol=1e-5)
@@ -369,6 +391,8 @@ def test_confidence():
     """B + R / sqrt(lambda) sqrt(2 gain + 2 log 1/delta) (ZS21 Lemma 1), R = 0.3, lambda = 0.04.
 
     1 + 0.3 / 0.2 sqrt(2 x 1.5 + 2 log 20 = 8.991465) = 1 + 1.5 x 2.998577 = 5.497866.
+
+    Source: ZS21 Lemma 1; D22 Theorem 2.
     """
     width = widths.Confidence(1.0, 0.3, 0.05, noise_variance=0.04)
     np.testing.assert_allclose(width(1, posterior(information=1.5)), 5.497866, atol=1e-5)
@@ -379,6 +403,8 @@ def test_sliding_confidence():
     """The same with 2 log(T / delta), T = 500 (ZS21 Lemma 2).
 
     1 + 1.5 sqrt(3 + 2 log 10000 = 21.420681) = 1 + 1.5 x 4.628248 = 7.942372.
+
+    Source: ZS21 Lemma 2.
     """
     width = widths.SlidingConfidence(1.0, 0.3, 0.05, noise_variance=0.04, horizon=500)
     np.testing.assert_allclose(width(1, posterior(information=1.5)), 7.942372, atol=1e-5)
@@ -387,7 +413,10 @@ def test_sliding_confidence():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_heteroscedastic_width_is_m25_12(form):
-    """B + sqrt(2 log(2 |S + K|^(1/2) / (delta |S|^(1/2)))) with injected noise, by determinants."""
+    """B + sqrt(2 log(2 |S + K|^(1/2) / (delta |S|^(1/2)))) with injected noise, by determinants.
+
+    Source: M25 (12).
+    """
     arms = np.array([0, 4, 4, 8, 2, 7])
     times = np.array([1.0, 2.0, 2.5, 5.0, 9.0, 9.5])
     belief = dp.make_belief(PRIOR, fg.Injection(0.7), times, form=form)
@@ -406,6 +435,8 @@ def test_elimination():
     Q = ceil(400/16) (1 + log2 log2 16) = 25 x 3 = 75; L = log(4 x 100 x 75 / 0.1) = 12.611538;
     sqrt(L / lambda) = 7.102545; 2 (0.5 x 7.102545 + 1) + 0.3 sqrt(2) 7.102545 = 12.115900.
     With T = 401 a 26th interval begins: Q = 78.
+
+    Source: IT25 (8).
     """
     given = {"period": 16, "noise_variance": 0.25, "norm_bound": 2.0, "noise_scale": 0.3}
     width = widths.Elimination(100, horizon=400, constant=0.5, delta=0.1, **given)
@@ -550,7 +581,10 @@ def test_a_gain_table_too_short_for_the_run_is_refused_beforehand(rule, needed):
 
 
 def test_fractional_gain_of_independent_points_is_known():
-    """n independent points: the even design, n log(1 + (T / sigma) / n)."""
+    """n independent points: the even design, n log(1 + (T / sigma) / n).
+
+    Source: H23 information gain.
+    """
     prior = dp.Prior(dp.Arms(6), dp.kernels.Table(np.eye(6)), noise_variance=0.1)
     assert dp.fractional_gain(prior, 50.0) == pytest.approx(6 * np.log(1 + 50 / 6), abs=1e-6)
 
@@ -559,6 +593,8 @@ def test_fractional_gain_is_at_least_twice_the_gain_of_any_set():
     """An empirical distribution of T points is one of the distributions: equal for no better one.
 
     Against all multisets of 3 of 5 points, and the greedy choice of 40.
+
+    Source: H23 information gain.
     """
     from itertools import combinations_with_replacement
 

@@ -29,7 +29,10 @@ def frequencies_and_probabilities(gram, drawn):
 @pytest.mark.parametrize("size", [1, 3])
 def test_subsets_have_the_probabilities_of_the_determinants(size, draw):
     """Total variation from 6,000 draws of at most 56 subsets: sampling alone makes 0.03 on average,
-    and 0.05 in less than one of 1,000 seeds."""
+    and 0.05 in less than one of 1,000 seeds.
+
+    Source: M25 Definition 3.1.
+    """
     drawn = draw(GRAM, size, samples=6_000, seed=1)
     frequencies, probabilities = frequencies_and_probabilities(GRAM, drawn)
     assert 0.5 * np.abs(frequencies - probabilities).sum() < 0.05
@@ -40,6 +43,8 @@ def test_a_point_counts_as_often_as_its_multiplicity_says():
 
     Total variation from 6,000 draws of 6 subsets: 0.01 on average, 0.05 in less than one of 10^6
     seeds.
+
+    Source: M25 Definition 3.1.
     """
     gram, counts = GRAM[np.ix_(range(3, 8), range(3, 8))], np.array([1, 4, 0, 2, 3])
     columns = np.repeat(np.arange(5), counts)

@@ -37,6 +37,7 @@ def direct_batch(survivors, size):
 
 @given(interval=st.integers(1, 20_000))
 def test_batch_sizes_are_the_recursion_and_fill_the_interval(interval):
+    """Source: IT25 Algorithm 1."""
     sizes = batch_sizes(interval)
     assert sum(sizes) == interval
     before = 1
@@ -57,6 +58,8 @@ def test_batches_and_survivors_equal_a_direct_implementation(horizon, period):
     """Every batch's multiset, and every surviving set, from the record of a run.
 
     A narrow width (C = 0.02, rho = 0.02) makes sure that points are dropped.
+
+    Source: IT25 Algorithm 1, (6)-(7).
     """
     policy = dp.RPERP(
         PRIOR,
@@ -148,6 +151,8 @@ def test_the_permutation_is_uniform():
     """The six orders of a batch of three distinct points, 3,000 trials; chi-squared, 5 degrees.
 
     A sound permutation fails for one seed in 1,000.
+
+    Source: IT25 Algorithm 1.
     """
     policy = dp.RPERP(PRIOR, horizon=6, period=6, norm_bound=3.0)
     assert batch_sizes(6)[0] == 3
@@ -165,6 +170,8 @@ def test_on_a_stationary_function_the_best_point_survives():
     200 trials at delta = 0.2 and C = 1, width (8): a true rate of 0.8 would be missed (fewer than
     0.8 - 2.6 s.e.) by one seed in 200. That the test can fail shows in the second run, whose
     width is a tenth of the noise.
+
+    Source: IT25 Theorem 4, (9).
     """
     lost = []
     for norm, constant, scale in ((4.0, 1.0, 0.3), (0.1, 0.0, 0.01)):
@@ -229,6 +236,7 @@ def test_with_true_constants_it_beats_random_on_abrupt_switches():
 
 
 def test_the_period_comes_from_theory():
+    """Source: IT25 Theorem 5."""
     expected = elimination_period(PRIOR.kernel, horizon=5000, dimension=2, variation=7.0)
     assert dp.RPERP(PRIOR, horizon=5000, variation=7.0).period == expected
     unknown = elimination_period(PRIOR.kernel, horizon=5000, dimension=2)
@@ -287,7 +295,10 @@ def test_bad_input(make, message, without_type_checks):
 
 
 def test_with_a_gain_the_restart_interval_balances_drift_and_learning():
-    """IT25 (101): V_T H = T sqrt(log T gain / H), for any kernel, to the next whole step."""
+    """IT25 (101): V_T H = T sqrt(log T gain / H), for any kernel, to the next whole step.
+
+    Source: IT25 (101).
+    """
     table = dp.kernels.Table(np.eye(4))
     horizon, variation, gain = 100_000, 8.0, 30.0
     options = {"horizon": horizon, "dimension": 1, "gain": gain}

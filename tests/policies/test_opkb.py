@@ -33,6 +33,7 @@ def played(policy, world, steps, seed=0, trial=0):
 
 
 def test_constants_are_those_of_the_analysis():
+    """Source: H23 Appendix D.1."""
     horizon, n = 4000, len(PRIOR)
     policy = dp.ADAOPKB(PRIOR, horizon=horizon, reward_bound=1.0, preset="theory")
     logarithm = math.log(8 * horizon * math.log2(horizon) * n / 0.1)
@@ -79,6 +80,8 @@ def test_the_published_preset_plays_h23_s_program_index_by_index(monkeypatch):
 
     Checked: E, the index played at every step, the gaps, P_j, and when it restarts. Taken from the
     run: what is drawn (queries, rewards, replays) and, for the estimates, the P_j as played.
+
+    Source: H23 Algorithm 3, published program.
     """
     monkeypatch.setattr(opkb, "DESIGN_TOLERANCE", 1e-8)
     steps, n, sigma, delta = 2500, len(PRIOR), 100.0, 1e-4
@@ -176,6 +179,8 @@ def test_inverse_propensity_estimates_are_unbiased_up_to_the_regulariser():
 
     20,000 intervals of 40 steps; every point's mean within 4.5 standard errors (false alarms: one
     seed in 10,000), and the bias bounded by sqrt(s) |f| h^{1/2} (Cauchy-Schwarz).
+
+    Source: H23 inverse-propensity estimate.
     """
     policy = dp.OPKB(PRIOR, horizon=40, reward_bound=1.0, sigma=4.0)
     n, s = len(PRIOR), float(policy.regulariser)
@@ -239,6 +244,8 @@ def test_blocks_double_and_strategies_mix_as_prescribed():
     """Blocks of E 2^j steps; P_j >= mu_j pi(X); P_j = (1 - mu)((1 - q) P* + q pi(A)) + mu pi(X).
 
     P* and pi(A) are recomputed from the recorded gaps by the public solvers.
+
+    Source: H23 Algorithm 2.
     """
     world = dp.environments.SignSwitches(PRIOR, changes=[1e9])
     policy = dp.OPKB(PRIOR, horizon=1500, reward_bound=1.5, c3=0.1)
@@ -273,7 +280,10 @@ def test_blocks_double_and_strategies_mix_as_prescribed():
 
 
 def test_steps_play_the_smallest_scheduled_index():
-    """The index in the history is the smallest replay that covers the step, else the block."""
+    """The index in the history is the smallest replay that covers the step, else the block.
+
+    Source: H23 Algorithm 3, replay schedule.
+    """
     world = dp.environments.SignSwitches(PRIOR, changes=[1e9])
     options = {"c3": 0.02, "first_index": 1, "c0": 1e6}  # the test never fires
     policy = dp.ADAOPKB(PRIOR, horizon=800, reward_bound=1.5, **options)
@@ -291,7 +301,10 @@ def test_steps_play_the_smallest_scheduled_index():
 
 
 def test_replays_are_scheduled_with_their_probability():
-    """Slots of index m in block j with chance 2^{(m-j)/2}: 4,000 schedules, binomial, 4.5 s.d."""
+    """Slots of index m in block j with chance 2^{(m-j)/2}: 4,000 schedules, binomial, 4.5 s.d.
+
+    Source: H23 replay schedule.
+    """
     from driftpeak.policies.opkb import _reconsider
 
     policy = dp.ADAOPKB(PRIOR, horizon=500, reward_bound=1.0, c3=0.02, first_index=0)
@@ -318,6 +331,8 @@ def test_with_theory_s_constants_nothing_that_stands_still_restarts_it():
     """Three points, so that blocks end within the horizon at all; delta = 0.1, 40 trials.
 
     The analysis allows 4 false alarms on average; none occurs, as its constants are generous.
+
+    Source: H23 change test.
     """
     prior = dp.Prior(dp.Arms(np.array([[0.0], [0.5], [1.0]])), dp.SE(1.0), noise_variance=0.01)
     policy = dp.ADAOPKB(prior, horizon=6000, reward_bound=1.5, preset="theory")
@@ -334,6 +349,8 @@ def test_with_the_published_constants_it_restarts_soon_after_a_switch():
     Block 6 is of the steps 63 E + 1 to 127 E, 2458 to 4953: every trial restarts between the switch
     and its end, those too whose blocks began anew after a false alarm, of which the published
     constants allow some; and OPKB, which never restarts, does worse.
+
+    Source: H23 change test, Figure 1a.
     """
     world = dp.environments.SignSwitches(SPHERE, changes=[3000])
     policy = dp.ADAOPKB(SPHERE, horizon=10_000, reward_bound=1.5)
@@ -365,6 +382,7 @@ def test_a_restart_forgets_everything():
 
 
 def test_opkb_with_restarts_starts_again_every_period():
+    """Source: IT25 Theorem 3."""
     world = dp.environments.SignSwitches(PRIOR, changes=[1e9])
     policy = dp.OPKB(PRIOR, horizon=300, period=120, reward_bound=1.5, c3=0.02)
     states = played(policy, world, 300)
@@ -376,6 +394,7 @@ def test_opkb_with_restarts_starts_again_every_period():
 
 
 def test_its_period_comes_from_theory():
+    """Source: IT25 Theorem 3, Theorem 15."""
     from driftpeak.theory.schedules import elimination_period
 
     expected = elimination_period(PRIOR.kernel, horizon=5000, dimension=3, variation=50.0)

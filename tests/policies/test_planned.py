@@ -95,6 +95,7 @@ def test_rexp3_s_batches():
 
 
 def test_signs_switch_and_the_peak_is_as_stated():
+    """Source: H23 section 6."""
     world = SignSwitches(PRIOR, changes=[3, 5], peak=0.7)
     values = dp.true_functions(world, steps=8, trials=4)
     np.testing.assert_allclose(np.abs(values).max(axis=(1, 2)), 0.7)
@@ -118,6 +119,7 @@ def test_sign_switches_draw_from_the_prior():
 
 
 def test_the_cosine_moves_as_stated():
+    """Source: H23 section 6."""
     prior = dp.Prior(unit_sphere(30, 4, seed=2), dp.SE(1.0), noise_variance=0.01)
     times = [1.0, 1000.0, 2000.0, 3500.0, 5000.0, 6000.0, 9000.0]
     phases = np.array([0, 0, 0.5, 1, 1.5, 2, 2]) * np.pi

@@ -257,6 +257,9 @@ def test_decisions_equal_a_dense_computation(row, form):
 
     Ties aside: the chosen point's dense upper bound is within 1e-7 of the largest, which leaves no
     room for a wrong rule (asserted: at most of the steps the runner-up is further off).
+
+    Source: B16 Algorithms 1-2, (5)-(8); ZS21 Algorithms 1-2, (1)-(2); D22 Algorithm 1, (2)-(4); M25
+    (8)-(11).
     """
     make, parameters, rule, parameter = ROWS[row]
     form, steps = form_of(row, form), 60

@@ -13,7 +13,10 @@ WORLD = dp.MarkovDrift(PRIOR, drift=0.1)
 
 
 def test_first_queries_are_uniform_and_the_same_for_all_policies():
-    """400 trials, two random queries each; a false alarm once in 1,000 seeds."""
+    """400 trials, two random queries each; a false alarm once in 1,000 seeds.
+
+    Source: B16 section 5.2.
+    """
     policies = {
         "TV": dp.RandomStart(dp.TVGPUCB(PRIOR, drift=0.1), steps=2),
         "static": dp.RandomStart(dp.GPUCB(PRIOR), steps=2),

@@ -24,7 +24,10 @@ WORLD = dp.MarkovDrift(PRIOR, drift=0.05)
 
 @pytest.mark.parametrize("exponent", [0.3, 1.0, 2.5])
 def test_windows_grow_as_in_the_paper(exponent):
-    """M25 (32): t_j^{a/alpha} < t_{j+1} - t_j <= t_j^{a/alpha} + 1, from t_1 = 1."""
+    """M25 (32): t_j^{a/alpha} < t_{j+1} - t_j <= t_j^{a/alpha} + 1, from t_1 = 1.
+
+    Source: M25 (32).
+    """
     starts = np.flatnonzero(side_query_windows(5_000, exponent=exponent, a=0.3)) + 1
     assert starts[0] == 1
     power = starts[:-1] ** (0.3 / exponent)
@@ -43,6 +46,7 @@ def test_windows_count_from_the_first_time_and_wait_for_the_next():
 
 
 def test_the_budget_is_that_of_the_paper():
+    """Source: M25 Theorem 3.3, Theorem 3.10."""
     budget = side_query_budget(1000, rate=1.5, dimension=2)
     assert budget[0] == 1
     t = np.arange(2, 1001)
@@ -54,7 +58,10 @@ def test_side_queries_per_step_vanish_at_the_rate_of_the_paper(exponent):
     """The number of windows n(T) grows as T^{1 - a/alpha} and N_T / (T log T) falls as
     T^{-a/alpha} (M25 Thm 3.10). On a log-log scale over T in 10^5..10^6 the slope of n(T) / T lies
     within 0.015 above -a/alpha (what remains is the rounding of the lengths), that of
-    N_T / (T log T) within 0.03 above (and terms of order 1 / log T)."""
+    N_T / (T log T) within 0.03 above (and terms of order 1 / log T).
+
+    Source: M25 Theorem 3.10.
+    """
     horizons = np.geomspace(1e5, 1e6, 9).astype(int)
     last = int(horizons[-1])
     starts = side_query_windows(last, exponent=exponent)
@@ -140,7 +147,10 @@ ROWS = {
 @pytest.mark.parametrize("row", ROWS)
 def test_beliefs_equal_a_dense_regression_on_the_answers_and_what_came_since(row):
     """SparQ: on the expert's answers alone (M25 (20)-(21)), from step 2 on; as published, those
-    about the function of the step before, which then have the noise of the newest (age 0)."""
+    about the function of the step before, which then have the noise of the newest (age 0).
+
+    Source: M25 Algorithms 1-2, (20)-(21).
+    """
     expert = Expert(*ROWS[row])
     expert.run()
     if row == "sparq as published":
@@ -335,7 +345,10 @@ def test_points_count_as_often_as_they_were_sampled_where_multiplicity_counts(mu
 
 def test_the_order_of_the_regret_is_that_of_the_theorem():
     """(34) with its root, at T = e^2, d = 1, a = 1/4, delta = e^-3, by hand: log^2 T = 4, so
-    sqrt(e^3 * 4 * (3 + 4 sqrt(e))); without logarithms it grows as T^((3a + 1) / 2) (Table 2)."""
+    sqrt(e^3 * 4 * (3 + 4 sqrt(e))); without logarithms it grows as T^((3a + 1) / 2) (Table 2).
+
+    Source: M25 (34).
+    """
     found = w_sparq_regret_order(np.exp(2), delta=np.exp(-3))
     np.testing.assert_allclose(found, np.sqrt(np.exp(3) * 4 * (3 + 4 * np.exp(0.5))))
     horizons = np.array([1e40, 1e44])

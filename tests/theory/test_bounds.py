@@ -18,7 +18,10 @@ UNIT_NOISE = 1 / (math.exp(8) - 1)  # C_1 = 8 / log(1 + 1/noise) = 1
 
 
 def test_tv_gp_ucb_by_hand():
-    """C_1 = 1, T = 16, beta = 9, gain = 4: sqrt(16 * 9 * 4) + 2 = 26."""
+    """C_1 = 1, T = 16, beta = 9, gain = 4: sqrt(16 * 9 * 4) + 2 = 26.
+
+    Source: B16 (20).
+    """
     found = tv_gp_ucb_regret(width=3.0, gain=4.0, horizon=16, noise_variance=UNIT_NOISE)
     assert found.value == pytest.approx(26.0)
 
@@ -26,7 +29,10 @@ def test_tv_gp_ucb_by_hand():
 def test_r_gp_ucb_by_hand():
     """sigma^2 = 1, N = 2, epsilon = 1/8 (N^3 epsilon = 1), T = 4, width 1, gain 0, b0 = 1:
     psi = sqrt(4) + 2 * 3 sqrt(log(2 (1 + a0) pi^2 16 / (3 delta))); with a0 = 1, delta = 0.1:
-    log(2105.5) = 7.6523, root 2.76628; psi = 18.5977, bound 2 + 8 psi = 150.78."""
+    log(2105.5) = 7.6523, root 2.76628; psi = 18.5977, bound 2 + 8 psi = 150.78.
+
+    Source: B16 (17)-(18).
+    """
     options = {"width": 1.0, "gain": 0.0, "period": 2, "drift": 0.125, "delta": 0.1, "a0": 1.0}
     found = r_gp_ucb_regret(horizon=4, noise_variance=1.0, b0=1.0, **options)
     assert found.value == pytest.approx(150.78, abs=0.01)
@@ -45,7 +51,10 @@ def test_r_gp_ucb_by_hand():
 
 def test_r_perp_by_hand():
     """H = 16: log2 log2 H = 2, root + 1 = 5; T = 40: 3 intervals; C_1 = 1, gain 4, width 2, B = 1:
-    9 * 0.5 * 16 + 3 (2 * 5 + 4 * 3 * 5 * sqrt(4) * 2) = 72 + 750."""
+    9 * 0.5 * 16 + 3 (2 * 5 + 4 * 3 * 5 * sqrt(4) * 2) = 72 + 750.
+
+    Source: IT25 (101).
+    """
     found = r_perp_regret(
         width=2.0, gain=4.0, period=16, variation=0.5, horizon=40, norm_bound=1.0,
         noise_variance=UNIT_NOISE,
@@ -60,7 +69,10 @@ def test_r_perp_by_hand():
 
 
 def test_ui_gp_ucb_by_hand():
-    """T = 5, alpha = 1/2, sigma^2 = 2: 1 + 2 (1 + 4^(1/2)) = 7; 6 sqrt(2 * 5 * 7 * 0.7) = 42."""
+    """T = 5, alpha = 1/2, sigma^2 = 2: 1 + 2 (1 + 4^(1/2)) = 7; 6 sqrt(2 * 5 * 7 * 0.7) = 42.
+
+    Source: M25 (15).
+    """
     found = ui_gp_ucb_regret(width=3.0, gain=0.7, exponent=0.5, horizon=5, noise_variance=2.0)
     assert found.value == pytest.approx(42.0)
 
@@ -91,7 +103,10 @@ def regrets(policies, world, trials=8):
 @pytest.mark.slow
 @pytest.mark.parametrize("drift", [0.003, 0.1])
 def test_b16_bounds_dominate_simulated_regret(drift):
-    """40 points, delta = 0.1, eight trials: (20), (21) corrected and (17)-(18) corrected."""
+    """40 points, delta = 0.1, eight trials: (20), (21) corrected and (17)-(18) corrected.
+
+    Source: B16 Theorems 4.2-4.3, (17)-(18), (20)-(21).
+    """
     noise, points = 0.1, len(GRID)
     prior = dp.Prior(GRID, dp.SE(0.2), noise)
     width = widths.FiniteDomain(points)
@@ -120,7 +135,10 @@ def test_b16_bounds_dominate_simulated_regret(drift):
 @pytest.mark.slow
 @pytest.mark.parametrize("exponent", [0.2, 1.0])
 def test_m25_15_dominates_simulated_regret(exponent):
-    """On a function that stays, the easiest that Assumption 2 allows."""
+    """On a function that stays, the easiest that Assumption 2 allows.
+
+    Source: M25 (15).
+    """
     noise = 0.2
     prior = dp.Prior(GRID, dp.SE(0.2), noise)
     norm = 2.0
@@ -139,7 +157,10 @@ def test_m25_15_dominates_simulated_regret(exponent):
 
 def test_injected_gains_never_exceed_the_static_one():
     """Noise that grows with age only takes information away: M25's gain of order d T^alpha log T in
-    (16) is an upper estimate, whatever alpha."""
+    (16) is an upper estimate, whatever alpha.
+
+    Source: M25 (16).
+    """
     prior = dp.Prior(GRID, dp.SE(0.2), 0.2)
     static = dp.greedy_gain(prior, STEPS)
     previous = static
@@ -153,7 +174,10 @@ def test_injected_gains_never_exceed_the_static_one():
 
 @pytest.mark.slow
 def test_it25_101_dominates_simulated_regret():
-    """R-PERP on abrupt switches: every trial's regret is below (101) with its own V_T and B."""
+    """R-PERP on abrupt switches: every trial's regret is below (101) with its own V_T and B.
+
+    Source: IT25 (101).
+    """
     prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(0.3), noise_variance=0.05)
     steps, period, trials = 300, 60, 10
     world = dp.AbruptSwitches(prior, changes=[100, 200], supports=5)

@@ -32,7 +32,10 @@ def test_by_hand():
 def test_claim_2_bounds_the_operator_norm_which_may_exceed_1(noise_variance):
     """|V^-1 sum_{s <= p} phi phi'| with explicit features, its true bound and the 1 of Lemma 2.
 
-    Random points of length 1 in a plane: the linear kernel, where the matrices are 2 x 2."""
+    Random points of length 1 in a plane: the linear kernel, where the matrices are 2 x 2.
+
+    Source: ZS21 Claim 2.
+    """
     generator = np.random.default_rng(0)
     worst = 0.0
     for _ in range(300):
@@ -52,7 +55,10 @@ def test_claim_2_bounds_the_operator_norm_which_may_exceed_1(noise_variance):
 @pytest.mark.slow
 @pytest.mark.parametrize("noise_variance", [0.05, 1.0])
 def test_the_theorems_dominate_simulated_regret(noise_variance):
-    """Abrupt switches, P_T and B measured; widths with the realised gain, delta split as asked."""
+    """Abrupt switches, P_T and B measured; widths with the realised gain, delta split as asked.
+
+    Source: ZS21 Theorems 1-2.
+    """
     steps, memory, trials = 150, 30, 8
     prior = dp.Prior(GRID, dp.SE(0.4), noise_variance)
     world = dp.AbruptSwitches(prior, changes=[50, 100], supports=5)

@@ -28,7 +28,10 @@ PRIORS = {
 @pytest.mark.usefixtures("without_type_checks")
 def test_rates_by_hand():
     """n = e^4, where log n = 4: SE d = 2: 64; linear d = 3: 12; Matern nu = 3/2, d = 1: e 4^(3/4),
-    Srinivas c = 2/5: e^(8/5) 4."""
+    Srinivas c = 2/5: e^(8/5) 4.
+
+    Source: ZS21 section II; IT25 section 2; D22 Remark 5.
+    """
     n = round(math.exp(4))
     log = math.log(n)
 
@@ -88,7 +91,10 @@ def test_projection_by_hand():
 @pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
 @pytest.mark.parametrize("count", [1, 20, 300])
 def test_projection_bounds_measured_gains(prior, count):
-    """Greedy and random choices, weighted and not, never gain more than the closed form."""
+    """Greedy and random choices, weighted and not, never gain more than the closed form.
+
+    Source: D22 Theorem 6, Theorem 7.
+    """
     tail = spectral_tail(prior)
     noise = prior.noise_variance
     ages = np.arange(count)
@@ -124,6 +130,7 @@ def eigenvalues(prior):
 
 
 def test_polynomial_decay_bounds_measured_gains():
+    """Source: D22 Corollary 8."""
     prior = dp.Prior(dp.Grid([0, 1], size=100), dp.Matern(1.5, 0.2), 0.1)
     spectrum, psi = eigenvalues(prior)
     decay = 4.0  # (2 nu + d)/d
@@ -136,6 +143,7 @@ def test_polynomial_decay_bounds_measured_gains():
 
 
 def test_exponential_decay_bounds_measured_gains():
+    """Source: D22 Corollary 8."""
     prior = dp.Prior(dp.Grid([0, 1], size=100), dp.SE(0.2), 0.1)
     spectrum, psi = eigenvalues(prior)
     decay = 1.0
@@ -157,7 +165,10 @@ def test_exponential_decay_bounds_measured_gains():
 
 def test_corollary_8_by_hand():
     """gamma^2 = 1/2, W = 2, lambda = 2, k = 1: log(1 + 1) = l. Polynomial, C = 9 l, beta = 2:
-    x = (9 l / l)^(1/2) = 3, bound 4 l. Exponential, C_1 = e^2, C_2 = 1: x = 2, bound 3 l."""
+    x = (9 l / l)^(1/2) = 3, bound 4 l. Exponential, C_1 = e^2, C_2 = 1: x = 2, bound 3 l.
+
+    Source: D22 Corollary 8.
+    """
     log2 = math.log(2)
     common = {"discount": math.sqrt(0.5), "noise_variance": 2.0}
     assert polynomial_gain(scale=9 * log2, decay=2.0, **common).value == pytest.approx(4 * log2)
@@ -179,7 +190,10 @@ def test_corollary_8_says_when_it_does_not_apply():
 
 @pytest.mark.parametrize("dimension", [1, 3])
 def test_linear_gain_bounds_and_is_reached(dimension):
-    """With the d unit vectors, T/d observations of each: the bound is attained."""
+    """With the d unit vectors, T/d observations of each: the bound is attained.
+
+    Source: D22 Theorem 6.
+    """
     prior = dp.Prior(dp.Arms(np.eye(dimension + 1)[:, :dimension]), dp.Linear(), 0.3)
     bound = linear_gain(count=60, dimension=dimension, noise_variance=0.3).number
     assert dp.greedy_gain(prior, 60)[-1] == pytest.approx(bound)
@@ -192,6 +206,7 @@ def test_linear_gain_bounds_and_is_reached(dimension):
 @pytest.mark.parametrize("prior", [PRIORS["SE"], PRIORS["plane"]], ids=["SE", "plane"])
 @pytest.mark.parametrize("drift", [0.0, 0.001, 0.03, 1.0])
 def test_drifting_gain_bounds_measured_gains(prior, drift):
+    """Source: B16 (46)."""
     horizon = 120
     static = dp.greedy_gain(prior, horizon, upper=True)
     measured = dp.greedy_gain(prior, horizon, drift=drift)[-1]
@@ -204,7 +219,10 @@ def test_drifting_gain_bounds_measured_gains(prior, drift):
 
 
 def test_b16_46_as_printed_is_not_a_bound():
-    """sigma^2 = 10^-6, epsilon = 0.01, N = 2, T = 200, one point: printed 741, true gain 923."""
+    """sigma^2 = 10^-6, epsilon = 0.01, N = 2, T = 200, one point: printed 741, true gain 923.
+
+    Source: B16 (46).
+    """
     prior = dp.Prior(dp.Arms([[0.0], [1e-9]]), dp.SE(1.0), 1e-6)
     true = dp.information_gain(prior, np.zeros(200, int), drift=0.01)
     block = 0.5 * math.log(1 + 2e6)  # both observations at one point

@@ -36,7 +36,10 @@ def pairs(count):
 
 
 def test_by_hand():
-    """epsilon = 0.04, |grad| = 3, L = 0.5, d = 2: 0.04 * 9 / 4 = 0.09, a stride of 0.2 * 3 / 2."""
+    """epsilon = 0.04, |grad| = 3, L = 0.5, d = 2: 0.04 * 9 / 4 = 0.09, a stride of 0.2 * 3 / 2.
+
+    Source: B16 (100).
+    """
     common = {"gradient": 3.0, "curvature": 0.5, "drift": 0.04, "dimension": 2}
     assert moved_peak_regret(**common).value == pytest.approx(0.09)
     assert moved_peak_regret(**common, distance=0.31).value == pytest.approx(0.09)
@@ -50,7 +53,10 @@ def test_by_hand():
 
 @pytest.mark.parametrize("drift", [1e-4, 0.01, 0.3])
 def test_the_peak_of_yesterday_costs_at_least_as_much(drift):
-    """(100) draw by draw, with each draw's own L, where the peak is off the boundary."""
+    """(100) draw by draw, with each draw's own L, where the peak is off the boundary.
+
+    Source: B16 (100).
+    """
     applied = 0
     for f, f2, g, g1, g2 in pairs(100):
         peak = int(f.argmax())
@@ -73,7 +79,10 @@ def test_the_peak_of_yesterday_costs_at_least_as_much(drift):
 @pytest.mark.slow
 def test_simulated_regret_is_above_the_expected_bound():
     """P(A) and E[|grad g|^2 | A] measured at the L that makes the bound largest; 60 points stand
-    for the interval, on which even a policy that knows the drift regrets more."""
+    for the interval, on which even a policy that knows the drift regrets more.
+
+    Source: B16 Theorem 4.1, (90)-(93), (102).
+    """
     drift, steps = 0.02, 200
     found = []
     for f, f2, _, g1, g2 in pairs(400):

@@ -12,7 +12,10 @@ PRIOR = dp.Prior(dp.Grid([0, 1], size=30), dp.SE(0.2), 0.3)
 
 
 def test_by_hand():
-    """sigma^2 = 1/2, N = 2, epsilon = 1/8: N^3 epsilon = 1; sqrt(3 * 2 + 4); (2 + 4) * 3."""
+    """sigma^2 = 1/2, N = 2, epsilon = 1/8: N^3 epsilon = 1; sqrt(3 * 2 + 4); (2 + 4) * 3.
+
+    Source: B16 (82), (87).
+    """
     options = {"block": 2, "drift": 0.125, "noise_variance": 0.5}
     assert deviation_mismatch(**options).value == pytest.approx(np.sqrt(10))
     assert mean_mismatch(**options, largest=3.0).value == pytest.approx(18)
@@ -28,7 +31,10 @@ def test_by_hand():
 @pytest.mark.parametrize("noise_variance", [0.02, 0.3, 1.0, 5.0])
 @pytest.mark.parametrize("drift", [0.0, 1e-4, 0.03, 1.0])
 def test_the_posteriors_differ_by_no_more(drift, noise_variance):
-    """Every length of block, points at random and points all alike (the worst case), dense."""
+    """Every length of block, points at random and points all alike (the worst case), dense.
+
+    Source: B16 Lemma D.1, (66)-(67), (82), (87).
+    """
     generator = np.random.default_rng(0)
     for block in (1, 2, 5, 12):
         for arms in (generator.integers(0, 30, block), np.full(block, 4)):
@@ -67,7 +73,10 @@ def test_the_bounds_grow_as_slowly_as_the_drift_for_one_observation():
 @pytest.mark.parametrize("noise_variance", [0.1, 1.0, 2.0])
 def test_rewards_exceed_their_bound_as_rarely_as_stated(b0, noise_variance):
     """With P(|f| > L) = min(1, a0 exp(-(L/b0)^2)) exactly, whatever the noise's law says of b0:
-    P(|f| + |z| > L~_t) <= 3 delta / (2 pi^2 t^2), by numerical integration over f."""
+    P(|f| + |z| > L~_t) <= 3 delta / (2 pi^2 t^2), by numerical integration over f.
+
+    Source: B16 (65).
+    """
     a0, delta = 2.0, 0.1
     for step in (1, 100):
         bound = largest_reward(

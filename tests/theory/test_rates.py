@@ -34,7 +34,10 @@ def exponents(policy, setting):
 @given(nu=smooth, d=dimensions)
 def test_it25_table_1_and_2_follow_from_the_gain(nu, d):
     """gamma_T = T^g, g = d/(2 nu + d): 3/4 + 7g/8 and 2/3 + g/3, as IT25 section 1 says; R-PERP
-    balances V H with T H^((g - 1)/2): H = (T/V)^(2/(3 - g)), regret T^(2/(3-g)) V^((1-g)/(3-g))."""
+    balances V H with T H^((g - 1)/2): H = (T/V)^(2/(3 - g)), regret T^(2/(3-g)) V^((1-g)/(3-g)).
+
+    Source: IT25 Tables 1-2.
+    """
     g = d / (2 * nu + d)
     known = Setting(dp.Matern(nu), d, 10**4, variation=100.0, rkhs_variation=100.0)
     unknown = Setting(dp.Matern(nu), d, 10**4)
@@ -51,7 +54,10 @@ def test_it25_table_1_and_2_follow_from_the_gain(nu, d):
 
 @given(d=dimensions)
 def test_se_rows_of_it25(d):
-    """Table 1: 3/4, 1/4; 2/3, 1/3. The exponents do not depend on d."""
+    """Table 1: 3/4, 1/4; 2/3, 1/3. The exponents do not depend on d.
+
+    Source: IT25 Table 1.
+    """
     setting = Setting(dp.SE(), d, 10**5, variation=50.0, rkhs_variation=50.0)
     for policy in ("r-gp-ucb", "sw-gp-ucb", "w-gp-ucb"):
         assert exponents(policy, setting) == (3 / 4, 1 / 4)
@@ -61,7 +67,10 @@ def test_se_rows_of_it25(d):
 
 @given(nu=st.floats(2.01, 30.0), d=dimensions)
 def test_b16_corollary_4_1(nu, d):
-    """c = d(d+1)/(2 nu + d(d+1)): T^((1+c)/2), epsilon^((1-c)/(2(4-c))) and (1-c)/(2(3-c))."""
+    """c = d(d+1)/(2 nu + d(d+1)): T^((1+c)/2), epsilon^((1-c)/(2(4-c))) and (1-c)/(2(3-c)).
+
+    Source: B16 Corollary 4.1.
+    """
     c = d * (d + 1) / (2 * nu + d * (d + 1))
     setting = Setting(dp.Matern(nu), d, 1000, drift=0.01)
     for policy, k in (("r-gp-ucb", 4), ("tv-gp-ucb", 3)):
@@ -77,6 +86,7 @@ def test_b16_corollary_4_1(nu, d):
 
 
 def test_b16_se_exponents():
+    """Source: B16 Corollary 4.1."""
     for policy, exponent in (("r-gp-ucb", 1 / 8), ("tv-gp-ucb", 1 / 6)):
         (row,) = rates(policy, "drift", known=True)
         assert row.terms[1][1].at(Setting(dp.SE(), 3, 100, drift=0.1)) == exponent
@@ -97,7 +107,10 @@ def test_matern_tends_to_se():
 
 def test_m25_rates():
     """Table 1: (3 alpha + 1)/2 above, (alpha + 1)/2 below for alpha < 1, then 1; SparQ 1/2;
-    W-SparQ (3 a + 1)/2 = 7/8 at a = 1/4."""
+    W-SparQ (3 a + 1)/2 = 7/8 at a = 1/4.
+
+    Source: M25 Proposition 2.2, Proposition 2.6, (13), (17)-(18), Tables 1-2.
+    """
     for alpha, upper, lower in ((0.0, 0.5, 0.5), (0.2, 0.8, 0.6), (1.0, 2.0, 1.0), (3.0, 5.0, 1.0)):
         setting = Setting(dp.SE(), 2, 100, exponent=alpha)
         for policy, power in (("ui-gp-ucb", upper), ("any", lower), ("sparq", 0.5)):
@@ -172,7 +185,10 @@ def test_it25_threshold_as_printed_lets_the_period_exceed_the_horizon():
     variation=st.floats(0.01, 1e4),
 )
 def test_no_guarantee_is_below_the_lower_bound(nu, d, horizon, variation):
-    """IT25 Theorem 1 holds for every policy, so every upper rate lies above it."""
+    """IT25 Theorem 1 holds for every policy, so every upper rate lies above it.
+
+    Source: IT25 Theorem 1.
+    """
     setting = Setting(dp.Matern(nu), d, horizon, variation, rkhs_variation=variation)
     lower = applicable("any", setting, "variation")[1]
     for policy in ("r-gp-ucb", "sw-gp-ucb", "w-gp-ucb", "opkb", "r-perp", "ada-opkb"):
@@ -262,6 +278,7 @@ def test_a_rate_asks_for_what_it_depends_on():
 
 
 def test_regimes():
+    """Source: M25 Table 1."""
     named = {
         0.0: "slow",
         0.33: "slow",
@@ -279,6 +296,7 @@ def window_starts(horizon, **given):
 
 @given(horizon=st.integers(1, 3000), exponent=st.floats(0.05, 5.0), a=st.floats(0.01, 0.333))
 def test_window_starts_satisfy_32_and_end_at_the_horizon(horizon, exponent, a):
+    """Source: M25 (32)."""
     starts = window_starts(horizon, exponent=exponent, a=a)
     assert starts[0] == 1
     assert starts[-1] <= horizon
@@ -325,7 +343,10 @@ def test_side_queries_of_endless_runs_are_quick():
 
 
 def test_w_sparq_asks_as_often_as_theorem_3_10_says():
-    """Between 10^4 and 10^6 steps the number of windows grows as T^(1 - a/alpha)."""
+    """Between 10^4 and 10^6 steps the number of windows grows as T^(1 - a/alpha).
+
+    Source: M25 Theorem 3.10.
+    """
     for exponent in (0.5, 1.5):
         counts = [len(window_starts(t, exponent=exponent)) for t in (10**4, 10**6)]
         slope = math.log(counts[1] / counts[0]) / math.log(100)
@@ -333,7 +354,10 @@ def test_w_sparq_asks_as_often_as_theorem_3_10_says():
 
 
 def test_side_queries_needed():
-    """alpha = 3: T^(3/4); proved for alpha > 1 alone."""
+    """alpha = 3: T^(3/4); proved for alpha > 1 alone.
+
+    Source: M25 Theorem 5.3, Remark 5.6.
+    """
     assert side_queries_needed(10_000, exponent=3.0).value == pytest.approx(1000)
     assert side_queries_needed(100, exponent=1.0).value is None
     for exponent in (1.01, 2.0, 8.0):  # what W-SparQ spends is enough, up to logarithms

@@ -20,6 +20,8 @@ def test_elimination_period_by_hand() -> None:
     """T = 5000, d = 2, V = 8: SE (5000/8)^(2/3) = 73.10, log(5000)^(4/3) = 17.394: 1271.5.
 
     Matern-5/2: a = 7/9.5, b = 12/19: 625^(7/9.5) = 114.85, log(5000)^(12/19) = 3.8686: 444.3.
+
+    Source: IT25 Theorem 3, Theorem 5.
     """
     for kernel, period in ((SE(0.5), 1272), (2.0 * SE(0.5), 1272), (Matern(2.5, 0.5), 445)):
         assert elimination_period(kernel, horizon=5000, dimension=2, variation=8.0) == period
@@ -34,6 +36,8 @@ def test_elimination_period_balances_drift_and_learning(
 
     The minimum of their sum is then within the factor that an optimum moves when its two power
     laws have different exponents.
+
+    Source: IT25 (101)-(116).
     """
     horizon, dimension = 10**6, 1
     nu = getattr(kernel, "nu", math.inf)
@@ -89,7 +93,10 @@ def test_elimination_period_refuses() -> None:
 
 
 def test_restart_and_window_by_hand() -> None:
-    """T = 10^4, gain 16, P = 4: 16^(1/4) (10^4 / 4)^(1/2) = 2 * 50 = 100; unknown: 2 * 100."""
+    """T = 10^4, gain 16, P = 4: 16^(1/4) (10^4 / 4)^(1/2) = 2 * 50 = 100; unknown: 2 * 100.
+
+    Source: ZS21 Remarks 2-3.
+    """
     for schedule in (restart_period, window_length):
         options = {"horizon": 10_000, "dimension": 1, "gain": 16.0}
         assert schedule(SE(), variation=4.0, **options) == 100
@@ -110,7 +117,10 @@ def test_restart_period_takes_the_rate_of_the_gain_like_it25() -> None:
 @pytest.mark.parametrize("variation", [0.5, 4.0])
 def test_restart_period_balances_theorem_1_of_zs21(variation: float) -> None:
     """sqrt(g) H^(3/2) P + g T H^(-1/2): the two are equal at H, and their sum is least at a
-    constant times H: d/dH = 0 at H^2 = sqrt(g) T / (3 P)."""
+    constant times H: d/dH = 0 at H^2 = sqrt(g) T / (3 P).
+
+    Source: ZS21 Theorem 1, Remark 2.
+    """
     horizon, gain = 10**7, 50.0
     found = restart_period(SE(), horizon=horizon, dimension=1, variation=variation, gain=gain)
     drift, learning = gain**0.5 * found**1.5 * variation, gain * horizon * found**-0.5
@@ -125,7 +135,10 @@ def test_restart_period_balances_theorem_1_of_zs21(variation: float) -> None:
 
 
 def test_discount_by_hand() -> None:
-    """T = 10^4, gain 16, B = 4: 1 - 16^(-1/4) (4 / 10^4)^(1/2) = 1 - 0.02 / 2; unknown: 0.995."""
+    """T = 10^4, gain 16, B = 4: 1 - 16^(-1/4) (4 / 10^4)^(1/2) = 1 - 0.02 / 2; unknown: 0.995.
+
+    Source: D22 Corollary 5.
+    """
     options = {"horizon": 10_000, "dimension": 1, "gain": 16.0}
     assert discount_factor(SE(), variation=4.0, **options) == pytest.approx(0.99)
     assert discount_factor(SE(), **options) == pytest.approx(0.995)
@@ -133,7 +146,10 @@ def test_discount_by_hand() -> None:
 
 
 def test_discount_forgets_as_fast_as_the_window() -> None:
-    """1 / (1 - discount) is ZS21's H: both come from the same balance (D22 remark 4)."""
+    """1 / (1 - discount) is ZS21's H: both come from the same balance (D22 remark 4).
+
+    Source: D22 Remark 4.
+    """
     options = {"horizon": 3000, "dimension": 2, "variation": 7.0}
     discount = discount_factor(Matern(1.5), **options)
     assert restart_period(Matern(1.5), **options) == math.ceil(1 / (1 - discount))
@@ -149,7 +165,10 @@ def test_schedules_refuse() -> None:
 
 
 def test_markov_restart_period_of_b16() -> None:
-    """12 * 0.01^(-1/4) = 37.95; Matern-5/2, d = 2: c = 6/11, 24 * 0.01^(-11/38) = 91.01."""
+    """12 * 0.01^(-1/4) = 37.95; Matern-5/2, d = 2: c = 6/11, 24 * 0.01^(-11/38) = 91.01.
+
+    Source: B16 section 5.1.
+    """
     options = {"drift": 0.01, "dimension": 2}
     assert markov_restart_period(SE(0.2), horizon=200, **options) == 38
     assert markov_restart_period(Matern(2.5), horizon=200, **options) == 92

@@ -19,14 +19,20 @@ PRIOR = dp.Prior(dp.Grid([0, 1], size=25), dp.Matern(1.5, 0.3), 0.01)
 
 
 def test_supremum_variation_by_hand():
-    """|2 - 0| then |3 - 1|, |-1 - 1| = 2 and max(3, 2) = 3: steps (0, 1), (2, 1), (3, -1)."""
+    """|2 - 0| then |3 - 1|, |-1 - 1| = 2 and max(3, 2) = 3: steps (0, 1), (2, 1), (3, -1).
+
+    Source: IT25 Assumption 3.
+    """
     assert supremum_variation([[0, 1], [2, 1], [3, -1]]) == 2 + 2
     assert supremum_variation([[4, 5]]) == 0.0
 
 
 @pytest.mark.parametrize("kernel", [dp.Matern(1.5, 0.3), dp.SE(0.3), 4.0 * dp.SE(0.1)])
 def test_norm_of_a_kernel_expansion(kernel):
-    """f = sum_i a_i k(., x_i) has the norm sqrt(a' K a), also where K is singular to rounding."""
+    """f = sum_i a_i k(., x_i) has the norm sqrt(a' K a), also where K is singular to rounding.
+
+    Source: IT25 Assumption 2; M25 (6).
+    """
     prior = dp.Prior(dp.Grid([0, 1], size=25), kernel, 0.01)
     coefficients = np.random.default_rng(0).uniform(-1, 1, (3, 25))
     expected = np.sqrt(np.einsum("fi,ij,fj->f", coefficients, prior.gram, coefficients))
@@ -42,7 +48,10 @@ def test_noise_is_in_no_smooth_space():
 
 
 def test_rkhs_variation_of_abrupt_and_slow_change():
-    """A straight line from f to g varies by |g - f| in all, in either norm, and so does a jump."""
+    """A straight line from f to g varies by |g - f| in all, in either norm, and so does a jump.
+
+    Source: ZS21 section II.
+    """
     f, g = np.random.default_rng(1).uniform(-1, 1, (2, 25)) @ PRIOR.gram
     jump = np.stack([f, f, g, g])
     line = f + (g - f) * np.linspace(0, 1, 9)[:, None]
@@ -73,7 +82,10 @@ def dense_likelihood(values, prior, drift):
 
 
 def test_the_estimate_maximises_the_dense_likelihood():
-    """Its interval too: where twice the log-likelihood has fallen by 3.841."""
+    """Its interval too: where twice the log-likelihood has fallen by 3.841.
+
+    Source: B16 (24).
+    """
     prior = dp.Prior(dp.Grid([0, 1], size=6), dp.Matern(1.5, 0.5), 0.2, mean=np.arange(6.0))
     values = dp.true_functions(dp.MarkovDrift(prior, drift=0.2), steps=25, seed=3)[0]
     values = values + math.sqrt(0.2) * np.random.default_rng(3).normal(size=values.shape)

@@ -53,7 +53,10 @@ def played(prior, discount, steps, seed=0):
 @pytest.mark.parametrize("noise_variance", [0.01, 1.0])
 @pytest.mark.parametrize("discount", DISCOUNTS)
 def test_error_deviation_is_theorem_2_s_in_feature_space(discount, noise_variance):
-    """lambda phi' V^-1 V~ V^-1 phi with explicit features, and never above (3) (Lemma 13)."""
+    """lambda phi' V^-1 V~ V^-1 phi with explicit features, and never above (3) (Lemma 13).
+
+    Source: D22 Theorem 2, Lemma 13.
+    """
     prior = prior_with(noise_variance, dp.Matern(1.5, 0.3))
     arms = np.random.default_rng(1).integers(0, 25, 12)
     ages = np.arange(11.0, -1, -1)
@@ -88,6 +91,7 @@ def test_error_deviation_is_the_error_of_the_weighted_predictor():
 
 
 def test_error_deviation_without_forgetting_is_the_posterior_s():
+    """Source: D22 Remark 2."""
     prior = prior_with(0.1)
     arms = np.array([1, 5, 5, 17])
     times = np.arange(1.0, 5)
@@ -104,7 +108,10 @@ def test_error_deviation_without_forgetting_is_the_posterior_s():
 
 def test_theorem_2_covers():
     """f of norm B that stays, normal noise: beyond beta sigma~ in at most delta of 400 runs, at
-    one step; with delta = 0.2 one-sided, 400 runs exceed 0.2 + 3.1 standard errors in 1 of 1000."""
+    one step; with delta = 0.2 one-sided, 400 runs exceed 0.2 + 3.1 standard errors in 1 of 1000.
+
+    Source: D22 Theorem 2.
+    """
     prior, noise, norm = prior_with(0.5), 0.5, 1.0
     generator = np.random.default_rng(3)
     arms = generator.integers(0, 25, 30)
@@ -124,7 +131,10 @@ def test_theorem_2_covers():
 def test_lemma_10_does_not_hold_at_all_steps_together():
     """One point, k = 1, f = 0, discount 1/2, R = lambda = 1. The bound of |S_t| does not grow, and
     a sum whose noise is renewed exceeds every number in time: at delta = 0.1 each of 20 runs does
-    within 20,000 steps, though at far fewer than a tenth of them, as the lemma says of each."""
+    within 20,000 steps, though at far fewer than a tenth of them, as the lemma says of each.
+
+    Source: D22 Lemma 10, (7).
+    """
     discount, steps = 0.5, 20_000
     noise = np.random.default_rng(4).normal(size=(20, steps))
     total, squares = np.zeros(20), 0.0
@@ -142,6 +152,7 @@ def test_lemma_10_does_not_hold_at_all_steps_together():
 @pytest.mark.parametrize("discount", DISCOUNTS)
 @pytest.mark.parametrize("degree", [3, 6, 12])
 def test_lemma_15_bounds_the_change_of_deviations(degree, discount, noise_variance):
+    """Source: D22 Lemma 15."""
     prior = prior_with(noise_variance)
     features = quadrature_fourier(0.3, GRID, degree=degree)
     arms = played(prior, discount, 40)
@@ -159,7 +170,10 @@ def test_lemma_15_bounds_the_change_of_deviations(degree, discount, noise_varian
 @pytest.mark.parametrize("noise_variance", [0.05, 1.0])
 @pytest.mark.parametrize("discount", DISCOUNTS)
 def test_lemmas_16_to_19_bound_sums_of_deviations(discount, noise_variance):
-    """Points of largest deviation, which make the sums large; the gain is that of these points."""
+    """Points of largest deviation, which make the sums large; the gain is that of these points.
+
+    Source: D22 Lemmas 16-19.
+    """
     prior = prior_with(noise_variance)
     steps, degree = 60, 6
     quadrature = quadrature_fourier(0.3, GRID, degree=degree)
@@ -189,7 +203,10 @@ def test_lemmas_16_to_19_bound_sums_of_deviations(discount, noise_variance):
 def test_by_hand():
     """lambda = 1/(e - 1): C = 1. T = 4, gamma = 1/e, p = 2, gain 3: sqrt(4 (6 + 8)).
 
-    With an error of 0.01 at lambda = 1: W = (1 - gamma^4)/(1 - gamma)."""
+    With an error of 0.01 at lambda = 1: W = (1 - gamma^4)/(1 - gamma).
+
+    Source: D22 Lemma 17, Lemma 20, Theorem 4.
+    """
     noise = 1 / (math.e - 1)
     common = {"gain": 3.0, "horizon": 4, "discount": 1 / math.e, "features": 2}
     exact = sum_of_deviations(**common, noise_variance=noise)
@@ -220,7 +237,10 @@ def test_by_hand():
 
 
 def test_memory_and_degree():
-    """gamma^c <= 1/T just; and the least degree whose error is small enough: D22's own at l = 1."""
+    """gamma^c <= 1/T just; and the least degree whose error is small enough: D22's own at l = 1.
+
+    Source: D22 Lemma 22.
+    """
     for discount in DISCOUNTS:
         memory = memory_length(discount=discount, horizon=500)
         assert discount**memory <= 1 / 500
@@ -240,7 +260,10 @@ def test_memory_and_degree():
 @pytest.mark.slow
 @pytest.mark.parametrize("discount", [0.8, 0.95])
 def test_theorem_4_dominates_simulated_regret(discount):
-    """Abrupt switches, B_T and B measured on the functions, beta at delta / T; eight trials."""
+    """Abrupt switches, B_T and B measured on the functions, beta at delta / T; eight trials.
+
+    Source: D22 Theorem 4.
+    """
     noise, steps = 0.5, 150
     prior = dp.Prior(GRID, dp.SE(0.4), noise)
     world = dp.AbruptSwitches(prior, changes=[50, 100], supports=5)

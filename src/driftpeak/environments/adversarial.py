@@ -74,6 +74,8 @@ class MovingBump(Environment[BumpState]):
         DriftpeakError: another kernel or a lengthscale per dimension, a domain without coordinates,
             a number out of range, cells times points above a million, or a bump lower than 1e-12 of
             the norm.
+
+    Source: IT25 Theorem 1, Lemma 2, (12)-(13).
     """
 
     bumps: Any

@@ -61,6 +61,8 @@ class SignSwitches(Bounded[Values]):
     Raises:
         DriftpeakError: changes that do not increase, peak not positive, a limit not above it, or
             features for another number of points.
+
+    Source: H23 section 6.
     """
 
     features: Loadings
@@ -112,6 +114,8 @@ class MovingCosine(Bounded[Values]):
     Raises:
         DriftpeakError: a domain without coordinates, times that do not increase, not one phase for
             each time, or a number out of range.
+
+    Source: H23 section 6.
     """
 
     points: AnyArray  # (n, d)

@@ -44,6 +44,8 @@ class MovingCoefficients(Environment[Centred]):
     Raises:
         DriftpeakError: no centre, more centres than points, a centre outside the domain, or a norm
             that is not positive.
+
+    Source: M25 section 4.1.
     """
 
     pairs: Pairs

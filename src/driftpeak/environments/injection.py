@@ -53,6 +53,8 @@ class InjectedDrift(Environment[Paths]):
     Raises:
         DriftpeakError: exponent outside (0, 2], slope negative, a point of variance 0, or features
             for another number of points.
+
+    Source: M25 Assumption 2, (7).
     """
 
     features: Loadings

@@ -106,7 +106,7 @@ class Moving(Environment[Weights]):
     build=lambda prior, drift, steps: MarkovDrift(prior, drift=drift),
 )
 class MarkovDrift(Moving):
-    r"""A Gaussian process under Markov drift (B16 (3)-(4)).
+    r"""A Gaussian process under Markov drift.
 
     \(f_1 \sim GP(m, k)\) and \(f_{t+1} - m = \sqrt{1-\epsilon}(f_t - m) + \sqrt\epsilon\,g_{t+1}\)
     with independent \(g_t \sim GP(0, k)\).
@@ -125,6 +125,8 @@ class MarkovDrift(Moving):
         >>> import driftpeak as dp
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> world = dp.MarkovDrift(prior, drift=0.01)
+
+    Source: B16 (3)-(4), section 2.
     """
 
     @checked

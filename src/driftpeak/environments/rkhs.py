@@ -72,6 +72,8 @@ class AbruptSwitches(Piecewise):
         >>> import driftpeak as dp
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> world = dp.AbruptSwitches(prior, changes=[100, 200])
+
+    Source: D22 section 7; IT25 section 6.
     """
 
     changes: AnyArray
@@ -91,7 +93,7 @@ class AbruptSwitches(Piecewise):
     build=lambda prior, drift, steps: SlowChange(prior, horizon=steps),
 )
 class SlowChange(Piecewise):
-    r"""A linear interpolation from one function to the next (D22 section 7).
+    r"""A linear interpolation from one function to the next.
 
     \(f_t = f_a + (f_b - f_a) t/T\), or consecutive segments of this form.
 
@@ -103,6 +105,8 @@ class SlowChange(Piecewise):
 
     Raises:
         DriftpeakError: horizon, segments or supports below 1.
+
+    Source: D22 section 7.
     """
 
     horizon: Scalar

@@ -80,13 +80,15 @@ def after(observed: Any, a: Any) -> Float[Array, "k d"]:
 
 
 class MarkovMotion(RecordsArguments, Motion):
-    r"""Markov drift (B16 (3)-(4)): \(A = (1 - \epsilon)^{v/2}\) over a time v.
+    r"""Markov drift: \(A = (1 - \epsilon)^{v/2}\) over a time v.
 
     Arguments:
         drifts: epsilon of each motion, in [0, 1], per unit of time.
 
     Raises:
         DriftpeakError: no drifts, or one outside [0, 1].
+
+    Source: B16 (3)-(4).
     """
 
     drifts: Any

@@ -256,7 +256,7 @@ def _eigenvectors(features: Features) -> Matrix:
 
 @checked
 def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Features:
-    r"""Compute quadrature Fourier features of the SE kernel (D22 section 5; Mutny and Krause 2018).
+    r"""Compute quadrature Fourier features of the SE kernel.
 
     With the roots \(\rho_i\) of the Hermite polynomial \(H_m\), m = `degree`, the features are
     cosines and sines of frequency \(\sqrt 2 \rho / l\). Their squared amplitudes are the normalised
@@ -268,6 +268,8 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
     Raises:
         DriftpeakError: degree below 1, more than a million features, or a domain without
             coordinates.
+
+    Source: D22 section 5; Mutny and Krause 2018.
     """
     kernel = SE(lengthscale)
     kernel.check(domain)
@@ -293,7 +295,7 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
 
 @checked
 def quadrature_fourier_bound(lengthscale: Any, extents: Any, *, degree: int) -> float:
-    r"""Bound the error of quadrature Fourier features on a box (D22 Lemma 14, corrected).
+    r"""Bound the error of quadrature Fourier features on a box.
 
     The bound is \(\varepsilon_m \le \sum_j \frac{m!}{(2m)!} (r_j/l_j)^{2m}\) on
     \(\prod_j [0, r_j]\), and at most 2. The terms are the remainders of Gauss-Hermite quadrature in
@@ -310,6 +312,8 @@ def quadrature_fourier_bound(lengthscale: Any, extents: Any, *, degree: int) -> 
     Raises:
         DriftpeakError: degree below 1, an extent or lengthscale that is not positive, or a number
             of lengthscales that is neither 1 nor the number of dimensions.
+
+    Source: D22 Lemma 14, corrected.
     """
     sides = finite_array("extents", extents, 1)
     scales = np.asarray(SE(lengthscale).lengthscale)

@@ -104,6 +104,8 @@ class Restart(Forgetting):
 
     Raises:
         DriftpeakError: period below 1, or a start that is not finite.
+
+    Source: B16 Algorithm 1; ZS21 Algorithm 1.
     """
 
     period: Scalar
@@ -133,10 +135,12 @@ class Restart(Forgetting):
 
 
 class Window(Forgetting):
-    """A rule that keeps the `length` newest observations: h = 1, else infinity (ZS21 Alg. 2).
+    """A rule that keeps the `length` newest observations: h = 1, else infinity.
 
     Raises:
         DriftpeakError: length not an integer, or below 1.
+
+    Source: ZS21 Algorithm 2.
     """
 
     length: Scalar
@@ -159,7 +163,9 @@ class Window(Forgetting):
 def markov_correlation(drift: Scalar, elapsed: Scalar) -> Any:
     r"""Return the correlation at two times under B16's drift, \((1-\epsilon)^{|t-s|/2}\).
 
-    Source: B16 section 2. The arguments may be NumPy or JAX arrays.
+    The arguments may be NumPy or JAX arrays.
+
+    Source: B16 (22).
     """
     return (1 - drift) ** (elapsed / 2)
 
@@ -167,11 +173,13 @@ def markov_correlation(drift: Scalar, elapsed: Scalar) -> Any:
 class Drift(Forgetting):
     r"""B16's Markov drift: \(f_{t+1} = \sqrt{1-\epsilon} f_t + \sqrt\epsilon\, g_{t+1}\).
 
-    The prior covariance becomes \(k(x, x') (1-\epsilon)^{|t-s|/2}\) (B16 section 2); the noise
-    variance does not change.
+    The prior covariance becomes \(k(x, x') (1-\epsilon)^{|t-s|/2}\); the noise variance does
+    not change.
 
     Raises:
         DriftpeakError: drift outside [0, 1].
+
+    Source: B16 (3)-(4), (7)-(8).
     """
 
     drift: Scalar
@@ -218,10 +226,12 @@ class SpaceTime(RecordsArguments, Forgetting):
 
 
 class Discount(Forgetting):
-    r"""An exponential discount: \(h(a) = \gamma^{-a}\), \(w_t = \gamma^{-t}\) (D22 section 5).
+    r"""An exponential discount: \(h(a) = \gamma^{-a}\), \(w_t = \gamma^{-t}\).
 
     Raises:
         DriftpeakError: discount outside (0, 1].
+
+    Source: D22 section 5.
     """
 
     reweighting: ClassVar[Reweighting] = "scaling"
@@ -250,7 +260,7 @@ class Discount(Forgetting):
 
 
 class Weights(RecordsArguments, Forgetting):
-    r"""Any non-decreasing positive weights: \(h = w_t / w_s\) (D22 section 3).
+    r"""Any non-decreasing positive weights: \(h = w_t / w_s\).
 
     Weights belong to observations by number, not by time. Only their logarithms are kept, because
     weights such as \(\gamma^{-t}\) overflow.
@@ -262,6 +272,8 @@ class Weights(RecordsArguments, Forgetting):
     Raises:
         DriftpeakError: both or neither given; weights that are not positive or that decrease; or
             fewer weights than observations.
+
+    Source: D22 (2)-(3).
     """
 
     reweighting: ClassVar[Reweighting] = "scaling"
@@ -302,13 +314,15 @@ class Weights(RecordsArguments, Forgetting):
 
 
 class Injection(Forgetting):
-    r"""Uncertainty injection: \(h(a) = 1 + c\,a^\alpha\) (M25 (8)).
+    r"""Uncertainty injection: \(h(a) = 1 + c\,a^\alpha\).
 
     `slope` c = 1 is M25; `exponent` alpha = 1 with another slope is Brunzema et al. 2022. Because
     M25 uses \(0^0 = 1\), h is 2 at every age if alpha = 0.
 
     Raises:
         DriftpeakError: exponent or slope negative.
+
+    Source: M25 (8).
     """
 
     reweighting: ClassVar[Reweighting] = "general"

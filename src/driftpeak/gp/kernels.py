@@ -141,7 +141,7 @@ class Stationary(Kernel):
 
 
 class SE(Stationary):
-    r"""Squared exponential, \(k = \exp(-r^2/2)\) (B16 (1)), at scaled distance r.
+    r"""Squared exponential, \(k = \exp(-r^2/2)\), at scaled distance r.
 
     Arguments:
         lengthscale: l, one number or one per dimension, in units of the coordinates; positive.
@@ -152,6 +152,8 @@ class SE(Stationary):
     Example:
         >>> import driftpeak as dp
         >>> kernel = 2.0 * dp.SE(lengthscale=0.2) + dp.Periodic(period=24.0)
+
+    Source: B16 (1); IT25 (2).
     """
 
     def of_squared_distance(self, squared: Gram) -> Gram:
@@ -201,6 +203,8 @@ class Matern(Stationary):
     Example:
         >>> import driftpeak as dp
         >>> kernel = dp.Matern(2.5, lengthscale=0.2)
+
+    Source: B16 (2); IT25 (3).
     """
 
     nu: float = eqx.field(static=True)

@@ -196,6 +196,8 @@ def optimal_design(
     Raises:
         DriftpeakError: a number out of range, no arms, or a gap that stays above `tolerance`
             because of rounding.
+
+    Source: H23 optimal design, Lemma 4.3.
     """
     loadings, regulariser, tolerance = _checked(features, regulariser, tolerance)
     points = loadings.shape[0]
@@ -227,6 +229,8 @@ def balance(
 
     Raises:
         DriftpeakError: as for `optimal_design`, or negative gaps.
+
+    Source: H23 OP.
     """
     loadings, regulariser, tolerance = _checked(features, regulariser, tolerance)
     points = loadings.shape[0]

@@ -75,6 +75,8 @@ def derivative_tail(kernel: Kernel, extents: Any) -> Tail:
     Raises:
         DriftpeakError: a kernel without derivatives, a kernel too rough for the sum to converge (a
             Matern kernel with nu barely above 1), or extents that are not positive.
+
+    Source: B16 (10).
     """
     sides = _sides(extents)
     deviation = np.sqrt(derivative_covariance(kernel, np.zeros((1, len(sides))))[0])

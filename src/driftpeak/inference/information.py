@@ -53,6 +53,8 @@ def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any 
     Raises:
         DriftpeakError: not a list of indices of points, or one outside the domain; drift outside
             [0, 1]; weights that are not one for each arm or outside (0, 1].
+
+    Source: B16 (12), (14).
     """
     drift = unit_interval("drift", drift)
     chosen = check_arms(prior, arms)
@@ -93,6 +95,8 @@ def greedy_gain(
     Raises:
         DriftpeakError: count below 1, drift outside [0, 1], weights that are not `count` numbers in
             (0, 1] or increase with age, or both drift and worth given.
+
+    Source: B16 (13), (15); ZS21 (3); D22 (5); IT25 section 6.
     """
     count = at_least_integer("count", count, 1, MOST_STEPS)
     drift = unit_interval("drift", drift)
@@ -192,6 +196,8 @@ def fractional_gain(prior: Prior, ratio: float, *, tolerance: float = 1e-6) -> f
 
     Raises:
         DriftpeakError: ratio or tolerance not positive.
+
+    Source: H23 information gain.
     """
     regulariser = 1 / positive("ratio", ratio)
     design = optimal_design(prior.features, regulariser, tolerance=tolerance)

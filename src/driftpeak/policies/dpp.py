@@ -190,6 +190,8 @@ def sample(
 
     Raises:
         DriftpeakError: a gram matrix that is not square or not finite, or numbers out of range.
+
+    Source: M25 Definition 3.1.
     """
     matrix = _checked_gram(gram)
     size = _checked_size(size, len(matrix))
@@ -221,6 +223,8 @@ def sample_exactly(gram: Any, size: int, *, samples: int = 1, seed: int = 0) -> 
     Raises:
         DriftpeakError: as for `sample`, and a covariance of rank below `size`: no subset of this
             size has a positive determinant.
+
+    Source: M25 Definition 3.1; Kulesza and Taskar 2011, Algorithm 1.
     """
     matrix = _checked_gram(gram)
     size = _checked_size(size, len(matrix))

@@ -32,10 +32,12 @@ FEATURE_SHARE = 1e-3
 
 
 def batch_sizes(interval: int) -> list[int]:
-    """Return the sizes of the batches in an interval of `interval` steps (IT25 Alg. 1, line 5).
+    """Return the sizes of the batches in an interval of `interval` steps.
 
     Raises:
         DriftpeakError: interval below 1.
+
+    Source: IT25 Algorithm 1.
     """
     interval = at_least_integer("interval", interval, 1)
     sizes, size, left = [], 1, interval
@@ -261,6 +263,8 @@ def RPERP(
     Raises:
         DriftpeakError: a number out of range, both period and variation, no period for a kernel
             without one in theory, features as for `PE`, or a run longer than the horizon.
+
+    Source: IT25 Algorithm 1, (6)-(7), Theorem 5.
     """
     horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     period = chosen_period(prior, horizon, period, variation)

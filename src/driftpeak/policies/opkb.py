@@ -384,6 +384,8 @@ def OPKB(
         DriftpeakError: a number out of range, an unknown preset or constant, features for another
             number of points, a kernel so rough that its features would take too long to compute, or
             a run longer than the horizon.
+
+    Source: H23 Algorithm 2, inverse-propensity estimate.
     """
     horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     return OptimizationBased(
@@ -421,6 +423,8 @@ def ROPKB(
     Raises:
         DriftpeakError: as for `OPKB`, both period and variation, or no period for a kernel without
             one in theory.
+
+    Source: IT25 Theorem 3, Theorem 15.
     """
     horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     period = chosen_period(prior, horizon, period, variation)
@@ -454,6 +458,8 @@ def ADAOPKB(
 
     Raises:
         DriftpeakError: as for `OPKB`.
+
+    Source: H23 Algorithm 3, replay schedule, change test.
     """
     return OptimizationBased(
         prior,

@@ -38,6 +38,8 @@ class Constants:
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: H23 Appendix D.1.
     """
 
     sigma: float = 1.0

@@ -54,7 +54,10 @@ class Report(NamedTuple):
 
 @stored("every-step")
 class EveryStep(Timing):
-    """SparQ's rule: query at every step (M25 Algorithm 1)."""
+    """SparQ's rule: query at every step.
+
+    Source: M25 Algorithm 1.
+    """
 
     def longest(self, times: Times, budget: Any) -> int:
         return int(budget.max()) + 1
@@ -65,7 +68,10 @@ class EveryStep(Timing):
 
 @stored("windows")
 class Windows(Timing):
-    """W-SparQ's rule: query at the starts of M25's windows (32), `side_query_windows`."""
+    """W-SparQ's rule: query at the starts of windows, `side_query_windows`.
+
+    Source: M25 Algorithm 2, (32).
+    """
 
     exponent: Scalar
     a: Scalar

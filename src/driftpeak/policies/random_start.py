@@ -32,6 +32,8 @@ class RandomStart(WrappingPolicy):
     Raises:
         DriftpeakError: steps below 1, a policy that sees the true function, or a policy that learns
             only from its own queries (elimination, importance weights).
+
+    Source: B16 section 5.2.
     """
 
     steps: int = eqx.field(static=True)

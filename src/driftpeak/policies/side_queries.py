@@ -279,6 +279,8 @@ def SparQ(prior: Prior, **options: Unpack[SideQueryOptions]) -> SideQueryPolicy:
 
     Raises:
         DriftpeakError: a parameter outside its range.
+
+    Source: M25 Algorithm 1, (20)-(22).
     """
     return SideQueryPolicy(prior, Injection(1.0), EveryStep(), **options)
 
@@ -316,6 +318,8 @@ def WSparQ(
 
     Raises:
         DriftpeakError: a parameter outside its range.
+
+    Source: M25 Algorithm 2, (32).
     """
     return SideQueryPolicy(prior, Injection(exponent, slope), Windows(exponent, a), **options)
 

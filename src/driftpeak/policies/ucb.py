@@ -72,6 +72,8 @@ def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> dp.GPUCB(prior).points
         20
+
+    Source: B16 section 2, (5)-(6).
     """
     return BeliefPolicy(prior, Keep(), **options)
 
@@ -158,6 +160,8 @@ def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> Belief
         >>> import driftpeak as dp
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> policy = dp.RGPUCB(prior, period=38)
+
+    Source: B16 Algorithm 1; ZS21 Algorithm 1, (1)-(2).
     """
     return BeliefPolicy(prior, Restart(period), **options)
 
@@ -195,6 +199,8 @@ def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefP
         >>> import driftpeak as dp
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> policy = dp.SWGPUCB(prior, window=40)
+
+    Source: ZS21 Algorithm 2, (1)-(2).
     """
     return BeliefPolicy(prior, Window(window), **options)
 
@@ -228,6 +234,8 @@ def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> Belief
         >>> import driftpeak as dp
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> policy = dp.TVGPUCB(prior, drift=0.01)
+
+    Source: B16 Algorithm 2, (7)-(8).
     """
     return BeliefPolicy(prior, Drift(drift), **options)
 
@@ -308,6 +316,8 @@ def WGPUCB(
         >>> import driftpeak as dp
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> policy = dp.WGPUCB(prior, discount=0.97)
+
+    Source: D22 Algorithm 1, (2)-(4).
     """
     if sum(given is not None for given in (discount, weights, log_weights)) != 1:
         raise DriftpeakError("exactly one of discount, weights and log_weights must be given")
@@ -344,6 +354,8 @@ def UIGPUCB(
 
     Raises:
         DriftpeakError: exponent or slope negative.
+
+    Source: M25 (8)-(11).
     """
     return BeliefPolicy(prior, Injection(exponent, slope), **options)
 

@@ -41,12 +41,14 @@ class Width(eqx.Module):
 
 
 class ScaledLog(Width):
-    r"""The width \(\sqrt{c_1 \log(c_2 t)}\), and 0 while \(c_2 t < 1\) (B16 section 5).
+    r"""The width \(\sqrt{c_1 \log(c_2 t)}\), and 0 while \(c_2 t < 1\).
 
     B16 uses c1 = 0.8, c2 = 4 for synthetic data, 0.8, 0.4 for sensors and 0.2, 0.4 for traffic.
 
     Raises:
         DriftpeakError: c1 negative, or c2 not positive.
+
+    Source: B16 section 5.
     """
 
     c1: Scalar
@@ -84,6 +86,8 @@ class FiniteDomain(Width):
 
     Raises:
         DriftpeakError: points below 2, or delta outside (0, 1).
+
+    Source: B16 footnote 1; Srinivas et al. 2010, Theorem 1.
     """
 
     points: Scalar
@@ -118,6 +122,8 @@ class Bayesian(Width):
 
     Raises:
         DriftpeakError: a constant that is not positive, or delta outside (0, 1).
+
+    Source: B16 (16), (19).
     """
 
     dimension: Scalar
@@ -229,7 +235,7 @@ class FrequentistWidth(Width):
 class IGP(FrequentistWidth):
     r"""The width \(B + R \sqrt{2(\gamma_{t-1} + 1 + \log(1/\delta))}\), for \(\lambda = 1 + 2/T\).
 
-    Source: Chowdhury and Gopalan 2017, Theorem 2; ZS21's algorithms.
+    Source: Chowdhury and Gopalan 2017, Theorem 2; ZS21 Algorithms 1-2; D22 Remark 2.
     """
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
@@ -238,8 +244,7 @@ class IGP(FrequentistWidth):
 
 
 class Confidence(FrequentistWidth):
-    r"""The width \(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma + 2\log(1/\delta)}\)
-    (ZS21 Lemma 1; D22 Theorem 2).
+    r"""The width \(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma + 2\log(1/\delta)}\).
 
     For ZS21's R-GP-UCB the gain is that of the current block.
     For D22's WGP-UCB it is the double-weighted gain (D22 (5); Algorithm 1 prints the plain gain),
@@ -250,6 +255,8 @@ class Confidence(FrequentistWidth):
     for a whole run divide it by the number of blocks or of steps.
 
     `noise_variance` is lambda, the prior's noise variance.
+
+    Source: ZS21 Lemma 1; D22 Theorem 2, Lemma 11, (8).
     """
 
     noise_variance: Scalar
@@ -282,6 +289,8 @@ class SlidingConfidence(Confidence):
     is one more until the window is full, and is not needed.
 
     `horizon` is T: observations that leave the window cause the factor T in the logarithm.
+
+    Source: ZS21 Lemma 2.
     """
 
     horizon: Scalar
@@ -307,13 +316,15 @@ class SlidingConfidence(Confidence):
 
 
 class Heteroscedastic(Width):
-    r"""The width \(B + \sqrt{2 \log(2 |S + K|^{1/2} / (\delta |S|^{1/2}))}\) (M25 (12)).
+    r"""The width \(B + \sqrt{2 \log(2 |S + K|^{1/2} / (\delta |S|^{1/2}))}\).
 
     After Kirschner and Krause 2018. The ratio of determinants is the exponential of the realised
     information gain of the posterior, \(\frac12 \log |S + K| / |S|\).
 
     Raises:
         DriftpeakError: norm_bound negative, or delta outside (0, 1).
+
+    Source: M25 Lemma 2.3, (12); Kirschner and Krause 2018, Lemma 7.
     """
 
     norm_bound: Scalar
@@ -371,7 +382,7 @@ class FixedDesign(RecordsArguments, Width):
 
 
 class Elimination(RecordsArguments, Width):
-    r"""The width of phased elimination with restarts (IT25 (8)), equal at every step.
+    r"""The width of phased elimination with restarts, equal at every step.
 
     \(B (\frac{C}{\sqrt\lambda} \sqrt{L} + 1) + \frac{\rho}{\sqrt\lambda} \sqrt{2 L}\) with
     \(L = \log(4 n Q / \delta)\) for n points and \(Q = \lceil T/H \rceil (1 + \log_2 \log_2 H)\).
@@ -386,6 +397,8 @@ class Elimination(RecordsArguments, Width):
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: IT25 Theorem 4, (8), Assumption 1.
     """
 
     value: Scalar

@@ -143,6 +143,8 @@ def simulate(
         >>> runs = dp.simulate({"TV": dp.TVGPUCB(prior, drift=0.02)}, world, steps=30, trials=4)
         >>> runs["regret"].shape                     # policy, trial, step
         (1, 4, 30)
+
+    Source: IT25 (1); M25 (1)-(3).
     """
     if not policies:
         raise DriftpeakError(

@@ -25,7 +25,7 @@ def tv_gp_ucb_regret(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound the regret of TV-GP-UCB under Markov drift (B16 (20)).
+    r"""Bound the regret of TV-GP-UCB under Markov drift.
 
     The bound is \(\sqrt{C_1 T \beta_T \tilde\gamma_T} + 2\) with
     \(C_1 = 8/\log(1 + \sigma^{-2})\). For (21) take `gain` from
@@ -41,6 +41,8 @@ def tv_gp_ucb_regret(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: B16 Theorem 4.3, (20)-(21).
     """
     horizon = at_least_integer("horizon", horizon, 1)
     width, gain = at_least("width", width, 0), at_least("gain", gain, 0)
@@ -63,7 +65,7 @@ def r_gp_ucb_regret(
     b0: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound the regret of R-GP-UCB under Markov drift (B16 (17)-(18), corrected).
+    r"""Bound the regret of R-GP-UCB under Markov drift.
 
     \(\sqrt{C_1 T \beta_T (T/N + 1) \gamma_N} + 2 + 2 T \psi\) with
     \(\psi = \sqrt{\beta_T (3\sigma^{-2} + \sigma^{-4}) N^3 \epsilon} + (\sigma^{-2} + \sigma^{-4})
@@ -82,6 +84,8 @@ def r_gp_ucb_regret(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: B16 Theorem 4.2, (17)-(18), corrected.
     """
     horizon = at_least_integer("horizon", horizon, 1)
     period = at_least_integer("period", period, 1)
@@ -126,7 +130,7 @@ def r_perp_regret(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound the regret of R-PERP (IT25 (101)), for any restart interval H.
+    r"""Bound the regret of R-PERP for any restart interval H.
 
     \((7 + \ell) V_T H + \lceil T/H \rceil (2B(\sqrt H + 1) + 4(\ell + 1)(\sqrt H + 1)
     \sqrt{C_1 \gamma_H \beta_T})\) with \(\ell = \log_2\log_2 H\), \(C_1 = 8/\log(1 + 1/\lambda)\).
@@ -144,6 +148,8 @@ def r_perp_regret(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: IT25 (100)-(101).
     """
     horizon = at_least_integer("horizon", horizon, 2)
     period = at_least_integer("period", period, 1)
@@ -181,7 +187,7 @@ def ui_gp_ucb_regret(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound the regret of UI-GP-UCB under uncertainty injection (M25 (15), corrected).
+    r"""Bound the regret of UI-GP-UCB under uncertainty injection.
 
     \(2 \beta_T \sqrt{2 T (1 + \sigma^2 (1 + (T-1)^\alpha)) \gamma_T}\). As everywhere in this
     package, the gain is 1/2 log det. M25 prints
@@ -198,6 +204,8 @@ def ui_gp_ucb_regret(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: M25 (15), corrected.
     """
     horizon = at_least_integer("horizon", horizon, 1)
     width, gain = at_least("width", width, 0), at_least("gain", gain, 0)

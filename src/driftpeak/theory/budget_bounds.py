@@ -24,7 +24,7 @@ def r_gp_ucb_budget_regret(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound the regret of R-GP-UCB under a budget of variation (ZS21 Theorem 1).
+    r"""Bound the regret of R-GP-UCB under a budget of variation.
 
     \(2 \xi_H H P_T + 2 \beta \lceil T/H \rceil \sqrt{2(1+\lambda) H \gamma_H}\) with
     \(\xi_H = \frac1\lambda \sqrt{2 H (1+\lambda) \gamma_H}\). ZS21 prints the first term without
@@ -41,6 +41,8 @@ def r_gp_ucb_budget_regret(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: ZS21 Theorem 1, Claim 2, corrected.
     """
     horizon = at_least_integer("horizon", horizon, 1)
     conditions = [_within("H", at_least_integer("period", period, 1), horizon)]
@@ -59,7 +61,7 @@ def sw_gp_ucb_regret(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound the regret of SW-GP-UCB under a budget of variation (ZS21 Theorem 2).
+    r"""Bound the regret of SW-GP-UCB under a budget of variation.
 
     \(2 \xi_w w P_T + 2 \beta \lceil T/w \rceil \sqrt{2(1+\lambda) w \gamma_w}\) with
     \(\xi_w = \frac1\lambda \sqrt{2 w (1+\lambda) \gamma_w}\). Theorem 2 has the factor
@@ -75,6 +77,8 @@ def sw_gp_ucb_regret(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: ZS21 Theorem 2, corrected.
     """
     horizon = at_least_integer("horizon", horizon, 1)
     conditions = [_within("w", at_least_integer("window", window, 1), horizon)]
@@ -97,7 +101,7 @@ def wgp_ucb_regret(
     feature_error: float = 0.0,
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound the regret of WGP-UCB (D22 Theorem 4, explicit in its C.5, corrected).
+    r"""Bound the regret of WGP-UCB, with the constants of D22 C.5.
 
     \(2\beta_T (\sqrt{C T (2\check\gamma + p T \log(1/\gamma))} + T e) +
     2 c B_T \sqrt{2 W \tilde\gamma / \lambda} + \frac{4 B \gamma^c}{\lambda(1-\gamma)} T\): Lemma 20
@@ -117,6 +121,8 @@ def wgp_ucb_regret(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: D22 Theorem 4, corrected.
     """
     deviations = sum_of_deviations(
         gain=gain,

@@ -42,6 +42,8 @@ def gain_rate(
 
     Raises:
         DriftpeakError: count or dimension below 1, another kernel, or an unknown `of`.
+
+    Source: ZS21 section II; IT25 section 2; D22 Remark 5.
     """
     if of not in ("vakili", "srinivas"):
         raise DriftpeakError(f"of must be 'vakili' or 'srinivas'; got {of!r}")
@@ -76,6 +78,8 @@ def spectral_tail(prior: Prior) -> Vector:
     The features are the eigenvectors of the Gram matrix, largest eigenvalue first. The result is a
     tail as in D22 section 6, measured on the domain instead of bounded by
     \(\psi^2 \sum_{m > N} c_m\).
+
+    Source: D22 Assumption 1.
     """
     values, vectors = np.linalg.eigh(prior.gram)
     shares = np.maximum(values[::-1], 0.0)[:, None] * vectors.T[::-1] ** 2
@@ -110,6 +114,8 @@ def projection_gain(
 
     Raises:
         DriftpeakError: a number out of range, neither count nor discount, or a negative tail.
+
+    Source: D22 Theorem 6, Theorem 7, Lemmas 24-25.
     """
     tail = finite_array("tail", tail, 1)
     if len(tail) == 0 or (tail < 0).any():
@@ -134,7 +140,7 @@ def polynomial_gain(
     weighting: Weighting = "double",
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound the weighted gain at any T, eigenvalues \(c_m \le C_p m^{-\beta_p}\) (D22 Cor. 8.1).
+    r"""Bound the weighted gain at any T, eigenvalues \(c_m \le C_p m^{-\beta_p}\).
 
     \((x + 1) \log(1 + \frac{\bar k W}{\lambda})\) with \(W = 1/(1-\gamma^2)\), or
     \(1/(1-\gamma)\) for the single-weighted gain, and
@@ -153,6 +159,8 @@ def polynomial_gain(
     Raises:
         DriftpeakError: a number that is not positive, discount outside (0, 1), an unknown
             weighting.
+
+    Source: D22 Corollary 8.
     """
     worth = total_worth(None, discount, weighting)
     noise = positive("noise_variance", noise_variance)
@@ -177,7 +185,7 @@ def exponential_gain(
     weighting: Weighting = "double",
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound the weighted gain at any T, eigenvalues \(c_m \le C_1 e^{-C_2 m}\) (D22 Cor. 8.2).
+    r"""Bound the weighted gain at any T, eigenvalues \(c_m \le C_1 e^{-C_2 m}\).
 
     \((x + 1) \log(1 + \frac{\bar k W}{\lambda})\) with \(W = 1/(1-\gamma^2)\), or
     \(1/(1-\gamma)\) for the single-weighted gain, and
@@ -194,6 +202,8 @@ def exponential_gain(
     Raises:
         DriftpeakError: a number that is not positive, discount outside (0, 1), an unknown
             weighting.
+
+    Source: D22 Corollary 8.
     """
     worth = total_worth(None, discount, weighting)
     noise, decay = positive("noise_variance", noise_variance), positive("decay", decay)
@@ -221,6 +231,8 @@ def linear_gain(
 
     Raises:
         DriftpeakError: count or dimension below 1, a variance that is not positive.
+
+    Source: D22 Theorem 6.
     """
     d = at_least_integer("dimension", dimension, 1)
     spread = positive("variance", variance) * at_least_integer("count", count, 1)
@@ -238,7 +250,7 @@ def drifting_gain(
     noise_variance: float,
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound the gain under Markov drift by that of N steps without drift (B16 (46), corrected).
+    r"""Bound the gain under Markov drift by that of N steps without drift.
 
     \((\frac TN + 1)(\gamma_N + \frac N2 \log(1 + \sigma^{-2} N^{3/2} \epsilon))\) for any block
     length N in 1..T.
@@ -255,6 +267,8 @@ def drifting_gain(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: B16 (46), corrected.
     """
     horizon, block = at_least_integer("horizon", horizon, 1), at_least_integer("block", block, 1)
     gain, drift = at_least("gain", gain, 0), unit_interval("drift", drift)

@@ -19,7 +19,7 @@ def moved_peak_regret(
     dimension: int,
     distance: float = math.inf,
 ) -> Bound:
-    r"""Bound the regret at the peak of \(f_{t-1}\) from below (B16 (100)).
+    r"""Bound the regret at the peak of \(f_{t-1}\) from below.
 
     \(r_t \ge \epsilon \|\nabla g_t(x_t)\|^2 / (4 L d)\)
 
@@ -33,6 +33,8 @@ def moved_peak_regret(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: B16 (100).
     """
     gradient, curvature = at_least("gradient", gradient, 0), positive("curvature", curvature)
     drift = unit_interval("drift", drift)
@@ -63,7 +65,7 @@ def markov_lower_bound(
     squared_gradient: float,
     probability: float,
 ) -> Bound:
-    r"""Bound the regret of any policy from below (B16 (102)).
+    r"""Bound the regret of any policy from below.
 
     \(E[R_T] \ge (T - 1) \Pr(A)\, \epsilon\, E[\|\nabla g\|^2 | A] / (4 L d)\). A is the event that
     second derivatives stay below L and the step of `moved_peak_regret` stays inside the domain. For
@@ -77,6 +79,8 @@ def markov_lower_bound(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: B16 Theorem 4.1, (102).
     """
     horizon = at_least_integer("horizon", horizon, 1)
     dimension = at_least_integer("dimension", dimension, 1)

@@ -17,7 +17,7 @@ from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude
 def deviation_mismatch(
     *, block: int, drift: float, noise_variance: float, variance: float = 1.0
 ) -> Bound:
-    r"""Bound the error of the standard deviation (B16 (82)).
+    r"""Bound the error of the standard deviation.
 
     \(\sup_x |\tilde\sigma(x) - \sigma(x)| \le \sqrt{(3\sigma^{-2} + \sigma^{-4}) N^3 \epsilon}\).
     The proof assumes in (78) that \(\tilde K - K\) is positive definite, which is wrong, but the
@@ -31,6 +31,8 @@ def deviation_mismatch(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: B16 Lemma D.1, (67), (82).
     """
     changed, precision = _changed(block, drift), 1 / positive("noise_variance", noise_variance)
     return conclude(
@@ -44,7 +46,7 @@ def deviation_mismatch(
 def mean_mismatch(
     *, block: int, drift: float, noise_variance: float, largest: float, variance: float = 1.0
 ) -> Bound:
-    r"""Bound the error of the mean (B16 (87)).
+    r"""Bound the error of the mean.
 
     \(\sup_x |\tilde\mu(x) - \mu(x)| \le (\sigma^{-2} + \sigma^{-4}) N^3 \epsilon \tilde L\).
     B16's (83) prints squares of the means, and (85) and (86) are interchanged.
@@ -55,6 +57,8 @@ def mean_mismatch(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: B16 Lemma D.1, (66), (87).
     """
     changed, precision = _changed(block, drift), 1 / positive("noise_variance", noise_variance)
     largest = at_least("largest", largest, 0)
@@ -69,7 +73,7 @@ def mean_mismatch(
 def largest_reward(
     *, step: int, delta: float, a0: float, b0: float, noise_variance: float
 ) -> Bound:
-    r"""Bound the rewards up to step t (B16 (65)).
+    r"""Bound the rewards up to step t.
 
     \(\tilde L_t = (2 + b_0) \sqrt{\log \frac{2 (1 + a_0) \pi^2 t^2}{3 \delta}}\). No reward up to
     any step t is larger than \(\tilde L_t\) in absolute value, with probability at least
@@ -85,6 +89,8 @@ def largest_reward(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: B16 (65).
     """
     step = at_least_integer("step", step, 1)
     delta = unit_interval("delta", delta, low_open=True, high_open=True)

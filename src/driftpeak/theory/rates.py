@@ -332,6 +332,9 @@ def rates(policy: str, measure: Measure, *, known: bool) -> tuple[Rate, ...]:
         policy: name on the command line.
         measure: measure of the change.
         known: whether the policy knows the measure.
+
+    Source: B16 Theorem 4.1, Corollary 4.1; IT25 Theorem 1, Tables 1-2; M25 Proposition 2.2, (13),
+    Proposition 2.6, (17)-(18), Tables 1-2; H23 rates.
     """
     wanted = (policy, measure, known)
     return tuple(rate for rate in RATES if (rate.policy, rate.measure, rate.known) == wanted)

@@ -23,12 +23,14 @@ Regime = Literal["slow", "moderate", "fast"]
 
 @checked
 def regime(exponent: float) -> Regime:
-    r"""Return "slow" for \(\alpha < 1/3\), "moderate" up to 1 and "fast" from 1 on (M25 Table 1).
+    r"""Return "slow" for \(\alpha < 1/3\), "moderate" up to 1 and "fast" from 1 on.
 
     M25's text calls \(\alpha = 1\) moderate. Table 1 and (18), a linear lower bound, call it fast.
 
     Raises:
         DriftpeakError: exponent below 0.
+
+    Source: M25 Table 1.
     """
     exponent = at_least("exponent", exponent, 0)
     return "slow" if exponent < 1 / 3 else "moderate" if exponent < 1 else "fast"
@@ -44,6 +46,8 @@ def sparq_queries(horizon: int, *, dimension: int, rate: float = 1.0) -> float:
 
     Raises:
         DriftpeakError: horizon or dimension below 1, rate not positive.
+
+    Source: M25 Theorem 3.3.
     """
     horizon, dimension, rate = _checked(horizon, dimension, rate)
     counted = min(horizon, COUNTED)
@@ -62,6 +66,8 @@ def w_sparq_queries(
 
     Raises:
         DriftpeakError: as for `side_query_windows` and `side_query_budget`.
+
+    Source: M25 Theorem 3.10.
     """
     horizon, dimension, rate = _checked(horizon, dimension, rate)
     counted = min(horizon, COUNTED)
@@ -93,13 +99,15 @@ def _beyond(horizon: int, density: Callable[[Vector], Vector]) -> float:
 
 @checked
 def side_queries_needed(horizon: int, *, exponent: float) -> Bound:
-    r"""Return the number of side queries below which regret is linear (M25 Theorem 5.3).
+    r"""Return the number of side queries below which regret is linear.
 
     It is \(T^{\alpha/(\alpha+1)}\) without constants, proved for the SE kernel and \(\alpha > 1\)
     (M25 Remark 5.6).
 
     Raises:
         DriftpeakError: horizon below 1, exponent below 0.
+
+    Source: M25 Theorem 5.3, Remark 5.6.
     """
     horizon = at_least_integer("horizon", horizon, 1)
     alpha = at_least("exponent", exponent, 0)

@@ -18,7 +18,7 @@ from driftpeak.theory.smoothness import smoothness
 
 @checked
 def markov_restart_period(kernel: Kernel, *, drift: float, horizon: int, dimension: int) -> int:
-    r"""Return R-GP-UCB's period N under Markov drift (B16 section 5.1, from Corollary 4.1).
+    r"""Return R-GP-UCB's period N under Markov drift.
 
     \(\lceil\min(T, 12\,\epsilon^{-1/4})\rceil\) for SE; for Matern
     \(\lceil\min(T, 24\,\epsilon^{-1/(4-c)})\rceil\) with \(c = d(d+1)/(2\nu + d(d+1))\). The
@@ -26,6 +26,8 @@ def markov_restart_period(kernel: Kernel, *, drift: float, horizon: int, dimensi
 
     Raises:
         DriftpeakError: drift outside [0, 1], horizon or dimension below 1, another kernel.
+
+    Source: B16 Corollary 4.1, section 5.1.
     """
     drift = unit_interval("drift", drift)
     horizon = at_least_integer("horizon", horizon, 1)
@@ -48,7 +50,7 @@ def elimination_period(
     variation: float | None = None,
     gain: float | None = None,
 ) -> int:
-    r"""Return the restart interval H of R-PERP (IT25 Theorem 5) and of OPKB (IT25 Theorem 3).
+    r"""Return the restart interval H of R-PERP and of OPKB.
 
     \(\lceil (T/V_T)^{2/3} \log^{(d+2)/3} T\rceil\) for SE; for Matern with \(\nu > 1/2\)
     \(\lceil (T/V_T)^{\frac{2\nu+d}{3\nu+d}} \log^{\frac{4\nu+d}{6\nu+2d}} T\rceil\). An unknown
@@ -68,6 +70,8 @@ def elimination_period(
     Raises:
         DriftpeakError: horizon below 2, dimension below 1, variation below 0, gain not above 0;
             without a gain another kernel, or a Matern kernel with nu <= 1/2.
+
+    Source: IT25 Theorem 3, Theorem 5, (102)-(117), (126), Appendix D.
     """
     horizon = at_least_integer("horizon", horizon, 2)
     dimension = at_least_integer("dimension", dimension, 1)
@@ -103,7 +107,7 @@ def restart_period(
     variation: float | None = None,
     gain: float | None = None,
 ) -> int:
-    r"""Return R-GP-UCB's restart interval H (ZS21 remarks 2 and 3), in 1..T.
+    r"""Return R-GP-UCB's restart interval H, in 1..T.
 
     It is \(\lceil\gamma_T^{1/4} (T/P_T)^{1/2}\rceil\); without \(P_T\)
     \(\lceil\gamma_T^{1/4} T^{1/2}\rceil\). It balances the terms of ZS21 Theorem 1,
@@ -119,6 +123,8 @@ def restart_period(
 
     Raises:
         DriftpeakError: a number out of range, or no gain given and no rate for the kernel.
+
+    Source: ZS21 Remarks 2-3.
     """
     horizon = at_least_integer("horizon", horizon, 2)
     gain = _gain(kernel, horizon, dimension, gain)
@@ -136,9 +142,11 @@ def window_length(
     variation: float | None = None,
     gain: float | None = None,
 ) -> int:
-    """Return SW-GP-UCB's window w, equal to R-GP-UCB's period (ZS21 remarks 2 and 3).
+    """Return SW-GP-UCB's window w, equal to R-GP-UCB's period.
 
     Arguments and errors as for `restart_period`.
+
+    Source: ZS21 Remarks 2-3.
     """
     return restart_period(
         kernel, horizon=horizon, dimension=dimension, variation=variation, gain=gain
@@ -154,7 +162,7 @@ def discount_factor(
     variation: float | None = None,
     gain: float | None = None,
 ) -> float:
-    r"""Return WGP-UCB's discount (D22 Corollary 5).
+    r"""Return WGP-UCB's discount.
 
     It is \(1 - \gamma_T^{-1/4} B_T^{1/2} T^{-1/2}\); an unknown \(B_T\) is taken as 1.
 
@@ -165,6 +173,8 @@ def discount_factor(
     Raises:
         DriftpeakError: a number out of range, no gain given and no rate for the kernel, or a
             variation so large that the discount would not be positive.
+
+    Source: D22 Corollary 5, Lemmas 22-23.
     """
     horizon = at_least_integer("horizon", horizon, 2)
     gain = _gain(kernel, horizon, dimension, gain)

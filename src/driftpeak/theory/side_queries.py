@@ -25,12 +25,14 @@ MOST = 1e15
 def side_query_budget(
     steps: int, *, rate: float = 1.0, dimension: int = 1
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    r"""Return \(Q_t = \lceil c \log^d t \rceil\), at least 1, t = 1, ..., T (M25 Thms 3.3, 3.10).
+    r"""Return \(Q_t = \lceil c \log^d t \rceil\), at least 1, t = 1, ..., T.
 
     A budget above 10^15, more than the points of any domain, is given as 10^15.
 
     Raises:
         DriftpeakError: the rate c not positive, or steps or dimension below 1.
+
+    Source: M25 Theorem 3.3, Theorem 3.10.
     """
     steps = at_least_integer("steps", steps, 1, MOST_STEPS)
     power = at_least_integer("dimension", dimension, 1)
@@ -48,7 +50,7 @@ def unlimited_budget(times: Vector, rate: float, dimension: int) -> Vector:
 def side_query_windows(
     times: TimesLike, *, exponent: float, a: float = 0.25
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    r"""Return a mask of the steps at which W-SparQ's windows start (M25 (32)).
+    r"""Return a mask of the steps at which W-SparQ's windows start.
 
     \(t_1 = 1\) and \(t_{j+1} = t_j + \lfloor t_j^{a/\alpha} \rfloor + 1\): within a window the
     injected noise stays below \(t_j^a\), up to a constant. Times are counted from the first, which
@@ -61,6 +63,8 @@ def side_query_windows(
 
     Raises:
         DriftpeakError: exponent not positive, or a outside (0, 1/3).
+
+    Source: M25 (32).
     """
     growth = checked_share(a) / positive("exponent", exponent)
     elapsed = check_times(times)
@@ -91,7 +95,7 @@ def checked_share(a: float) -> float:
 def w_sparq_regret_order(
     horizons: Any, *, dimension: int = 1, a: float = 0.25, delta: float = 0.1
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    r"""Return the order of W-SparQ's regret, up to an unknown constant (M25 Theorem 3.10, (34)).
+    r"""Return the order of W-SparQ's regret, up to an unknown constant.
 
     \(\sqrt{T^{2a+1}\, d \log^{d+1} T\, (\log(1/\delta) + d\, T^a \log^{d+1} T)}\)
     for the SE kernel.
@@ -105,6 +109,8 @@ def w_sparq_regret_order(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: M25 Theorem 3.10, (34).
     """
     power = at_least_integer("dimension", dimension, 1)
     a = checked_share(a)

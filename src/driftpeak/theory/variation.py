@@ -37,6 +37,8 @@ def supremum_variation(values: Any) -> float:
 
     Raises:
         DriftpeakError: values that are not a finite `(steps, points)` array.
+
+    Source: IT25 Assumption 3.
     """
     steps = finite_array("values", values, 2)
     return float(np.abs(np.diff(steps, axis=0)).max(axis=1, initial=0.0).sum())
@@ -52,6 +54,8 @@ def rkhs_norm(prior: Prior, values: Any) -> Vector:
 
     Raises:
         DriftpeakError: values that are not finite, or for another number of points.
+
+    Source: IT25 Assumption 2; M25 Assumption 1, (6).
     """
     functions = finite_array("values", values, 2)
     if functions.shape[1] != len(prior):
@@ -73,6 +77,8 @@ def rkhs_variation(prior: Prior, values: Any) -> float:
 
     Raises:
         DriftpeakError: as for `rkhs_norm`.
+
+    Source: ZS21 section II.
     """
     steps = finite_array("values", values, 2)
     if len(steps) < 2:
@@ -138,7 +144,7 @@ class DriftEstimate:
 def estimate_drift(
     values: Any, *, prior: Prior | None = None, noise_variance: float | None = None
 ) -> DriftEstimate:
-    r"""Estimate the drift \(\epsilon\) per row of recorded data (B16 Appendix B).
+    r"""Estimate the drift \(\epsilon\) per row of recorded data.
 
     Rows are \(\mu + f_t\) and noise of one variance, \(f_{t+1} = \sqrt{1-\epsilon} f_t +
     \sqrt\epsilon\,g\). Without a prior, mean, covariance, noise variance and drift are all fitted
@@ -154,6 +160,8 @@ def estimate_drift(
     Raises:
         DriftpeakError: fewer than 3 steps, data that do not vary, values that are not finite, or a
             prior for another number of arms.
+
+    Source: B16 (24).
     """
     table = finite_array("values", values, 2)
     if len(table) < 3 or table.shape[1] < 1:

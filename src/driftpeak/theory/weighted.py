@@ -40,6 +40,8 @@ def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
 
     Raises:
         DriftpeakError: as for `information_gain`.
+
+    Source: D22 Theorem 2, Lemma 13.
     """
     chosen = check_arms(prior, arms)
     inflation = 1 / check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
@@ -56,7 +58,7 @@ def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
 def deviation_error(
     *, feature_error: float, worth: float, noise_variance: float, variance: float = 1.0
 ) -> Bound:
-    r"""Bound the effect of features on a weighted deviation (D22 Lemma 15, corrected).
+    r"""Bound the effect of features on a weighted deviation.
 
     For any weights,
     \(\sup_x |\hat\sigma(x) - \check\sigma(x)| \le \sqrt\varepsilon
@@ -73,6 +75,8 @@ def deviation_error(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: D22 Lemma 15, corrected.
     """
     feature_error = at_least("feature_error", feature_error, 0)
     ratio = at_least("worth", worth, 0) / positive("noise_variance", noise_variance)
@@ -94,7 +98,7 @@ def sum_of_deviations(
     feature_error: float = 0.0,
     variance: float = 1.0,
 ) -> Bound:
-    r"""Bound \(\sum_{t \le T} \hat\sigma_{t-1}(x_t)\) (D22 Lemmas 16 and 17, corrected).
+    r"""Bound \(\sum_{t \le T} \hat\sigma_{t-1}(x_t)\).
 
     \(\sqrt{C T (2 \check\gamma + p T \log(1/\gamma))} + T e\) with
     \(C = 1/\log(1 + 1/\lambda)\), p features and e of `deviation_error`. D22 has \(2\lambda\) for
@@ -109,6 +113,8 @@ def sum_of_deviations(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: D22 Lemmas 16-17, corrected.
     """
     horizon = at_least_integer("horizon", horizon, 1)
     discount = unit_interval("discount", discount, low_open=True, high_open=True)
@@ -145,6 +151,8 @@ def recent_deviations(*, gain: float, memory: int, discount: float, noise_varian
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: D22 Lemmas 18-19, Lemma 21, corrected.
     """
     gain, noise = at_least("gain", gain, 0), positive("noise_variance", noise_variance)
     discount = unit_interval("discount", discount, low_open=True, high_open=True)
@@ -165,7 +173,7 @@ def weighted_regret(
     horizon: int,
     noise_variance: float,
 ) -> Bound:
-    r"""Bound the regret of WGP-UCB by its deviations (D22 Lemma 20).
+    r"""Bound the regret of WGP-UCB by its deviations.
 
     \(2 \beta_T S + \frac2\lambda c B_T R + \frac{4 B \gamma^c}{\lambda (1-\gamma)} T\). D22 takes
     R at the last step alone; it must hold at every step.
@@ -180,6 +188,8 @@ def weighted_regret(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: D22 Lemma 20.
     """
     horizon = at_least_integer("horizon", horizon, 1)
     memory = at_least_integer("memory", memory, 1)
@@ -194,10 +204,12 @@ def weighted_regret(
 
 @checked
 def memory_length(*, discount: float, horizon: int) -> int:
-    r"""Return \(c = \lceil \log T / (1-\gamma) \rceil\), when \(\gamma^c \le 1/T\) (D22 Lemma 22).
+    r"""Return \(c = \lceil \log T / (1-\gamma) \rceil\), when \(\gamma^c \le 1/T\).
 
     Raises:
         DriftpeakError: discount outside (0, 1), horizon below 2.
+
+    Source: D22 Lemma 22.
     """
     kept = unit_interval("discount", discount, low_open=True, high_open=True)
     return math.ceil(math.log(at_least_integer("horizon", horizon, 2)) / (1 - kept))
@@ -209,10 +221,10 @@ def feature_degree(
 ) -> int:
     r"""Return D22's \(\bar m\), the least with \(\varepsilon \le T^{-3} \dot\gamma^{-3/2}\).
 
-    Source: D22 Lemma 22. D22 gives \(\log_{4/e}(T^3 \dot\gamma_T^{3/2})\), which requires that
-    \((e/4)^{\bar m}\) bounds the error. This holds only for \(\bar m \ge (r/l)^2\), a condition
-    that its O() hides. Here \(\varepsilon\) is `features.quadrature_fourier_bound` on
-    \([0, r]^d\). There are \(2 \bar m^d\) features.
+    D22 gives \(\log_{4/e}(T^3 \dot\gamma_T^{3/2})\), which requires that \((e/4)^{\bar m}\)
+    bounds the error. This holds only for \(\bar m \ge (r/l)^2\), a condition that its O() hides.
+    Here \(\varepsilon\) is `features.quadrature_fourier_bound` on \([0, r]^d\). There are
+    \(2 \bar m^d\) features.
 
     Arguments:
         lengthscale: l, of the SE kernel.
@@ -220,6 +232,8 @@ def feature_degree(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: D22 Lemma 22.
     """
     dimension = at_least_integer("dimension", dimension, 1)
     target = at_least_integer("horizon", horizon, 1) ** -3.0 * positive("gain", gain) ** -1.5

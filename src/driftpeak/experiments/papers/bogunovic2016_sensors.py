@@ -247,7 +247,7 @@ EXPERIMENTS = (
     Experiment(
         "b16-fig3c",
         "Highway speed, 50 sensors, the mornings of seven days",
-        "B16 figures 3c to 3f and 4",
+        "B16 figures 3c-3f, figure 4",
         tuple(
             Case(name, partial(traffic, day, variant), 20, data="pems-speed")
             for variant in VARIANTS

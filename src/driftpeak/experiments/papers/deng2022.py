@@ -130,7 +130,7 @@ def _experiment(id: str, change: str, title: str, **appendix: int) -> Experiment
     return Experiment(
         id,
         title,
-        f"D22 figure 1 ({id[-1]}) and Appendix E",
+        {"a": "D22 figure 1a, figure 2", "b": "D22 figure 1b, figure 3"}[id[-1]],
         tuple(
             Case(cases[figure][setting], partial(build, **given, **chosen),
                  100 if setting == FIRST else 50)

@@ -101,7 +101,7 @@ EXPERIMENTS = (
     Experiment(
         "d22-fig1c",
         "29 stocks, 823 days",
-        "D22 figure 1 (c) and figure 4",
+        "D22 figure 1c, figure 4",
         (
             *(Case(CASES[setting], partial(stocks, **chosen), 1, data="stocks")
               for setting, chosen in OPEN.items()),

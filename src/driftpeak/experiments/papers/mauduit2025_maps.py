@@ -136,7 +136,7 @@ def _experiment(id: str, title: str, cases: dict[str, tuple[str, Reader]]) -> Ex
     return Experiment(
         id,
         title,
-        "M25 figures 3 and 4",
+        "M25 figures 3-4",
         tuple(
             Case(name, partial(setup, read), TRIALS, data=data, predictions=True)
             for name, (data, read) in cases.items()

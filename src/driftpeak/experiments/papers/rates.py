@@ -203,7 +203,7 @@ EXPERIMENTS = (
     Experiment(
         "rates",
         "Regret by horizon and variation; abrupt changes on [0, 1], SE kernel",
-        "Theory: IT25 Tables 1 and 2",
+        "IT25 Tables 1-2",
         tuple(
             Case(name, partial(setup, *given), TRIALS, totals_only=True)
             for name, given in (BY_HORIZON | BY_CHANGES).items()

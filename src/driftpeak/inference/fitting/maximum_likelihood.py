@@ -82,7 +82,7 @@ def fit(
     learn: str | Sequence[str] = ("noise_variance", "drift"),
     drift: float = 0.01,
 ) -> Fit:
-    r"""Fit kernel numbers, noise variance and drift to observations (B16 Appendix B).
+    r"""Fit kernel numbers, noise variance and drift to observations.
 
     The log marginal likelihood (24) is maximised by L-BFGS-B over logarithms, and over the log-odds
     of the drift. The prior mean is not fitted. With `learn="kernel"` every positive number of the
@@ -113,6 +113,8 @@ def fit(
         >>> rows = dp.true_functions(dp.MarkovDrift(prior, drift=0.1), steps=100)[0]
         >>> 0.03 < dp.fit(rows, prior, learn="drift").drift < 0.3
         True
+
+    Source: B16 (24)-(25).
     """
     drift = unit_interval("drift", drift)
     parameters = free_parameters(prior, drift, learn)
@@ -157,6 +159,8 @@ def log_marginal_likelihood(data: Data, prior: Prior, *, drift: float) -> float:
     Raises:
         NoObservationsError: no observations.
         DriftpeakError: arms that the prior does not have.
+
+    Source: B16 (24).
     """
     drift = unit_interval("drift", drift)
     stretches = _stretches(data, prior)
