@@ -124,7 +124,7 @@ def public_name(module, name):
     own = importlib.import_module(module)
     if not name:
         return module
-    first, _, rest = name.partition(".")
+    first = name.partition(".")[0]
     packages = module.split(".")
     for length in range(1, len(packages)):
         package = ".".join(packages[:length])

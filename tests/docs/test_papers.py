@@ -105,8 +105,11 @@ def test_numbers_are_complete(example):
 
 def test_docstrings_at_every_depth(sources, tmp_path):
     file = tmp_path / "module.py"
-    file.write_text('"""M.\n\nSource: A1 (1).\n"""\n\n\nclass C:\n    def f(self):\n'
-                    '        """F.\n\n        Source: A1 (2),\n        (3).\n\n        End.\n        """\n')  # fmt: skip
+    lines = [
+        '"""M.', "", "Source: A1 (1).", '"""', "class C:", "    def f(self):", '        """F.', "",
+        "        Source: A1 (2),", "        (3).", "", "        End.", '        """',
+    ]  # fmt: skip
+    file.write_text("\n".join(lines))
     found = {name: sources.SOURCE.findall(text) for name, text in sources.docstrings(file)}
     assert found == {"": ["A1 (1)."], "C.f": ["A1 (2),\n(3)."]}
 
