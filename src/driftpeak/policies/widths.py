@@ -41,7 +41,7 @@ class Width(eqx.Module):
 
 
 class ScaledLog(Width):
-    r"""The width \(\sqrt{c_1 \log(c_2 t)}\), and 0 while \(c_2 t < 1\).
+    r"""The width \(\sqrt{c_1 \log(c_2 t)}\), and 0 while \(c_2 t < 1\) (B16 section 5).
 
     B16 uses c1 = 0.8, c2 = 4 for synthetic data, 0.8, 0.4 for sensors and 0.2, 0.4 for traffic.
 
@@ -244,7 +244,8 @@ class IGP(FrequentistWidth):
 
 
 class Confidence(FrequentistWidth):
-    r"""The width \(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma + 2\log(1/\delta)}\).
+    r"""The width \(B + \frac{R}{\sqrt\lambda} \sqrt{2\gamma + 2\log(1/\delta)}\)
+    (ZS21 Lemma 1; D22 Theorem 2).
 
     For ZS21's R-GP-UCB the gain is that of the current block.
     For D22's WGP-UCB it is the double-weighted gain (D22 (5); Algorithm 1 prints the plain gain),
@@ -316,7 +317,7 @@ class SlidingConfidence(Confidence):
 
 
 class Heteroscedastic(Width):
-    r"""The width \(B + \sqrt{2 \log(2 |S + K|^{1/2} / (\delta |S|^{1/2}))}\).
+    r"""The width \(B + \sqrt{2 \log(2 |S + K|^{1/2} / (\delta |S|^{1/2}))}\) (M25 (12)).
 
     After Kirschner and Krause 2018. The ratio of determinants is the exponential of the realised
     information gain of the posterior, \(\frac12 \log |S + K| / |S|\).
