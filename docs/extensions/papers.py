@@ -42,6 +42,7 @@ class PapersTable(Directive):
             rows.append((item.label, item.content, *cells))
         found = table(self, rows, "papers.toml", "12 24 26 26 12")
         for node in found:
+            node["classes"].append("papers")
             for link in node.findall(addnodes.pending_xref):
                 link["refwarn"] = True
         return found
