@@ -19,7 +19,7 @@ def test_markov_drift_has_the_stated_covariance_in_space_and_time():
     An entry's standard error is at most sqrt(2) * 2 / sqrt(20,000) = 0.02; 0.1 is five of them:
     over the 18 x 18 entries a false alarm has a chance of 2e-4.
 
-    Source: B16 (3)-(4), (22).
+    Source: B16 section 2, (3)-(4), (22).
     """
     times, drift = np.array([1.0, 2.5, 6.0]), 0.2
     world = dp.MarkovDrift(PRIOR, drift=drift)

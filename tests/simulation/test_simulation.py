@@ -30,6 +30,7 @@ def test_the_result_is_described(runs):
 
 
 def test_regret_is_the_gap_to_the_maximum_of_the_true_function(runs):
+    """Source: IT25 (1); M25 (2)-(3)."""
     functions = dp.true_functions(WORLD, steps=40, trials=6, seed=3)
     for policy in range(2):
         chosen = np.take_along_axis(functions, runs["action"].values[policy][..., None], 2)[..., 0]
@@ -38,7 +39,10 @@ def test_regret_is_the_gap_to_the_maximum_of_the_true_function(runs):
 
 def test_noise_is_the_same_for_all_policies_and_has_the_stated_variance(runs):
     """Reward minus function, step by step; 240 draws of variance 0.25 have a sample variance
-    within 0.25 +- 0.1 but for one seed in 10,000."""
+    within 0.25 +- 0.1 but for one seed in 10,000.
+
+    Source: M25 (1).
+    """
     functions = dp.true_functions(WORLD, steps=40, trials=6, seed=3)
     noises = []
     for policy in range(2):

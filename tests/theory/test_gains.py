@@ -60,6 +60,7 @@ def test_the_matern_rate_is_how_measured_gains_grow(nu, dimension):
 
 
 def test_spectral_tail_is_what_the_best_features_leave_out():
+    """Source: D22 Assumption 1."""
     prior = PRIORS["SE"]
     tail = spectral_tail(prior)
     values, vectors = np.linalg.eigh(prior.gram)
@@ -93,7 +94,7 @@ def test_projection_by_hand():
 def test_projection_bounds_measured_gains(prior, count):
     """Greedy and random choices, weighted and not, never gain more than the closed form.
 
-    Source: D22 Theorem 6, Theorem 7.
+    Source: D22 Theorems 6-7, Lemmas 24-25.
     """
     tail = spectral_tail(prior)
     noise = prior.noise_variance

@@ -36,7 +36,7 @@ def test_it25_table_1_and_2_follow_from_the_gain(nu, d):
     """gamma_T = T^g, g = d/(2 nu + d): 3/4 + 7g/8 and 2/3 + g/3, as IT25 section 1 says; R-PERP
     balances V H with T H^((g - 1)/2): H = (T/V)^(2/(3 - g)), regret T^(2/(3-g)) V^((1-g)/(3-g)).
 
-    Source: IT25 Tables 1-2.
+    Source: IT25 Tables 1-2; H23 rates.
     """
     g = d / (2 * nu + d)
     known = Setting(dp.Matern(nu), d, 10**4, variation=100.0, rkhs_variation=100.0)

@@ -37,7 +37,7 @@ def test_elimination_period_balances_drift_and_learning(
     The minimum of their sum is then within the factor that an optimum moves when its two power
     laws have different exponents.
 
-    Source: IT25 (101)-(116).
+    Source: IT25 (101)-(116), (126), Appendix D.
     """
     horizon, dimension = 10**6, 1
     nu = getattr(kernel, "nu", math.inf)
@@ -137,7 +137,7 @@ def test_restart_period_balances_theorem_1_of_zs21(variation: float) -> None:
 def test_discount_by_hand() -> None:
     """T = 10^4, gain 16, B = 4: 1 - 16^(-1/4) (4 / 10^4)^(1/2) = 1 - 0.02 / 2; unknown: 0.995.
 
-    Source: D22 Corollary 5.
+    Source: D22 Corollary 5, Lemma 23.
     """
     options = {"horizon": 10_000, "dimension": 1, "gain": 16.0}
     assert discount_factor(SE(), variation=4.0, **options) == pytest.approx(0.99)

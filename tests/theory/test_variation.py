@@ -31,7 +31,7 @@ def test_supremum_variation_by_hand():
 def test_norm_of_a_kernel_expansion(kernel):
     """f = sum_i a_i k(., x_i) has the norm sqrt(a' K a), also where K is singular to rounding.
 
-    Source: IT25 Assumption 2; M25 (6).
+    Source: IT25 Assumption 2; M25 Assumption 1, (6).
     """
     prior = dp.Prior(dp.Grid([0, 1], size=25), kernel, 0.01)
     coefficients = np.random.default_rng(0).uniform(-1, 1, (3, 25))

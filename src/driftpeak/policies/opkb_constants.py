@@ -39,7 +39,7 @@ class Constants:
     Raises:
         DriftpeakError: a number out of range.
 
-    Source: H23 Appendix D.1.
+    Source: H23 Appendix D.1, published program.
     """
 
     sigma: float = 1.0

@@ -73,7 +73,7 @@ def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
         >>> dp.GPUCB(prior).points
         20
 
-    Source: B16 section 2, (5)-(6).
+    Source: B16 section 2, (5)-(6); D22 (1); IT25 (4)-(5).
     """
     return BeliefPolicy(prior, Keep(), **options)
 

@@ -115,7 +115,7 @@ def projection_gain(
     Raises:
         DriftpeakError: a number out of range, neither count nor discount, or a negative tail.
 
-    Source: D22 Theorem 6, Theorem 7, Lemmas 24-25.
+    Source: D22 Theorems 6-7, Lemmas 24-25.
     """
     tail = finite_array("tail", tail, 1)
     if len(tail) == 0 or (tail < 0).any():
