@@ -30,6 +30,7 @@ from driftpeak.theory import (
     regimes,
     schedules,
     side_queries,
+    sparse,
     variation,
     weighted,
 )
@@ -416,6 +417,20 @@ CASES = POLICIES | {
     "side_query_budget": (side_queries.side_query_budget, {"steps": 10}),
     "side_query_windows": (side_queries.side_query_windows, {"times": 10, "exponent": 0.5}),
     "w_sparq_regret_order": (side_queries.w_sparq_regret_order, {"horizons": [10, 100]}),
+    "nystrom_residual": (
+        sparse.nystrom_residual,
+        {"prior": PRIOR, "seen": [0, 1, 1], "kept": [0]},
+    ),
+    "posterior_divergence": (
+        sparse.posterior_divergence,
+        {"prior": PRIOR, "seen": [0, 1, 1], "kept": [0], "rewards": [0.5, 1.0, 1.5]},
+    ),
+    "sparse_size": (
+        sparse.sparse_size,
+        {"prior": PRIOR, "seen": [0, 1, 1], "divergence": 0.1},
+    ),
+    "mean_shift": (sparse.mean_shift, {"divergence": 0.05}),
+    "variance_change": (sparse.variance_change, {"divergence": 0.05}),
     "supremum_variation": (variation.supremum_variation, {"values": ROWS}),
     "rkhs_norm": (variation.rkhs_norm, {"prior": PRIOR, "values": np.ones((3, 6))}),
     "rkhs_variation": (variation.rkhs_variation, {"prior": PRIOR, "values": np.ones((3, 6))}),
