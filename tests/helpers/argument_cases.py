@@ -329,6 +329,10 @@ CASES = POLICIES | {
         budget_bounds.wgp_ucb_regret,
         BOUND | {"discount": 0.9, "memory": 5, "features": 10, "variation": 1.0, "norm_bound": 1.0},
     ),
+    "drift_bias": (
+        budget_bounds.drift_bias,
+        {"gain": 3.0, "memory": 5, "variation": 1.0, "noise_variance": 0.1},
+    ),
     "gain_rate": (gains.gain_rate, {"kernel": KERNEL, "count": 10, "dimension": 1}),
     "spectral_tail": (gains.spectral_tail, {"prior": PRIOR}),
     "projection_gain": (
@@ -419,15 +423,15 @@ CASES = POLICIES | {
     "w_sparq_regret_order": (side_queries.w_sparq_regret_order, {"horizons": [10, 100]}),
     "nystrom_residual": (
         sparse.nystrom_residual,
-        {"prior": PRIOR, "seen": [0, 1, 1], "kept": [0]},
+        {"prior": PRIOR, "arms": [0, 1, 1], "kept": [0]},
     ),
     "posterior_divergence": (
         sparse.posterior_divergence,
-        {"prior": PRIOR, "seen": [0, 1, 1], "kept": [0], "rewards": [0.5, 1.0, 1.5]},
+        {"prior": PRIOR, "arms": [0, 1, 1], "kept": [0], "rewards": [0.5, 1.0, 1.5]},
     ),
     "sparse_size": (
         sparse.sparse_size,
-        {"prior": PRIOR, "seen": [0, 1, 1], "divergence": 0.1},
+        {"prior": PRIOR, "arms": [0, 1, 1], "divergence": 0.1},
     ),
     "mean_shift": (sparse.mean_shift, {"divergence": 0.05}),
     "variance_change": (sparse.variance_change, {"divergence": 0.05}),
@@ -438,6 +442,16 @@ CASES = POLICIES | {
     "error_deviation": (
         weighted.error_deviation,
         {"prior": PRIOR, "arms": [0, 1], "worth": [0.5, 1.0]},
+    ),
+    "surrogate": (
+        weighted.surrogate,
+        {
+            "prior": PRIOR,
+            "arms": [0, 1],
+            "worth": [0.5, 1.0],
+            "past": [0.1, 0.2],
+            "present": np.ones(6),
+        },
     ),
     "deviation_error": (
         weighted.deviation_error,

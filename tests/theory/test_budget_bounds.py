@@ -7,7 +7,11 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.policies import widths
-from driftpeak.theory.budget_bounds import r_gp_ucb_budget_regret, sw_gp_ucb_regret
+from driftpeak.theory.budget_bounds import (
+    drift_bias,
+    r_gp_ucb_budget_regret,
+    sw_gp_ucb_regret,
+)
 
 GRID = dp.Grid([0, 1], size=25)
 
@@ -94,3 +98,67 @@ def test_the_theorems_dominate_simulated_regret(noise_variance):
     sw = sw_gp_ucb_regret(width=largest(steps), window=memory, **common).number
     assert float(found.sel(policy="R")) < r
     assert float(found.sel(policy="SW")) < sw
+
+
+def test_bias_by_hand_and_in_its_limits():
+    """lambda = 1, H = 4, gain 2, variation 0.5: sqrt(2 * 4 * 2 * 2) / 2."""
+    common = {"gain": 2.0, "memory": 4, "noise_variance": 1.0}
+    assert drift_bias(**common, variation=0.5).value == pytest.approx(math.sqrt(32) / 2)
+    assert drift_bias(**common, variation=0.0).value == 0
+    assert drift_bias(**common, variation=0.5, variance=2.0).value is None
+    for name, wrong in (("gain", -1.0), ("memory", 0), ("variation", -1.0), ("noise_variance", 0)):
+        with pytest.raises(dp.DriftpeakError, match=f"{name} must be"):
+            drift_bias(**{**common, "variation": 0.5, name: wrong})
+
+
+def drifting_run(generator, phi, moved, noise_variance, window, steps):
+    """Errors, deviations and recent variation of a window of points of largest bound.
+
+    The function is linear in the features: unit coefficients that turn in a plane by `moved` a
+    step, so that the variation in the RKHS norm is known. Written without the library."""
+    start = generator.uniform(0, 2 * np.pi)
+    angles = start + moved * np.arange(steps)
+    functions = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ phi[:, :2].T
+    chord = 2 * math.sin(moved / 2)
+    gram, arms, rewards, found = phi @ phi.T, [], [], []
+    for step in range(steps):
+        old = slice(max(0, step - window), step)
+        a, y = np.array(arms[old], int), np.array(rewards[old])
+        noisy = gram[np.ix_(a, a)] + noise_variance * np.eye(len(a))
+        mean = gram[:, a] @ np.linalg.solve(noisy, y)
+        explained = (gram[:, a] * np.linalg.solve(noisy, gram[a]).T).sum(axis=1)
+        deviation = np.sqrt(np.maximum(gram.diagonal() - explained, 0))
+        gain = 0.5 * np.linalg.slogdet(noisy / noise_variance)[1]
+        found.append((np.abs(mean - functions[step]), deviation, chord * len(a), gain))
+        arm = int((mean + 2 * deviation).argmax())
+        arms.append(arm)
+        rewards.append(functions[step, arm] + math.sqrt(noise_variance) * generator.normal())
+    return found
+
+
+def test_the_band_with_the_bias_covers_where_the_band_without_it_does_not():
+    """200 runs of 40 steps, delta = 0.1, window 10 (Lemma 2, width of `SlidingConfidence`).
+
+    More than 36 runs outside would have probability 3e-4 at a rate of 0.1. The Claim 2 bias covers
+    every run; the plain width is exceeded in most runs, so the drift is large."""
+    generator = np.random.default_rng(0)
+    noise_variance, window, steps, delta = 0.04, 10, 40, 0.1
+    phi = np.stack([np.cos(np.linspace(0, 3, 12)), np.sin(np.linspace(0, 3, 12))], axis=1)
+    prior = dp.Prior(dp.Arms(12), dp.kernels.Table(phi @ phi.T), noise_variance)
+    largest = float(dp.greedy_gain(prior, window, upper=True)[-1])
+    outside = {"plain": 0, "sum of the variation": 0, "bias": 0}
+    for _ in range(200):
+        failed = dict.fromkeys(outside, False)
+        for error, deviation, moved, gain in drifting_run(
+            generator, phi, 0.35, noise_variance, window, steps
+        ):
+            band = (1 + math.sqrt(2 * gain + 2 * math.log(steps / delta))) * deviation
+            bias = drift_bias(
+                gain=largest, memory=window, variation=moved, noise_variance=noise_variance
+            ).number
+            shifts = {"plain": 0.0, "sum of the variation": moved, "bias": bias}
+            for name, shift in shifts.items():
+                failed[name] |= bool((error > band + shift + 1e-9).any())
+        outside = {name: count + failed[name] for name, count in outside.items()}
+    assert outside["plain"] > 100
+    assert outside["bias"] <= 36

@@ -95,12 +95,12 @@ def test_divergence_is_that_of_the_normal_distributions(kept):
 
 @pytest.mark.parametrize("outputs", ["kept", "all"])
 def test_expected_divergence_is_the_mean_over_draws(outputs):
-    """4,000 draws of the outputs; the mean within 5 standard errors."""
+    """1,000 draws of the outputs; the mean within 5 standard errors."""
     generator = np.random.default_rng(2)
     arms, kept = np.array(SEEN), [0, 1, 4]
     found = [
         posterior_divergence(PRIOR, SEEN, kept, drawn(generator, arms), outputs=outputs)
-        for _ in range(4000)
+        for _ in range(1000)
     ]
     error = np.std(found) / math.sqrt(len(found))
     expected = posterior_divergence(PRIOR, SEEN, kept, outputs=outputs)

@@ -17,6 +17,7 @@ from driftpeak.theory.weighted import (
     memory_length,
     recent_deviations,
     sum_of_deviations,
+    surrogate,
     weighted_regret,
 )
 
@@ -284,3 +285,58 @@ def test_theorem_4_dominates_simulated_regret(discount):
         horizon=steps, noise_variance=noise,
     ).number  # fmt: skip
     assert float(runs["regret"].sum("step").max()) < bound
+
+
+def test_surrogate_is_section_4_s_in_feature_space():
+    """phi' V^-1 (sum w phi f_s + lambda w theta) with explicit features and increasing weights."""
+    prior = prior_with(0.1, dp.Matern(1.5, 0.3))
+    generator = np.random.default_rng(4)
+    arms = generator.integers(0, 25, 9)
+    weights = 0.8 ** -np.arange(9.0)
+    phi = np.linalg.cholesky(prior.gram)
+    theta, past = generator.normal(size=25), generator.normal(size=9)
+    seen = phi[arms]
+    v = seen.T @ np.diag(weights) @ seen + 0.1 * weights[-1] * np.eye(25)
+    inside = seen.T @ (weights * past) + 0.1 * weights[-1] * theta
+    expected = phi @ np.linalg.solve(v, inside)
+    worth = weights / weights[-1]
+    found = surrogate(prior, arms, worth, past=past, present=phi @ theta)
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
+    still = surrogate(prior, arms, worth, past=(phi @ theta)[arms], present=phi @ theta)
+    np.testing.assert_allclose(still, phi @ theta, atol=1e-12)
+    for wrong in ({"past": past[1:]}, {"present": theta[1:]}):
+        with pytest.raises(dp.DriftpeakError, match=f"{next(iter(wrong))} must be"):
+            surrogate(prior, arms, worth, **{"past": past, "present": theta} | wrong)
+
+
+def test_theorem_3_covers_the_surrogate_of_a_changing_function():
+    """400 runs of 25 steps, delta = 0.2, the coefficients renewed at step 13, UCB's own choices.
+
+    At the last step, more than 108 runs outside would have probability 3e-4 at the rate 0.2.
+    Without the noise part of the width, more than half are outside: the check can fail."""
+    prior, discount, delta = prior_with(0.05), 0.85, 0.2
+    generator = np.random.default_rng(5)
+    phi = np.asarray(prior.features.matrix)
+    outside = without_noise = 0
+    for _ in range(400):
+        thetas = generator.normal(size=(2, phi.shape[1]))
+        thetas /= np.linalg.norm(thetas, axis=1)[:, None]
+        arms, past, rewards = np.zeros(0, int), np.zeros(0), np.zeros(0)
+        for step in range(25):
+            function = phi @ thetas[int(step >= 13)]
+            worth = discount ** np.arange(len(arms) - 1.0, -1, -1)
+            noisy = prior.gram[np.ix_(arms, arms)] + 0.05 * np.diag(1 / worth)
+            mean = prior.gram[:, arms] @ np.linalg.solve(noisy, rewards)
+            deviation = deviations(prior.gram, 0.05, arms, worth)
+            if step == 24:
+                break
+            arm = int((mean + 2 * deviation).argmax())
+            arms, past = np.append(arms, arm), np.append(past, function[arm])
+            rewards = np.append(rewards, function[arm] + math.sqrt(0.05) * generator.normal())
+        gain = dp.information_gain(prior, arms, worth=worth**2)
+        error = np.abs(surrogate(prior, arms, worth, past=past, present=function) - mean)
+        width = 1 + math.sqrt(2 * gain + 2 * math.log(1 / delta))
+        outside += bool((error > width * deviation + 1e-9).any())
+        without_noise += bool((error > deviation + 1e-9).any())
+    assert outside <= 108
+    assert without_noise > 200

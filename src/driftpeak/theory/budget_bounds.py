@@ -155,6 +155,41 @@ def wgp_ucb_regret(
     )
 
 
+@checked
+def drift_bias(
+    *, gain: float, memory: int, variation: float, noise_variance: float, variance: float = 1.0
+) -> Bound:
+    r"""Bound the error of the posterior mean due to the drift (ZS21 Lemma 1, its Claim 2).
+
+    With this bias b and the width \(\beta\) of a constant function,
+    \(|\mu_{t-1}(x) - f_t(x)| \le b + \beta \sigma_{t-1}(x)\) at every x, where
+    \(b = \xi_H \sum_s \|f_s - f_{s+1}\|_{\mathcal H}\) and
+    \(\xi_H = \frac1\lambda \sqrt{2 H (1+\lambda) \gamma_H}\). The sum is over the steps from the
+    oldest observation in memory to t. Lemma 2, for a sliding window, prints the sum without
+    \(\xi_w\), which requires an operator norm of at most 1 that may be exceeded; Claim 2 gives
+    \(\xi_w\) for a window too.
+
+    Arguments:
+        gain: \(\gamma_H\), or an upper bound.
+        memory: H or w, the largest number of observations in memory.
+        variation: \(\sum_s \|f_s - f_{s+1}\|\) in the RKHS norm, within the memory.
+        noise_variance: \(\lambda\).
+        variance: the largest prior variance.
+
+    Raises:
+        DriftpeakError: a number out of range.
+    """
+    noise, gain = positive("noise_variance", noise_variance), at_least("gain", gain, 0)
+    memory = at_least_integer("memory", memory, 1)
+    moved = at_least("variation", variation, 0)
+    conditions = [bounded_kernel(positive("variance", variance))]
+    return conclude(
+        "ZS21 Lemma 1, Claim 2",
+        conditions,
+        lambda: moved * math.sqrt(2 * memory * (1 + noise) * gain) / noise,
+    )
+
+
 def _within(name: str, memory: int, horizon: int) -> Condition:
     return Condition(f"{name} in 1..T", memory <= horizon, f"{name} = {memory}, T = {horizon}")
 
@@ -171,10 +206,18 @@ def _forgetful(
     variance: float,
 ) -> Bound:
     """Return ZS21's bound for a policy whose observations are at most `memory` steps old."""
-    noise, gain = positive("noise_variance", noise_variance), at_least("gain", gain, 0)
-    # Claim 2 (e) and the sum of the deviations of one block: sum of sigma^2 <= 2 (1 + lambda) gamma
-    block = math.sqrt(2 * memory * (1 + noise) * gain)
-    drifting = 2 * memory * at_least("variation", variation, 0) * block / noise
+    bias = drift_bias(
+        gain=gain,
+        memory=memory,
+        variation=variation,
+        noise_variance=noise_variance,
+        variance=variance,
+    )
+    # the sum of the deviations of one block: sum of sigma^2 <= 2 (1 + lambda) gamma
+    block = math.sqrt(2 * memory * (1 + noise_variance) * gain)
     learning = 2 * at_least("width", width, 0) * math.ceil(horizon / memory) * block
-    conditions = [bounded_kernel(positive("variance", variance)), *conditions]
-    return conclude(source, conditions, lambda: drifting + learning)
+    return conclude(
+        source,
+        [*bias.conditions, *conditions],
+        lambda: 2 * memory * bias.number + learning,
+    )

@@ -1,7 +1,7 @@
 r"""M25's sparse approximation: posteriors from a subset of the observations, and their distance.
 
-The observations have arms X (repeats allowed) and equal noise of variance \(\sigma^2\), as in M25's
-virtual setting, where every past point is observed again at the present time. `kept` are the
+The observed points X may repeat. Their noise has variance \(\sigma^2\), as in M25's virtual
+setting, where every past point is observed again at the present time. `kept` are the
 positions in X of the subset S. With the Nystrom matrix \(U = K_{XS} K_{SS}^+ K_{SX}\)
 (Definition 3.7), \(\operatorname{tr}(K - U)\) is the variance at X that noise-free values at S
 leave unexplained.
@@ -22,28 +22,28 @@ Outputs = Literal["kept", "all"]
 
 
 @checked
-def nystrom_residual(prior: Prior, seen: Any, kept: Any) -> float:
+def nystrom_residual(prior: Prior, arms: Any, kept: Any) -> float:
     r"""Compute \(\operatorname{tr}(K - U)\) of M25 Definition 3.7, in squared units of the reward.
 
-    By Lemma 3.8 it does not increase if an arm is added both to `seen` and to the kept subset.
+    By Lemma 3.8 it does not increase if an arm is added both to `arms` and to the kept subset.
 
     Arguments:
         prior: covariance.
-        seen: arms of the observations.
-        kept: positions in `seen` of the subset.
+        arms: indices of the observed points.
+        kept: positions in `arms` of the subset.
 
     Raises:
-        DriftpeakError: `seen` is not a list of indices of points; `kept` is not a list of distinct
-            positions in `seen`.
+        DriftpeakError: `arms` is not a list of indices of points; `kept` is not a list of distinct
+            positions in `arms`.
     """
-    chosen, subset = _observed(prior, seen, kept)
+    chosen, subset = _observed(prior, arms, kept)
     gram = prior.gram[np.ix_(chosen, chosen)]
     return float(max(np.trace(gram - _nystrom(gram, subset)), 0.0))  # below 0 by rounding only
 
 
 @checked
 def posterior_divergence(
-    prior: Prior, seen: Any, kept: Any, rewards: Any = None, *, outputs: Outputs = "kept"
+    prior: Prior, arms: Any, kept: Any, rewards: Any = None, *, outputs: Outputs = "kept"
 ) -> float:
     r"""Compute the divergence of the sparse posterior from the posterior of all observations.
 
@@ -71,9 +71,9 @@ def posterior_divergence(
 
     Arguments:
         prior: covariance, mean and noise variance.
-        seen: arms of the observations.
-        kept: positions in `seen` of the subset.
-        rewards: outputs at `seen`; if None, the result is the expected divergence over outputs of
+        arms: indices of the observed points.
+        kept: positions in `arms` of the subset.
+        rewards: outputs at `arms`; if None, the result is the expected divergence over outputs of
             the prior.
         outputs: "kept" or "all".
 
@@ -81,7 +81,7 @@ def posterior_divergence(
         DriftpeakError: as for `nystrom_residual`; rewards that are not one finite number for each
             observation.
     """
-    chosen, subset = _observed(prior, seen, kept)
+    chosen, subset = _observed(prior, arms, kept)
     residuals = None
     if rewards is not None:
         residuals = finite_array("rewards", rewards, 1)
@@ -110,7 +110,7 @@ class SparseSize(NamedTuple):
 
 
 @checked
-def sparse_size(prior: Prior, seen: Any, *, divergence: float) -> SparseSize:
+def sparse_size(prior: Prior, arms: Any, *, divergence: float) -> SparseSize:
     r"""Return \(Q_T\) and \(\varepsilon_T\) with \(E[\operatorname{tr}(K-U)] \le \eta\sigma^2\).
 
     This is M25 Proposition 3.2 with constants. A Q-DPP has
@@ -124,14 +124,14 @@ def sparse_size(prior: Prior, seen: Any, *, divergence: float) -> SparseSize:
     `outputs="all"`), which (19) bounds with the posterior of Algorithm 1 in its place.
 
     Arguments:
-        seen: arms of the observations.
+        arms: indices of the observed points.
         divergence: \(\eta\), in nats, above 0.
 
     Raises:
-        DriftpeakError: `seen` is not a list of indices of points; divergence not positive.
+        DriftpeakError: `arms` is not a list of indices of points; divergence not positive.
     """
     eta = positive("divergence", divergence)
-    chosen = check_arms(prior, seen)
+    chosen = check_arms(prior, arms)
     if len(chosen) == 0:
         return SparseSize(0, 1.0)
     gram, half = prior.gram[np.ix_(chosen, chosen)], eta * prior.noise_variance / 2
@@ -177,8 +177,8 @@ def _close(eta: float) -> Condition:
     return Condition("2 KL <= 1/5", eta <= 1 / 5, f"2 KL = {eta:.4g}")
 
 
-def _observed(prior: Prior, seen: Any, kept: Any) -> tuple[Any, Any]:
-    chosen = check_arms(prior, seen)
+def _observed(prior: Prior, arms: Any, kept: Any) -> tuple[Any, Any]:
+    chosen = check_arms(prior, arms)
     try:
         subset = np.asarray(kept)
     except ValueError:  # rows of different lengths

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import at_least, at_least_integer, positive, unit_interval
+from driftpeak._core.errors import (
+    DriftpeakError,
+    at_least,
+    at_least_integer,
+    finite_array,
+    positive,
+    unit_interval,
+)
 from driftpeak._core.types import Vector
 from driftpeak.gp.features import quadrature_fourier_bound
 from driftpeak.gp.priors import Prior
@@ -52,6 +59,40 @@ def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
     inflated = noise * ((inflation - 1)[:, None] * coefficients**2).sum(axis=0)
     # a difference of variances: below rounding it is 0
     return np.sqrt(np.maximum(posterior - inflated, 0.0))
+
+
+@checked
+def surrogate(prior: Prior, arms: Any, worth: Any, *, past: Any, present: Any) -> Vector:
+    r"""Compute the surrogate \(m_t(x)\) of D22 section 4 at each point, shape `(n,)`.
+
+    \(m_t(x) = \varphi(x)^\top V_{t-1}^{-1} [\sum_s w_s \varphi(x_s) f_s(x_s) + \lambda w_{t-1}
+    \theta_t]\) with \(f_t = \varphi^\top \theta_t\). With the coefficients
+    \(a = (K + \lambda U^{-1})^{-1} k(x)\) of the weighted predictor and without a feature map, it is
+    \(f_t(x) + \sum_s a_s (f_s(x_s) - f_t(x_s))\), where the sum is the error due to the drift. It
+    equals \(f_t\) if the function does not change.
+
+    Theorem 3 bounds the other part: \(|m_t(x) - \tilde\mu_{t-1}(x)| \le
+    \beta_{t-1} \hat\sigma_{t-1}(x)\) at all x with probability at least \(1 - \delta\) at each
+    step t, with the width `widths.Confidence`.
+
+    Arguments:
+        arms: indices of the observed points.
+        worth: weight \(u_s\) of each, in (0, 1].
+        past: \(f_s(x_s)\), the value without noise at each observation.
+        present: \(f_t\) at every point, shape `(n,)`.
+
+    Raises:
+        DriftpeakError: as for `error_deviation`; values that are not finite or of another length.
+    """
+    chosen = check_arms(prior, arms)
+    inflation = 1 / check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
+    values, function = finite_array("past", past, 1), finite_array("present", present, 1)
+    for name, array, count in (("past", values, len(chosen)), ("present", function, len(prior))):
+        if len(array) != count:
+            raise DriftpeakError(f"{name} must be {count} numbers; got {len(array)}")
+    noisy = prior.gram[np.ix_(chosen, chosen)] + prior.noise_variance * np.diag(inflation)
+    moved = values - function[chosen]
+    return np.asarray(function + prior.gram[:, chosen] @ np.linalg.solve(noisy, moved))
 
 
 @checked
