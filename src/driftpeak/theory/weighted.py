@@ -67,7 +67,7 @@ def surrogate(prior: Prior, arms: Any, worth: Any, *, past: Any, present: Any) -
 
     \(m_t(x) = \varphi(x)^\top V_{t-1}^{-1} [\sum_s w_s \varphi(x_s) f_s(x_s) + \lambda w_{t-1}
     \theta_t]\) with \(f_t = \varphi^\top \theta_t\). With the coefficients
-    \(a = (K + \lambda U^{-1})^{-1} k(x)\) of the weighted predictor and without a feature map, it is
+    \(a = (K + \lambda U^{-1})^{-1} k(x)\) of the weighted predictor, without a feature map, it is
     \(f_t(x) + \sum_s a_s (f_s(x_s) - f_t(x_s))\), where the sum is the error due to the drift. It
     equals \(f_t\) if the function does not change.
 
