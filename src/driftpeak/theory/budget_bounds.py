@@ -178,6 +178,8 @@ def drift_bias(
 
     Raises:
         DriftpeakError: a number out of range.
+
+    Source: ZS21 Lemmas 1-2, Claim 2, corrected.
     """
     noise, gain = positive("noise_variance", noise_variance), at_least("gain", gain, 0)
     memory = at_least_integer("memory", memory, 1)

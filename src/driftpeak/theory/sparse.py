@@ -35,6 +35,8 @@ def nystrom_residual(prior: Prior, arms: Any, kept: Any) -> float:
     Raises:
         DriftpeakError: `arms` is not a list of indices of points; `kept` is not a list of distinct
             positions in `arms`.
+
+    Source: M25 Definition 3.7, Lemma 3.8, (33).
     """
     chosen, subset = _observed(prior, arms, kept)
     gram = prior.gram[np.ix_(chosen, chosen)]
@@ -80,6 +82,8 @@ def posterior_divergence(
     Raises:
         DriftpeakError: as for `nystrom_residual`; rewards that are not one finite number for each
             observation.
+
+    Source: M25 (19), corrected.
     """
     chosen, subset = _observed(prior, arms, kept)
     residuals = None
@@ -129,6 +133,8 @@ def sparse_size(prior: Prior, arms: Any, *, divergence: float) -> SparseSize:
 
     Raises:
         DriftpeakError: `arms` is not a list of indices of points; divergence not positive.
+
+    Source: M25 Proposition 3.2.
     """
     eta = positive("divergence", divergence)
     chosen = check_arms(prior, arms)
@@ -154,6 +160,8 @@ def mean_shift(divergence: float) -> Bound:
 
     Raises:
         DriftpeakError: a negative divergence.
+
+    Source: M25 Proposition 3.4.
     """
     eta = 2 * at_least("divergence", divergence, 0)
     return conclude("M25 Proposition 3.4", [_close(eta)], lambda: np.sqrt(eta))
@@ -168,6 +176,8 @@ def variance_change(divergence: float) -> Bound:
 
     Raises:
         DriftpeakError: a negative divergence.
+
+    Source: M25 Proposition 3.4.
     """
     eta = 2 * at_least("divergence", divergence, 0)
     return conclude("M25 Proposition 3.4", [_close(eta)], lambda: np.sqrt(3 * eta))

@@ -83,6 +83,8 @@ def surrogate(prior: Prior, arms: Any, worth: Any, *, past: Any, present: Any) -
 
     Raises:
         DriftpeakError: as for `error_deviation`; values that are not finite or of another length.
+
+    Source: D22 Theorem 3.
     """
     chosen = check_arms(prior, arms)
     inflation = 1 / check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
