@@ -140,7 +140,10 @@ def test_the_band_with_the_bias_covers_where_the_band_without_it_does_not():
     """200 runs of 40 steps, delta = 0.1, window 10 (Lemma 2, width of `SlidingConfidence`).
 
     More than 36 runs outside would have probability 2e-4 at a rate of 0.1. The Claim 2 bias covers
-    every run; the plain width is exceeded in most runs, so the drift is large."""
+    every run; the plain width is exceeded in most runs, so the drift is large.
+
+    Source: ZS21 Lemma 2, Claim 2.
+    """
     generator = np.random.default_rng(0)
     noise_variance, window, steps, delta = 0.04, 10, 40, 0.1
     phi = np.stack([np.cos(np.linspace(0, 3, 12)), np.sin(np.linspace(0, 3, 12))], axis=1)

@@ -55,7 +55,10 @@ def drawn(generator, arms):
 
 
 def test_residual_by_hand():
-    """Two points of correlation rho: one kept leaves 1 - rho^2 at the other, none leaves 2."""
+    """Two points of correlation rho: one kept leaves 1 - rho^2 at the other, none leaves 2.
+
+    Source: M25 Definition 3.7.
+    """
     prior = dp.Prior(dp.Arms(2), dp.kernels.Table([[1.0, 0.6], [0.6, 1.0]]), 0.1)
     assert nystrom_residual(prior, [0, 1], [0]) == pytest.approx(0.64)
     assert nystrom_residual(prior, [0, 1], []) == pytest.approx(2.0)
@@ -64,7 +67,10 @@ def test_residual_by_hand():
 
 
 def test_residual_does_not_increase_with_points_in_both_sets():
-    """Lemma 3.8, on 50 random sets; in half of the cases or more it decreases."""
+    """Lemma 3.8, on 50 random sets; in half of the cases or more it decreases.
+
+    Source: M25 Lemma 3.8, (33).
+    """
     generator = np.random.default_rng(0)
     changes = []
     for _ in range(50):
@@ -80,6 +86,7 @@ def test_residual_does_not_increase_with_points_in_both_sets():
 
 @pytest.mark.parametrize("kept", [[0, 1, 4], [2], [0, 1, 2, 3, 4, 5, 6]])
 def test_divergence_is_that_of_the_normal_distributions(kept):
+    """Source: M25 (19)."""
     generator = np.random.default_rng(1)
     arms = np.array(SEEN)
     rewards = drawn(generator, arms)
@@ -115,7 +122,10 @@ def test_all_kept_leaves_no_divergence():
 
 
 def test_the_trace_bounds_the_variational_divergence_alone():
-    """100 repeats of one arm, one kept: the trace is 0, and Algorithm 1's posterior is far away."""
+    """100 repeats of one arm, one kept: the trace is 0, and Algorithm 1's posterior is far away.
+
+    Source: M25 Proposition 3.2, (19).
+    """
     seen, kept = [5] * 100, [0]
     assert nystrom_residual(PRIOR, seen, kept) < 1e-10
     assert posterior_divergence(PRIOR, seen, kept, outputs="all") < 1e-10
@@ -139,7 +149,10 @@ def expected_residual(prior, arms, queries):
 
 
 def test_the_size_is_enough_for_a_dpp_by_enumeration():
-    """At eight divergences; two kept observations fewer are not enough for the first term."""
+    """At eight divergences; two kept observations fewer are not enough for the first term.
+
+    Source: M25 Proposition 3.2, (19).
+    """
     prior, arms = dp.Prior(dp.Grid([0, 1], size=12), dp.SE(0.3), 0.05), [0, 1, 3, 6, 7, 10, 11]
     sizes = []
     for eta in (300.0, 60.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.01):
@@ -158,7 +171,10 @@ def test_the_size_is_enough_for_a_dpp_by_enumeration():
 
 
 def test_the_number_of_queries_grows_slowly_for_se():
-    """SE, 400 and 40,000 observations of 200 points: the number grows by less than 1.5."""
+    """SE, 400 and 40,000 observations of 200 points: the number grows by less than 1.5.
+
+    Source: M25 Proposition 3.2.
+    """
     prior = dp.Prior(dp.Grid([0, 1], size=200), dp.SE(0.2), 0.05)
     once = sparse_size(prior, list(range(200)) * 2, divergence=0.1).queries
     often = sparse_size(prior, list(range(200)) * 10, divergence=0.1).queries
@@ -169,7 +185,10 @@ def test_the_number_of_queries_grows_slowly_for_se():
 
 
 def test_close_posteriors_have_close_moments():
-    """Proposition 3.4 on 2,000 pairs of normal distributions; the factor 3 is needed near 1/5."""
+    """Proposition 3.4 on 2,000 pairs of normal distributions; the factor 3 is needed near 1/5.
+
+    Source: M25 Proposition 3.4.
+    """
     generator = np.random.default_rng(3)
     tight = 0.0
     for _ in range(2000):

@@ -288,7 +288,10 @@ def test_theorem_4_dominates_simulated_regret(discount):
 
 
 def test_surrogate_is_section_4_s_in_feature_space():
-    """phi' V^-1 (sum w phi f_s + lambda w theta) with explicit features and increasing weights."""
+    """phi' V^-1 (sum w phi f_s + lambda w theta) with explicit features and increasing weights.
+
+    Source: D22 Theorem 3.
+    """
     prior = prior_with(0.1, dp.Matern(1.5, 0.3))
     generator = np.random.default_rng(4)
     arms = generator.integers(0, 25, 9)
@@ -313,7 +316,10 @@ def test_theorem_3_covers_the_surrogate_of_a_changing_function():
     """400 runs of 25 steps, delta = 0.2, the coefficients renewed at step 13, UCB's own choices.
 
     At the last step, more than 108 runs outside would have probability 3e-4 at the rate 0.2.
-    Without the noise part of the width, more than half are outside: the check can fail."""
+    Without the noise part of the width, more than half are outside: the check can fail.
+
+    Source: D22 Theorem 3.
+    """
     prior, discount, delta = prior_with(0.05), 0.85, 0.2
     generator = np.random.default_rng(5)
     phi = np.asarray(prior.features.matrix)
