@@ -166,7 +166,15 @@ def test_stocks_are_played_with_d22s_own_width():
 
 def test_every_setting_of_a_claim_is_played():
     """And what a paper leaves open is chosen at least twice in D22's worlds."""
-    for id in ("d22-fig1a", "d22-fig1b", "d22-fig1c"):
+    for id, settings in (("d22-fig1a", 9), ("d22-fig1b", 9), ("d22-fig1c", 8)):
         for claim in registry.EXPERIMENTS[id].claims:
             if claim.whose == "paper":
-                assert len(claim.settings) == 6
+                assert len(claim.settings) == settings
+
+
+def test_memories_are_halved_and_doubled_together():
+    first, half, double = (deng2022.setup("slow", memory=m).settings for m in (1.0, 0.5, 2.0))
+    for name in ("period", "window"):
+        assert (half[name], double[name]) == (first[name] / 2, first[name] * 2)
+    lengths = [1 / (1 - one["discount"]) for one in (first, half, double)]
+    np.testing.assert_allclose(lengths, lengths[0] * np.array([1, 0.5, 2]))

@@ -81,14 +81,34 @@ def _coloured(axes: Axes, east: Any, north: Any, values: Any, scale: LogNorm) ->
     axes.autoscale_view()
 
 
-def by_case(results: Results, title: str, *, cases: Sequence[str], ylabel: str) -> Figure:
-    """Draw the regret per step, R_T/T, of every policy in every case.
+def every_point(results: Results, title: str, *, case: str, ylabel: str) -> Figure:
+    """Draw the recorded values of every point over time, and their maximum."""
+    runs = results[case]
+    values = runs["rewards"].values
+    steps = np.arange(1, len(values) + 1)
+    figure = Figure(figsize=(9.0, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot(steps, values, color=COLOURS[-1], alpha=0.35, linewidth=0.6)
+    axes.plot([], [], color=COLOURS[-1], linewidth=0.6, label=f"each of {values.shape[1]} points")
+    axes.plot(steps, values.max(axis=1), color=COLOURS[1], linewidth=1.4, label="maximum")
+    axes.set(xlabel="step t", ylabel=ylabel)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    figure.suptitle(title, fontsize=11)
+    return figure
+
+
+def by_case(
+    results: Results, title: str, *, cases: Sequence[str], ylabel: str, policies: Sequence[str] = ()
+) -> Figure:
+    """Draw the regret per step, R_T/T, of every policy, or of `policies`, in every case.
 
     Bars span the lower to the upper quartile of the trials.
     """
     figure = Figure(figsize=(max(6.4, 1.6 + 0.9 * len(cases)), 4.4), layout="constrained")
     axes = figure.add_subplot()
-    names = [str(name) for name in results[cases[0]]["policy"].values]
+    names = list(policies) or [str(name) for name in results[cases[0]]["policy"].values]
     places = np.arange(len(cases))
     for number, name in enumerate(names):
         regret = [results[case]["regret"].sel(policy=name).mean("step").values for case in cases]

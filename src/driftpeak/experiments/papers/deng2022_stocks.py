@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from driftpeak.environments import RecordedRewards
-from driftpeak.experiments.claims import Claim, lowest
+from driftpeak.experiments.claims import Claim, lower, lowest
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.papers.deng2022 import (
@@ -19,6 +19,7 @@ from driftpeak.experiments.papers.deng2022 import (
     WGP,
     R,
     by_setting,
+    scaled,
     widths_and_policies,
 )
 from driftpeak.gp.priors import Prior
@@ -36,6 +37,8 @@ OPEN: Mapping[str, Mapping[str, Any]] = {
     "delta = 0.01": {"delta": 0.01},
     "lambda 1 % of the variance": {"share": 0.01},
     "variation known": {"known": True},
+    "H and w halved, 1 - gamma doubled": {"memory": 0.5},
+    "H and w doubled, 1 - gamma halved": {"memory": 2.0},
 }
 """Choices that D22 leaves open, each changed separately."""
 
@@ -53,6 +56,7 @@ def stocks(
     delta: float = 0.1,
     share: float = 0.05,
     known: bool = False,
+    memory: float = 1.0,
     practical: bool = False,
 ) -> Setup:
     """Return the setup of a choice of one of 29 stocks a day, whose reward is its price.
@@ -61,6 +65,7 @@ def stocks(
         norm_bound: B; by default the root mean square norm of a day's prices minus the common mean.
         noise: R relative to sqrt(lambda). share: lambda relative to the stocks' mean variance.
         known: whether the policies know the variation. practical: B16's width for all.
+        memory: factor of H, w and 1 / (1 - gamma).
     """
     table = read_table(path)
     values, steps = table.values, len(table.values)
@@ -70,9 +75,9 @@ def stocks(
     variation = float(norms(np.diff(values, axis=0), prior).sum()) if known else None
     gain = float(greedy_gain(prior, steps)[-1])
     scale = {"horizon": steps, "dimension": 1, "gain": gain, "variation": variation}
-    period = restart_period(prior.kernel, **scale)  # type: ignore[arg-type]
-    window = window_length(prior.kernel, **scale)  # type: ignore[arg-type]
-    discount = discount_factor(prior.kernel, **scale)  # type: ignore[arg-type]
+    period = scaled(restart_period(prior.kernel, **scale), memory, steps)  # type: ignore[arg-type]
+    window = scaled(window_length(prior.kernel, **scale), memory, steps)  # type: ignore[arg-type]
+    discount = 1 - (1 - discount_factor(prior.kernel, **scale)) / memory  # type: ignore[arg-type]
     bound = norm if norm_bound is None else norm_bound
     policies: dict[str, Policy]
     if practical:
@@ -112,6 +117,11 @@ EXPERIMENTS = (
                   by_setting(CASES, (R, SW))),
             Claim("WGP-UCB has less regret than R-GP-UCB, SW-GP-UCB and IGP-UCB, Appendix E",
                   by_setting(CASES, (R, SW, STATIC))),
+            *(Claim(f"IGP-UCB has less regret than {other} (D22: R-GP-UCB and SW-GP-UCB may be "
+                    "worse than IGP-UCB in some cases)", {
+                setting: (lower((case, STATIC), (case, other)),)
+                for setting, case in CASES.items()}, whose="ours")
+              for other in (R, SW)),
             Claim("The same with B16's practical width for all four",
                   lowest(PRACTICAL, WGP, (R, SW, STATIC)), whose="ours"),
         ),
@@ -123,7 +133,8 @@ EXPERIMENTS = (
             "norm of a day's prices minus the common mean, lambda is 5 % of the stocks' mean "
             "variance, R = sqrt(lambda), and delta = 0.1. Each other setting changes one of these. "
             "IGP-UCB has lambda = 1 + 2/T in units of the largest variance.",
-            "The variation is unknown, and known in one setting; the gain is greedy.",
+            "The variation is unknown, and known in one setting; the gain is greedy. In two "
+            "settings the memory of H, w and gamma is halved or doubled.",
         ),
         notes=(
             "All trials share one history, so intervals are over blocks of steps.",

@@ -6,6 +6,7 @@ from driftpeak._core.errors import DriftpeakError, nearest
 from driftpeak.experiments.experiment import Experiment
 from driftpeak.experiments.papers import (
     bogunovic2016,
+    bogunovic2016_choices,
     bogunovic2016_model,
     bogunovic2016_sensors,
     deng2022,
@@ -15,12 +16,16 @@ from driftpeak.experiments.papers import (
     mauduit2025,
     mauduit2025_maps,
     rates,
+    rates_bump,
+    rates_drift,
+    rates_side_queries,
 )
 from driftpeak.experiments.tournament import experiment as tournament
 
 PAPERS = (
     bogunovic2016_model,
     bogunovic2016,
+    bogunovic2016_choices,
     bogunovic2016_sensors,
     deng2022,
     deng2022_stocks,
@@ -29,7 +34,7 @@ PAPERS = (
     mauduit2025,
     mauduit2025_maps,
 )
-BEYOND = (rates, tournament)
+BEYOND = (rates, rates_drift, rates_bump, rates_side_queries, tournament)
 """Experiments beyond the papers' figures: run by id, not as part of a group."""
 EXPERIMENTS: dict[str, Experiment] = {
     e.id: e for source in (*PAPERS, *BEYOND) for e in source.EXPERIMENTS

@@ -1,0 +1,195 @@
+"""Fitted exponents of regret compared with exponents of theory: series of cases, figure, table."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from driftpeak.experiments.bootstrap import Array, Combine, in_words, interval
+from driftpeak.experiments.claims import Column, Comparison
+from driftpeak.experiments.experiment import Results, ResultTable
+from driftpeak.plots import COLOURS, STYLES
+
+SYMBOLS = {"epsilon": r"\epsilon"}
+MARKERS = "osD^vP*X"
+SHOWN = 1.25
+"""Largest exponent of theory that the figure shows; above 1 a bound says nothing."""
+
+
+@dataclass(frozen=True)
+class Theory:
+    """An exponent of a paper's bound on the regret.
+
+    Attributes:
+        exponent: exponent of the quantity of a `Series`. source: paper and theorem.
+        lower: whether the bound is a lower bound on the regret of every policy.
+    """
+
+    exponent: float
+    source: str
+    lower: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.exponent:.3g}{' (lower bound)' if self.lower else ''}"
+
+
+@dataclass(frozen=True)
+class Series:
+    """Cases along which one quantity grows, and the exponents of theory for this quantity.
+
+    Attributes:
+        title: title of the panel. quantity: symbol of the quantity. xlabel: label of its axis.
+        cases: value of the quantity by case.
+        horizons: T by case.
+        policies: theory's exponent by policy, None without one.
+    """
+
+    title: str
+    quantity: str
+    xlabel: str
+    cases: Mapping[str, float]
+    horizons: Mapping[str, int]
+    policies: Mapping[str, Theory | None]
+
+    def fitted(self) -> Combine:
+        """Return the slope of log R_T for columns of regret per step, one per case."""
+        steps = np.array([self.horizons[case] for case in self.cases], dtype=float)
+        fit = slope(np.log(list(self.cases.values())))
+        return lambda samples: fit(samples * steps)
+
+    def samples(self, results: Results, policy: str) -> Array:
+        """Return the regret per step of every trial and case, shape `(trial, case)`."""
+        return np.stack([column.samples(results) for column in self.columns(policy)], axis=-1)
+
+    def columns(self, policy: str) -> tuple[Column, ...]:
+        """Return the columns of a policy, one per case."""
+        return tuple(Column(case, policy) for case in self.cases)
+
+    def below(self, policy: str, exponent: float, name: str) -> Comparison:
+        """Return the comparison that the slope of a policy is below an exponent with a name."""
+        fit = self.fitted()
+        return Comparison(
+            f"{policy}: {name} minus the slope of log R_T against log {self.quantity}",
+            self.columns(policy),
+            lambda samples: exponent - fit(samples),
+        )
+
+    def above(self, policy: str, exponent: float, name: str) -> Comparison:
+        """Return the comparison that the slope of a policy is above an exponent with a name."""
+        fit = self.fitted()
+        return Comparison(
+            f"{policy}: slope of log R_T against log {self.quantity} minus {name}",
+            self.columns(policy),
+            lambda samples: fit(samples) - exponent,
+        )
+
+
+def slope(logarithms: Any) -> Combine:
+    """Return the fitted slope of log(mean of the column) over `logarithms`, one per column."""
+    x = np.asarray(logarithms) - np.mean(logarithms)
+
+    def fit(samples: Any) -> Any:
+        return (np.log(samples.mean(axis=-2)) * x).sum(axis=-1) / (x**2).sum()
+
+    return fit
+
+
+Measured = tuple[float, float, float]
+
+
+def measured(series: Series, results: Results, policy: str) -> Measured:
+    """Return the slope of a policy and its interval."""
+    samples, fit = series.samples(results, policy), series.fitted()
+    return float(fit(samples)), *interval(samples, fit)
+
+
+def exponents(results: Results, title: str, *, series: Sequence[Series]) -> Figure:
+    """Draw slopes with 95 % intervals and theory's exponents, one panel per series."""
+    rows = (len(series) + 1) // 2
+    most = max(len(one.policies) for one in series)
+    figure = Figure(figsize=(12.0, rows * (0.9 + 0.32 * most) + 0.9), layout="constrained")
+    panels = figure.subplots(rows, 2, squeeze=False)
+    for axes in panels.flat[len(series) :]:
+        axes.set_axis_off()
+    for axes, one in zip(panels.flat, series, strict=False):
+        for place, (policy, theory) in enumerate(one.policies.items()):
+            estimate, low, high = measured(one, results, policy)
+            if np.isfinite([low, high]).all():
+                axes.plot([low, high], [place, place], color=COLOURS[0], linewidth=2)
+            axes.plot(estimate, place, "o", color=COLOURS[0], markersize=6)
+            if theory is not None and theory.exponent <= SHOWN:
+                look = ">" if theory.lower else "<"
+                axes.plot(theory.exponent, place, look, color=COLOURS[1], markersize=8)
+        axes.set(yticks=range(len(one.policies)), yticklabels=list(one.policies), title=one.title)
+        symbol = SYMBOLS.get(one.quantity, one.quantity)
+        axes.set_xlabel(f"exponent of ${symbol}$ in $R_T$")
+        axes.invert_yaxis()
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    handles = [
+        panels.flat[0].plot([], [], look, color=COLOURS[number], label=label)[0]
+        for number, look, label in (
+            (0, "o-", "measured slope, 95 % interval"),
+            (1, "<", "theory's upper bound"),
+            (1, ">", "theory's lower bound"),
+        )
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+    figure.suptitle(title, fontsize=11)
+    return figure
+
+
+def curves(results: Results, title: str, *, series: Sequence[Series]) -> Figure:
+    """Draw mean R_T with standard errors on logarithmic axes, one panel per series."""
+    rows = (len(series) + 1) // 2
+    figure = Figure(figsize=(12.0, 5.6 * rows), layout="constrained")
+    panels = figure.subplots(rows, 2, squeeze=False)
+    for axes in panels.flat[len(series) :]:
+        axes.set_axis_off()
+    for axes, one in zip(panels.flat, series, strict=False):
+        values = list(one.cases.values())
+        steps = np.array([one.horizons[case] for case in one.cases])
+        for number, (policy, theory) in enumerate(one.policies.items()):
+            samples = one.samples(results, policy) * steps
+            exponent = "" if theory is None else f"; theory {theory}"
+            shown = in_words(*measured(one, results, policy), ".2f")
+            mean = samples.mean(axis=0)
+            error = samples.std(axis=0, ddof=min(1, len(samples) - 1)) / len(samples) ** 0.5
+            axes.errorbar(
+                values, mean, error, marker=MARKERS[number], ms=5, color=COLOURS[number],
+                linestyle=STYLES[number % len(STYLES)], label=f"{policy}: {shown}{exponent}",
+            )  # fmt: skip
+        axes.set(xscale="log", yscale="log", xlabel=one.xlabel, title=one.title)
+        axes.set_ylabel("regret $R_T$, mean and standard error")
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(
+            frameon=False, fontsize=8, title="slope [95 % interval]; theory's exponent",
+            loc="upper center", bbox_to_anchor=(0.5, -0.14),
+        )  # fmt: skip
+    figure.suptitle(title, fontsize=11)
+    return figure
+
+
+def table(series: Sequence[Series]) -> Callable[[Results], tuple[ResultTable, ...]]:
+    """Return a function that computes the table of slopes and theory's exponents."""
+
+    def compute(results: Results) -> tuple[ResultTable, ...]:
+        rows = tuple(
+            (
+                one.title,
+                one.quantity,
+                policy,
+                in_words(*measured(one, results, policy), ".2f"),
+                "none" if theory is None else str(theory),
+                "" if theory is None else theory.source,
+            )
+            for one in series
+            for policy, theory in one.policies.items()
+        )
+        columns = ("cases", "quantity", "policy", "slope of log R_T", "theory's exponent", "source")
+        return (ResultTable("Measured exponents and theory's exponents", columns, rows),)
+
+    return compute

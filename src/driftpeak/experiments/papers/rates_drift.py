@@ -1,0 +1,192 @@
+r"""Rates of measured regret in B16's drift, compared with the exponents of B16 Corollary 4.1.
+
+Functions on [0, 1] under Markov drift, and TV-GP-UCB and R-GP-UCB with the true drift. For fixed T
+the regret grows with the drift epsilon: \(T \epsilon^b\) is an upper bound and \(T \epsilon\) a
+lower bound, so that the slope of log R_T against log epsilon is at least b and at most 1 once
+epsilon is small. If epsilon = 1/sqrt(T), the bound of TV-GP-UCB is below that of R-GP-UCB.
+"""
+
+from functools import partial
+
+from driftpeak.environments import MarkovDrift
+from driftpeak.experiments.claims import Claim, Comparisons, lower
+from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.papers.exponents import Series, Theory, curves, exponents, table
+from driftpeak.gp.domains import Grid
+from driftpeak.gp.kernels import SE, Kernel, Matern
+from driftpeak.gp.priors import Prior
+from driftpeak.policies import RGPUCB, TVGPUCB
+from driftpeak.policies.widths import Bayesian, ScaledLog
+from driftpeak.theory.rates import rates
+from driftpeak.theory.schedules import markov_restart_period
+from driftpeak.theory.setting import Setting
+
+DRIFTS = (0.001, 0.003, 0.01, 0.03, 0.1)
+HORIZON = 4_000
+HORIZONS = (1_000, 3_162, 10_000)
+KERNELS: dict[str, Kernel] = {"SE": SE(0.2), "Matern-5/2": Matern(2.5, 0.2)}
+POINTS, NOISE_VARIANCE, TRIALS, DELTA = 50, 0.01, 10, 0.1
+TV, R = "TV-GP-UCB", "R-GP-UCB"
+PRACTICAL, THEOREM = "", ", width of the theorem"
+THEORY = {TV: "tv-gp-ucb", R: "r-gp-ucb"}
+
+
+def setup(kernel: Kernel, horizon: int, drift: float) -> Setup:
+    """Return the setup with both policies, each with B16's practical width and its theorem's."""
+    prior = Prior(Grid([0, 1], size=POINTS), kernel, NOISE_VARIANCE)
+    period = markov_restart_period(kernel, drift=drift, horizon=horizon, dimension=1)
+    for_tv, for_r = (Bayesian.of(prior, resetting=each, delta=DELTA) for each in (False, True))
+    policies = {
+        TV: TVGPUCB(prior, drift=drift, width=ScaledLog()),
+        R: RGPUCB(prior, period=period, width=ScaledLog()),
+        f"{TV}{THEOREM}": TVGPUCB(prior, drift=drift, width=for_tv),
+        f"{R}{THEOREM}": RGPUCB(prior, period=period, width=for_r),
+    }
+    settings = {
+        "kernel": str(kernel), "drift": drift, "period": period, "horizon": horizon,
+        "width": "0.8, 4, and B16 (19) and (16)", "delta": DELTA,
+    }  # fmt: skip
+    return Setup(MarkovDrift(prior, drift=drift), policies, horizon, settings)
+
+
+def theoretical(policy: str, kernel: Kernel, *, vanishing: bool = False) -> Theory:
+    """Return the exponent of epsilon, or of T if epsilon = 1/sqrt(T), in B16 Corollary 4.1."""
+    name = THEORY[policy.removesuffix(THEOREM)]
+    setting = Setting(kernel, 1, HORIZON, drift=DRIFTS[0])
+    [rate] = rates(name, "drift", known=True)
+    (static, _), (_, moving) = rate.terms
+    if vanishing:
+        return Theory(max(static.at(setting), 1 - moving.at(setting) / 2), rate.source)
+    return Theory(moving.at(setting), rate.source)
+
+
+POLICIES = tuple(name + width for width in (PRACTICAL, THEOREM) for name in (TV, R))
+BY_DRIFT = {
+    name: {f"{name}, eps = {drift:g}": drift for drift in DRIFTS} for name in KERNELS
+}  # fmt: skip
+BY_HORIZON = {f"SE, eps = 1/sqrt(T), T = {horizon}": horizon for horizon in HORIZONS}
+DRIFT_SERIES = {
+    name: Series(
+        f"{name} kernel, T = {HORIZON:,}",
+        "epsilon",
+        r"drift $\epsilon$",
+        cases,
+        dict.fromkeys(cases, HORIZON),
+        {policy: theoretical(policy, KERNELS[name]) for policy in POLICIES},
+    )
+    for name, cases in BY_DRIFT.items()
+}
+VANISHING = Series(
+    r"SE kernel, $\epsilon = 1/\sqrt{T}$",
+    "T",
+    "horizon T",
+    {case: float(horizon) for case, horizon in BY_HORIZON.items()},
+    BY_HORIZON,
+    {policy: theoretical(policy, KERNELS["SE"], vanishing=True) for policy in POLICIES},
+)
+SERIES = (*DRIFT_SERIES.values(), VANISHING)
+
+
+def _exponent(policy: str, series: Series) -> float:
+    theory = series.policies[policy]
+    assert theory is not None
+    return theory.exponent
+
+
+def _at_least(policy: str) -> dict[str, Comparisons]:
+    """Return the comparisons of a policy's slopes with the exponents of its upper bound."""
+    return {
+        name: (
+            series.above(
+                policy, _exponent(policy, series), f"theory's {_exponent(policy, series):.3g}"
+            ),
+        )
+        for name, series in DRIFT_SERIES.items()
+    }
+
+
+def _at_most_one(policy: str) -> dict[str, Comparisons]:
+    return {
+        name: (series.below(policy, 1, "1, the lower bound's exponent,"),)
+        for name, series in DRIFT_SERIES.items()
+    }
+
+
+def _tv_below_r(width: str) -> dict[str, Comparisons]:
+    return {
+        case: (lower((case, TV + width), (case, R + width)),) for case in BY_HORIZON
+    }  # fmt: skip
+
+
+def _claims() -> tuple[Claim, ...]:
+    per_policy = tuple(
+        claim
+        for policy in POLICIES
+        for claim in (
+            Claim(
+                f"{policy}: the regret falls with the drift at least as fast as its bound",
+                _at_least(policy),
+                whose="ours",
+            ),
+            Claim(
+                f"{policy}: the regret falls with the drift no faster than the lower bound",
+                _at_most_one(policy),
+                whose="ours",
+            ),
+            Claim(
+                f"{policy}: slope against T at most theory's exponent if eps = 1/sqrt(T)",
+                (VANISHING.below(
+                    policy, _exponent(policy, VANISHING),
+                    f"theory's {_exponent(policy, VANISHING):.3g}"),),
+                whose="ours",
+            ),
+        )
+    )  # fmt: skip
+    compared = tuple(
+        Claim(
+            f"If eps = 1/sqrt(T), TV-GP-UCB has less regret than R-GP-UCB{width}",
+            _tv_below_r(width),
+            whose="ours",
+        )
+        for width in (PRACTICAL, THEOREM)
+    )
+    return (*per_policy, *compared)
+
+
+EXPERIMENTS = (
+    Experiment(
+        "rates-drift",
+        "Regret by drift; Markov drift on [0, 1]",
+        "Theory: B16 Theorem 4.1 and Corollary 4.1",
+        (
+            *(
+                Case(case, partial(setup, KERNELS[name], HORIZON, drift), TRIALS, totals_only=True)
+                for name, cases in BY_DRIFT.items()
+                for case, drift in cases.items()
+            ),
+            *(
+                Case(
+                    case, partial(setup, KERNELS["SE"], horizon, horizon**-0.5), TRIALS,
+                    totals_only=True,
+                )
+                for case, horizon in BY_HORIZON.items()
+            ),
+        ),
+        _claims(),
+        partial(exponents, series=SERIES),
+        further={"curves": partial(curves, series=SERIES)},
+        tables=table(SERIES),
+        choices=(
+            f"{POINTS} points on [0, 1], SE and Matern-5/2 with l = 0.2, noise variance "
+            f"{NOISE_VARIANCE:g}, {TRIALS} trials, drifts from 0.001 to 0.1 at T = {HORIZON:,}, "
+            "and drifts of 1/sqrt(T) at T from 1,000 to 10,000.",
+            "TV-GP-UCB has the true drift. R-GP-UCB has B16's period for it.",
+            "Both have B16's practical width, or the widths (19) and (16) of their theorems with "
+            f"delta = {DELTA:g}.",
+        ),
+        notes=(
+            "Bounds hold for the worst case and up to logarithms, so no slope contradicts a "
+            "theorem. The exponents in epsilon belong to small drifts and large T.",
+        ),
+    ),
+)  # fmt: skip
