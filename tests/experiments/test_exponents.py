@@ -45,7 +45,10 @@ def test_slopes_are_those_of_the_whole_regret(series):
 
 def test_exponents_of_b16_corollary_4_1():
     """1/6 and 1/8 for SE; for Matern-5/2 on a line c = 2 / 7, and half of (1 - c) / (3 - c) and of
-    (1 - c) / (4 - c); with epsilon = T^-1/2, T^(1 - b/2)."""
+    (1 - c) / (4 - c); with epsilon = T^-1/2, T^(1 - b/2), where TV-GP-UCB's is smaller.
+
+    Source: B16 Corollary 4.1.
+    """
     rough, c = rates_drift.DRIFT_SERIES["Matern-5/2"], 2 / 7
     smooth = rates_drift.DRIFT_SERIES["SE"]
     for width in ("", rates_drift.THEOREM):
@@ -81,7 +84,10 @@ def test_claims_on_the_drift_compare_with_upper_and_lower_bound():
 
 def test_exponents_of_m25():
     """1/2 for SparQ; (3 a + 1) / 2 = 7/8 for W-SparQ; (3 alpha + 1) / 2 for uncertainty injection,
-    0.8 at alpha = 0.2."""
+    0.8 at alpha = 0.2.
+
+    Source: M25 Tables 1-2.
+    """
     moving, slow = (one.policies for one in rates_side_queries.SERIES)
     assert moving["SparQ-GP-UCB"].exponent == 1 / 2
     assert moving["W-SparQ-GP-UCB, log width"].exponent == 7 / 8
@@ -98,14 +104,17 @@ def test_bumps_move_by_at_most_the_variation_within_the_norm(horizon, variation)
     assert setup.settings["norm"] <= rates_bump.NORM
     period = setup.settings["bump moves every"]
     assert setup.environment.variation(horizon) <= variation
-    # one step less would need more than the variation, but for rounding up
+    # the period before rounding up is ratio^(2/3)
     ratio = 4 * horizon * rates_bump.half_height(1) / variation
     assert (period - 1) ** 1.5 < ratio <= period**1.5
 
 
 def test_no_point_has_less_regret_than_the_lower_bound_allows():
     """Averaged over bumps every point costs more than half the height times the least share, and
-    points outside the cell of the bump cost half the height or more (but for the grid, 2 %)."""
+    points outside the cell of the bump cost at least half the height, less 2 % for the grid.
+
+    Source: IT25 Theorem 1.
+    """
     setup = rates_bump.setup(10_000, 10.0)
     bumps = np.asarray(setup.environment.bumps)
     half = rates_bump.half_height(setup.settings["bump moves every"])

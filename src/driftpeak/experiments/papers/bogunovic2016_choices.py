@@ -230,7 +230,7 @@ EXPERIMENTS = (
     Experiment(
         "b16-choices",
         "Widths, periods, fixed strategies and a longer horizon, drift on [0, 1]^2",
-        "B16 sections 2 and 5",
+        "B16 section 2, section 5, section 5.1",
         (
             *(
                 Case(case, partial(periods, PRIORS[kernel], drift), TRIALS)

@@ -273,7 +273,7 @@ EXPERIMENTS = (
     Experiment(
         "b16-fig3a",
         "Intel lab, 46 sensors, the last two of five days",
-        "B16 figure 3a",
+        "B16 figures 3a-3b",
         (Case(LAB, sensors, 20, data="intel-lab-table"),),
         (
             Claim("TV-GP-UCB has less regret than R-GP-UCB", {

@@ -102,7 +102,7 @@ EXPERIMENTS = (
     Experiment(
         "rates-bump",
         "Regret on a moving bump by horizon and variation; [0, 1], SE kernel",
-        "Theory: IT25 Theorem 1",
+        "IT25 Theorem 1",
         tuple(
             Case(name, partial(setup, *given), TRIALS, totals_only=True)
             for name, given in CASES.items()

@@ -157,7 +157,7 @@ EXPERIMENTS = (
     Experiment(
         "rates-drift",
         "Regret by drift; Markov drift on [0, 1]",
-        "Theory: B16 Theorem 4.1 and Corollary 4.1",
+        "B16 Theorem 4.1, Corollary 4.1",
         (
             *(
                 Case(case, partial(setup, KERNELS[name], HORIZON, drift), TRIALS, totals_only=True)

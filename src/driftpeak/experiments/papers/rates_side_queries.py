@@ -122,7 +122,7 @@ EXPERIMENTS = (
     Experiment(
         "rates-side-queries",
         "Regret by horizon with side queries; functions on [0, 1], SE kernel",
-        "Theory: M25 Tables 1 and 2",
+        "M25 Tables 1-2",
         CASES,
         CLAIMS,
         partial(exponents, series=SERIES),
