@@ -10,7 +10,7 @@ import numpy as np
 
 import driftpeak as dp
 from driftpeak import environments, features, forgetting, kernels, plots, widths
-from driftpeak.gp import dynamics as motions
+from driftpeak.gp import dynamics as motions, path_tails
 from driftpeak.offline import data, history, replay
 from driftpeak.offline.data import tables
 from driftpeak.offline.policy_specs.policies import policy_parameters
@@ -24,6 +24,7 @@ from driftpeak.theory import (
     budget_bounds,
     gains,
     lower_bounds,
+    measured_bounds,
     mismatch,
     planner,
     rates,
@@ -366,6 +367,26 @@ CASES = POLICIES | {
             "squared_gradient": 1.0,
             "probability": 0.5,
         },
+    ),
+    "hard_gap": (lower_bounds.hard_gap, {"kernel": KERNEL, "steps": 10, "dimension": 1}),
+    "budget_lower_bound": (
+        lower_bounds.budget_lower_bound,
+        {"kernel": KERNEL, "variation": 1.0, "horizon": 100, "dimension": 1},
+    ),
+    "price_of_change": (lower_bounds.price_of_change, {"kernel": KERNEL, "dimension": 1}),
+    "identification_error": (
+        lower_bounds.identification_error,
+        {"divergences": [[0.0, 0.1], [0.1, 0.0]]},
+    ),
+    "measured_lower_bound": (
+        measured_bounds.measured_lower_bound,
+        {"kernel": KERNEL, "extents": [1.0], "drift": 0.1, "horizon": 10, "count": 20, "size": 5},
+    ),
+    "function_tail": (path_tails.function_tail, {"kernel": KERNEL, "extents": [1.0]}),
+    "curvature_tail": (path_tails.curvature_tail, {"kernel": KERNEL, "extents": [1.0]}),
+    "curvature_covariance": (
+        path_tails.curvature_covariance,
+        {"kernel": KERNEL, "lags": [[0.1]]},
     ),
     "deviation_mismatch": (
         mismatch.deviation_mismatch,

@@ -6,6 +6,7 @@ kernel. B16 (10), the condition of its regret bounds, requires constants a and b
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,9 +79,21 @@ def derivative_tail(kernel: Kernel, extents: Any) -> Tail:
 
     Source: B16 (10).
     """
-    sides = _sides(extents)
-    deviation = np.sqrt(derivative_covariance(kernel, np.zeros((1, len(sides))))[0])
-    largest = _expected_largest(kernel, sides, deviation)
+    sides = check_sides(extents)
+    return supremum_tail(kernel, lambda lags: derivative_covariance(kernel, lags), sides)
+
+
+def supremum_tail(kernel: Kernel, covariance: Callable[[Matrix], Matrix], sides: Matrix) -> Tail:
+    """Return constants for the largest of several stationary processes, as in `derivative_tail`.
+
+    Arguments:
+        kernel: kernel that the processes belong to, for error messages.
+        covariance: function of the lags, shape `(m, d)`, to the covariance of each process at two
+            points of that lag, shape `(m, processes)`.
+        sides: r_j.
+    """
+    deviation = np.sqrt(covariance(np.zeros((1, len(sides))))[0])
+    largest = _expected_largest(kernel, covariance, sides, deviation)
     ratio = np.divide(largest, deviation, out=np.zeros_like(largest), where=deviation > 0)
     return Tail(float(np.exp(ratio**2 / 2).max()), float(2 * deviation.max()))
 
@@ -116,7 +129,7 @@ def largest_derivatives(
         DriftpeakError: as for `derivative_tail`; count or size too small, or more than 5,000
             points.
     """
-    sides = _sides(extents)
+    sides = check_sides(extents)
     count, size = at_least_integer("count", count, 1), at_least_integer("size", size, 2)
     if size ** len(sides) > 5000:
         raise DriftpeakError(
@@ -136,22 +149,24 @@ def largest_derivatives(
     return largest
 
 
-def _expected_largest(kernel: Kernel, sides: Matrix, deviation: Matrix) -> Matrix:
-    """Return a bound of E sup |d_j f| for each j, shape (d,)."""
+def _expected_largest(
+    kernel: Kernel, covariance: Callable[[Matrix], Matrix], sides: Matrix, deviation: Matrix
+) -> Matrix:
+    """Return a bound of the expected supremum of each process, shape (processes,)."""
     dimension = len(sides)
     halvings = np.arange(1, LEVELS + 1)
     lags = 0.5 * sides * 0.5 ** halvings[:, None]  # between the centres of a cell and of its half
     steps = np.sqrt(
-        np.maximum(2 * (deviation**2 - derivative_covariance(kernel, lags)), 0.0)
+        np.maximum(2 * (deviation**2 - covariance(lags)), 0.0)
     )  # below 0 by rounding only
     logarithms = math.log(2) * (1 + dimension * np.arange(LEVELS + 1))  # log 2N of every level
     terms = steps * np.sqrt(2 * logarithms[1:, None])
     if (terms[-1] > 1e-3 * deviation).any():
         raise DriftpeakError(
-            f"{type(kernel).__name__} is too rough to bound its derivatives: their increments over "
+            f"{type(kernel).__name__} is too rough for a bound of the supremum: increments over "
             "1e-12 of the domain are not negligible. Use a smoother kernel"
         )
-    rest = np.append(terms[::-1].cumsum(axis=0)[::-1], np.zeros((1, dimension)), axis=0)
+    rest = np.append(terms[::-1].cumsum(axis=0)[::-1], np.zeros((1, len(deviation))), axis=0)
     return (deviation * np.sqrt(2 * logarithms[:, None]) + rest).min(axis=0)
 
 
@@ -236,7 +251,12 @@ def _matern(nu: float, q: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     return bessel_correlation(nu, z), slope, bend
 
 
-def _sides(extents: Any) -> Matrix:
+def check_sides(extents: Any) -> Matrix:
+    """Return the sides of a box as an array.
+
+    Raises:
+        DriftpeakError: not one or more numbers above 0.
+    """
     sides = finite_array("extents", extents, 1)
     if len(sides) == 0 or not (sides > 0).all():
         raise DriftpeakError(f"extents must be numbers above 0; got {sides.tolist()}")
