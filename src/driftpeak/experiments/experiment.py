@@ -106,7 +106,8 @@ class Experiment:
     """An experiment that reproduces a figure of a paper.
 
     Attributes:
-        id: name on the command line. title: title of the figure. source: paper and figure.
+        id: name on the command line. title: title of the figure.
+        source: items of the papers, such as `B16 figure 2a`, by their labels in `docs/papers.toml`.
         cases: simulated cases. claims: claims of the paper about the figure.
         picture: draws the figure from the results.
         further: functions that draw other figures, by name.
