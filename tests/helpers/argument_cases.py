@@ -23,6 +23,7 @@ from driftpeak.theory import (
     bounds,
     budget_bounds,
     gains,
+    injection,
     lower_bounds,
     measured_bounds,
     mismatch,
@@ -318,6 +319,14 @@ CASES = POLICIES | {
         BOUND | {"period": 5, "variation": 1.0, "norm_bound": 1.0},
     ),
     "ui_gp_ucb_regret": (bounds.ui_gp_ucb_regret, BOUND | {"exponent": 0.5}),
+    "noisy_regret": (
+        bounds.noisy_regret,
+        {"width": 2.0, "gain": 3.0, "horizon": 100, "largest_noise": 0.1},
+    ),
+    "expected_regret": (
+        bounds.expected_regret,
+        {"regret": 3.0, "delta": 0.1, "horizon": 100, "norm_bound": 1.0},
+    ),
     "r_gp_ucb_budget_regret": (
         budget_bounds.r_gp_ucb_budget_regret,
         BOUND | {"period": 5, "variation": 1.0},
@@ -352,6 +361,10 @@ CASES = POLICIES | {
     "drifting_gain": (
         gains.drifting_gain,
         {"gain": 3.0, "block": 5, "drift": 0.1, "horizon": 100, "noise_variance": 0.1},
+    ),
+    "best_block": (
+        gains.best_block,
+        {"gains": [0.0, 1.0, 1.5], "drift": 0.1, "horizon": 100, "noise_variance": 0.1},
     ),
     "moved_peak_regret": (
         lower_bounds.moved_peak_regret,
@@ -413,6 +426,20 @@ CASES = POLICIES | {
         regimes.w_sparq_queries,
         {"horizon": 100, "dimension": 1, "exponent": 0.5},
     ),
+    "landscape": (regimes.landscape, {"horizon": 100, "exponent": 0.5, "queries": 10.0}),
+    "ui_gp_ucb_regret_order": (
+        injection.ui_gp_ucb_regret_order,
+        {"horizons": [10.0], "exponent": 0.5},
+    ),
+    "sparq_regret_order": (injection.sparq_regret_order, {"horizons": [10.0]}),
+    "sparq_cost_order": (injection.sparq_cost_order, {"horizons": [10.0]}),
+    "w_sparq_cost_order": (injection.w_sparq_cost_order, {"horizons": [10.0], "exponent": 0.5}),
+    "information_sum": (
+        injection.information_sum,
+        {"queries": [1, 0], "exponent": 0.5, "noise_variance": 0.1},
+    ),
+    "quiet_window": (injection.quiet_window, {"horizon": 100, "exponent": 1.5}),
+    "uniform_walk_noise": (injection.uniform_walk_noise, {"ages": [1.0], "noise_variance": 0.1}),
     "side_queries_needed": (regimes.side_queries_needed, {"horizon": 100, "exponent": 0.5}),
     "markov_restart_period": (
         schedules.markov_restart_period,

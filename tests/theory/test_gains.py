@@ -8,6 +8,7 @@ import pytest
 import driftpeak as dp
 from driftpeak.theory.bound import Bound, Condition
 from driftpeak.theory.gains import (
+    best_block,
     drifting_gain,
     exponential_gain,
     gain_rate,
@@ -263,3 +264,28 @@ def test_a_bound_without_a_number_says_why():
     ):
         _ = bound.number
     assert str(Bound(2.0, "Theorem")) == "2 (Theorem)"
+
+
+def test_the_best_block_is_the_best_of_all_and_grows_with_slower_drift():
+    """Against a search in NumPy; the printed N^3 epsilon gives a length of order epsilon^(-1/3).
+
+    Source: B16 (21), (88).
+    """
+    gains, horizon = dp.greedy_gain(PRIORS["SE"], 400, upper=True), 100_000
+    blocks = np.arange(1, 401)
+    lengths = []
+    for drift in (1e-2, 1e-3, 1e-4):
+        total = gains[1:] + blocks / 2 * np.log1p(blocks**1.5 * drift / 0.05)
+        expected = (horizon / blocks + 1) * total
+        length, bound = best_block(gains, drift=drift, horizon=horizon, noise_variance=0.05)
+        assert length == 1 + expected.argmin()
+        assert bound.value == pytest.approx(expected.min())
+        printed = (horizon / blocks + 1) * (gains[1:] + blocks**3 * drift)
+        lengths.append((length, 1 + printed.argmin()))
+    assert np.log(lengths[0][1] / lengths[2][1]) / np.log(100) == pytest.approx(-1 / 3, abs=0.05)
+    assert lengths[0][0] < lengths[1][0] < lengths[2][0]
+    still, bound = best_block(gains[:51], drift=0.0, horizon=50, noise_variance=0.05)
+    assert (still, bound.value) == (50, pytest.approx(2 * gains[50]))
+    for wrong in ([0.0], [0.0, -1.0]):
+        with pytest.raises(dp.DriftpeakError, match="gains must be at least 2 numbers"):
+            best_block(wrong, drift=0.1, horizon=10, noise_variance=0.1)

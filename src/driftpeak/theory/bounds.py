@@ -11,7 +11,7 @@ rates of the regret are in `driftpeak.theory.rates`.
 import math
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import at_least, at_least_integer, positive
+from driftpeak._core.errors import at_least, at_least_integer, positive, unit_interval
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude, power
 from driftpeak.theory.mismatch import deviation_mismatch, largest_reward, mean_mismatch
 
@@ -211,11 +211,62 @@ def ui_gp_ucb_regret(
     width, gain = at_least("width", width, 0), at_least("gain", gain, 0)
     exponent = at_least("exponent", exponent, 0)
     oldest = positive("noise_variance", noise_variance) * (1 + power(horizon - 1, exponent))
+    return noisy_regret(
+        width=width, gain=gain, horizon=horizon, largest_noise=oldest, variance=variance
+    )
+
+
+@checked
+def noisy_regret(
+    *, width: float, gain: float, horizon: int, largest_noise: float, variance: float = 1.0
+) -> Bound:
+    r"""Bound the regret of an upper confidence bound policy under unequal noise.
+
+    \(2 \beta_T \sqrt{2 T (1 + v) \gamma_T}\) if the noise variance of no observation exceeds v, at
+    the time when it is used. M25 Remark 2.5 states that (15) needs only such a bound.
+
+    Arguments:
+        width: the largest \(\beta_t\) of the run, `widths.Heteroscedastic`.
+        gain: gain of T observations with their noise variances, or an upper bound.
+        largest_noise: v, above 0.
+        variance: the largest prior variance.
+
+    Raises:
+        DriftpeakError: a number out of range.
+
+    Source: M25 Remark 2.5.
+    """
+    horizon = at_least_integer("horizon", horizon, 1)
+    width, gain = at_least("width", width, 0), at_least("gain", gain, 0)
+    noise = largest_noise if largest_noise == math.inf else positive("largest_noise", largest_noise)
     return conclude(
         "M25 (15), corrected",
         [bounded_kernel(positive("variance", variance))],
-        lambda: 2 * width * math.sqrt(2 * horizon * (1 + oldest) * gain),
+        lambda: 2 * width * math.sqrt(2 * horizon * (1 + noise) * gain),
     )
+
+
+@checked
+def expected_regret(regret: float, *, delta: float, horizon: int, norm_bound: float) -> Bound:
+    r"""Bound the expected regret by a bound that holds with probability \(1 - \delta\).
+
+    \(R + 2 B T \delta\), since \(k(x, x) \le 1\) and a norm of at most B give a regret of at most
+    2B in a step. At \(\delta = 1/T\) the second term is 2B.
+
+    Arguments:
+        regret: R, the bound at \(\delta\).
+        delta: failure probability, in (0, 1).
+        horizon: T.
+        norm_bound: B.
+
+    Raises:
+        DriftpeakError: a number out of range.
+
+    Source: IT25 Remark 1.
+    """
+    delta = unit_interval("delta", delta, low_open=True, high_open=True)
+    rest = 2 * at_least("norm_bound", norm_bound, 0) * at_least_integer("horizon", horizon, 1)
+    return Bound(at_least("regret", regret, 0) + rest * delta, "IT25 Remark 1")
 
 
 def _c1(noise_variance: float) -> float:

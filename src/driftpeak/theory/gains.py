@@ -286,6 +286,50 @@ def drifting_gain(
     )
 
 
+@checked
+def best_block(
+    gains: Any, *, drift: float, horizon: int, noise_variance: float, variance: float = 1.0
+) -> tuple[int, Bound]:
+    r"""Return the block length \(\tilde N\) that minimises B16 (21), and the bound with it.
+
+    The minimum of `drifting_gain` over the block lengths for which a gain is given. Without
+    constants, B16 Appendix E takes \(\tilde N = \epsilon^{-1/3}\) for SE and
+    \(\epsilon^{-1/(3-c)}\) for Matern, \(c = d(d+1)/(2\nu+d(d+1))\). It writes the gain of the SE
+    kernel as \(O(d \log N)\), which is that of a linear kernel; for SE it is
+    \(O(\log^{d+1} N)\) (`gain_rate`). Both are hidden in its \(\tilde O\).
+
+    Arguments:
+        gains: \(\gamma_0 = 0, \gamma_1, ...\), or upper bounds, as from
+            `greedy_gain(prior, count, upper=True)`; those beyond T are not used.
+        drift, horizon, noise_variance, variance: as for `drifting_gain`.
+
+    Raises:
+        DriftpeakError: a number out of range, or gains that are negative or fewer than 2.
+
+    Source: B16 (21), (88)-(89), corrected.
+    """
+    table = finite_array("gains", gains, 1)
+    if len(table) < 2 or (table < 0).any():
+        raise DriftpeakError(
+            "gains must be at least 2 numbers of at least 0: gamma_0, gamma_1, ..."
+        )
+    horizon = at_least_integer("horizon", horizon, 1)
+    bounds = [
+        drifting_gain(
+            gain,
+            block=block,
+            drift=drift,
+            horizon=horizon,
+            noise_variance=noise_variance,
+            variance=variance,
+        )
+        for block, gain in enumerate(table[1 : horizon + 1].tolist(), start=1)
+    ]
+    values = [math.inf if bound.value is None else bound.value for bound in bounds]
+    best = int(np.argmin(values))
+    return best + 1, bounds[best]
+
+
 def total_worth(count: int | None, discount: float | None, weighting: str) -> float:
     """Return the sum of the weights of `count` observations, or of any number if None."""
     if weighting not in ("single", "double"):

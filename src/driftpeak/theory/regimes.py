@@ -7,7 +7,7 @@ without side queries of the present function.
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import at_least, at_least_integer, positive
 from driftpeak._core.types import Vector
 from driftpeak.theory.bound import Bound, Condition, conclude, power
-from driftpeak.theory.side_queries import side_query_windows, unlimited_budget
+from driftpeak.theory.injection import ui_gp_ucb_regret_order
+from driftpeak.theory.side_queries import checked_share, side_query_windows, unlimited_budget
 
 COUNTED, POINTS = 100_000, 20_001
 Regime = Literal["slow", "moderate", "fast"]
@@ -116,3 +117,79 @@ def side_queries_needed(horizon: int, *, exponent: float) -> Bound:
         [Condition("alpha > 1", alpha > 1, f"alpha = {alpha:g}")],
         lambda: power(horizon, alpha / (alpha + 1)),
     )
+
+
+class Landscape(NamedTuple):
+    r"""M25's bounds of the regret for a number of side queries.
+
+    Attributes:
+        regime: "slow", "moderate" or "fast" change.
+        few: \(T^{\alpha/(\alpha+1)}\); up to here the queries do not improve the lower bound.
+        many: \(T^{1-a/\alpha} \log^d T\); from here on W-SparQ has enough queries.
+        lower: order of the lower bound; no value where M25 states an open question.
+        upper: order of the upper bound, with logarithms; no value where M25 has none.
+    """
+
+    regime: Regime
+    few: float
+    many: float
+    lower: Bound
+    upper: Bound
+
+
+@checked
+def landscape(
+    horizon: int, *, exponent: float, queries: float, dimension: int = 1, a: float = 1 / 4
+) -> Landscape:
+    r"""Return M25's bounds by regime of change and number of side queries, all constants 1.
+
+    | \(\alpha\) | up to `few` | between | from `many` |
+    | --- | --- | --- | --- |
+    | above 1 | \(\Omega(T)\) | open | \(\Omega(\sqrt T)\), W-SparQ |
+    | 1/3 to 1 | \(\Omega(T^{(\alpha+1)/2})\) | \(\Omega(\sqrt T)\) | \(\Omega(\sqrt T)\), W-SparQ |
+    | below 1/3 | UI-GP-UCB | UI-GP-UCB | UI-GP-UCB |
+
+    W-SparQ: \(d\, T^{(3a+1)/2} \log^{d+1} T\). UI-GP-UCB, which needs no side queries:
+    \(d\, T^{(3\alpha+1)/2} \log^{d+1} T\). Below 1/3 the lower bound is (17),
+    \(T^{(\alpha+1)/2}\), without side queries and \(\sqrt T\) with them; Table 1 prints
+    \(\sqrt T\) for both, which is weaker than (17).
+
+    Arguments:
+        horizon: T, from 3.
+        exponent: \(\alpha\).
+        queries: \(N_T\), the number of side queries in all steps.
+        dimension: d.
+        a: W-SparQ's parameter, in (0, 1/3); M25's Table 2 has 1/4.
+
+    Raises:
+        DriftpeakError: a number out of range.
+
+    Source: M25 Tables 1-2, Proposition 2.6, Theorem 5.3, (13), (17)-(18).
+    """
+    horizon, d = (
+        at_least_integer("horizon", horizon, 3),
+        at_least_integer("dimension", dimension, 1),
+    )
+    alpha, asked = at_least("exponent", exponent, 0), at_least("queries", queries, 0)
+    share = checked_share(a)
+    few = power(horizon, alpha / (alpha + 1))
+    many = 0.0 if alpha == 0 else power(horizon, 1 - share / alpha) * math.log(horizon) ** d
+    found = f"N_T = {asked:.4g}"
+    enough = Condition(f"N_T >= {many:.4g}", asked >= many, found)
+    bandit, static = power(horizon, (alpha + 1) / 2), math.sqrt(horizon)
+
+    def order(exponent: float) -> float:
+        return float(ui_gp_ucb_regret_order(horizon, exponent=exponent, dimension=d))
+
+    if alpha < 1 / 3:
+        lower = Bound(bandit, "M25 (17)") if asked == 0 else Bound(static, "M25 Table 2")
+        upper = Bound(order(alpha), "M25 Proposition 2.2")
+    else:
+        upper = conclude("M25 Theorem 3.10", [enough], lambda: order(share))
+        if alpha <= 1:
+            lower = Bound(bandit if asked <= few else static, "M25 Table 2")
+        elif asked <= few:
+            lower = Bound(float(horizon), "M25 Theorem 5.3")
+        else:
+            lower = conclude("M25 Table 2", [enough], lambda: static)
+    return Landscape(regime(alpha), few, many, lower, upper)
