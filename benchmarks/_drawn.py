@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from driftpeak.live.model.hyperparameters import ranges
+from driftpeak.live._model.hyperparameters import ranges
 
 LEAST = 1e-10  # least relative variance of a value that the other values determine
 
@@ -29,7 +29,7 @@ def hyperparameters(
     noise: float | None = None,
     timescale: float | None = None,
 ) -> Hyperparameters:
-    """Draw hyperparameters from the prior of `driftpeak.live.model.hyperparameters`, times a scale.
+    """Draw hyperparameters from the prior of `DriftingGP`, times a scale.
 
     Arguments:
         scale: scale of the rewards, the unit of the prior.

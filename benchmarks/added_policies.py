@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.simulation.results import summarise
+from driftpeak.simulation import summarise
 from driftpeak.theory.schedules import markov_restart_period
 
 DRIFT, TRIALS, CHANGES = 0.01, 20, 2

@@ -31,7 +31,7 @@ def played(*, by_axis: bool = False) -> dict[str, float]:
     started = time.perf_counter()
     import jax  # imported in the function, so that its time counts
 
-    from driftpeak.simulation.simulator import simulate
+    from driftpeak.simulation import simulate
 
     loading, compiling = time.perf_counter() - started, []
     jax.monitoring.register_event_duration_secs_listener(
@@ -72,8 +72,8 @@ def _drawing(world: Any) -> float:
     import jax.numpy as jnp
     import numpy as np
 
-    from driftpeak.simulation.chunk_runner import to_device
-    from driftpeak.simulation.programs import advance, random_keys, start
+    from driftpeak.simulation._chunk_runner import to_device
+    from driftpeak.simulation._programs import advance, random_keys, start
 
     with jax.enable_x64(True):
         world, times = to_device(world), jnp.arange(1.0, STEPS + 1)

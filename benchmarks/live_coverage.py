@@ -1,9 +1,8 @@
 """Coverage of the live optimiser's intervals of the function's value.
 
 Functions are drawn from the model class of `dp.DriftingGP()`, the default policy, which chooses all
-observations. Lengthscales and levels are drawn from the prior of
-`driftpeak.live.model.hyperparameters`, and rewards have the scale 3. There are four settings, whose
-draws have the seeds (setting, draw):
+observations. Lengthscales and levels are drawn from its prior, and rewards have the scale 3. There
+are four settings, whose draws have the seeds (setting, draw):
 
 - quiet, d = 1: standard deviation of the function 3, of the noise 0.3; the timescale is drawn;
 - quiet, d = 2: as above;

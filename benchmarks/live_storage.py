@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.live.study.events import Asked, Learned, Told, to_dict
+from driftpeak.live._study.events import Asked, Learned, Told, to_dict
 
 ARMS, ROUNDS, EVENTS = 6, 300, 100_000
 HELD, WARM, SECONDS = (

@@ -17,8 +17,8 @@ import numpy as np
 
 import driftpeak as dp
 from driftpeak._core.numerics.precision import double_precision
-from driftpeak.simulation.chunk_runner import to_device
-from driftpeak.simulation.programs import advance, random_keys, start
+from driftpeak.simulation._chunk_runner import to_device
+from driftpeak.simulation._programs import advance, random_keys, start
 
 TRIALS, STEPS, TURNS = 2, 1000, 3
 TARGETS = {"step after step / together": ">= 5"}

@@ -17,7 +17,7 @@ from matplotlib.ticker import NullLocator
 import driftpeak as dp
 from driftpeak.experiments.running.runner import read_results
 from driftpeak.experiments.tournament.figures import heat_map, overview
-from driftpeak.live.views.plots import track_figure
+from driftpeak.live.plots import track_figure
 from driftpeak.plots import COLOURS, map_figure, new_figure, tidy
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

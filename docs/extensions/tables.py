@@ -26,7 +26,7 @@ class LinesTable(Directive):
     has_content = False
 
     def run(self):
-        from driftpeak.offline.policy_specs.policies import tables
+        from driftpeak.offline._policy_specs.policies import tables
 
         rows = [("name", "parameters, with defaults", "description")]
         for line in tables()[self.arguments[0]]:

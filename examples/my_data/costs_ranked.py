@@ -10,8 +10,7 @@ import numpy as np
 
 from driftpeak.offline.data import RewardTable
 from driftpeak.offline.replay import replay
-from driftpeak.simulation.comparison import verdict
-from driftpeak.simulation.plots import regret_figure
+from driftpeak.simulation import regret_figure, verdict
 
 generator = np.random.default_rng(2)
 minutes, counters = 500, 8

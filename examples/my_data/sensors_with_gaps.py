@@ -15,7 +15,7 @@ import numpy as np
 
 from driftpeak.offline.data import read_table
 from driftpeak.offline.replay import advise, arms_over_time, follow_figure, replay
-from driftpeak.simulation.comparison import verdict
+from driftpeak.simulation import verdict
 
 # %%
 # A typical file of a control system

@@ -22,7 +22,7 @@ import driftpeak as dp
 from driftpeak.environments import Environment
 from driftpeak.policies.player import checked_reward
 from driftpeak.policies.testing import check_policy
-from driftpeak.simulation.plots import regret_figure
+from driftpeak.simulation import regret_figure
 
 
 class GreedyState(NamedTuple):

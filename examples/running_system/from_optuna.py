@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.live.views.plots import reward_figure
+from driftpeak.live.plots import reward_figure
 
 generator = np.random.default_rng(0)
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.live.views.plots import track_figure
+from driftpeak.live.plots import track_figure
 
 generator = np.random.default_rng(0)
 house = dp.Optimizer(dp.Box(vent=dp.Float(0, 100), shade=dp.Float(0, 100)), maximize=True)

@@ -10,7 +10,7 @@ one-step predictive intervals.
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.live.views.plots import belief_figure
+from driftpeak.live.plots import belief_figure
 
 generator = np.random.default_rng(0)
 space = dp.Box(

@@ -108,9 +108,12 @@ from .policies import (
     widths as widths,
 )
 from .service.client import Client as Client
-from .simulation.folder import read_runs as read_runs
-from .simulation.frame import to_dataframe as to_dataframe
-from .simulation.simulator import simulate as simulate, true_functions as true_functions
-from .simulation.table import table as table
+from .simulation import (
+    read_runs as read_runs,
+    simulate as simulate,
+    table as table,
+    to_dataframe as to_dataframe,
+    true_functions as true_functions,
+)
 
 __version__: str

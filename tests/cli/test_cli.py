@@ -13,7 +13,7 @@ from commands import refused
 from PIL import Image
 
 import driftpeak as dp
-from driftpeak.simulation.chunk_runner import ChunkRunner
+from driftpeak.simulation._chunk_runner import ChunkRunner
 
 HEADER = "time,north,east,south\n"
 ROWS = [
@@ -235,7 +235,7 @@ def test_nothing_half_written_is_left(run, data, tmp_path, monkeypatch):
     def fail(*arguments, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("driftpeak.simulation.plots.regret_figure", fail)
+    monkeypatch.setattr("driftpeak.simulation._plots.regret_figure", fail)
     words = ("replay", data, "--policy", "random", "--output", tmp_path / "results")
     code, _, err = run(*words)
     assert code == dp.StorageError.exit_code

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import EXIT_CODES
 
-from driftpeak.offline.data.reading import decoding as contents
+from driftpeak.offline.data._reading import decoding as contents
 
 LONG = "9" * 5000
 NUMBERS = ["-1", "1e30", str(10**30), LONG, "99999999999999999", "nan", "inf", "-inf", "1e308"]

@@ -15,8 +15,8 @@ from driftpeak.cli import app, plan_report, printing
 from driftpeak.cli.examples import examples
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.gp.kernels import SE, Matern
-from driftpeak.offline.policy_specs.lines import check_texts, lines
-from driftpeak.simulation.results import PolicyResult
+from driftpeak.offline._policy_specs.lines import check_texts, lines
+from driftpeak.simulation._results import PolicyResult
 from driftpeak.theory import planner
 from driftpeak.theory.setting import Setting
 

@@ -19,7 +19,7 @@ PACKAGES = (
     "driftpeak.plots",
     "driftpeak.policies",
     "driftpeak.offline.replay",
-    "driftpeak.simulation.comparison",
+    "driftpeak.simulation",
     "driftpeak.policies.testing",
 )
 WITH_EXAMPLES = {

@@ -17,20 +17,17 @@ from driftpeak._core.former_names import (
     new_name,
 )
 
-# Packages of today have these former module names.
-STILL_THERE = {"live.search", "live.space"}
 
-
-@pytest.mark.parametrize("former", sorted(NEW_NAMES.keys() - STILL_THERE))
+@pytest.mark.parametrize("former", sorted(NEW_NAMES))
 def test_the_error_names_a_module_that_exists(former):
     """Python imports parents first: the error may be about a package that moved."""
     with pytest.raises(ModuleNotFoundError) as caught:
         importlib.import_module(f"{PACKAGE}.{former}")
-    old, name = str(caught.value).split(" is now ")
+    old, name = str(caught.value).partition(", which is private")[0].split(" is now ")
     assert f"{PACKAGE}.{former}.".startswith(f"{old}.")
     assert name == new_name(old)
     assert importlib.util.find_spec(name) is not None
-    assert importlib.util.find_spec(f"{PACKAGE}.{NEW_NAMES[former]}") is not None
+    assert importlib.util.find_spec(new_name(f"{PACKAGE}.{former}")) is not None
 
 
 def test_former_and_new_names_are_inverse():
@@ -38,8 +35,12 @@ def test_former_and_new_names_are_inverse():
         name = new_name(f"{PACKAGE}.{former}")
         assert former_name(name) == f"{PACKAGE}.{former}"
     assert new_name("driftpeak.kernels") == "driftpeak.gp.kernels"
-    assert new_name("driftpeak.live.storage.journal") == "driftpeak.live.study.storage.journal"
+    assert new_name("driftpeak.live.storage.journal") == "driftpeak.live._study.storage.journal"
+    assert new_name("driftpeak.live.optimizer") == "driftpeak.live._optimizer"
+    assert former_name("driftpeak.live._optimizer") == "driftpeak.live.optimizer"
+    assert former_name("driftpeak._core.times") == "driftpeak.times"
     assert new_name("numpy.linalg") is None
+    assert new_name("driftpeak.nothing") is None
     assert former_name("driftpeak.theory.rates") == "driftpeak.theory.rates"
 
 
@@ -62,3 +63,12 @@ def test_an_import_statement_says_so():
     program = "from driftpeak.forgetting import Window"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "driftpeak.forgetting is now driftpeak.gp.forgetting" in done.stderr
+
+
+def test_the_error_for_a_private_module_says_what_to_import():
+    with pytest.raises(ModuleNotFoundError) as caught:
+        importlib.import_module("driftpeak.simulation.comparison")
+    assert str(caught.value) == (
+        "driftpeak.simulation.comparison is now driftpeak.simulation._comparison, "
+        "which is private; driftpeak.simulation exports its public names"
+    )

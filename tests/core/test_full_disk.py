@@ -17,7 +17,7 @@ import xarray as xr
 
 import driftpeak as dp
 from driftpeak._core.files import write_dataset, write_results
-from driftpeak.live.study.storage import open_store, verify
+from driftpeak.live._study.storage import open_store, verify
 
 FULL = "No space left on device|database or disk is full|disk I/O error|unable to open"
 BALLAST = "ballast"

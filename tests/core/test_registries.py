@@ -8,9 +8,9 @@ import pytest
 import driftpeak as dp
 from driftpeak import policies
 from driftpeak.experiments.tournament import players
-from driftpeak.live.study.registry import TAGS
-from driftpeak.offline.policy_specs import lines
-from driftpeak.offline.policy_specs.policies import (
+from driftpeak.live._study.registry import TAGS
+from driftpeak.offline._policy_specs import lines
+from driftpeak.offline._policy_specs.policies import (
     POLICIES,
     WIDTHS,
     make_policy,
@@ -102,10 +102,10 @@ def test_every_policy_and_width_says_in_a_sentence_what_it_is():
 
 
 def test_the_stored_names_are_those_of_the_signatures():
-    """`python -m driftpeak.offline.policy_specs` writes what `--help` prints."""
+    """`python -m driftpeak.offline._policy_specs` writes what `--help` prints."""
     for what, table in tables().items():
         assert list(lines.lines(what)) == table
-    stored = (ROOT / "src" / "driftpeak" / "offline" / "policy_specs" / lines.FILE).read_text(
+    stored = (ROOT / "src" / "driftpeak" / "offline" / "_policy_specs" / lines.FILE).read_text(
         encoding="utf-8"
     )
     assert stored == lines.as_text(tables())

@@ -46,7 +46,7 @@ def test_nothing_is_loaded_from_elsewhere(check, tmp_path):
     [
         ("dp.Optimizer", []),
         ("dp.Optimiser", ["dp.Optimiser"]),
-        ("driftpeak.live.views.plots", []),
+        ("driftpeak.live.plots", []),
         ("driftpeak.live.plotz", ["driftpeak.live.plotz"]),
         ("optimizer.best(time=3)", []),
         ("optimizer.besst(time=3)", ["besst"]),

@@ -8,7 +8,7 @@ import pytest
 import driftpeak as dp
 from driftpeak.gp import dynamics as motions, priors
 from driftpeak.gp.gram import Gram, ToeplitzGram
-from driftpeak.simulation.programs import advance, random_keys, start
+from driftpeak.simulation._programs import advance, random_keys, start
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=6), 2.0 * dp.SE(0.3), noise_variance=0.04, mean=1.5)
 

@@ -14,7 +14,7 @@ from driftpeak._core.numerics.holm import holm
 from driftpeak.experiments.bootstrap import Bootstrap, in_words, interval, samples_to_decide
 from driftpeak.experiments.claims import Claim, Column, Comparison, judge, lower, lowest, majority
 from driftpeak.experiments.papers import rates
-from driftpeak.simulation.samples import by_sample, standard_error
+from driftpeak.simulation._samples import by_sample, standard_error
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import results

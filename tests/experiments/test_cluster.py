@@ -24,7 +24,7 @@ from driftpeak.experiments.running import runner
 from driftpeak.offline.data import read_table
 from driftpeak.offline.replay import replay
 from driftpeak.simulation.executors import cluster_workers, spread
-from driftpeak.simulation.executors.compatibility import threads
+from driftpeak.simulation.executors._compatibility import threads
 
 TINY = Path(__file__).parents[1] / "helpers" / "tiny_experiment.py"
 MANY = ("tiny", "--trials", "90")  # 60 jobs, so that there is time to interfere

@@ -16,7 +16,7 @@ from driftpeak.experiments.papers.deng2022_stocks import norms, stocks
 from driftpeak.experiments.running import registry, runner
 from driftpeak.inference.beliefs import Posterior
 from driftpeak.offline.data import data_path
-from driftpeak.simulation.simulator import true_functions
+from driftpeak.simulation._simulator import true_functions
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

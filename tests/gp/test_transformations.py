@@ -8,7 +8,7 @@ import driftpeak as dp
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak.environments import RecordedRewards
 from driftpeak.gp.transforms import CHANGES, transformed
-from driftpeak.offline.history.transform import find_transformation
+from driftpeak.offline.history._transform import find_transformation
 
 
 def wandering(steps=300, arms=4, seed=0):

@@ -9,15 +9,24 @@ from typing import Any
 import numpy as np
 
 import driftpeak as dp
-from driftpeak import environments, features, forgetting, kernels, plots, widths
+from driftpeak import (
+    environments,
+    features,
+    forgetting,
+    kernels,
+    live,
+    plots,
+    simulation,
+    widths,
+)
 from driftpeak.gp import dynamics as motions, path_tails
 from driftpeak.offline import data, history, replay
-from driftpeak.offline.data import tables
-from driftpeak.offline.policy_specs.policies import policy_parameters
+from driftpeak.offline._policy_specs.policies import policy_parameters
+from driftpeak.offline.data import _tables as tables
 from driftpeak.offline.replay import prior_from_history
 from driftpeak.policies import testing
 from driftpeak.policies.catalogue import ENTRIES
-from driftpeak.simulation.comparison import in_a_row, verdict
+from driftpeak.simulation._comparison import in_a_row, verdict
 from driftpeak.simulation.executors import cluster_workers, local_workers
 from driftpeak.theory import (
     bounds,
@@ -64,6 +73,13 @@ RUNS = dp.simulate(
 )
 
 
+dp.Optimizer(BOX, maximize=True, storage=FOLDER / "study.journal")
+STUDY = live.open_store(FOLDER / "study.journal")
+STORED = live.StoredPolicy.of(POLICY, GRID, maximize=True, name="gp-ucb")
+POLICY_FILE = FOLDER / "policy.json"
+live.write_policy(POLICY_FILE, STORED)
+
+
 def _entered(make):
     """Of a context manager: checked as it is entered."""
 
@@ -79,14 +95,14 @@ JUDGED = verdict(REPLAYED, independent_trials=False)
 MADE_BY_THE_LIBRARY = {
     *("Calibration", "Choice", "Compared", "ContextsLearned", "DataSet", "Diagnostics", "Estimate"),
     *("Expected", "Fit", "Look", "Observation", "Posterior", "Prediction", "Reading", "Verdict"),
-    *("Violations",),
+    *("PolicyResult", "RegretTable", "StoredPolicy", "Violations"),
 }
 """Results, which users do not make."""
 LEFT_OUT = {
     *("ActingPolicy", "Environment", "Player", "Policy", "RealisedGain", "data_folder"),
-    *("tidy", "write_dates"),
+    *("Store", "space_from_data", "tidy", "write_dates"),
 }
-"""Those without arguments, and those that take the axes of a picture."""
+"""Those without arguments, those that take the axes of a figure, and those that take any data."""
 SLOW = {
     *("optimize", "simulate", "true_functions", "replay", "check_policy", "cross_validate", "fit"),
     *("log_marginal_likelihood", "learn", "balance", "optimal_design", "fractional_gain"),
@@ -254,6 +270,14 @@ CASES = POLICIES | {
     ),
     "verdict": (verdict, {"runs": RUNS, "independent_trials": True}),
     "in_a_row": (in_a_row, {"names": ["a", "b"]}),
+    "summarise": (simulation.summarise, {"runs": RUNS, "independent_trials": True}),
+    "regret_figure": (simulation.regret_figure, {"runs": RUNS, "independent_trials": True}),
+    "ranking_figure": (simulation.ranking_figure, {"runs": RUNS, "independent_trials": True}),
+    "open_store": (live.open_store, {"storage": str(FOLDER / "study.journal")}),
+    "verify": (live.verify, {"store": STUDY}),
+    "space_to_data": (live.space_to_data, {"space": BOX}),
+    "read_policy": (live.read_policy, {"path": POLICY_FILE}),
+    "write_policy": (live.write_policy, {"path": POLICY_FILE, "stored": STORED}),
     "check_policy": (testing.check_policy, {"policy": dp.UniformRandom(PRIOR), "wrapped": False}),
     "Table": (kernels.Table, {"matrix": np.eye(3)}),
     "Sum": (kernels.Sum, {"left": KERNEL, "right": KERNEL}),

@@ -16,7 +16,7 @@ import numpy as np
 
 import driftpeak as dp
 from driftpeak.environments import RecordedRewards
-from driftpeak.offline.policy_specs.policies import POLICIES, make_policy, make_width
+from driftpeak.offline._policy_specs.policies import POLICIES, make_policy, make_width
 
 FILE = Path(__file__).parents[1] / "golden" / "decisions.json"
 STEPS, POINTS = 60, 25

@@ -12,7 +12,7 @@ import numpy as np
 
 import driftpeak as dp
 from driftpeak.gp.forgetting import Window
-from driftpeak.live.study.storage.study import FORMAT
+from driftpeak.live._study.storage.study import FORMAT
 
 FOLDER = Path(__file__).parents[1] / "golden"
 

@@ -19,7 +19,7 @@ from commands import EXIT_CODES
 
 import driftpeak as dp
 from driftpeak.cli import app
-from driftpeak.live.study.storage import journal, open_store, study
+from driftpeak.live._study.storage import journal, open_store, study
 
 ODD = [None, True, 0, -1, 7, 2**70, 10**400, 0.5, 1e308, float("nan"), float("-inf"), "", "x", "\0"]
 ODD += ["steps", "dates", [], [1], [[]], [1, 2, 3], {}, {"x": 1}, {"arm": []}, {"x": 0.5, "k": "z"}]
@@ -102,7 +102,7 @@ def run(*words):
 def hostile_snapshot(optimizer, events, generator):
     """A snapshot for the whole history, of another state."""
     state = optimizer.snapshot()
-    from driftpeak.live.study import event_sourced
+    from driftpeak.live._study import event_sourced
 
     arrays, shell = event_sourced._read_snapshot(state)
     if generator.random() < 0.3:

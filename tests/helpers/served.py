@@ -12,9 +12,9 @@ import live_worker
 import numpy as np
 
 import driftpeak as dp
-from driftpeak.service.app import make_app
-from driftpeak.service.server import Server, listen
-from driftpeak.service.study_directory import open_place
+from driftpeak.service._app import make_app
+from driftpeak.service._server import Server, listen
+from driftpeak.service._study_directory import open_place
 
 BOX = {"box": {"x": {"type": "float", "low": 0, "high": 1}}}
 SMALL = {"drifting-gp": {"capacity": 32}}

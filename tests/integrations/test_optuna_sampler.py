@@ -18,10 +18,10 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState
 
 import driftpeak as dp
-from driftpeak.integrations.optuna import DriftSampler, follower, sampler
-from driftpeak.integrations.optuna.space import SearchSpace
-from driftpeak.live.space.encoding import make_coding
-from driftpeak.live.study.events import Asked
+from driftpeak.integrations.optuna import DriftSampler, _follower as follower, _sampler as sampler
+from driftpeak.integrations.optuna._space import SearchSpace
+from driftpeak.live._space.encoding import make_coding
+from driftpeak.live._study.events import Asked
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 SPACE = {"kind": CategoricalDistribution(["a", "b"]), "x": FloatDistribution(0, 1)}

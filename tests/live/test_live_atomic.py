@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import driftpeak as dp
-from driftpeak.live.study import events
+from driftpeak.live._study import events
 
 ARMS = dp.Arms(3)
 PRIOR = dp.Prior(ARMS, dp.kernels.Table(np.eye(3)), 0.01)

@@ -20,7 +20,7 @@ class Clock:
 def hands(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(
-        "driftpeak.live.study.clock._now",
+        "driftpeak.live._study.clock._now",
         lambda kind: clock.moment.replace(tzinfo=None) if kind == "dates" else clock.moment,
     )
     return clock

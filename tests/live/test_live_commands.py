@@ -105,7 +105,7 @@ def test_mistakes(run, created, tmp_path):
 
 def test_cancel_forget_reset_export(run, created, tmp_path, monkeypatch):
     store = f"sqlite:///{tmp_path}/studies"
-    monkeypatch.setattr("driftpeak.live.study.study_state.PENDING", 9)
+    monkeypatch.setattr("driftpeak.live._study.study_state.PENDING", 9)
     created("ask", "--count", 9)
     refused(
         run("live", "ask", store),
@@ -131,7 +131,7 @@ def test_cancel_forget_reset_export(run, created, tmp_path, monkeypatch):
 
 def test_all_rewards_are_exported(live, monkeypatch):
     """However many are kept in memory; and a mistake names the option that it was made in."""
-    from driftpeak.live.study import study_state as ledger
+    from driftpeak.live._study import study_state as ledger
 
     monkeypatch.setattr(ledger, "HISTORY", 2)
     monkeypatch.setattr("sys.stdin", io.StringIO('{"arms": 3}'))

@@ -9,9 +9,9 @@ from commands import refused
 from scipy.stats import norm
 
 import driftpeak as dp
-from driftpeak.live.study import events
-from driftpeak.live.study.storage import open_store, rewards
-from driftpeak.live.views.violations import wilson
+from driftpeak.live._study import events
+from driftpeak.live._study.storage import open_store, rewards
+from driftpeak.live._views.violations import wilson
 
 pytestmark = pytest.mark.usefixtures("without_type_checks")
 BOX = dp.Box(speed=dp.Float(0, 1), feed=dp.Float(0, 1))

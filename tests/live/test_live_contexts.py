@@ -8,10 +8,10 @@ import pytest
 from commands import refused
 
 import driftpeak as dp
-from driftpeak.live.space.serialization import space_from_data, space_to_data
-from driftpeak.live.study import events
-from driftpeak.live.study.storage import open_store, rewards
-from driftpeak.live.views.plots import belief_figure, track_figure
+from driftpeak.live._space.serialization import space_from_data, space_to_data
+from driftpeak.live._study import events
+from driftpeak.live._study.storage import open_store, rewards
+from driftpeak.live.plots import belief_figure, track_figure
 
 pytestmark = pytest.mark.usefixtures("without_type_checks")
 DAYS = ("monday", "saturday", "sunday")

@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 import driftpeak as dp
 from driftpeak.gp.forgetting import Keep, Window
-from driftpeak.live.model import averaging
-from driftpeak.live.model.averaging import quantiles
+from driftpeak.live._model import averaging
+from driftpeak.live._model.averaging import quantiles
 
 LINE = dp.Box(x=dp.Float(0, 1))
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live.study.clock import read_time, show_time
+from driftpeak.live._study.clock import read_time, show_time
 
 HUGE = 10**400
 DIGITS = 10**5000  # more than Python writes out

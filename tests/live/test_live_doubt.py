@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live.model import gp
-from driftpeak.live.model.observations import pad, places
-from driftpeak.live.model.outliers import FAR, doubtful
-from driftpeak.live.model.scaling import RobustScaler
+from driftpeak.live._model import gp
+from driftpeak.live._model.observations import pad, places
+from driftpeak.live._model.outliers import FAR, doubtful
+from driftpeak.live._model.scaling import RobustScaler
 
 LARGEST = sys.float_info.max
 MODEL = gp.Model(0.1, np.array([0.4]), 1.3, 0.02, 200.0, np.array([False]))

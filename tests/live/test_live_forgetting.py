@@ -5,11 +5,11 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.gp.forgetting import Discount, Drift, Injection, Keep, Restart, Weights, Window
-from driftpeak.live.model.drift_models import prior_of
-from driftpeak.live.model.gp import MARKOV, MOMENTUM, RATE
-from driftpeak.live.model.hyperparameters import Kind, default_model, most_probable
-from driftpeak.live.model.observations import pad, places
-from driftpeak.live.study import events
+from driftpeak.live._model.drift_models import prior_of
+from driftpeak.live._model.gp import MARKOV, MOMENTUM, RATE
+from driftpeak.live._model.hyperparameters import Kind, default_model, most_probable
+from driftpeak.live._model.observations import pad, places
+from driftpeak.live._study import events
 
 LINE = dp.Box(x=dp.Float(0, 1))
 RULES = {

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live.study.storage import open_store, rewards
-from driftpeak.service.rewards import rewards_to_data
-from driftpeak.service.study_index import StudyIndex
+from driftpeak.live._study.storage import open_store, rewards
+from driftpeak.service._rewards import rewards_to_data
+from driftpeak.service._study_index import StudyIndex
 
 LINE = dp.Grid([0, 1], size=12)
 PRIOR = dp.Prior(LINE, dp.SE(0.2), 0.01)

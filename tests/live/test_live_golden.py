@@ -7,8 +7,8 @@ import golden_studies
 import pytest
 
 import driftpeak as dp
-from driftpeak.live.study.policy_data import policy_to_data
-from driftpeak.live.study.storage import open_store, verify
+from driftpeak.live._study.policy_data import policy_to_data
+from driftpeak.live._study.storage import open_store, verify
 
 JOURNALS = sorted(golden_studies.FOLDER.glob("format-*-*.jsonl"))
 DUMPS = sorted(golden_studies.FOLDER.glob("format-*.sql"))

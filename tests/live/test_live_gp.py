@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import brentq, check_grad
 
 import driftpeak as dp
-from driftpeak.live.engines import gp_engine
-from driftpeak.live.model import gp
-from driftpeak.live.model.hyperparameters import (
+from driftpeak.live._engines import gp_engine
+from driftpeak.live._model import gp
+from driftpeak.live._model.hyperparameters import (
     Kind,
     Problem,
     _evaluate,
@@ -22,10 +22,10 @@ from driftpeak.live.model.hyperparameters import (
     ranges,
     unpack,
 )
-from driftpeak.live.model.mirrored import Mirrored
-from driftpeak.live.model.observations import pad, places
-from driftpeak.live.model.scaling import RobustScaler
-from driftpeak.live.search.maximization import (
+from driftpeak.live._model.mirrored import Mirrored
+from driftpeak.live._model.observations import pad, places
+from driftpeak.live._model.scaling import RobustScaler
+from driftpeak.live._search.maximization import (
     SOBOL,
     Beliefs,
     Room,
@@ -36,7 +36,7 @@ from driftpeak.live.search.maximization import (
     mirrored,
     rough,
 )
-from driftpeak.live.space.encoding import make_coding
+from driftpeak.live._space.encoding import make_coding
 from driftpeak.policies.widths import Constant, ScaledLog
 
 learn, append, imagine = jax.jit(gp.learn), jax.jit(gp.append), jax.jit(gp.imagine)

@@ -24,8 +24,8 @@ from commands import EXIT_CODES
 from live_stored_fuzzer import written
 
 import driftpeak as dp
-from driftpeak.live.study.storage import journal, open_store, study, verify
-from driftpeak.live.study.storage.locks import lock
+from driftpeak.live._study.storage import journal, open_store, study, verify
+from driftpeak.live._study.storage.locks import lock
 
 
 def play(optimizer, steps):
@@ -511,7 +511,7 @@ def test_postgresql_hides_passwords_everywhere(postgresql):
     [
         {
             "policy": {
-                "class": "driftpeak.live.study.storage.journal:os.system",
+                "class": "driftpeak.live._study.storage.journal:os.system",
                 "items": ["id > FILE"],
             }
         },

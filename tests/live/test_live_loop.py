@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live.study.interrupts import interrupts
+from driftpeak.live._study.interrupts import interrupts
 
 SPACE = dp.Box(x=dp.Float(0, 1))
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live.model import gp
-from driftpeak.live.model.hyperparameters import Kind, Problem, _evaluate, cost, pack
-from driftpeak.live.model.observations import pad, places
-from driftpeak.live.study import events
+from driftpeak.live._model import gp
+from driftpeak.live._model.hyperparameters import Kind, Problem, _evaluate, cost, pack
+from driftpeak.live._model.observations import pad, places
+from driftpeak.live._study import events
 
 CATEGORICAL = np.zeros(2, bool)
 MODEL = gp.Model(0.3, np.array([0.3, 0.6]), 1.4, 0.05, 30.0, CATEGORICAL)

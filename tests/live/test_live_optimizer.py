@@ -9,11 +9,11 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.gp.forgetting import Window
-from driftpeak.live.model import gp
-from driftpeak.live.model.fantasies import Ahead
-from driftpeak.live.space.records import PENDING
-from driftpeak.live.study import events
-from driftpeak.live.study.study_state import HISTORY
+from driftpeak.live._model import gp
+from driftpeak.live._model.fantasies import Ahead
+from driftpeak.live._space.records import PENDING
+from driftpeak.live._study import events
+from driftpeak.live._study.study_state import HISTORY
 
 BOX = dp.Box(x=dp.Float(0, 1), n=dp.Integer(1, 5), kind=dp.Categorical("a", "b"))
 
@@ -331,7 +331,7 @@ def test_memory_is_bounded_and_drops_what_tells_least():
 
 def test_history_and_pending_are_bounded(monkeypatch):
     assert (HISTORY, PENDING) == (10_000, 1_000)
-    monkeypatch.setattr("driftpeak.live.study.study_state.PENDING", 3)
+    monkeypatch.setattr("driftpeak.live._study.study_state.PENDING", 3)
     optimizer = make()
     optimizer.ask(count=3)
     with pytest.raises(dp.DriftpeakError, match="Tell or cancel"):

@@ -12,7 +12,7 @@ from permissions import other_user
 from test_live_integrity import play
 
 import driftpeak as dp
-from driftpeak.live.study.storage import open_store, study, verify
+from driftpeak.live._study.storage import open_store, study, verify
 
 KINDS = ("journal", "sqlite")
 REFUSED = {

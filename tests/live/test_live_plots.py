@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live.views.plots import belief_figure, reward_figure, track_figure
+from driftpeak.live.plots import belief_figure, reward_figure, track_figure
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from dense import posterior
 
 import driftpeak as dp
-from driftpeak.simulation.programs import random_keys
+from driftpeak.simulation._programs import random_keys
 
 LINE = dp.Grid([0, 1], size=30)
 PRIOR = dp.Prior(LINE, dp.SE(0.2), 0.01)
@@ -143,7 +143,7 @@ def test_refreshing_changes_no_decision(monkeypatch):
         first = plain.ask()
         plain.tell(first, reward)
         with monkeypatch.context() as patch:
-            patch.setattr("driftpeak.live.engines.policy_engine.REFRESH", 7)
+            patch.setattr("driftpeak.live._engines.policy_engine.REFRESH", 7)
             second = refreshed.ask()
             refreshed.tell(second, reward)
         assert dict(first) == dict(second), step

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live.study.events import Asked, Told, from_dict
-from driftpeak.live.study.storage import open_store
+from driftpeak.live._study.events import Asked, Told, from_dict
+from driftpeak.live._study.storage import open_store
 
 PATIENCE = 400  # seconds for anything to happen on a busy machine
 
@@ -161,7 +161,7 @@ import sys, time
 from pathlib import Path
 import live_worker
 import driftpeak as dp
-from driftpeak.live.study.storage import study
+from driftpeak.live._study.storage import study
 
 address, name, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 

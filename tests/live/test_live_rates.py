@@ -11,13 +11,13 @@ from sklearn.gaussian_process.kernels import Matern
 
 import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError
-from driftpeak.live.model import gp, laplace
-from driftpeak.live.model.hyperparameters import Kind, Problem, cost, cost_and_slope, pack
-from driftpeak.live.model.likelihoods import Bernoulli, Poisson, worth
-from driftpeak.live.model.observations import pad, places
-from driftpeak.live.model.scaling import LINEAR
-from driftpeak.live.study import events
-from driftpeak.live.study.policy_data import policy_from_data, policy_to_data
+from driftpeak.live._model import gp, laplace
+from driftpeak.live._model.hyperparameters import Kind, Problem, cost, cost_and_slope, pack
+from driftpeak.live._model.likelihoods import Bernoulli, Poisson, worth
+from driftpeak.live._model.observations import pad, places
+from driftpeak.live._model.scaling import LINEAR
+from driftpeak.live._study import events
+from driftpeak.live._study.policy_data import policy_from_data, policy_to_data
 
 CATEGORICAL = np.zeros(2, bool)
 MODEL = gp.Model(0.3, np.array([0.3, 0.6]), 1.4, 0.05, 30.0, CATEGORICAL, gp.MARKOV)

@@ -16,11 +16,11 @@ import driftpeak as dp
 from driftpeak import policies
 from driftpeak._core.arguments import Constructor, parameters_of
 from driftpeak.gp import dynamics as motions, forgetting, kernels
-from driftpeak.live.space.serialization import space_from_data, space_to_data
-from driftpeak.live.study import policy_data
-from driftpeak.live.study.policy_data import differences, policy_from_data, policy_to_data
-from driftpeak.live.study.registry import TAGS
-from driftpeak.offline.policy_specs.policies import POLICIES as POLICY_NAMES, make_policy
+from driftpeak.live._space.serialization import space_from_data, space_to_data
+from driftpeak.live._study import policy_data
+from driftpeak.live._study.policy_data import differences, policy_from_data, policy_to_data
+from driftpeak.live._study.registry import TAGS
+from driftpeak.offline._policy_specs.policies import POLICIES as POLICY_NAMES, make_policy
 from driftpeak.policies import opkb_constants, query_times as asking, widths
 
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
@@ -213,7 +213,7 @@ def test_a_policy_that_comes_back_decides_alike():
 
 
 def test_every_public_class_has_a_tag():
-    """A new one needs a line in `driftpeak.live.study.registry`."""
+    """A new one needs a line in `driftpeak.live._study.registry`."""
     # must be shown the truth, or all contexts beforehand: never live
     never = {dp.Clairvoyant, dp.BestFixedArm, dp.InContext}
     shared = {kernels.Stationary, kernels.Combined, widths.FrequentistWidth}
@@ -345,7 +345,7 @@ def test_what_cannot_be_made_again_can_be_given(tmp_path, monkeypatch, change, s
     path = tmp_path / "study"
     with monkeypatch.context() as patch:
         patch.setattr(
-            "driftpeak.live.optimizer.policy_to_data",
+            "driftpeak.live._optimizer.policy_to_data",
             lambda policy: change(policy_to_data(policy)),
         )
         first = live_worker.make(path)
@@ -391,7 +391,7 @@ def dotted_names():
     for module in (os, sys, np, importlib, jax):
         names |= {f"{module.__name__}:{name}" for name in vars(module)}
         names |= {
-            f"driftpeak.live.study.storage.journal:{module.__name__}.{x}" for x in vars(module)
+            f"driftpeak.live._study.storage.journal:{module.__name__}.{x}" for x in vars(module)
         }
     return sorted(names - set(TAGS) - {"space", "array", "number", "yours"})
 
@@ -494,7 +494,7 @@ def test_depth_has_a_limit():
 def test_what_is_no_policy_is_refused(tmp_path, monkeypatch, without_type_checks):
     """A part of a policy, in the policy's place."""
     monkeypatch.setattr(
-        "driftpeak.live.optimizer.policy_to_data", lambda policy: {"se": {"lengthscale": 1}}
+        "driftpeak.live._optimizer.policy_to_data", lambda policy: {"se": {"lengthscale": 1}}
     )
     live_worker.make(tmp_path / "study")
     with pytest.raises(dp.DriftpeakError, match="policy must be a DriftingGP or a policy"):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live.model import gp
-from driftpeak.live.model.drift_models import further_motions, kind_named
-from driftpeak.live.model.hyperparameters import Kind
+from driftpeak.live._model import gp
+from driftpeak.live._model.drift_models import further_motions, kind_named
+from driftpeak.live._model.hyperparameters import Kind
 
 MONDAY = datetime(2026, 3, 2)
 DAY = 86_400.0

@@ -8,11 +8,11 @@ from scipy.integrate import quad
 from sklearn.gaussian_process.kernels import Matern
 
 import driftpeak as dp
-from driftpeak.live.model import gp
-from driftpeak.live.model.observations import pad, places
-from driftpeak.live.search.boundary import powers_around, scope
-from driftpeak.live.search.maximization import Beliefs, powers_now
-from driftpeak.live.study.policy_data import differences, policy_from_data, policy_to_data
+from driftpeak.live._model import gp
+from driftpeak.live._model.observations import pad, places
+from driftpeak.live._search.boundary import powers_around, scope
+from driftpeak.live._search.maximization import Beliefs, powers_now
+from driftpeak.live._study.policy_data import differences, policy_from_data, policy_to_data
 from driftpeak.policies.widths import Constant
 
 scoped = jax.jit(scope)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import driftpeak as dp
-from driftpeak.live.space.encoding import make_coding
-from driftpeak.live.study.clock import read_time, show_time
+from driftpeak.live._space.encoding import make_coding
+from driftpeak.live._study.clock import read_time, show_time
 
 pytestmark = pytest.mark.usefixtures("without_type_checks")
 BOX = dp.Box(

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 import driftpeak as dp
-from driftpeak.live.model import gp
-from driftpeak.live.model.observations import pad, places
-from driftpeak.live.search.maximization import Beliefs, Room, Searcher, highest
-from driftpeak.live.space.encoding import make_coding
-from driftpeak.live.space.serialization import space_from_data, space_to_data
+from driftpeak.live._model import gp
+from driftpeak.live._model.observations import pad, places
+from driftpeak.live._search.maximization import Beliefs, Room, Searcher, highest
+from driftpeak.live._space.encoding import make_coding
+from driftpeak.live._space.serialization import space_from_data, space_to_data
 from driftpeak.policies.widths import Constant
 
 learn = jax.jit(gp.learn)

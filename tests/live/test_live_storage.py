@@ -17,8 +17,8 @@ import sqlalchemy as sa
 
 import driftpeak as dp
 from driftpeak._core.numerics import compiled
-from driftpeak.live.study import storage as storages
-from driftpeak.live.study.storage import journal, sql, study, turns, verify
+from driftpeak.live._study import storage as storages
+from driftpeak.live._study.storage import journal, sql, study, turns, verify
 
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 import driftpeak as dp
-from driftpeak.live.search.maximization import Room
-from driftpeak.live.space.encoding import make_coding
-from driftpeak.live.space.movement import Movement, Place
-from driftpeak.live.space.parameters import Float, Integer
-from driftpeak.live.study import events
+from driftpeak.live._search.maximization import Room
+from driftpeak.live._space.encoding import make_coding
+from driftpeak.live._space.movement import Movement, Place
+from driftpeak.live._space.parameters import Float, Integer
+from driftpeak.live._study import events
 
 pytestmark = pytest.mark.usefixtures("without_type_checks")
 BOX = dp.Box(

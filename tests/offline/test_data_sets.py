@@ -15,7 +15,7 @@ from commands import refused
 
 import driftpeak as dp
 from driftpeak.offline import data
-from driftpeak.offline.data import catalogue
+from driftpeak.offline.data import _catalogue as catalogue
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

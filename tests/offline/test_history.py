@@ -11,9 +11,9 @@ import driftpeak as dp
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak.environments import RecordedRewards
 from driftpeak.offline.history import calendar_periods
-from driftpeak.offline.history.correlation import Law, autocorrelation, fitted_law
-from driftpeak.offline.history.learned import ledoit_wolf
-from driftpeak.offline.history.periodicity import find_period
+from driftpeak.offline.history._correlation import Law, autocorrelation, fitted_law
+from driftpeak.offline.history._learned import ledoit_wolf
+from driftpeak.offline.history._periodicity import find_period
 
 GENERATOR = np.random.default_rng(6)
 DAY, ARMS = 24, 5

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
+from driftpeak.offline._policy_specs.policies import make_policies, make_policy, make_width
 from driftpeak.offline.data import RewardTable, read_table
-from driftpeak.offline.policy_specs.policies import make_policies, make_policy, make_width
 from driftpeak.offline.replay import prior_from_history, replay
 from driftpeak.plots import track_figure
-from driftpeak.simulation.comparison import verdict
-from driftpeak.simulation.plots import regret_figure
-from driftpeak.simulation.results import summarise
-from driftpeak.simulation.samples import standard_error
+from driftpeak.simulation._comparison import verdict
+from driftpeak.simulation._plots import regret_figure
+from driftpeak.simulation._results import summarise
+from driftpeak.simulation._samples import standard_error
 
 INTEL = Path(__file__).parents[3] / "shared" / "data" / "intel_lab_temperature.csv.gz"
 RANDOM = np.random.default_rng(0)

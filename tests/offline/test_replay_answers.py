@@ -8,8 +8,8 @@ import pytest
 from commands import refused
 
 import driftpeak as dp
-from driftpeak.live.policy_file import StoredPolicy, read_policy, write_policy
-from driftpeak.live.study.policy_data import policy_to_data
+from driftpeak.live._policy_file import StoredPolicy, read_policy, write_policy
+from driftpeak.live._study.policy_data import policy_to_data
 from driftpeak.offline.data import RewardTable
 from driftpeak.offline.replay import (
     Advice,
@@ -21,10 +21,10 @@ from driftpeak.offline.replay import (
     policy_for_live,
     replay,
 )
-from driftpeak.offline.replay.recommendation import next_time
+from driftpeak.offline.replay._recommendation import next_time
 from driftpeak.plots import track_figure
-from driftpeak.simulation.comparison import Compared, Verdict, verdict
-from driftpeak.simulation.plots import regret_figure
+from driftpeak.simulation._comparison import Compared, Verdict, verdict
+from driftpeak.simulation._plots import regret_figure
 
 HOURS = np.arange(40)
 ROOMS = np.stack([20 + 3 * np.sin((HOURS - shift) / 5) for shift in (0, 8, 16)], axis=1)
@@ -76,7 +76,7 @@ def test_padding_is_not_learned_from(monkeypatch):
     world = dp.MarkovDrift(prior, drift=0.05)
     arguments = {"steps": 5, "trials": 2, "forecast": True, "progress": False}
     whole = dp.simulate({"GP": dp.GPUCB(prior)}, world, **arguments)
-    monkeypatch.setattr("driftpeak.simulation.chunking.BLOCK", 3)
+    monkeypatch.setattr("driftpeak.simulation._chunking.BLOCK", 3)
     parts = dp.simulate({"GP": dp.GPUCB(prior)}, world, **arguments)
     for name in ("expected_mean", "expected_deviation", "action"):
         np.testing.assert_allclose(parts[name], whole[name], atol=1e-9)

@@ -7,12 +7,12 @@ import pytest
 from commands import refused
 
 import driftpeak as dp
-from driftpeak.live.study.policy_data import policy_to_data
+from driftpeak.live._study.policy_data import policy_to_data
 from driftpeak.offline.data import RewardTable, read_table
 from driftpeak.offline.history import learn_contexts
 from driftpeak.offline.replay import advise, policy_for_live, replay
-from driftpeak.offline.replay.contexts import contexts_of
-from driftpeak.simulation.comparison import verdict
+from driftpeak.offline.replay._contexts import contexts_of
+from driftpeak.simulation._comparison import verdict
 
 STEPS = 240
 GENERATOR = np.random.default_rng(5)

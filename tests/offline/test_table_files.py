@@ -21,7 +21,7 @@ from hypothesis import given, settings, strategies as st
 
 from driftpeak._core.errors import DataError, DriftpeakError, DriftpeakWarning
 from driftpeak.offline.data import RewardTable, read_table
-from driftpeak.offline.data.reading import decoding as contents
+from driftpeak.offline.data._reading import decoding as contents
 
 NO_TIMES: tuple[str, ...] = ()
 Rows = list[list[float]]

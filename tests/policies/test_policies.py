@@ -8,7 +8,7 @@ import pytest
 
 import driftpeak as dp
 from driftpeak._core.numerics.precision import double_precision
-from driftpeak.offline.policy_specs.policies import HISTORIC, POLICIES, make_policy
+from driftpeak.offline._policy_specs.policies import HISTORIC, POLICIES, make_policy
 from driftpeak.policies import belief_policy
 from driftpeak.policies.testing import check_policy
 

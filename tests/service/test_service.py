@@ -15,9 +15,9 @@ from served import BOX, SMALL, cheap, serving
 
 import driftpeak as dp
 from driftpeak._core.errors import StorageError
-from driftpeak.service import studies as keeping
-from driftpeak.service.limits import Limits
-from driftpeak.service.warning_capture import hear
+from driftpeak.service import _studies as keeping
+from driftpeak.service._limits import Limits
+from driftpeak.service._warning_capture import hear
 
 PATIENCE = 60
 ROUTES = (

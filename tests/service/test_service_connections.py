@@ -15,10 +15,10 @@ import pytest
 from served import PATIENCE, cheap, serving, start
 
 import driftpeak as dp
-from driftpeak.service import log_filter as quiet
-from driftpeak.service.limits import FILES, Limits
-from driftpeak.service.log_filter import quiet_log
-from driftpeak.service.warning_capture import hear
+from driftpeak.service import _log_filter as quiet
+from driftpeak.service._limits import FILES, Limits
+from driftpeak.service._log_filter import quiet_log
+from driftpeak.service._warning_capture import hear
 
 HALF = b"GET /api/studies HTTP/1.1\r\nHost: localhost\r\n"
 WHOLE = HALF + b"\r\n"
@@ -332,7 +332,7 @@ def test_warnings_of_the_library_cannot_fill_the_log(tmp_path, caplog):
 def records(monkeypatch, caplog):
     """What passes of 15 and then 5 equal messages, a period later."""
     now = [0.0]
-    monkeypatch.setattr("driftpeak.service.log_filter.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("driftpeak.service._log_filter.time.monotonic", lambda: now[0])
     with quiet_log():
         log = logging.getLogger("asyncio")
         for number in range(15):

@@ -11,12 +11,12 @@ from served import BOX, SMALL, serving
 
 import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError, error_classes
-from driftpeak.service.limits import Limits
-from driftpeak.service.middleware import Rates, host_of
-from driftpeak.service.problems import ProblemError
-from driftpeak.service.server import is_loopback, serve as run_server
-from driftpeak.service.study_directory import open_place
-from driftpeak.service.tokens import read_token
+from driftpeak.service._limits import Limits
+from driftpeak.service._middleware import Rates, host_of
+from driftpeak.service._problems import ProblemError
+from driftpeak.service._server import is_loopback, serve as run_server
+from driftpeak.service._study_directory import open_place
+from driftpeak.service._tokens import read_token
 
 TOKEN = "a-token-of-24-characters"
 NEW = {"name": "kiln", "space": BOX, "maximize": True, "policy": SMALL}
@@ -332,7 +332,7 @@ def test_clients_that_ask_too_often(tmp_path):
 
 def test_rates_are_of_each_client(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("driftpeak.service.middleware.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("driftpeak.service._middleware.time.monotonic", lambda: now[0])
     rates = Rates(2.0, 2)
     for client in ("a", "a", "b", "b"):
         rates.check(client)
@@ -412,8 +412,8 @@ def test_addresses_of_this_machine():
 )
 def test_starts_that_are_refused(run, tmp_path, monkeypatch, words, said):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("driftpeak.service.server.Server.run", lambda *_, **__: None)
-    monkeypatch.setattr("driftpeak.service.server.hear", lambda: None)
+    monkeypatch.setattr("driftpeak.service._server.Server.run", lambda *_, **__: None)
+    monkeypatch.setattr("driftpeak.service._server.hear", lambda: None)
     (tmp_path / "token").write_text(TOKEN)
     (tmp_path / "one.jsonl").write_text("")
     port = () if "--port" in words else ("--port", "0")
@@ -439,7 +439,7 @@ def test_a_port_in_use(run, tmp_path):
 
 def test_a_missing_extra_is_named(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    monkeypatch.delitem(sys.modules, "driftpeak.service.server")
+    monkeypatch.delitem(sys.modules, "driftpeak.service._server")
     code, _, err = run("serve", tmp_path)
     assert code == 2
     assert "serve needs uvicorn: pip install 'driftpeak[serve]'" in err
@@ -477,8 +477,8 @@ def test_serve_is_called_with_what_the_command_was_given(monkeypatch, tmp_path):
         def run(self, sockets):
             made["port"] = sockets[0].getsockname()[1]
 
-    monkeypatch.setattr("driftpeak.service.server.Server", Fake)
-    monkeypatch.setattr("driftpeak.service.server.hear", lambda: None)
+    monkeypatch.setattr("driftpeak.service._server.Server", Fake)
+    monkeypatch.setattr("driftpeak.service._server.hear", lambda: None)
     told = []
     for host, allowed, known in (
         ("127.0.0.1", (), {"localhost", "127.0.0.1", "[::1]"}),

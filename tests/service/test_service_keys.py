@@ -11,9 +11,9 @@ from served import serving
 
 import driftpeak as dp
 from driftpeak._core.errors import StorageError
-from driftpeak.live.study import study_state as ledger
-from driftpeak.live.study.events import Told, from_dict, to_dict
-from driftpeak.live.study.storage import open_store
+from driftpeak.live._study import study_state as ledger
+from driftpeak.live._study.events import Told, from_dict, to_dict
+from driftpeak.live._study.storage import open_store
 
 
 def make(**options):

@@ -11,8 +11,8 @@ import pytest
 from served import serving
 
 import driftpeak as dp
-from driftpeak.service.limits import MIB, Limits
-from driftpeak.service.server import IDLE
+from driftpeak.service._limits import MIB, Limits
+from driftpeak.service._server import IDLE
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "serve.md"
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE.read_text(), re.M | re.S)

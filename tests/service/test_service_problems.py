@@ -12,8 +12,8 @@ from served import BOX, PATIENCE, SMALL, cheap, serving
 import driftpeak as dp
 from driftpeak._core import errors
 from driftpeak._core.errors import DriftpeakError, StorageError, error_classes
-from driftpeak.service import client as client_module, problems
-from driftpeak.service.study_index import StudyIndex
+from driftpeak.service import _problems as problems, client as client_module
+from driftpeak.service._study_index import StudyIndex
 
 CLASSES = sorted(error_classes().values(), key=lambda one: one.code)
 STATUSES = {

@@ -21,8 +21,8 @@ from served import start
 
 import driftpeak as dp
 from driftpeak._core.errors import StorageError
-from driftpeak.live.study.events import Asked, Told, from_dict
-from driftpeak.service.study_directory import open_place
+from driftpeak.live._study.events import Asked, Told, from_dict
+from driftpeak.service._study_directory import open_place
 
 PATIENCE = 300
 CLIENTS = 6

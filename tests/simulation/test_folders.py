@@ -19,8 +19,8 @@ from permissions import other_user
 
 import driftpeak as dp
 from driftpeak._core.files import write_dataset
-from driftpeak.simulation import folder as folders
-from driftpeak.simulation.chunk_runner import ChunkRunner
+from driftpeak.simulation import _folder as folders
+from driftpeak.simulation._chunk_runner import ChunkRunner
 
 TRIALS, CHUNK = 4, 2  # two chunks
 

@@ -10,7 +10,7 @@ import xarray as xr
 from scipy import stats
 
 import driftpeak as dp
-from driftpeak.simulation.samples import half_interval
+from driftpeak.simulation._samples import half_interval
 
 BOX = dp.Box(
     {

@@ -13,8 +13,8 @@ import pytest
 
 from driftpeak._core.errors import DriftpeakError, DriftpeakWarning
 from driftpeak.simulation import executors as workers
-from driftpeak.simulation.executors import local
-from driftpeak.simulation.executors.compatibility import threads
+from driftpeak.simulation.executors import _local as local
+from driftpeak.simulation.executors._compatibility import threads
 
 
 class OddError(Exception):

@@ -27,16 +27,16 @@ from scipy import stats
 import driftpeak as dp
 from driftpeak._core.numerics.machine_code import program_folder
 from driftpeak.plots import belief_figure
-from driftpeak.simulation import executors as workers, folder as folders
-from driftpeak.simulation.aggregation import Gathering, summarised
-from driftpeak.simulation.chunk_runner import ChunkRunner
-from driftpeak.simulation.chunking import Chunk
-from driftpeak.simulation.comparison import verdict
-from driftpeak.simulation.executors import dispatch as spreading, local
-from driftpeak.simulation.executors.compatibility import THREADS
-from driftpeak.simulation.fingerprint import fingerprint
-from driftpeak.simulation.plots import band, ranking_figure, regret_figure
-from driftpeak.simulation.results import summarise
+from driftpeak.simulation import _folder as folders, executors as workers
+from driftpeak.simulation._aggregation import Gathering, summarised
+from driftpeak.simulation._chunk_runner import ChunkRunner
+from driftpeak.simulation._chunking import Chunk
+from driftpeak.simulation._comparison import verdict
+from driftpeak.simulation._fingerprint import fingerprint
+from driftpeak.simulation._plots import band, ranking_figure, regret_figure
+from driftpeak.simulation._results import summarise
+from driftpeak.simulation.executors import _dispatch as spreading, _local as local
+from driftpeak.simulation.executors._compatibility import THREADS
 
 TRIALS, CHUNK, STEPS = 8, 3, 20  # three chunks, the last one shorter
 MEASURED = ["seconds", "compile_seconds"]
@@ -729,7 +729,7 @@ def test_a_worker_with_other_threads_is_refused():
 COUNT = """
 import jax, os
 from pathlib import Path
-from driftpeak.simulation.executors.compatibility import threads
+from driftpeak.simulation.executors._compatibility import threads
 jax.numpy.ones(3).sum()
 names = [(one / "comm").read_text().strip() for one in Path("/proc/self/task").iterdir()]
 print(threads(), names.count("tf_XLAEigen"))

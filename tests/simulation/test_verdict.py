@@ -6,12 +6,12 @@ import xarray as xr
 from scipy import stats
 
 from driftpeak._core.errors import DriftpeakError
-from driftpeak.offline.policy_specs.policies import DEFAULT_POLICIES, HISTORIC, POLICIES
+from driftpeak.offline._policy_specs.policies import DEFAULT_POLICIES, HISTORIC, POLICIES
 from driftpeak.plots import COLOURS, LOOKS, looks, time_axis, track_figure
-from driftpeak.simulation.comparison import verdict
-from driftpeak.simulation.plots import MOST_CURVES, band, ranking_figure, regret_figure
-from driftpeak.simulation.results import summarise
-from driftpeak.simulation.samples import standard_error
+from driftpeak.simulation._comparison import verdict
+from driftpeak.simulation._plots import MOST_CURVES, band, ranking_figure, regret_figure
+from driftpeak.simulation._results import summarise
+from driftpeak.simulation._samples import standard_error
 
 
 def made(regrets, labels=None, foresight=None):

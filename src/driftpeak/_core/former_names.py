@@ -4,9 +4,13 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 
 PACKAGE = "driftpeak"
+ROOT = Path(__file__).parents[1]
+ENDS = ("/__init__.py", ".py")
+"""Ends of the paths of packages and modules."""
 NEW_NAMES = {
     "_types": "_core.types",
     "affordable": "gp.affordable",
@@ -78,7 +82,6 @@ NEW_NAMES = {
     "live.memory": "live.model.observations",
     "live.mirrored": "live.model.mirrored",
     "live.parameters": "live.space.parameters",
-    "live.plots": "live.views.plots",
     "live.policy_data": "live.study.policy_data",
     "live.policy_engine": "live.engines.policy_engine",
     "live.rate_engine": "live.engines.rate_engine",
@@ -134,7 +137,9 @@ NEW_NAMES = {
     "workers.alike": "simulation.executors.compatibility",
     "workers.spreading": "simulation.executors.dispatch",
 }
-"""Present names of modules and packages that moved, by former name; submodules moved with them."""
+"""Present names of modules and packages that moved, by former name; submodules moved with them.
+
+The names are without the underscores of private modules, which had none before either."""
 _FORMER = {new: former for former, new in NEW_NAMES.items()}
 NEW_CLASS_NAMES = {
     "AtMost": "Horizon",
@@ -158,13 +163,22 @@ _FORMER_CLASSES = {new: former for former, new in NEW_CLASS_NAMES.items()}
 
 
 def new_name(name: str) -> str | None:
-    """Return the present name of a module that moved, or None."""
-    return _renamed(name, NEW_NAMES)
+    """Return the present name of a module that moved or became private, or None."""
+    package, _, inner = name.partition(".")
+    if package != PACKAGE:
+        return None
+    present = _present(_renamed(inner, NEW_NAMES))
+    return None if present == name else present
 
 
 def former_name(name: str) -> str:
     """Return the former name of a module, or its name if it has not moved."""
-    return _renamed(name, _FORMER) or name
+    package, _, inner = name.partition(".")
+    if package != PACKAGE or not inner:
+        return name
+    first, *rest = inner.split(".")
+    public = ".".join([first, *(part.removeprefix("_") for part in rest)])
+    return f"{PACKAGE}.{_renamed(public, _FORMER)}"
 
 
 def former_class_name(name: str) -> str:
@@ -173,16 +187,24 @@ def former_class_name(name: str) -> str:
     return _FORMER_CLASSES.get(first, first) + dot + rest
 
 
-def _renamed(name: str, names: dict[str, str]) -> str | None:
+def _renamed(name: str, names: dict[str, str]) -> str:
     """Replace the longest leading part of a dotted name that the table contains."""
-    package, _, inner = name.partition(".")
-    if package != PACKAGE:
-        return None
-    parts = inner.split(".")
+    parts = name.split(".")
     for count in range(len(parts), 0, -1):
         if (replacement := names.get(".".join(parts[:count]))) is not None:
-            return ".".join([PACKAGE, replacement, *parts[count:]])
-    return None
+            return ".".join([replacement, *parts[count:]])
+    return name
+
+
+def _present(name: str) -> str:
+    """Add the package and the underscores of private modules to a name, as the files have them."""
+    folder, parts = ROOT, [PACKAGE]
+    for part in name.split("."):
+        names = (part, f"_{part}")
+        there = [one for one in names if any((folder / f"{one}{end}").exists() for end in ENDS)]
+        parts.append(there[0] if there else part)
+        folder /= parts[-1]
+    return ".".join(parts)
 
 
 class FormerNames(MetaPathFinder):
@@ -194,11 +216,18 @@ class FormerNames(MetaPathFinder):
         """Return None for all other names.
 
         Raises:
-            ModuleNotFoundError: the module has moved.
+            ModuleNotFoundError: the module has moved or became private.
         """
         if (name := new_name(fullname)) is not None:
-            raise ModuleNotFoundError(f"{fullname} is now {name}", name=fullname)
+            raise ModuleNotFoundError(f"{fullname} is now {name}{_hint(name)}", name=fullname)
         return None
+
+
+def _hint(name: str) -> str:
+    """Return what to import instead of a private module."""
+    public = name.partition("._")[0]
+    exports = public not in (name, PACKAGE)
+    return f", which is private; {public} exports its public names" if exports else ""
 
 
 def install() -> None:

@@ -31,7 +31,7 @@ def demo(
         keep_programs()
         import driftpeak as dp
         from driftpeak.plots import map_figure
-        from driftpeak.simulation.simulator import simulate, true_functions
+        from driftpeak.simulation._simulator import simulate, true_functions
     line = dp.Grid([0, 1], size=POINTS)
     prior = dp.Prior(line, dp.SE(lengthscale=0.15), noise_variance=0.01)
     world = dp.MarkovDrift(prior, drift=DRIFT)

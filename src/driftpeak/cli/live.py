@@ -134,7 +134,7 @@ def create(
             )
         with busy("loading"):
             keep_programs()
-            from driftpeak.live.policy_file import read_policy
+            from driftpeak.live._policy_file import read_policy
 
             made = read_policy(policy_file).optimizer(seed=seed, storage=store, name=name)
         _created(made)
@@ -147,9 +147,9 @@ def create(
     with busy("loading"):
         keep_programs()
         from driftpeak.live import DriftingGP, Optimizer
-        from driftpeak.live.model.likelihoods import check_likelihood
-        from driftpeak.live.space.constraints import constraints_from_data
-        from driftpeak.live.space.serialization import space_from_data
+        from driftpeak.live._model.likelihoods import check_likelihood
+        from driftpeak.live._space.constraints import constraints_from_data
+        from driftpeak.live._space.serialization import space_from_data
 
         rules = None if constraints is None else _object(constraints, "--constraints")
         made = Optimizer(
@@ -301,7 +301,7 @@ def show(store: Store, name: Name = None) -> None:
 def verify(store: Store, name: Name = None) -> None:
     """Check all stored data of a study against their checksums, without changing anything."""
     with busy("reading the study"):
-        from driftpeak.live.study.storage import open_store, verify as check
+        from driftpeak.live._study.storage import open_store, verify as check
 
         result = check(open_store(store, name))
     _print(result)
@@ -364,7 +364,7 @@ def export(store: Store, name: Name = None) -> None:
     for long studies. Rewards from before the time of a `forget` have "used": false.
     """
     with busy("loading"):
-        from driftpeak.live.study.storage import open_store, rewards
+        from driftpeak.live._study.storage import open_store, rewards
 
     _print(
         [
@@ -398,7 +398,7 @@ def plot(
     """Write track.png, belief.png and reward.png, and print their paths."""
     values = _context(context)
     with _study(store, name) as optimizer:
-        from driftpeak.live.views.plots import belief_figure, reward_figure, track_figure
+        from driftpeak.live.plots import belief_figure, reward_figure, track_figure
 
         figures = {
             "track": track_figure(optimizer, context=values),

@@ -98,7 +98,7 @@ def plan(
 
 def _plan(problem: Problem, values: Any, side_queries: int) -> "tuple[Plan, tuple[str, ...]]":
     """Return the plan, and notes about what was estimated from recorded rewards, if given."""
-    from driftpeak.offline.policy_specs.settings import make_kernel
+    from driftpeak.offline._policy_specs.settings import make_kernel
     from driftpeak.theory.planner import fill_in, plan
     from driftpeak.theory.setting import Setting
 

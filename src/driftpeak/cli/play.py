@@ -22,7 +22,7 @@ from driftpeak.cli.printing import note, report
 from driftpeak.cli.program_cache import keep_programs
 from driftpeak.cli.spinner import busy
 from driftpeak.cli.table_options import TableOptions
-from driftpeak.offline.policy_specs.lines import check_texts, lines
+from driftpeak.offline._policy_specs.lines import check_texts, lines
 
 Policies = Annotated[
     list[str] | None,
@@ -121,8 +121,8 @@ def replay(
         table = read_table(data, **asdict(reading))
     with busy("loading"):
         keep_programs()
-        from driftpeak.live.policy_file import check_policy_path
-        from driftpeak.offline.policy_specs.policies import DEFAULT_POLICIES, HISTORIC
+        from driftpeak.live._policy_file import check_policy_path
+        from driftpeak.offline._policy_specs.policies import DEFAULT_POLICIES, HISTORIC
         from driftpeak.offline.replay import replay as play
     if save is not None:
         check_policy_path(save)
@@ -202,7 +202,7 @@ def _pairs(given: list[str] | None) -> dict[str, str] | None:
 
 def _save(path: Path, table: Any, runs: Any, judged: Any) -> None:
     """Write the recommended policy, with a prior from all rows."""
-    from driftpeak.live.policy_file import write_policy
+    from driftpeak.live._policy_file import write_policy
     from driftpeak.offline.replay import chosen_policy, policy_for_live
 
     if judged is None:
@@ -283,15 +283,15 @@ def compare(
     check_texts(policy or (), width)
     with busy("loading"):
         keep_programs()
-        from driftpeak.offline.policy_specs.policies import make_policies
-        from driftpeak.offline.policy_specs.settings import (
+        from driftpeak.offline._policy_specs.policies import make_policies
+        from driftpeak.offline._policy_specs.settings import (
             default_policies,
             make_environment,
             make_kernel,
             make_prior,
         )
-        from driftpeak.simulation.aggregation import check_keep
-        from driftpeak.simulation.simulator import simulate
+        from driftpeak.simulation._aggregation import check_keep
+        from driftpeak.simulation._simulator import simulate
 
         check_keep(keeping.keep)
         kernel = make_kernel(world.kernel, world.nu, world.lengthscale)

@@ -4,7 +4,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from driftpeak.offline.policy_specs.lines import Line, lines
+from driftpeak.offline._policy_specs.lines import Line, lines
 
 
 class CommandWithPolicies(TyperCommand):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from driftpeak.experiments.experiment import Experiment
     from driftpeak.experiments.running.report import JudgedExperiment
-    from driftpeak.simulation.comparison import Verdict
-    from driftpeak.simulation.results import PolicyResult
+    from driftpeak.simulation._comparison import Verdict
+    from driftpeak.simulation._results import PolicyResult
 
 
 def note(text: str) -> None:
@@ -52,8 +52,8 @@ def report(
         The verdict on the policies; None if all are baselines that see the true function.
     """
     from driftpeak._core.files import write_results
-    from driftpeak.simulation.comparison import verdict
-    from driftpeak.simulation.results import summarise
+    from driftpeak.simulation._comparison import verdict
+    from driftpeak.simulation._results import summarise
 
     independent = not table_data
     unit, minimize = str(runs.attrs.get("unit", "")), bool(runs.attrs.get("minimize", 0))
@@ -86,7 +86,7 @@ def report(
         _print_table(results, table_data, unit)
     if kept.output is not None:
         from driftpeak.plots import belief_figure
-        from driftpeak.simulation.plots import regret_figure
+        from driftpeak.simulation._plots import regret_figure
 
         pictures["regret.png"] = lambda: regret_figure(
             runs, title=title, independent_trials=independent
@@ -130,7 +130,7 @@ def _answer(
 
 
 def _verdict_as_data(judged: "Verdict", words: str | None) -> dict[str, Any]:
-    from driftpeak.simulation.comparison import LEVEL
+    from driftpeak.simulation._comparison import LEVEL
 
     return {
         "text": words,

@@ -57,9 +57,9 @@ def serve(
     with busy("loading"):
         keep_programs()
         try:
-            from driftpeak.service.limits import Limits
-            from driftpeak.service.server import serve as run
-            from driftpeak.service.tokens import read_token
+            from driftpeak.service._limits import Limits
+            from driftpeak.service._server import serve as run
+            from driftpeak.service._tokens import read_token
         except ModuleNotFoundError as error:
             raise DriftpeakError(NEEDED.format(error.name)) from None
     limits = Limits(studies=studies, memory=memory * MIB, rate=rate, burst=max(int(2 * rate), 1))

@@ -22,7 +22,7 @@ import xarray as xr
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.numerics.holm import holm
 from driftpeak.experiments.bootstrap import FEWEST, LEVEL, Array, Bootstrap, Combine, in_words
-from driftpeak.simulation.samples import by_sample
+from driftpeak.simulation._samples import by_sample
 
 Verdict = Literal["holds", "does not hold", "undecided", "depends", "too few trials"]
 Whose = Literal["paper", "ours"]
@@ -48,7 +48,7 @@ class Column:
         """Return one number per case if there are several cases, and otherwise one per trial.
 
         If all trials share one recorded history, there is one number per block of steps
-        (`driftpeak.simulation.samples.by_sample`).
+        (`driftpeak.simulation._samples.by_sample`).
         """
         if isinstance(self.case, tuple):
             return np.array([self._values(results[case]).mean() for case in self.case])

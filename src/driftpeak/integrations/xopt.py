@@ -28,9 +28,9 @@ from xopt.errors import VOCSError
 from xopt.generator import Generator
 
 from driftpeak._core.errors import DriftpeakError
-from driftpeak.integrations.suggestion_numbers import NumberedOptimizer
-from driftpeak.live.space.box import Box
-from driftpeak.live.space.parameters import Categorical, Float, Parameter, ParameterValues
+from driftpeak.integrations._suggestion_numbers import NumberedOptimizer
+from driftpeak.live._space.box import Box
+from driftpeak.live._space.parameters import Categorical, Float, Parameter, ParameterValues
 
 MOST_OUT = 100  # pending suggestions; older ones are cancelled
 Row = dict[str, Any]

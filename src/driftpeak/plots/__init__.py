@@ -1,9 +1,9 @@
 """Figures of runs, with shared colours, looks of policies and axes."""
 
-from driftpeak.plots.figures import belief_figure, map_figure, track_figure
-from driftpeak.plots.policy_styles import LOOKS, Look, looks
-from driftpeak.plots.style import BAND, COLOURS, STYLES, new_figure, tidy, with_unit
-from driftpeak.plots.time_axis import dates, time_axis, write_dates
+from driftpeak.plots._figures import belief_figure, map_figure, track_figure
+from driftpeak.plots._policy_styles import LOOKS, Look, looks
+from driftpeak.plots._style import BAND, COLOURS, STYLES, new_figure, tidy, with_unit
+from driftpeak.plots._time_axis import dates, time_axis, write_dates
 
 __all__ = [
     "BAND",

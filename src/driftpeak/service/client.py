@@ -229,12 +229,12 @@ class Client:
             DriftpeakError: the service refuses an argument, or another study has this name.
         """
         if not isinstance(space, Mapping):
-            from driftpeak.live.space.serialization import space_to_data
+            from driftpeak.live._space.serialization import space_to_data
 
             space = space_to_data(space)
         policy = options.pop("policy", None)
         if policy is not None and not isinstance(policy, Mapping):
-            from driftpeak.live.study.policy_data import policy_to_data
+            from driftpeak.live._study.policy_data import policy_to_data
 
             policy = policy_to_data(policy)
         body = {"name": name, "space": space, "maximize": maximize, "policy": policy, **options}

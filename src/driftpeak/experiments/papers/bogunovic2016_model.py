@@ -16,7 +16,7 @@ from driftpeak.gp.kernels import SE, Kernel, Matern
 from driftpeak.gp.priors import Prior
 from driftpeak.plots import COLOURS, STYLES
 from driftpeak.policies import Clairvoyant
-from driftpeak.simulation.simulator import true_functions
+from driftpeak.simulation._simulator import true_functions
 
 STEPS, TRIALS, DRIFT, LENGTHSCALE, POINTS = 200, 200, 0.01, 0.2, 101
 SHOWN = (1, 11, 101, 200)

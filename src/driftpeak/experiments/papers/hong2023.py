@@ -39,7 +39,7 @@ from driftpeak.policies import (
     Policy,
 )
 from driftpeak.policies.widths import IGP, Confidence
-from driftpeak.simulation.simulator import simulate
+from driftpeak.simulation._simulator import simulate
 
 STEPS, PEAK, LIMIT, NOISE, DELTA = 10_000, 0.8, 1.0, 0.1, 1e-4
 RIDGE, SCALE = 20.0, 0.01  # for H23's GP-UCB

@@ -15,7 +15,7 @@ from driftpeak.gp.priors import Prior
 from driftpeak.inference.information import TabulatedGain, greedy_gain
 from driftpeak.policies import ADAOPKB, RGPUCB, ROPKB, RPERP, SWGPUCB, Policy, UniformRandom
 from driftpeak.policies.widths import Confidence, SlidingConfidence
-from driftpeak.simulation.simulator import true_functions
+from driftpeak.simulation._simulator import true_functions
 from driftpeak.theory.schedules import elimination_period, restart_period
 from driftpeak.theory.variation import supremum_variation
 

@@ -29,7 +29,7 @@ from driftpeak.policies import (
     SparQ,
     WSparQ,
 )
-from driftpeak.simulation.simulator import simulate
+from driftpeak.simulation._simulator import simulate
 from driftpeak.theory.schedules import discount_factor, restart_period, window_length
 
 TRIALS, TRAINING_TRIALS, TRAINING_SEED = 10, 3, 2025

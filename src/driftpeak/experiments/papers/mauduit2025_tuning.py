@@ -17,7 +17,7 @@ from driftpeak.environments import Environment
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.fitting import Observations, fit
 from driftpeak.policies import Policy, UniformRandom
-from driftpeak.simulation.simulator import simulate
+from driftpeak.simulation._simulator import simulate
 
 SEED = 2025
 SAMPLES, RUNS = 100, 3

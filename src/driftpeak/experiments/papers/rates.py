@@ -31,7 +31,7 @@ from driftpeak.policies import (
     UniformRandom,
 )
 from driftpeak.policies.widths import ScaledLog
-from driftpeak.simulation.simulator import true_functions
+from driftpeak.simulation._simulator import true_functions
 from driftpeak.theory.rates import applicable
 from driftpeak.theory.schedules import discount_factor, restart_period
 from driftpeak.theory.setting import Measure, Setting

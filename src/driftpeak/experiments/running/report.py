@@ -20,7 +20,7 @@ from driftpeak.experiments.claims import Judgement, Statistic, Verdict, judge
 from driftpeak.experiments.experiment import Experiment, Results
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.experiments.running.runner import mean_regret, read_results
-from driftpeak.simulation.samples import standard_error
+from driftpeak.simulation._samples import standard_error
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from driftpeak.experiments.bootstrap import FEWEST
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.offline.data import data_path, require_data
+from driftpeak.simulation._simulator import simulate
 from driftpeak.simulation.executors import MADE_WITH, likeness, spread, versions
-from driftpeak.simulation.simulator import simulate
 
 MANY_TRIALS = 30
 FEW, FEWER = FEWEST, 2  # trials of a quick run: enough for an interval; for a standard deviation

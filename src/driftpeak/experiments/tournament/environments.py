@@ -25,7 +25,7 @@ from driftpeak.gp.dynamics import DampedOscillator, MarkovMotion, Matern32, SumM
 from driftpeak.gp.kernels import SE, Kernel, Matern, Table
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.information import greedy_gain
-from driftpeak.simulation.simulator import true_functions
+from driftpeak.simulation._simulator import true_functions
 from driftpeak.theory.variation import estimate_drift, supremum_variation
 
 STEPS, NOISE, POINTS, SUPPORTS = 500, 0.1, 100, 20

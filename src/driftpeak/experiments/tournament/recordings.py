@@ -14,8 +14,8 @@ from driftpeak.experiments.papers.mauduit2025_maps import europe, iberia
 from driftpeak.experiments.tournament.players import WorldKnowledge, players
 from driftpeak.inference.information import greedy_gain
 from driftpeak.offline.data import RewardTable, read_table
-from driftpeak.offline.data.monthly import read_monthly
-from driftpeak.offline.data.traffic import read_speeds
+from driftpeak.offline.data._monthly import read_monthly
+from driftpeak.offline.data._traffic import read_speeds
 from driftpeak.offline.history import calendar_periods, fit_history
 from driftpeak.offline.replay import prior_from_history
 from driftpeak.theory.variation import estimate_drift

@@ -19,7 +19,7 @@ from driftpeak.experiments.bootstrap import Array, interval
 from driftpeak.experiments.claims import Column
 from driftpeak.experiments.experiment import Results
 from driftpeak.experiments.tournament.players import AUTO, FAMILIES, PUBLISHED, RANDOM
-from driftpeak.simulation.samples import by_sample
+from driftpeak.simulation._samples import by_sample
 
 HINDSIGHT = "hindsight"
 CONTENDERS: Mapping[str, tuple[str, ...]] = {

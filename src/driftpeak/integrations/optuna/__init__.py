@@ -12,6 +12,6 @@ except ModuleNotFoundError as error:
         "driftpeak.integrations.optuna needs Optuna: pip install 'driftpeak[optuna]'", name="optuna"
     ) from None
 
-from driftpeak.integrations.optuna.sampler import DriftSampler
+from driftpeak.integrations.optuna._sampler import DriftSampler
 
 __all__ = ["DriftSampler"]

@@ -1,12 +1,25 @@
 """Tables of rewards from files, and the data sets of the papers."""
 
-from driftpeak.offline.data.catalogue import DATA_SETS, DataSet
-from driftpeak.offline.data.grids import cell_positions, read_grid
-from driftpeak.offline.data.intel import read_intel_lab
-from driftpeak.offline.data.monthly import read_monthly
-from driftpeak.offline.data.store import data_folder, data_path, fetch_data, load_data, require_data
-from driftpeak.offline.data.tables import Dates, Decimal, Missing, Outliers, RewardTable, read_table
-from driftpeak.offline.data.traffic import read_speeds, split_days
+from driftpeak.offline.data._catalogue import DATA_SETS, DataSet
+from driftpeak.offline.data._grids import cell_positions, read_grid
+from driftpeak.offline.data._intel import read_intel_lab
+from driftpeak.offline.data._monthly import read_monthly
+from driftpeak.offline.data._store import (
+    data_folder,
+    data_path,
+    fetch_data,
+    load_data,
+    require_data,
+)
+from driftpeak.offline.data._tables import (
+    Dates,
+    Decimal,
+    Missing,
+    Outliers,
+    RewardTable,
+    read_table,
+)
+from driftpeak.offline.data._traffic import read_speeds, split_days
 
 __all__ = [
     "DATA_SETS",

@@ -1,11 +1,11 @@
 """Evaluation of policies on recorded data, and recommendation of the arm to use next."""
 
-from driftpeak.offline.replay.arms import arms_over_time
-from driftpeak.offline.replay.play import replay
-from driftpeak.offline.replay.plots import follow_figure
-from driftpeak.offline.replay.prior import Mean, prior_from_history
-from driftpeak.offline.replay.recommendation import Advice, Expected, advise, chosen_policy
-from driftpeak.offline.replay.stored import policy_for_live
+from driftpeak.offline.replay._arms import arms_over_time
+from driftpeak.offline.replay._play import replay
+from driftpeak.offline.replay._plots import follow_figure
+from driftpeak.offline.replay._prior import Mean, prior_from_history
+from driftpeak.offline.replay._recommendation import Advice, Expected, advise, chosen_policy
+from driftpeak.offline.replay._stored import policy_for_live
 
 __all__ = [
     "Advice",

@@ -1,0 +1,239 @@
+"""The sampler, which Optuna calls."""
+
+import logging
+import secrets
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from threading import RLock
+from typing import Any
+
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import intersection_search_space
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from driftpeak._core.errors import LARGEST_SEED, DriftpeakError, at_least_integer, shown
+from driftpeak.integrations.optuna._follower import Clock, Follower
+from driftpeak.integrations.optuna._space import Distributions
+from driftpeak.live._engines.drifting_gp import DriftingGP
+from driftpeak.live._engines.setup import LivePolicy, is_policy
+from driftpeak.live._study.clock import Time
+from driftpeak.live._study.suggestion import EstimatedPeak
+
+KEPT = 8  # cached optimisers, for several search spaces, brackets of a pruner, or studies
+TIMES: dict[str, Clock] = {
+    "number": attrgetter("number"),
+    "start": attrgetter("datetime_start"),
+}
+INDEPENDENT = (
+    "parameter %r of trial %d is sampled independently by %s, because it is not in the search "
+    "space that all completed trials share: it is conditional, or its range has changed. "
+    "DriftSampler(warn_independent_sampling=False) suppresses this warning."
+)
+
+
+class DriftSampler(BaseSampler):
+    """A sampler of Optuna for a drifting objective, which gives old trials less weight.
+
+    Its suggestions are those of a `driftpeak.Optimizer` with a `DriftingGP`, for the parameters
+    that all completed trials share. Other parameters, and those of the first trial, are sampled
+    independently. Running trials are fantasised at their posterior mean, so that workers evaluate
+    different settings. A pruned trial counts with the value that Optuna assigns to it, its last
+    report. Failed trials are not used.
+
+    The state is computed from the study's trials. A new sampler, also in another process, therefore
+    resumes a study. It reads all trials once, and then only the changes.
+
+    Arguments:
+        seed: random seed; random by default.
+        policy: as for `Optimizer`; by default `DriftingGP()`.
+        time: the time of a trial. "number": the trial's number, in steps. "start": its start by the
+            computer's clock, in seconds. Or a function of an `optuna.trial.FrozenTrial` that
+            returns a time, such as `lambda trial: trial.user_attrs["hour"]`; set user attributes
+            before the first parameter is suggested.
+        independent_sampler: for parameters that not all completed trials share; by default a
+            `RandomSampler` with this seed.
+        use_pruned: whether pruned trials count.
+        warn_independent_sampling: whether to log a warning, once for each parameter, when it is
+            sampled independently after the first trial.
+
+    Raises:
+        DriftpeakError: the policy is not a `DriftingGP`, the sampler is not a sampler of Optuna,
+            `time` is invalid, or the seed is not an integer of at least 0.
+
+    Example:
+        >>> import optuna
+        >>> from driftpeak.integrations.optuna import DriftSampler
+        >>> study = optuna.create_study(sampler=DriftSampler(seed=0))
+        >>> def objective(trial):
+        ...     x = trial.suggest_float("x", 0, 1)
+        ...     return (x - 0.2 - 0.005 * trial.number) ** 2
+        >>> study.optimize(objective, n_trials=20)
+        >>> abs(study.sampler.best(study)["x"] - 0.3) < 0.1
+        True
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        policy: LivePolicy | None = None,
+        time: str | Callable[[FrozenTrial], Time] = "number",
+        independent_sampler: BaseSampler | None = None,
+        use_pruned: bool = True,
+        warn_independent_sampling: bool = True,
+    ) -> None:
+        if policy is not None and (not is_policy(policy) or policy.needs_points):
+            raise DriftpeakError(f"policy must be a DriftingGP; got {shown(policy)}")
+        if not isinstance(independent_sampler, BaseSampler | None):
+            raise DriftpeakError(
+                f"independent_sampler must be a sampler of Optuna; got {shown(independent_sampler)}"
+            )
+        seed = None if seed is None else at_least_integer("seed", seed, 0, LARGEST_SEED)
+        self._seed = secrets.randbelow(2**31) if seed is None else seed
+        self._policy = DriftingGP() if policy is None else policy
+        self._clock = _clock(time)
+        self._independent = independent_sampler or RandomSampler(seed)
+        self._use_pruned = use_pruned
+        self._warn = warn_independent_sampling
+        self._begin()
+
+    def _begin(self) -> None:
+        """Create the state that copies and pickles omit, as it follows from the trials."""
+        self._lock = RLock()  # threads share a sampler
+        self._followers: list[Follower] = []  # newest first
+        self._warned: set[str] = set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_lock", "_followers", "_warned")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+    def reseed_rng(self) -> None:
+        """Reseed the independent sampler; other suggestions depend on the trial's number."""
+        self._independent.reseed_rng()
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> Distributions:
+        """Return the search space that all completed trials share, without single values."""
+        return _shared(study)
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: Distributions
+    ) -> dict[str, Any]:
+        """Return the suggested parameters of a trial in a search space.
+
+        Raises:
+            ValueError: the study has several objectives.
+        """
+        self._raise_error_if_multi_objective(study)
+        if not search_space:
+            return {}
+        with self._lock:
+            return self._follower(study, search_space, trial).ask(trial)
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """Return the value of a parameter that not all completed trials share.
+
+        Raises:
+            ValueError: the study has several objectives.
+        """
+        self._raise_error_if_multi_objective(study)
+        if self._warn and param_name not in self._warned and _completed(study):
+            self._warned.add(param_name)
+            by = type(self._independent).__name__
+            logging.getLogger(__name__).warning(INDEPENDENT, param_name, trial.number, by)
+        return self._independent.sample_independent(study, trial, param_name, param_distribution)
+
+    def after_trial(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
+        """Call the independent sampler; finished trials are read with the next suggestion."""
+        self._independent.after_trial(study, trial, state, values)
+
+    def best(self, study: Study, time: Time | None = None) -> EstimatedPeak:
+        """Return the estimated peak *now*, for the parameters that all completed trials share.
+
+        `study.best_trial` is the best trial so far, which may be outdated.
+
+        Arguments:
+            study: a study of this sampler or of another one.
+            time: the time of the peak, also a future one; by default the time of the newest trial.
+
+        Returns:
+            A mapping of parameters, with the `mean` and the `deviation` of the objective there.
+
+        Raises:
+            DriftpeakError: no trial is complete.
+            ValueError: the study has several objectives.
+        """
+        self._raise_error_if_multi_objective(study)
+        search_space = _shared(study)
+        if not search_space:
+            raise DriftpeakError(
+                "best() needs completed trials with a common parameter; got none: no trial is "
+                "complete, or there is no parameter that all completed trials share"
+            )
+        with self._lock:
+            return self._follower(study, search_space).best(time)
+
+    def _follower(
+        self, study: Study, search_space: Distributions, trial: FrozenTrial | None = None
+    ) -> Follower:
+        """Return an optimiser with all trials of a study except the one that is sampled now."""
+        others = {
+            other.number: other
+            for other in study.get_trials(deepcopy=False)
+            if trial is None or other.number != trial.number
+        }
+        maximize = study.direction == StudyDirection.MAXIMIZE
+        follower = next(
+            (each for each in self._followers if each.follows(search_space, maximize, others)), None
+        )
+        if follower is None:
+            follower = Follower(
+                search_space,
+                maximize=maximize,
+                policy=self._policy,
+                seed=self._seed,
+                clock=self._clock,
+                early=self._clock in TIMES.values(),
+                use_pruned=self._use_pruned,
+            )
+        rest = [each for each in self._followers if each is not follower]
+        self._followers = [follower, *rest][:KEPT]
+        follower.catch_up(list(others.values()))
+        return follower
+
+
+def _completed(study: Study) -> list[FrozenTrial]:
+    return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+
+
+def _shared(study: Study) -> Distributions:
+    """Return the search space that all completed trials share, without single values."""
+    shared = intersection_search_space(_completed(study))
+    return {name: each for name, each in shared.items() if not each.single()}
+
+
+def _clock(time: object) -> Clock:
+    if callable(time):
+        return time
+    if not isinstance(time, str) or time not in TIMES:
+        raise DriftpeakError(
+            "time must be 'number', 'start', or a function of a trial that returns a time; got "
+            f"{shown(time)}"
+        )
+    return TIMES[time]

@@ -1,0 +1,319 @@
+"""The engine of a `DriftingGP` with real-valued rewards."""
+
+from typing import Any
+
+import numpy as np
+
+from driftpeak._core.errors import (
+    NoObservationsError,
+)
+from driftpeak._core.numerics.compiled import compiled
+from driftpeak._core.types import Vector
+from driftpeak.gp.dynamics import HORIZONS
+from driftpeak.live._engines.drifting_gp import DriftingGP
+from driftpeak.live._engines.engine import deviations
+from driftpeak.live._engines.gp_posterior import NEWEST, QUIETEST, ROWS, GPBelief
+from driftpeak.live._model import gp
+from driftpeak.live._model.averaging import Average, quantiles
+from driftpeak.live._model.drift_models import CALENDAR, further_motions, prior_of
+from driftpeak.live._model.fantasies import Ahead
+from driftpeak.live._model.hyperparameters import (
+    SIZES,
+    Problem,
+    as_probable,
+    kind_of,
+    most_probable,
+    pace_of,
+    pack,
+)
+from driftpeak.live._model.likelihoods import Rates
+from driftpeak.live._model.observations import pad, places, size_for
+from driftpeak.live._model.outliers import doubtful
+from driftpeak.live._model.scaling import LINEAR, RobustScaler
+from driftpeak.live._search import maximization as search
+from driftpeak.live._space.encoding import Coding
+from driftpeak.live._space.parameters import ParameterValues
+from driftpeak.live._space.records import Outstanding, Peak, Reach, setting_of
+from driftpeak.policies.widths import ScaledLog
+
+LESSONS = 10  # hyperparameters are learned again after 1/10 as many rewards as are in memory
+MANY = 64  # with more rewards, a motion that is at least ...
+FAR = 5.0  # ... so many nats below the most probable one learns only ...
+SELDOM = 4  # ... every so many times
+COSTLIEST = 1e15  # bound of movement costs, in scales of the rewards; its square is finite
+
+
+class GPEngine(GPBelief):
+    """An engine that learns hyperparameters and maximises the acquisition function."""
+
+    rates: Rates | None = None  # the likelihood, if the function is latent
+
+    def __init__(self, policy: DriftingGP, coding: Coding, *, seed: int) -> None:
+        default = ScaledLog(0.2 * len(coding.all_columns), 2.0)
+        self.width = default if policy.width is None else policy.width
+        self.searcher = search.Searcher(coding, seed)
+        self.ahead = Ahead(coding)
+        self.initial = len(coding.all_columns) + 2
+        super().__init__(policy, coding)
+
+    def reset(self) -> None:
+        super().reset()
+        self._averaged: tuple[Any, Average] | None = None
+
+    def propose(
+        self,
+        number: int,
+        time: float,
+        pending: list[Outstanding],
+        reach: Reach | None,
+        context: ParameterValues,
+    ) -> ParameterValues:
+        if len(self.memory) + len(pending) < self.initial:
+            row = self.searcher.first(number, reach)
+        else:
+            row = self._search(number, time, pending, context, explore=1.0, reach=reach)
+        return setting_of(self.coding, row, reach)
+
+    def _search(
+        self,
+        number: int,
+        time: float,
+        pending: list[Outstanding],
+        context: ParameterValues,
+        *,
+        explore: float,
+        reach: Reach | None = None,
+    ) -> Vector:
+        beliefs, room = self._beliefs(time, pending, context, explore=explore, reach=reach)
+        if self.coding.pool is not None:
+            return self.coding.pool[int(search.highest_of(beliefs, self.coding.pool, room))]
+        trials = self.searcher.trials(number)
+        return np.asarray(search.highest(beliefs, trials, self.coding.lattice, room))
+
+    def _beliefs(
+        self,
+        time: float,
+        pending: list[Outstanding],
+        context: ParameterValues,
+        *,
+        explore: float,
+        reach: Reach | None,
+    ) -> tuple[search.Beliefs, search.Room | None]:
+        """Return the posterior and the reach for a search."""
+        known, elapsed = self.known(time), time - self.origin
+        imagined = self.ahead.imagined(self.model, known, pending, self.origin, self.rates)
+        its_context = self.coding.context_row(context)
+        influence = self.policy.acquisition == "influence"
+        ahead = self.pace * np.array(HORIZONS) if influence else None
+        beliefs = search.Beliefs(
+            self.model, known, imagined, elapsed, self.width, explore, its_context, ahead
+        )
+        if self.policy.scoped:
+            beliefs = beliefs._replace(powers=search.powers_now(beliefs))
+        room = None
+        if reach is not None:
+            with np.errstate(over="ignore"):
+                cost = np.minimum(reach.cost / self.standard.scale, COSTLIEST)
+            room = search.Room(reach.here, reach.lower, reach.upper, cost, self.rates)
+        return beliefs, room
+
+    def asked(self, time: float) -> None:
+        pass  # the optimiser keeps the pending suggestions
+
+    def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
+        held = self.memory
+        counted = int(np.count_nonzero(self._worths(held.times[-1])))
+        due = self.lessons is None or self.since_lesson >= max(1, counted // LESSONS)
+        if not due and not self._is_wild(self.standard)[self.newest]:
+            return None
+        standard, pace = self.standard, self.pace
+        if due:
+            standard, pace = self._newest_standard(), pace_of(held.times[-NEWEST:])
+        doubted = self._doubtful(standard)
+        if not due and np.array_equal(doubted, held.doubted):
+            return None
+        values = self._learn(standard, pace, doubted, dates) if due else self.lessons
+        assert values is not None  # hyperparameters are learned at the first reward
+        since = 0 if due else self.since_lesson
+        which = np.stack([held.times, held.rewards], axis=1)[doubted]
+        return {**values, "since": since, "doubted": which.tolist()}
+
+    def _newest_standard(self) -> RobustScaler:
+        """Return the standardisation of the newest rewards."""
+        return RobustScaler.of(self.memory.rewards[-NEWEST:])
+
+    def _is_wild(self, standard: RobustScaler) -> Any:
+        """Return whether each reward is extreme enough to be rejected as an outlier."""
+        return np.abs(standard.distance(self.memory.rewards)) > LINEAR
+
+    def _doubtful(self, standard: RobustScaler) -> Any:
+        """Return whether each reward is an outlier, given all others."""
+        held, wild = self.memory, self._is_wild(standard)
+        if not wild.any():
+            return wild
+        now = held.times[-1]
+        weights, noise = self._weights(now), self._noise(standard)
+        among = places(held.rows, held.times - now, held.size, weights, noise)
+        rewards = pad(standard.into(held.rewards), held.size)
+        outliers = doubtful(self.model, among, rewards, np.pad(wild, (0, held.size - len(held))))
+        return np.asarray(outliers)[: len(held)]
+
+    def _learn(
+        self, standard: RobustScaler, pace: float, doubted: Any, dates: bool
+    ) -> dict[str, Any]:
+        """Learn hyperparameters from the newest observations that are not outliers."""
+        observed = self._to_learn_from(standard, doubted)
+        count = int(np.count_nonzero(observed[0].worth))
+        learned: dict[str, Any] = {}
+        names, best = self.motions, -np.inf
+        if self.policy.forgetting == "auto" and self.policy.learn:
+            periods = (*self.policy.periods, *(CALENDAR if dates else ()))
+            names = (*names, *further_motions(self.memory.times[-NEWEST:], pace, periods))
+        # the most probable motion so far first, because the others are compared with it
+        for motion in sorted(names, key=lambda name: name != self.motion):
+            known = self.models.get(motion)
+            if known is None:
+                known = self._default_model(motion)
+            model, density = known._replace(timescale=known.timescale / self.pace * pace), 0.0
+            ago = 0
+            if self.policy.learn:
+                ago = self._lessons_ago(motion)
+                start = model if self.lessons is None else known
+                seen = *observed, pace, self._rates(standard)
+                prior = np.log(prior_of(motion))
+                may_rest = len(learned) > 0 and count > MANY and ago < SELDOM
+                density = as_probable(start, *seen) if may_rest else np.inf
+                if density + prior < best - FAR:
+                    model = start
+                else:
+                    (model, density), ago = most_probable(start, *seen), 0
+                best = max(best, density + prior)
+            learned[motion] = {
+                "level": float(model.level),
+                "lengthscale": [float(length) for length in model.lengthscale],
+                "variance": float(model.variance),
+                "noise_variance": float(model.noise_variance),
+                "timescale": float(model.timescale),
+                "log_density": density,
+                "lessons_ago": ago,
+            }
+            if model.beside != gp.ALONE:
+                learned[motion]["share"] = float(model.share)
+        return {
+            "motions": learned,
+            "pace": pace,
+            "centre": standard.centre,
+            "scale": standard.scale,
+        }
+
+    def _to_learn_from(
+        self, standard: RobustScaler, doubted: Any
+    ) -> tuple[gp.PaddedObservations, Vector]:
+        """Return the newest observations that are not outliers, with standardised rewards."""
+        worth = np.where(doubted, 0.0, self._weights(self.memory.times[-1]))
+        which = np.flatnonzero(worth)[-NEWEST:]
+        size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
+        return self._seen(which, worth, standard, size)
+
+    def _lessons_ago(self, motion: str) -> int:
+        """Return how many learning steps ago the hyperparameters of a motion were improved."""
+        before = {} if self.lessons is None else self.lessons["motions"]
+        return int(before[motion].get("lessons_ago", 0)) + 1 if motion in before else SELDOM
+
+    def _rates(self, standard: RobustScaler) -> Rates | None:
+        return None
+
+    def expected(
+        self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
+    ) -> tuple[float, float] | None:
+        if len(self.memory) < self.initial:
+            return None  # too few rewards to estimate their scale
+        mean, deviation = self._posterior(self.coding.row_in(parameters)[None], time)
+        own = self.model.noise_variance
+        if noise is not None:
+            own = np.clip(noise / self.standard.scale, QUIETEST, 1 / QUIETEST) ** 2
+        whole = np.sqrt(deviation**2 + own)
+        mean, whole = self.standard.back(mean, whole)
+        return float(mean[0]), float(whole[0])
+
+    def peak(self, time: float, context: ParameterValues) -> Peak:
+        if len(self.memory) == 0:
+            raise NoObservationsError("no observations yet; call tell() first")
+        row = self._search(0, time, [], context, explore=0.0)
+        whole = np.append(row, self.coding.context_row(context))
+        mean, deviation = self._back(*self._posterior(whole[None], time))
+        return Peak(self.coding.parameters(row), float(mean[0]), float(deviation[0]))
+
+    def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
+        return self._back(*self._posterior(self._rows(settings), time))
+
+    def quantiles(
+        self, settings: list[ParameterValues], time: float, tail: float
+    ) -> tuple[Vector, Vector]:
+        rows, average = self._rows(settings), self._average()
+        if average is None:
+            mean, deviation = self._posterior(rows, time)
+            wide = deviations(tail) * deviation
+            return self._value(mean - wide), self._value(mean + wide)
+        standard, worth = self.standard.widely_linear, self._worths(time)
+        seen = self._seen(np.flatnonzero(worth), worth, standard)
+        problem = Problem(*seen, self.coding.all_categorical, self.pace, kind_of(self.model))
+        low, high = quantiles(*average.moments(problem, rows, time - self.origin, ROWS), tail)
+        return standard.back(low, 0.0 * low)[0], standard.back(high, 0.0 * high)[0]
+
+    def _average(self) -> Average | None:
+        """Return the posterior of hyperparameters, computed once for equal observations.
+
+        None if hyperparameters are not learned, if rewards are binary or counts, and without
+        observations.
+        """
+        held = self.memory
+        if not self.policy.learn or self.rates is not None or len(held) == 0:
+            return None
+        state = (held.times, held.doubted, self.lessons)
+        if self._averaged is None or any(
+            a is not b for a, b in zip(self._averaged[0], state, strict=True)
+        ):
+            seen = self._to_learn_from(self.standard.widely_linear, held.doubted)
+            problem = Problem(*seen, self.coding.all_categorical, self.pace, kind_of(self.model))
+            self._averaged = state, Average(problem, pack(self.model, self.pace))
+        return self._averaged[1]
+
+    def _rows(self, settings: list[ParameterValues]) -> Vector:
+        rows = np.array([self.coding.row_in(setting) for setting in settings])
+        return rows.reshape(-1, len(self.coding.all_columns))
+
+    def peaks(self, times: Vector, context: ParameterValues) -> tuple[Vector, list[Peak]]:
+        first = self.memory.times[0] if len(self.memory) else np.inf
+        known = times[times >= first]
+        return known, [self.peak(float(time), context) for time in known]
+
+    def report(self, time: float) -> dict[str, Any]:
+        held, model = self.memory, self.model
+        values: dict[str, Any] = {"told": self.tells, "held": len(held)}
+        values["doubted"] = int(held.doubted.sum())
+        if len(held) == 0:
+            return values
+        ages = time - held.times
+        scale = self.standard.scale
+        correlation = np.asarray(_correlation(model, pad(ages, held.size)))[: len(held)]
+        kept = self._worths(time) * correlation**2
+        if self.rule is None:
+            values["drift"] = float(-np.expm1(-2 / model.timescale))
+            values["half_life"] = float(model.timescale * gp.HALF_LIFE[int(model.motion)])
+            values["motion"] = self.motion
+            values["motion_probability"] = float(self.probabilities.max())
+        return values | {
+            "memory": float(kept.sum()),
+            "noise": float(scale * np.sqrt(model.noise_variance)),
+            "amplitude": float(scale * np.sqrt(model.variance)),
+            "lengthscales": dict(
+                zip(self.coding.all_columns, map(float, model.lengthscale), strict=True)
+            ),
+            "newest_age": float(ages[-1]),
+            "median_age": float(np.median(ages)),
+            "oldest_age": float(ages[0]),
+        }
+
+
+_correlation = compiled(gp.Model.correlation)

@@ -1,0 +1,289 @@
+"""The posterior of a `DriftingGP` given its observations, updated with each observation."""
+
+from typing import Any
+
+import numpy as np
+
+from driftpeak._core.errors import (
+    DriftpeakError,
+    at_least_integer,
+)
+from driftpeak._core.numerics.compiled import compiled
+from driftpeak._core.types import Vector
+from driftpeak.gp.forgetting import Forgetting
+from driftpeak.live._engines.drifting_gp import DriftingGP
+from driftpeak.live._engines.engine import Engine
+from driftpeak.live._model import gp
+from driftpeak.live._model.drift_models import kind_named, motions, prior_of, worths
+from driftpeak.live._model.hyperparameters import check_lesson, default_model
+from driftpeak.live._model.observations import Memory, pad, places, size_for
+from driftpeak.live._model.scaling import RobustScaler
+from driftpeak.live._space.encoding import Coding
+from driftpeak.live._space.parameters import ParameterValues
+from driftpeak.live._space.records import Arrays
+
+NEWEST = 256  # observations to learn hyperparameters from
+DROPPED = 8  # one in so many observations of a full memory is deleted at once
+QUIETEST = 1e-3  # least known noise, in scales of the rewards; the largest is the inverse
+PHASES = 8  # phases of a period at which the information of observations is computed
+BLOCK = 8  # observations that one call appends
+LATE = 32  # at most so many observations after a late one are appended again
+ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
+
+
+class GPBelief(Engine):
+    """An engine's observations, learned hyperparameters and factored posterior."""
+
+    def __init__(self, policy: DriftingGP, coding: Coding) -> None:
+        self.policy, self.coding = policy, coding
+        self.motions = motions(policy.forgetting)
+        self.rule = policy.forgetting if isinstance(policy.forgetting, Forgetting) else None
+        self.reset()
+
+    def reset(self) -> None:
+        self.memory = Memory(self.policy.capacity, len(self.coding.all_columns))
+        self.tells = self.since_lesson = 0
+        self.newest = 0  # index of the last observation that was told
+        self.lessons: dict[str, Any] | None = None
+        self._understand(None)
+
+    def _understand(self, values: dict[str, Any] | None) -> None:
+        if values is not None:
+            check_lesson(values, self.motions, len(self.coding.all_columns))
+        self.lessons = values
+        if values is None:
+            self.standard = RobustScaler()
+            self.pace = 1.0
+            self.models = {name: self._default_model(name) for name in self.motions}
+            densities = dict.fromkeys(self.models, 0.0)
+        else:
+            self.standard = RobustScaler(values["centre"], values["scale"])
+            self.pace = values["pace"]
+            learned = values["motions"]
+            self.models = {name: self._model(name, motion) for name, motion in learned.items()}
+            densities = {name: motion["log_density"] for name, motion in learned.items()}
+        names = list(self.models)
+        evidence = np.array([densities[name] + np.log(prior_of(name)) for name in names])
+        odds = np.exp(evidence - evidence.max())
+        self.probabilities = odds / odds.sum()
+        self.motion = names[int(np.argmax(evidence))]
+        self.model = self.models[self.motion]
+        self._refactor()
+
+    def _default_model(self, motion: str) -> gp.Model:
+        return default_model(self.coding.all_categorical, self.pace, kind_named(motion))
+
+    def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
+        kind = kind_named(motion)
+        return gp.Model(
+            values["level"],
+            np.array(values["lengthscale"]),
+            values["variance"],
+            values["noise_variance"],
+            values["timescale"],
+            self.coding.all_categorical,
+            kind.motion,
+            kind.beside,
+            values.get("share", 0.0),
+            kind.period,
+        )
+
+    def told(
+        self,
+        parameters: ParameterValues,
+        reward: float,
+        time: float,
+        noise: float | None,
+        trials: int | None,
+    ) -> None:
+        if len(self.memory) == self.policy.capacity:
+            self._drop(max(time, self.origin))
+        size = self.memory.size
+        row = self.coding.row_in(parameters)
+        self.newest = self.memory.insert(row, reward, time, noise, trials)
+        self.tells += 1
+        self.since_lesson += 1
+        if self.rule is not None or self.memory.size != size or self.base == 0:
+            self._refactor()
+        elif self.newest < len(self.memory) - 1:
+            self._came_between(self.newest)
+
+    def _drop(self, now: float) -> None:
+        if self.rule is None:
+            known, elapsed = self.known(now), now - self.origin
+            # observations at another phase of the cycle have information about that phase
+            rhythm = self.model.beside == gp.ROUND
+            phases = np.arange(PHASES) * self.model.period / PHASES if rhythm else (0.0,)
+            each = [np.asarray(_worth(self.model, known, elapsed + phase)) for phase in phases]
+            worth = np.max(each, axis=0)
+            worth = np.where(self.memory.doubted, -np.inf, worth[: len(self.memory)])
+        else:
+            worth = self.memory.times
+        dropped = np.argsort(worth, kind="stable")
+        dropped = dropped[: len(self.memory) // DROPPED]
+        kept = np.ones(len(self.memory), bool)
+        kept[dropped] = False
+        self.memory.keep(kept)
+        self._refactor()
+
+    def learned(self, values: dict[str, Any]) -> None:
+        self._understand(values)
+        self.since_lesson = values.get("since", 0)
+        self.memory.doubt(values.get("doubted", []))
+
+    def forgot(self, before: float | None) -> None:
+        self.memory.keep(self.memory.times >= (np.inf if before is None else before))
+        self._refactor()
+
+    def _refactor(self, base: int | None = None) -> None:
+        """Discard the factors; they are computed again when next needed.
+
+        Arguments:
+            base: number of observations to factor at once; the others are appended. By default
+                all.
+        """
+        self.base = len(self.memory) if base is None else base
+        self._factored = self.base  # number of observations in `_known`
+        self._known: gp.Conditioned | None = None
+        self._known_at = np.inf  # the time of `_known`, under a rule
+
+    def _came_between(self, place: int) -> None:
+        """Update the factors after an observation was inserted at `place`, before others."""
+        if place >= self.base:
+            self._factored = min(self._factored, place)
+        elif len(self.memory) - place <= LATE < place:
+            self._refactor(place - BLOCK)  # the next observation may precede this one
+        else:
+            self._refactor()
+
+    @property
+    def origin(self) -> float:
+        """Origin of times, chosen so that times are small and their differences exact."""
+        return float(self.memory.times[self.base - 1]) if self.base else 0.0
+
+    def known(self, time: float) -> gp.Conditioned:
+        """Return the factored posterior at `time`; without a rule, it is equal at all times."""
+        if self.rule is None:
+            return self._all_known()
+        if self._known is None or self._known_at != time:
+            worth = self._worths(time)
+            seen = self._seen(np.flatnonzero(worth), worth, self.standard)
+            self._known = self._all_at_once(*seen)
+            self._known_at = time
+        return self._known
+
+    def _all_known(self) -> gp.Conditioned:
+        """Factor the first `base` observations at once, and append the others one by one.
+
+        Equal states therefore give bit-identical numbers, whatever the order of arrival.
+        """
+        held, known = self.memory, self._known
+        if known is None:
+            first = np.arange(self.base)
+            worth = np.where(held.doubted[first], 0.0, 1.0)
+            known = self._all_at_once(*self._seen(first, worth, self.standard, held.size))
+        if self._factored < len(held):
+            known = self._appended(known, self._factored)
+        self._known, self._factored = known, len(held)
+        return known
+
+    def _all_at_once(self, among: gp.PaddedObservations, rewards: Vector) -> gp.Conditioned:
+        return _learn(self.model, among, rewards)
+
+    def _appended(self, known: gp.Conditioned, start: int) -> gp.Conditioned:
+        """Append the observations from index `start` on to a posterior."""
+        held, noise = self.memory, self._noise(self.standard)
+        rewards = pad(self.standard.into(held.rewards), held.size)
+        worth = np.where(held.doubted, 0.0, 1.0)
+        for first in range(start, len(held), BLOCK):
+            some = slice(first, min(first + BLOCK, len(held)))
+            times = held.times[some] - self.origin
+            block = places(held.rows[some], times, BLOCK, worth[some], noise[some])
+            known = _append(self.model, known, first, block, len(times), rewards)
+        return known
+
+    def _worths(self, time: float) -> Vector:
+        """Return the weight of each observation at `time`, 0 for outliers."""
+        return np.where(self.memory.doubted, 0.0, self._weights(time))
+
+    def _weights(self, time: float) -> Vector:
+        """Return the weight of each observation under the forgetting rule, outliers included."""
+        held = self.memory
+        if self.rule is None:
+            return np.ones(len(held))
+        return worths(self.rule, held.times, time, held.size)
+
+    def _seen(
+        self, which: Any, worth: Vector, standard: RobustScaler, size: int | None = None
+    ) -> tuple[gp.PaddedObservations, Vector]:
+        """Return some observations in places, and their rewards in standard units.
+
+        Arguments:
+            which: indices of the observations.
+            worth: weights of all observations.
+            standard: the standardisation of rewards.
+            size: number of places; by default the least that is sufficient.
+        """
+        held = self.memory
+        size = size or size_for(len(which), held.capacity, NEWEST)
+        times = held.times[which] - self.origin
+        rewards = pad(standard.into(held.rewards[which]), size)
+        noise = self._noise(standard)[which]
+        return places(held.rows[which], times, size, worth[which], noise), rewards
+
+    def _noise(self, standard: RobustScaler) -> Vector:
+        """Return the known noise variances in standard units; 0 where noise is learned."""
+        known = self.memory.noise
+        deviations = np.clip(known / standard.scale, QUIETEST, 1 / QUIETEST)
+        return np.where(known > 0, deviations**2, 0.0)
+
+    def _posterior(self, rows: Vector, time: float) -> tuple[Vector, Vector]:
+        """Compute mean and deviation in standard units for any number of rows."""
+        size = next((size for size in ROWS if size >= len(rows)), ROWS[-1])
+        means, deviations = [np.zeros(0)], [np.zeros(0)]
+        for start in range(0, len(rows), size):
+            some = rows[start : start + size]
+            padded = np.pad(some, ((0, size - len(some)), (0, 0)))
+            moments = _posterior(self.model, self.known(time), None, padded, time - self.origin)
+            means.append(np.asarray(moments[0])[: len(some)])
+            deviations.append(np.asarray(moments[1])[: len(some)])
+        return np.concatenate(means), np.concatenate(deviations)
+
+    def _back(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
+        """Return means and deviations in units of the rewards."""
+        return self.standard.back(means, deviations)
+
+    def _value(self, standardised: Vector) -> Vector:
+        """Return function values in units of the rewards."""
+        return self.standard.back(standardised, np.zeros_like(standardised))[0]
+
+    def save(self) -> tuple[Arrays, dict[str, Any]]:
+        held = self.memory
+        arrays = {"rows": held.rows, "rewards": held.rewards, "times": held.times}
+        arrays |= {"doubted": held.doubted, "noise": held.noise, "trials": held.trials}
+        rest = {
+            "lessons": self.lessons,
+            "since": self.since_lesson,
+            "tells": self.tells,
+            "base": self.base,
+        }
+        return arrays, rest
+
+    def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
+        self.reset()
+        names = ("rows", "rewards", "times", "doubted", "noise", "trials")
+        arrays = {"trials": np.ones(len(arrays["times"]))} | arrays  # older snapshots lack trials
+        self.memory.load(*(arrays[name] for name in names))
+        self.tells, self.since_lesson, base = (
+            at_least_integer(name, rest[name], 0) for name in ("tells", "since", "base")
+        )
+        self._understand(rest["lessons"])
+        if base > len(self.memory):
+            raise DriftpeakError(f"base must be at most {len(self.memory)}; got {base}")
+        self._refactor(base)
+
+
+_learn = compiled(gp.learn)
+_append = compiled(gp.append)
+_posterior = compiled(gp.posterior)
+_worth = compiled(gp.worth)

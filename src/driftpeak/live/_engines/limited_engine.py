@@ -1,0 +1,366 @@
+r"""The engine of a `DriftingGP` with constraints.
+
+Each measured quantity has its own Gaussian process. Its hyperparameters are learned like those of
+the reward, with three differences. It has Markov drift, unless the policy states another model.
+Measurements are scaled by their distances from the limit, and the limit is at 0; without
+observations it is met with probability 1/2. No measurement is rejected as an outlier, because it
+may indicate danger.
+
+The stated probability of a model need not equal the observed frequency. Peaks often lie at limits,
+so that errors of the model recur. The probability required of the model is therefore adapted. It
+increases with each violation of a limit that was predicted to be met. It decreases with each limit
+that is met, but never below the stated probability p. In normal quantiles,
+\(z \leftarrow \max(z_p, z + \gamma\,(b - (1 - p)))\), where b is 1 for a violation and else 0. The
+long-run frequency of violations is then at most 1 - p, as long as there are settings with the
+required probability. Source: Gibbs and Candes 2021, "Adaptive Conformal Inference Under
+Distribution Shift".
+
+With a safe start, the process of a quantity has lengthscales of at most \(0.3\sqrt{d}\) and a
+variance of at least 1, even if the first measurements are nearly equal. Every third suggestion then
+goes where the quantities are most uncertain among the safe settings that may be the best. This
+expands the safe set. Sources: SafeOpt (Sui et al. 2015, "Safe Exploration for Optimization with
+Gaussian Processes"); Berkenkamp, Krause and Schoellig 2021, "Bayesian Optimization with Safety
+Constraints".
+"""
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from driftpeak._core.errors import (
+    DriftpeakError,
+    InfeasibleError,
+    at_least,
+    shown,
+)
+from driftpeak._core.types import Vector
+from driftpeak.live._engines.drifting_gp import DriftingGP
+from driftpeak.live._engines.gp_engine import GPEngine
+from driftpeak.live._engines.gp_posterior import NEWEST
+from driftpeak.live._engines.rate_engine import RateEngine
+from driftpeak.live._model import gp
+from driftpeak.live._model.scaling import RobustScaler
+from driftpeak.live._search import feasible
+from driftpeak.live._space.constraints import Limit, Rules
+from driftpeak.live._space.encoding import Coding
+from driftpeak.live._space.feasibility import anchor_of, drawn
+from driftpeak.live._space.parameters import ParameterValues
+from driftpeak.live._space.records import Arrays, Outstanding, Reach, setting_of
+
+FARTHER = 0.8  # the unit of measurements is this quantile of their distances from the limit
+NORMAL = NormalDist()
+RAISED = 0.5  # gamma: step of the normal quantile
+FIRST = 0.25  # initial excess of the required normal quantile over the stated one
+SMOOTHEST = 0.3  # largest lengthscale, in roots of the number of columns
+CURIOUS = 3  # with a safe start, one suggestion in so many explores the limits
+
+
+class QuantityEngine(GPEngine):
+    """The process of a measured quantity.
+
+    Arguments:
+        policy: the policy, with the drift model of the process.
+        coding: coding of the space.
+        seed: seed of all random numbers.
+        limit: the limit of the quantity.
+        cautious: whether to bound lengthscales by 0.3 sqrt(d) and the variance from below by 1.
+    """
+
+    def __init__(
+        self, policy: DriftingGP, coding: Coding, *, seed: int, limit: Limit, cautious: bool
+    ) -> None:
+        self.limit, self.cautious = limit, cautious
+        super().__init__(policy, coding, seed=seed)
+
+    def reset(self) -> None:
+        super().reset()
+        self.above = FIRST  # excess of the required normal quantile over the stated one
+
+    def heed(self, value: float, chance: float | None) -> None:
+        """Adapt the required probability to a measurement.
+
+        Measurements at settings that were not predicted to meet the limit are ignored.
+        """
+        if self.limit.believes(chance):
+            wrong = float(not self.limit.keeps(value)) - (1 - self.limit.probability)
+            self.above = max(self.above + RAISED * wrong, 0.0)
+
+    @property
+    def asked_for(self) -> float:
+        """The probability of meeting the limit that is required of the model."""
+        return NORMAL.cdf(NORMAL.inv_cdf(self.limit.probability) + self.above)
+
+    def _newest_standard(self) -> RobustScaler:
+        rewards = self.memory.rewards[-NEWEST:]
+        low, high = self.limit.span
+        if np.isfinite(low) and np.isfinite(high):
+            centre, least = low / 2 + high / 2, high / 2 - low / 2
+        else:
+            centre = high if np.isfinite(high) else low
+            least = float(np.quantile(np.abs(rewards - centre), FARTHER))
+        return RobustScaler(centre, max(RobustScaler.of(rewards).scale, least))
+
+    def _is_wild(self, standard: RobustScaler) -> Any:
+        return np.zeros(len(self.memory), bool)
+
+    def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
+        model = super()._model(motion, values)
+        if not self.cautious:
+            return model
+        smoothest = SMOOTHEST * len(model.lengthscale) ** 0.5
+        return model._replace(
+            lengthscale=np.minimum(model.lengthscale, smoothest),
+            variance=max(float(model.variance), 1.0),
+        )
+
+    def watched(self, time: float) -> feasible.Watched:
+        """Return the posterior and the limits for a search."""
+        low, high = self.standard.into(np.array(self.limit.span))
+        return feasible.Watched(
+            self.model, self.known(time), time - self.origin, low, high, self.asked_for
+        )
+
+    def kept(self, rows: Vector, time: float) -> Vector:
+        """Compute the probability of meeting the limit at rows with context."""
+        return np.asarray(feasible.chances(self.watched(time), rows))
+
+
+class LimitedEngine(GPEngine):
+    """The engine of a `DriftingGP` with constraints.
+
+    Arguments:
+        policy: the policy.
+        coding: coding of the space.
+        seed: seed of all random numbers.
+        rules: the constraints.
+        start: the row of the first suggestion, if it is given.
+        safe: settings that are known to meet all limits; empty without a safe start.
+        rest: further arguments of the base class.
+
+    Raises:
+        InfeasibleError: no setting meets the known constraints.
+    """
+
+    def __init__(
+        self,
+        policy: DriftingGP,
+        coding: Coding,
+        *,
+        seed: int,
+        rules: Rules,
+        start: Vector | None,
+        safe: list[ParameterValues],
+        **rest: Any,
+    ) -> None:
+        self.rules, self.safe = rules, safe
+        self.anchor = anchor_of(rules, start)
+        self.allowed = None if coding.pool is None else rules.hold(coding.pool, None)
+        # quantities are real numbers for all likelihoods of the reward; they have one motion,
+        # because a selection among several would more than double the cost of learning
+        forgetting: Any = "markov" if policy.forgetting == "auto" else policy.forgetting
+        plain = DriftingGP(forgetting=forgetting, capacity=policy.capacity, learn=policy.learn)
+        self.quantities = {
+            name: QuantityEngine(plain, coding, seed=seed, limit=limit, cautious=bool(safe))
+            for name, limit in rules.limits.items()
+        }
+        super().__init__(policy, coding, seed=seed, **rest)
+
+    def reset(self) -> None:
+        super().reset()
+        for quantity in self.quantities.values():
+            quantity.reset()
+
+    # suggestions
+
+    def propose(
+        self,
+        number: int,
+        time: float,
+        pending: list[Outstanding],
+        reach: Reach | None,
+        context: ParameterValues,
+    ) -> ParameterValues:
+        known = len(self.memory) + len(pending)
+        if self.safe and (known < len(self.safe) or not self._is_measured):
+            return self._safe(number, reach)
+        if self.safe or known >= self.initial:
+            curious = bool(self.safe) and number % CURIOUS == 0
+            row = self._search(
+                number, time, pending, context, explore=1.0, reach=reach, curious=float(curious)
+            )
+        else:
+            row = self._first(number, reach)
+        return setting_of(self.coding, row, reach)
+
+    @property
+    def _is_measured(self) -> bool:
+        return all(len(quantity.memory) for quantity in self.quantities.values())
+
+    def _safe(self, number: int, reach: Reach | None) -> ParameterValues:
+        """Return the next safe setting within reach, or the current setting."""
+        if reach is None:
+            return self.safe[(number - 1) % len(self.safe)]
+        for index in np.roll(np.arange(len(self.safe)), 1 - number):
+            row = self.coding.row(self.safe[index])
+            if (row >= reach.lower).all() and (row <= reach.upper).all():
+                return self.safe[index]
+        return reach.setting
+
+    def _first(self, number: int, reach: Reach | None) -> Vector:
+        """Return a row of a space-filling design over the allowed rows within reach."""
+        if self.allowed is not None:
+            for later in range(len(self.allowed)):
+                row = self.searcher.first(number + later, reach)
+                if np.asarray(self.rules.hold(row[None], reach)).all():
+                    return row
+            raise self._nothing()
+        row = self.searcher.first(number, reach)[None]
+        row, _ = drawn(self.rules, row, self._anchor(reach), reach)
+        if np.asarray(self.rules.hold(row, reach)).all():
+            return row[0]
+        return self._anchor(reach, exactly=True)
+
+    def _anchor(self, reach: Reach | None, *, exactly: bool = False) -> Vector:
+        """Return a row within reach, towards which infeasible rows are projected.
+
+        Raises:
+            InfeasibleError: the row is infeasible, and `exactly` requires a feasible one.
+        """
+        if reach is None:
+            return self.anchor
+        if exactly and self.rules.broken(reach.setting) is not None:
+            raise self._nothing()
+        return reach.here
+
+    def _nothing(self) -> InfeasibleError:
+        names = ", ".join(map(repr, self.rules.known))
+        return InfeasibleError(
+            f"a setting within reach must meet the constraints {names}; there is none. Move the "
+            "system to a feasible setting, and call tell() with its reward"
+        )
+
+    def _search(
+        self,
+        number: int,
+        time: float,
+        pending: list[Outstanding],
+        context: ParameterValues,
+        *,
+        explore: float,
+        reach: Reach | None = None,
+        curious: float = 0.0,
+    ) -> Vector:
+        beliefs, room = self._beliefs(time, pending, context, explore=explore, reach=reach)
+        watched = [q.watched(time) for q in self.quantities.values() if len(q.memory)]
+        situation = feasible.Situation(beliefs, tuple(watched), room, curious)
+        if self.allowed is not None:
+            pool = self.coding.pool
+            assert pool is not None
+            inside = np.asarray(self.allowed)
+            if room is not None:
+                inside = inside & np.asarray(room.holds(pool))
+            if not inside.any():
+                raise self._nothing()
+            return pool[int(feasible.best_of(situation, pool, inside))]
+        trials, lattice = self.searcher.trials(number), self.coding.lattice
+        candidates, unit = feasible.around(beliefs, trials, lattice, room)
+        rows = np.concatenate([np.asarray(candidates), self._begun(reach)])
+        anchor = self._anchor(reach)
+        rows, allowed = drawn(self.rules, rows, anchor, reach)
+        finest = feasible.finalists(situation, rows, allowed, unit, lattice)
+        last = np.concatenate([np.asarray(finest), anchor[None]])
+        allowed = np.asarray(self.rules.hold(last, reach))
+        if not allowed.any():
+            raise self._nothing()
+        return last[int(feasible.best_of(situation, last, allowed))]
+
+    def _begun(self, reach: Reach | None) -> Vector:
+        """Return the rows of the safe settings, with the current row for those out of reach."""
+        rows = np.array([self.coding.row(setting) for setting in self.safe])
+        rows = rows.reshape(-1, self.coding.dimension)
+        if reach is None:
+            return rows
+        inside = (rows >= reach.lower) & (rows <= reach.upper)
+        return np.where(inside.all(axis=1, keepdims=True), rows, reach.here)
+
+    def chances(self, settings: list[ParameterValues], time: float) -> dict[str, Vector]:
+        rows = self._rows(settings)
+        return {name: q.kept(rows, time) for name, q in self.quantities.items() if len(q.memory)}
+
+    # events
+
+    def measured(
+        self,
+        setting: ParameterValues,
+        values: dict[str, float],
+        time: float,
+        chances: dict[str, float],
+    ) -> None:
+        for name, value in values.items():
+            self.quantities[name].told(setting, value, time, None, None)
+            self.quantities[name].heed(value, chances.get(name))
+
+    def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
+        reward = super().lesson(dates=dates)
+        each = {n: q.lesson(dates=dates) for n, q in self.quantities.items() if len(q.memory)}
+        quantities = {name: values for name, values in each.items() if values is not None}
+        if reward is None and not quantities:
+            return None
+        return {"reward": reward, "quantities": quantities}
+
+    def learned(self, values: dict[str, Any]) -> None:
+        reward, quantities = values.get("reward"), values.get("quantities")
+        if not isinstance(reward, dict | None) or not isinstance(quantities, dict):
+            raise DriftpeakError(
+                "stored hyperparameters must have a reward and quantities; got "
+                f"{shown(list(values))}"
+            )
+        for name, lesson in quantities.items():
+            if name not in self.quantities or not isinstance(lesson, dict):
+                raise DriftpeakError(
+                    "stored hyperparameters must be of the measured quantities "
+                    f"{', '.join(self.quantities)}; got {shown(name)}"
+                )
+        if reward is not None:
+            super().learned(reward)
+        for name, lesson in quantities.items():
+            self.quantities[name].learned(lesson)
+
+    def forgot(self, before: float | None) -> None:
+        super().forgot(before)
+        for quantity in self.quantities.values():
+            quantity.forgot(before)
+
+    # the state
+
+    def mark(self) -> Any:
+        return super().mark(), {name: q.mark() for name, q in self.quantities.items()}
+
+    def back(self, mark: Any) -> None:
+        own, quantities = mark
+        super().back(own)
+        for name, its_mark in quantities.items():
+            self.quantities[name].back(its_mark)
+
+    def save(self) -> tuple[Arrays, dict[str, Any]]:
+        arrays, rest = super().save()
+        rests = []
+        for number, quantity in enumerate(self.quantities.values()):
+            own, others = quantity.save()
+            arrays |= {f"{number} {name}": array for name, array in own.items()}
+            rests.append(others | {"above": quantity.above})
+        return arrays, rest | {"quantities": rests}
+
+    def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
+        super().load(arrays, rest)
+        each = zip(self.quantities.values(), rest["quantities"], strict=True)
+        for number, (quantity, others) in enumerate(each):
+            begin = f"{number} "
+            own = {k.removeprefix(begin): v for k, v in arrays.items() if k.startswith(begin)}
+            quantity.load(own, others)
+            quantity.above = at_least("above", others["above"], 0)
+
+
+class LimitedRateEngine(LimitedEngine, RateEngine):
+    """The engine for binary rewards or counts with constraints on real-valued quantities."""

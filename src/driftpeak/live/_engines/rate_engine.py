@@ -1,0 +1,121 @@
+"""The engine of a `DriftingGP` with binary rewards or counts, whose function is latent."""
+
+from typing import Any
+
+import numpy as np
+
+from driftpeak._core.errors import (
+    UnsupportedError,
+)
+from driftpeak._core.numerics.compiled import compiled
+from driftpeak._core.types import Vector
+from driftpeak.live._engines.drifting_gp import DriftingGP
+from driftpeak.live._engines.gp_engine import GPEngine
+from driftpeak.live._engines.gp_posterior import NEWEST
+from driftpeak.live._model import gp, laplace
+from driftpeak.live._model.likelihoods import KINDS, Rates, worth
+from driftpeak.live._model.observations import pad, places, size_for
+from driftpeak.live._model.scaling import RobustScaler
+from driftpeak.live._space.encoding import Coding
+from driftpeak.live._space.parameters import ParameterValues
+
+APPENDED = 64  # the joint mode is computed again if more than 1 in so many rewards were appended
+
+
+class RateEngine(GPEngine):
+    """The engine for binary rewards and counts, with Laplace's approximation.
+
+    New rewards are appended with their own modes. The joint mode of all rewards is computed again
+    if more than 1 in 64 were appended; with 64 rewards or fewer, this is after each reward.
+    """
+
+    kind: type[Rates]
+
+    def __init__(self, policy: DriftingGP, coding: Coding, *, seed: int, sign: float) -> None:
+        self.kind, self.sign = KINDS[policy.likelihood], sign
+        super().__init__(policy, coding, seed=seed)
+
+    @property
+    def rates(self) -> Rates:  # type: ignore[override]
+        """The likelihood with its current centre."""
+        return self._rates(self.standard)
+
+    def _rates(self, standard: RobustScaler) -> Rates:
+        return self.kind(standard.centre, self.sign)
+
+    def check(self, reward: float, noise: float | None, trials: int | None) -> None:
+        if noise is not None:
+            raise UnsupportedError(
+                f"noise must be None with likelihood={self.policy.likelihood!r}, which "
+                f"determines it; got {noise:g}. Give trials for the mean of several measurements"
+            )
+        self.kind.check(reward, trials or 1)
+
+    def told(
+        self,
+        parameters: ParameterValues,
+        reward: float,
+        time: float,
+        noise: float | None,
+        trials: int | None,
+    ) -> None:
+        super().told(parameters, reward, time, noise, trials)
+        if (len(self.memory) - self.base) * APPENDED > self.base:
+            self._refactor()
+
+    def _newest_standard(self) -> RobustScaler:
+        held = self.memory
+        newest = held.rewards[-NEWEST:] * self.sign
+        return RobustScaler(self.kind.level(newest, held.trials[-NEWEST:]), 1.0)
+
+    def _is_wild(self, standard: RobustScaler) -> Any:
+        return np.zeros(len(self.memory), bool)  # invalid rewards were rejected by `check`
+
+    def _seen(
+        self, which: Any, weights: Vector, standard: RobustScaler, size: int | None = None
+    ) -> tuple[gp.PaddedObservations, Vector]:
+        held = self.memory
+        size = size or size_for(len(which), held.capacity, NEWEST)
+        rewards = held.rewards[which]
+        counted = weights[which] * worth(rewards, held.trials[which])
+        times = held.times[which] - self.origin
+        return places(held.rows[which], times, size, counted), pad(rewards, size)
+
+    def _all_at_once(self, among: gp.PaddedObservations, rewards: Vector) -> gp.Conditioned:
+        return _learn(self.model, among, rewards, self.rates)
+
+    def _came_between(self, place: int) -> None:
+        self._refactor()  # each mode depends on those before it
+
+    def _appended(self, known: gp.Conditioned, start: int) -> gp.Conditioned:
+        held = self.memory
+        counted, times = worth(held.rewards, held.trials), held.times - self.origin
+        for number in range(start, len(held)):
+            new = held.rows[number], times[number], counted[number], held.rewards[number]
+            known = _append(self.model, known, number, *new, self.rates)
+        return known
+
+    def expected(
+        self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
+    ) -> tuple[float, float] | None:
+        if len(self.memory) < self.initial:
+            return None
+        latent = self._posterior(self.coding.row_in(parameters)[None], time)
+        mean, deviation = self.rates.spread(*latent, trials or 1)
+        return float(mean[0]), float(deviation[0])
+
+    def _back(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
+        mean, variance = self.rates.moments(means, deviations)
+        return mean, np.sqrt(variance)
+
+    def _value(self, standardised: Vector) -> Vector:
+        return np.asarray(self.rates.rate(standardised))
+
+    def report(self, time: float) -> dict[str, Any]:
+        values = super().report(time)
+        values.pop("noise", None)  # determined by the likelihood
+        return values
+
+
+_learn = compiled(laplace.learn)
+_append = compiled(laplace.append)

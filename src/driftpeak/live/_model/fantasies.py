@@ -1,0 +1,86 @@
+"""Fantasies for pending suggestions.
+
+All pending suggestions are fantasised at their posterior mean, oldest first. They are added in
+blocks. A block depends only on the observations and on earlier blocks. The blocks of one suggestion
+can therefore be reused for the next, with results that are bit-identical to a new computation in
+any process.
+"""
+
+import numpy as np
+
+from driftpeak._core.numerics.compiled import compiled
+from driftpeak.live._model import gp
+from driftpeak.live._model.likelihoods import Rates
+from driftpeak.live._model.observations import places
+from driftpeak.live._space.encoding import Coding
+from driftpeak.live._space.records import PENDING, Outstanding
+
+BLOCK = 32  # suggestions per block
+SIZES = (BLOCK, 128, 512, 1024)  # array lengths for which programs are compiled
+assert SIZES[-1] >= PENDING
+
+
+class Ahead:
+    """A cache of fantasies of pending suggestions, valid until the next observation."""
+
+    def __init__(self, coding: Coding) -> None:
+        self.coding = coding
+        self._known: gp.Conditioned | None = None  # the posterior that the cached blocks extend
+        self._added: list[Outstanding] = []  # suggestions in the cached blocks
+        self._imagined: gp.Fantasies | None = None
+
+    def imagined(
+        self,
+        model: gp.Model,
+        known: gp.Conditioned,
+        pending: list[Outstanding],
+        origin: float,
+        rates: Rates | None = None,
+    ) -> gp.Fantasies | None:
+        """Return fantasies of the pending suggestions, or None if there are none.
+
+        Arguments:
+            model: the process.
+            known: posterior given the observations.
+            pending: pending suggestions, oldest first.
+            origin: origin of the times in `known`.
+            rates: the likelihood, if the function is latent.
+        """
+        if not pending:
+            return None
+        size = next(size for size in SIZES if size >= len(pending))
+        whole = len(pending) // BLOCK * BLOCK
+        if not self._goes_on(known, pending[:whole], size):
+            self._known, self._added = known, []
+            self._imagined = gp.nothing_imagined(known, size)
+        for start in range(len(self._added), whole, BLOCK):
+            block = pending[start : start + BLOCK]
+            self._imagined = self._with(model, block, origin, rates)
+            self._added = [*self._added, *block]
+        # an incomplete block is not cached, because it may still grow
+        if whole == len(pending):
+            return self._imagined
+        return self._with(model, pending[whole:], origin, rates)
+
+    def _goes_on(self, known: gp.Conditioned, whole: list[Outstanding], size: int) -> bool:
+        kept = self._imagined is not None and len(self._imagined.places.times) == size
+        same = zip(self._added, whole, strict=False)
+        return (
+            kept
+            and self._known is known
+            and len(self._added) <= len(whole)
+            and all(added is other for added, other in same)
+        )
+
+    def _with(
+        self, model: gp.Model, block: list[Outstanding], origin: float, rates: Rates | None
+    ) -> gp.Fantasies:
+        assert self._known is not None
+        assert self._imagined is not None  # `imagined` has made it
+        rows = np.array([self.coding.row_in(suggestion.setting) for suggestion in block])
+        times = np.array([suggestion.time for suggestion in block]) - origin
+        added = places(rows, times, BLOCK)
+        return _imagine(model, self._known, self._imagined, len(self._added), added, rates)
+
+
+_imagine = compiled(gp.imagine)

@@ -1,0 +1,388 @@
+r"""A Gaussian process over the unit cube that drifts in continuous time.
+
+Its covariance is \(k(x, x')\,c(|t-t'|)\). The spatial covariance k is Matern 5/2 with a lengthscale
+for each column. Two values of a categorical column have distance 1, like the ends of an ordered
+column. The temporal correlation c is one of three:
+
+- Markov drift (B16 section 2) at real times, \((1-\epsilon)^{v/2} = e^{-v/\tau}\), with the
+  timescale \(\tau\) and \(\epsilon = 1 - e^{-2/\tau}\) per unit of time;
+- momentum, Matern 3/2 in time, \((1+av)\,e^{-av}\), as in `driftpeak.gp.dynamics.Matern32`.
+  Changes persist for a while. With the rate a, the correlation falls to 1/2 at the same time
+  \(\tau\log 2\) as the correlation of Markov drift;
+- no drift, 1. Old observations lose weight only by a forgetting rule.
+
+A second component may have a share w of the variance, \((1-w)\,c(v) + w\,c'(v)\). It drifts a
+hundred times as slowly, or it is periodic with period P, \(e^{-2\sin^2(\pi v/P)}\,e^{-v/10P}\)
+(MacKay 1998). The second factor lets the phase and the amplitude of the cycle drift.
+
+All arrays have a fixed number of places. Each place has a weight (`worth`), which divides the
+variance of its noise: 1, less under a forgetting rule, and 0 for unused places.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from driftpeak._core.numerics.compiled import returned
+from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.gp.dynamics import HALF
+from driftpeak.gp.kernels import Matern
+from driftpeak.live._model.likelihoods import Rates
+from driftpeak.live._model.mirrored import Mirrored
+
+Rows = Float[Array, "m d"]
+SHAPE = Matern(2.5)
+STRIPS = 4
+FEW = 16  # columns up to which products in strips are slower
+LEAST_SQUARE = 1e-30  # least squared distance: its root is differentiable in single precision
+FAINTEST = 1e-12  # least precision of a reward under a likelihood
+STILL, MARKOV, MOMENTUM = range(3)
+ALONE, SLOWER, ROUND = range(3)
+SLOWER_BY, CYCLES = 100.0, 10.0
+RATE = float(HALF / np.log(2))
+"""Rate a of momentum times the timescale."""
+HALF_LIFE = {MARKOV: np.log(2) / 2, MOMENTUM: 0.44519116201044684}
+"""Age at which the squared correlation is 1/2, in timescales."""
+
+
+def _falling(ages: Array) -> Array:
+    return jnp.exp(-ages)
+
+
+def _gliding(ages: Array) -> Array:
+    return (1 + RATE * ages) * jnp.exp(-RATE * ages)
+
+
+MOVING = jnp.ones_like, _falling, _gliding
+"""Correlations as functions of age in timescales: no drift, Markov drift, momentum."""
+
+
+class Model(NamedTuple):
+    """The hyperparameters of the process, in units of standardised rewards."""
+
+    level: Scalar  # the prior mean
+    lengthscale: AnyArray  # (d,)
+    variance: Scalar
+    noise_variance: Scalar
+    timescale: Scalar
+    categorical: AnyArray  # (d,) booleans
+    motion: Scalar = MARKOV  # STILL, MARKOV or MOMENTUM; an array of it inside JAX
+    beside: Scalar = ALONE  # the second component: none, SLOWER or ROUND (periodic)
+    share: Scalar = 0.0  # share of the second component in the variance
+    period: Scalar = 1.0  # period of a periodic second component
+
+    def covariance(self, x: AnyArray, y: AnyArray) -> Array:
+        """Compute the covariance between two sets of rows at one time, shape `(m, n)`."""
+        squared = jnp.zeros((len(x), len(y)), x.dtype)
+        for column in range(x.shape[1]):
+            gap = x[:, None, column] - y[None, :, column]
+            apart = jnp.where(self.categorical[column], jnp.abs(gap) > 1e-9, gap**2)
+            squared = squared + apart / self.lengthscale[column] ** 2
+        squared = jnp.maximum(squared, LEAST_SQUARE)
+        return SHAPE.of_squared_distance(squared) * self.variance
+
+    def correlation(self, elapsed: Scalar) -> Array:
+        """Compute the correlation of function values that are `elapsed` apart in time."""
+        ages = jnp.abs(elapsed) / self.timescale
+        moving = jax.lax.switch(self.motion, MOVING, ages)
+
+        def slower() -> Array:
+            return jnp.exp(-ages / SLOWER_BY)
+
+        def periodic() -> Array:
+            half_turns = jnp.pi * elapsed / self.period
+            cycles = jnp.abs(elapsed) / self.period
+            return jnp.exp(-2 * jnp.sin(half_turns) ** 2 - cycles / CYCLES)
+
+        def with_second() -> Array:
+            second = jax.lax.cond(self.beside == ROUND, periodic, slower)
+            return (1 - self.share) * moving + self.share * second
+
+        # not `jnp.where`: for all pairs of observations each component dominates the cost
+        whole: Array = jax.lax.cond(self.beside == ALONE, lambda: moving, with_second)
+        return whole
+
+
+@returned
+class PaddedObservations(NamedTuple):
+    """Observations or pending suggestions in arrays of c places."""
+
+    rows: AnyArray  # (c, d)
+    times: AnyArray  # (c,)
+    worth: AnyArray  # (c,)
+    noise: AnyArray  # (c,): noise variance in standard units, 0 if unknown
+
+    def variances(self, model: Model) -> Array:
+        """Return the known or learned variance of the noise in each place, shape `(c,)`."""
+        return jnp.where(self.noise > 0, self.noise, model.noise_variance)
+
+    @property
+    def used(self) -> Array:
+        """Whether each place has a positive weight, shape `(c,)`."""
+        return jnp.asarray(self.worth) > 0
+
+
+@returned
+class Conditioned(NamedTuple):
+    """The posterior given the observations, as factors for predictions."""
+
+    places: PaddedObservations
+    whiten: Array  # (c, c): inverse Cholesky factor of the observations' covariance
+    solved: Array  # (c,): inverse covariance times residuals
+    information: Array  # in nats
+
+
+@returned
+class Fantasies(NamedTuple):
+    """Pending suggestions, fantasised at their posterior mean.
+
+    Fantasies leave the posterior mean unchanged and reduce the standard deviation (Desautels et al.
+    2014; "kriging believer").
+    """
+
+    places: PaddedObservations
+    cross: AnyArray  # (c, p): whitened covariance with the observations
+    whiten: AnyArray  # (p, p)
+
+
+def learn(model: Model, places: PaddedObservations, rewards: AnyArray) -> Conditioned:
+    """Condition the process on observations; `rewards` have shape `(c,)`."""
+    root, lower, information = factor(model, places)
+    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
+    whiten = inverse * root[None, :]
+    return Conditioned(places, whiten, _solved(whiten, rewards - model.level), information)
+
+
+def append(
+    model: Model,
+    known: Conditioned,
+    start: Scalar,
+    block: PaddedObservations,
+    count: Scalar,
+    rewards: AnyArray,
+) -> Conditioned:
+    """Add the first `count` observations of a block in the places from `start` on.
+
+    These places are overwritten. Each observation is a new row of the factor, computed in O(c^2)
+    as if it were added alone. `rewards` are the rewards in all places.
+    """
+    kept = jnp.arange(known.whiten.shape[0]) < start
+    held = known.places._replace(worth=jnp.where(kept, known.places.worth, 0.0))
+    block = jax.tree.map(jnp.asarray, block)
+    own = block.variances(model) / block.worth  # infinite if the weight is 0
+
+    def add(
+        step: Array, state: tuple[PaddedObservations, Array]
+    ) -> tuple[PaddedObservations, Array]:
+        held, whiten = state
+        number, row, time = start + step, block.rows[step], block.times[step]
+        across = covariance_across(model, held, row[None], time)[:, 0]
+        white = whiten @ across
+        scale = jnp.sqrt(model.variance + own[step] - white @ white)
+        new = (-white @ whiten).at[number].add(1.0) / scale
+        held = PaddedObservations(
+            jnp.asarray(held.rows).at[number].set(row),
+            jnp.asarray(held.times).at[number].set(time),
+            jnp.asarray(held.worth).at[number].set(block.worth[step]),
+            jnp.asarray(held.noise).at[number].set(block.noise[step]),
+        )
+        return held, whiten.at[number].set(new)
+
+    state = held, jnp.where(kept[:, None], known.whiten, 0.0)
+    held, whiten = jax.lax.fori_loop(0, count, add, state)
+    ratios = jnp.sqrt(held.worth / held.variances(model)) / whiten.diagonal()
+    information = jnp.sum(jnp.where(held.used, jnp.log(ratios), 0.0))
+    return Conditioned(held, whiten, _solved(whiten, rewards - model.level), information)
+
+
+def _solved(whiten: Array, residuals: AnyArray) -> Array:
+    """Return the inverse covariance times the residuals."""
+    return (whiten @ residuals) @ whiten  # XLA would materialise a transpose: 12 times slower
+
+
+def whitened(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
+    """Return 1 / noise deviation of each place, and I + K / noise."""
+    root = jnp.sqrt(places.worth) / jnp.sqrt(places.variances(model))
+    among = covariance_between(model, places, places)
+    return root, jnp.eye(len(root)) + root[:, None] * among * root[None, :]
+
+
+def factor(model: Model, places: PaddedObservations) -> tuple[Array, Array, Array]:
+    """Return 1 / noise deviation of each place, the factor of C and half its log-determinant.
+
+    C is I + K / noise.
+    """
+    root, whole = whitened(model, places)
+    lower = jnp.linalg.cholesky(whole)
+    return root, lower, jnp.log(lower.diagonal()).sum()
+
+
+def nothing_imagined(known: Conditioned, size: int) -> Fantasies:
+    """Return `size` places without a pending suggestion."""
+    count, dimension = known.places.rows.shape
+    nothing = np.zeros(size)
+    free = PaddedObservations(np.zeros((size, dimension)), nothing, nothing, nothing)
+    return Fantasies(free, np.zeros((count, size)), np.zeros((size, size)))
+
+
+def imagine(
+    model: Model,
+    known: Conditioned,
+    imagined: Fantasies,
+    start: Scalar,
+    block: PaddedObservations,
+    rates: Rates | None = None,
+) -> Fantasies:
+    r"""Add a block of b pending suggestions in the free places from `start` on.
+
+    Let W be the inverse factor of the suggestions' posterior covariance given the observations, and
+    V = W K(imagined, block). Let L be the factor of the block's posterior covariance given the
+    observations and earlier suggestions. The new rows of W are \(L^{-1}(-V^\top W, 1)\). The cost
+    is O(b (c + p)^2).
+    """
+    cross = covariance_between(model, known.places, block)
+    noise = model.noise_variance
+    if rates is not None:  # of the likelihood at the mean, see `driftpeak.live._model.laplace`
+        noise = 1 / jnp.maximum(rates.curvature(known.solved @ cross + model.level), FAINTEST)
+    root = jnp.sqrt(block.worth) / jnp.sqrt(noise)
+    cross = known.whiten @ cross
+    # the transpose of the larger matrix would be materialised by XLA
+    left = covariance_between(model, imagined.places, block) - (cross.T @ imagined.cross).T
+    white = imagined.whiten @ left
+    among = covariance_between(model, block, block) - cross.T @ cross - white.T @ white
+    identity = jnp.eye(len(root))
+    lower = jnp.linalg.cholesky(identity + root[:, None] * among * root[None, :])
+    inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True) * root[None, :]
+    rows = jax.lax.dynamic_update_slice(-inverse @ (white.T @ imagined.whiten), inverse, (0, start))
+
+    def put(into: AnyArray, what: AnyArray) -> Array:
+        return jax.lax.dynamic_update_slice_in_dim(into, what, start, axis=0)
+
+    return Fantasies(
+        jax.tree.map(put, imagined.places, block),
+        jax.lax.dynamic_update_slice_in_dim(imagined.cross, cross, start, axis=1),
+        put(imagined.whiten, rows),
+    )
+
+
+def mean(model: Model, known: Conditioned, rows: AnyArray, time: Scalar) -> Array:
+    """Compute the posterior mean at rows, shape `(m,)`."""
+    return known.solved @ covariance_across(model, known.places, rows, time) + model.level
+
+
+def influence(
+    model: Model,
+    known: Conditioned,
+    imagined: Fantasies | None,
+    rows: AnyArray,
+    time: Scalar,
+    ahead: AnyArray,
+) -> Array:
+    r"""Compute how much an observation at `time` would change later forecasts, shape `(m,)`.
+
+    The influence is the mean over the times h in `ahead` of
+    \(|\mathrm{Cov}(f_{t+h}(x), f_t(x))| / \sqrt{\mathrm{Var}(f_t(x)) + \lambda}\) given all
+    observations and fantasies. It is small for information that will be outdated by then. The
+    acquisition function is driftpeak's own, as in `driftpeak.Auto`.
+
+    The covariance is \(\sigma^2 c(h) - k_{t+h}^\top G^{-1} k_t\), where G is the covariance of all
+    observations. \(G^{-1} k_t\) has one column for each row and is used for all h.
+    """
+
+    def later(places: PaddedObservations, solved: Array) -> Array:
+        """Return covariances with later values, times the solution, shape `(h, m)`."""
+        elapsed = jnp.asarray(time) + ahead[:, None] - places.times[None, :]
+        return model.correlation(elapsed) @ (model.covariance(places.rows, rows) * solved)
+
+    now = _lower_times(known.whiten, covariance_across(model, known.places, rows, time))
+    variance = model.variance - (now**2).sum(axis=0)
+    moved = model.variance * model.correlation(ahead)[:, None]
+    if imagined is not None:
+        further = covariance_across(model, imagined.places, rows, time) - imagined.cross.T @ now
+        further = _lower_times(imagined.whiten, further)
+        variance = variance - (further**2).sum(axis=0)
+        solved = _transpose_times(imagined.whiten, further)
+        moved = moved - later(imagined.places, solved)
+        now = now - imagined.cross @ solved
+    moved = moved - later(known.places, _transpose_times(known.whiten, now))
+    bonus = jnp.abs(moved).mean(axis=0)
+    return bonus / jnp.sqrt(jnp.maximum(variance, 0.0) + model.noise_variance)
+
+
+def posterior(
+    model: Model, known: Conditioned, imagined: Fantasies | None, rows: AnyArray, time: Scalar
+) -> tuple[Array, Array]:
+    """Compute the posterior mean and standard deviation at rows, both of shape `(m,)`."""
+    across = covariance_across(model, known.places, rows, time)
+    white = _lower_times(known.whiten, across)
+    variance = model.variance - jnp.sum(white**2, axis=0)
+    if imagined is not None:
+        further = covariance_across(model, imagined.places, rows, time) - imagined.cross.T @ white
+        variance = variance - jnp.sum(_lower_times(imagined.whiten, further) ** 2, axis=0)
+    # a positive lower bound at rounding level, because the root of 0 has no derivative
+    least = 1e-12 * model.variance
+    return known.solved @ across + model.level, jnp.sqrt(jnp.maximum(variance, least))
+
+
+def worth(model: Model, known: Conditioned, time: Scalar) -> Array:
+    """Compute how much each observation reduces the variance at its own row, given all others.
+
+    The variance is the one of the function at `time`. The reduction is small for old and for
+    repeated observations. Let \\(\\tilde K\\) be the covariance of the observations, and
+    \\(c_i\\) their covariance with the function at row i. The reduction is
+    \\((\\tilde K^{-1} c_i)_i^2 / (\\tilde K^{-1})_{ii}\\).
+
+    Returns:
+        Reductions of shape `(c,)`, infinite in unused places.
+    """
+    across = covariance_across(model, known.places, known.places.rows, time)
+    inverse = lower_squared(known.whiten)
+    numerator = jnp.sum(inverse * across.T, axis=1) ** 2
+    return jnp.where(known.places.used, numerator / inverse.diagonal(), jnp.inf)
+
+
+def _lower_times(lower: AnyArray | Mirrored, columns: Array) -> Array:
+    """Multiply by a lower triangle in strips that skip most zeros, at 5/8 of the cost."""
+    if isinstance(lower, Mirrored):
+        if columns.shape[1] <= FEW:
+            return lower @ columns
+        lower = lower.matrix
+    return jnp.concatenate([strip @ columns[: strip.shape[1]] for strip in _strips(lower)])
+
+
+def _transpose_times(matrix: AnyArray | Mirrored, columns: Array) -> Array:
+    """Multiply by a transpose without materialising it on a CPU."""
+    return matrix.T @ columns if isinstance(matrix, Mirrored) else (columns.T @ matrix).T
+
+
+def lower_squared(lower: Array) -> Array:
+    """Return a lower triangle's transpose times itself, in strips at half of the cost."""
+    total = jnp.zeros_like(lower)
+    for strip in _strips(lower):
+        end = strip.shape[1]
+        total = total.at[:end, :end].add(strip.T @ strip)
+    return total
+
+
+def _strips(lower: AnyArray) -> list[Array]:
+    """Cut a lower triangle into blocks of rows without the columns that are zero."""
+    ends = [len(lower) * part // STRIPS for part in range(STRIPS + 1)]
+    return [jnp.asarray(lower)[a:b, :b] for a, b in pairwise(ends)]
+
+
+def covariance_across(
+    model: Model, places: PaddedObservations, rows: AnyArray, time: Scalar
+) -> Array:
+    """Compute the covariance between the function at places and at rows at one time."""
+    faded = model.correlation(time - places.times)
+    return model.covariance(places.rows, rows) * faded[:, None]
+
+
+def covariance_between(model: Model, some: PaddedObservations, others: PaddedObservations) -> Array:
+    """Compute the covariance between the function at some places and at others."""
+    elapsed = some.times[:, None] - others.times[None, :]
+    return model.covariance(some.rows, others.rows) * model.correlation(elapsed)

@@ -1,0 +1,180 @@
+r"""Maximisation of an upper confidence bound among settings that meet measured limits.
+
+A measured quantity \(q\) with limits \([l, u]\) has its own Gaussian process. Let m and s be the
+mean and the standard deviation, noise included, of a measurement at a row. The measurement meets
+the limits with probability
+
+\[ \Phi((u - m) / s) - \Phi((l - m) / s) \]
+
+A row is feasible if each quantity meets its limits with its stated probability. If no row is
+feasible, the row with the highest product of these probabilities is chosen. Gradient ascent starts
+from feasible rows, and the best feasible point on its path is kept. Source of chance constraints:
+Gelbart, Snoek and Adams 2014, "Bayesian Optimization with Unknown Constraints".
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import log_ndtr, ndtr
+from jaxtyping import Array
+
+from driftpeak._core.numerics.compiled import compiled
+from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.live._model.gp import Conditioned, Model, posterior
+from driftpeak.live._search.maximization import (
+    BARRED,
+    Beliefs,
+    Room,
+    Trials,
+    age_unit,
+    aged,
+    bound,
+    climb,
+    in_ages,
+    look_around,
+    mirrored,
+    possible,
+    rough,
+    single,
+    taken,
+)
+from driftpeak.live._space.discretization import Discretization
+
+CLIMBERS = 8
+STAGES = 8  # points on a path
+SLACK = 1e-9  # tolerance of a probability
+
+
+class Watched(NamedTuple):
+    """The posterior of a measured quantity, in its own standard units and times, and its limits."""
+
+    model: Model
+    known: Conditioned
+    time: Scalar
+    low: Scalar
+    high: Scalar
+    probability: Scalar  # required probability of meeting the limits
+
+    def in_ages(self) -> "Watched":
+        """Return the same quantity with ages in place of times."""
+        one = age_unit(self.model)
+        known = self.known._replace(places=aged(self.known.places, self.time, one))
+        return self._replace(model=in_ages(self.model, one), known=known, time=jnp.zeros(()))
+
+    def expected(self, rows: AnyArray) -> "Expected":
+        """Compute the prediction of the quantity at rows."""
+        means, deviations = posterior(self.model, self.known, None, rows, self.time)
+        whole = jnp.sqrt(deviations**2 + self.model.noise_variance)
+        return Expected(deviations, (self.low - means) / whole, (self.high - means) / whole)
+
+
+class Expected(NamedTuple):
+    """The prediction of a quantity at rows; all arrays have shape `(m,)`."""
+
+    deviations: Array  # standard deviations of the function
+    low: AnyArray  # the limits, in standard deviations of a measurement from its mean
+    high: AnyArray
+
+    def kept(self) -> Array:
+        """Return the probability that a measurement meets the limits."""
+        return ndtr(self.high) - ndtr(self.low)
+
+    def log_kept(self) -> Array:
+        """Return an approximate log probability for comparisons, by the nearer of two limits."""
+        return jnp.minimum(log_ndtr(self.high), log_ndtr(-self.low))
+
+
+class Situation(NamedTuple):
+    """The posteriors of the reward and of all measured quantities."""
+
+    beliefs: Beliefs
+    watched: tuple[Watched, ...]
+    room: Room | None
+    curious: Scalar  # 1: explore the limits; 0: maximise the reward
+
+    def roughly(self) -> "Situation":
+        """Return the same situation in single precision, with ages in place of times."""
+        watched = tuple(quantity.in_ages() for quantity in self.watched)
+        own = rough(self.beliefs), single(watched), single(self.room), single(self.curious)
+        return Situation(*own)
+
+    def worth(self, rows: AnyArray, allowed: AnyArray) -> Array:
+        """Compute the value by which rows are chosen, shape `(m,)`.
+
+        Feasible rows have the value of their bound, and other rows minus infinity. If no row is
+        feasible, allowed rows have their log probability of meeting the limits. Rows that are not
+        `allowed` have minus infinity. If `curious`, feasible rows that may be the best have the
+        relative deviation of the most uncertain quantity.
+        """
+        bounds = bound(self.beliefs, rows, self.room)
+        bounds = bounds - BARRED * taken(self.beliefs, rows, self.room)
+        if self.room is not None:
+            allowed = allowed & self.room.holds(rows)
+        if not self.watched:
+            return jnp.where(allowed, bounds, -jnp.inf)
+        whole = self.beliefs.whole(rows)
+        expected = [quantity.expected(whole) for quantity in self.watched]  # the dominant cost
+        feasible = jnp.asarray(allowed)
+        for quantity, there in zip(self.watched, expected, strict=True):
+            feasible = feasible & (there.kept() >= quantity.probability - SLACK)
+        likely = jnp.stack([there.log_kept() for there in expected]).sum(axis=0)
+
+        def to_learn() -> Array:
+            curious = self._promising(rows, bounds, feasible)
+            unsure = jnp.where(curious, self._unsure(expected), -jnp.inf)
+            return jnp.where(curious.any(), unsure, bounds)
+
+        worth = jax.lax.cond(self.curious > 0, to_learn, lambda: bounds)
+        worth = jnp.where(feasible.any(), worth, likely)
+        return jnp.where(jnp.where(feasible.any(), feasible, allowed), worth, -jnp.inf)
+
+    def _promising(self, rows: AnyArray, bounds: Array, feasible: Array) -> Array:
+        """Return whether each row is feasible and its bound is at least the best feasible mean."""
+        plain = self.beliefs._replace(explore=jnp.zeros_like(self.beliefs.explore))
+        best = jnp.max(jnp.where(feasible, bound(plain, rows, self.room), -jnp.inf))
+        return feasible & (bounds >= best)
+
+    def _unsure(self, expected: list[Expected]) -> Array:
+        """Return the largest deviation among the quantities, as a share of the amplitude."""
+        each = zip(self.watched, expected, strict=True)
+        return jnp.stack([e.deviations / jnp.sqrt(q.model.variance) for q, e in each]).max(0)
+
+
+@compiled
+def around(
+    beliefs: Beliefs, trials: Trials, lattice: Discretization, room: Room | None
+) -> tuple[Array, Array]:
+    """Return candidates, shape `(m, d)`, and the step length in each column."""
+    return look_around(beliefs, trials, lattice, room)
+
+
+@compiled
+def finalists(
+    situation: Situation,
+    candidates: AnyArray,
+    allowed: AnyArray,
+    unit: AnyArray,
+    lattice: Discretization,
+) -> Array:
+    """Return the best candidates and points on the paths of their ascent, shape `(n, d)`."""
+    quick = situation.roughly()
+    worth = quick.worth(single(candidates), allowed)
+    climbers = candidates[jax.lax.top_k(worth, CLIMBERS)[1]]
+    beliefs = mirrored(quick.beliefs)
+    top = climb(beliefs, single(climbers), quick.room, single(unit)).astype(float)
+    share = jnp.arange(1, STAGES + 1)[:, None, None] / STAGES
+    ways = (climbers[None] + share * (top - climbers)[None]).reshape(-1, climbers.shape[1])
+    return jnp.concatenate([climbers, possible(ways, lattice, situation.room)])
+
+
+@compiled
+def best_of(situation: Situation, rows: AnyArray, allowed: AnyArray) -> Array:
+    """Return the index of the best row, in double precision."""
+    return jnp.argmax(situation.worth(rows, allowed))
+
+
+@compiled
+def chances(watched: Watched, rows: AnyArray) -> Array:
+    """Compute the probability of meeting the limits at rows with context, shape `(m,)`."""
+    return watched.expected(rows).kept()

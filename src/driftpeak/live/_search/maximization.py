@@ -1,0 +1,346 @@
+"""Maximisation of an upper confidence bound over the unit cube, in one compiled program.
+
+Candidates are a randomly shifted Sobol sequence, and neighbours of the observed rows with the
+highest posterior means. The best candidates are improved by gradient ascent. Each row is rounded
+to the nearest valid row before it is compared. If moves are limited, candidates are spread over
+the rows within reach, and the current setting is one of them. A pending suggestion is not repeated
+unless there is no other row. Candidates are compared in single precision, and the best of them
+again in double precision.
+"""
+
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from driftpeak._core.numerics import disk_cache as kept
+from driftpeak._core.numerics.compiled import compiled
+from driftpeak._core.types import AnyArray, Scalar, Vector
+from driftpeak.inference.beliefs import Posterior
+from driftpeak.live._model.gp import (
+    Conditioned,
+    Fantasies,
+    Model,
+    PaddedObservations,
+    influence,
+    mean,
+    posterior,
+)
+from driftpeak.live._model.likelihoods import Rates
+from driftpeak.live._model.mirrored import Mirrored
+from driftpeak.live._model.scaling import LINEAR
+from driftpeak.live._search.boundary import powers_around, scope
+from driftpeak.live._space.discretization import MIDDLE, NEAR, Discretization
+from driftpeak.live._space.encoding import Coding
+from driftpeak.live._space.records import Reach
+from driftpeak.policies.widths import Width
+
+SOBOL = 256
+AROUND = 64
+INCUMBENTS = 4
+CLIMBERS = 8
+APART = 0.01  # least distance of pending suggestions in some column, in lengthscales
+BARRED = 1e6  # penalty above any bound: such rows are chosen only if there are no others
+OLDEST = 1e30  # bound of ages in timescales: products are finite in single precision
+FARTHEST = 50.0  # standard units beyond the linear range
+CLIMB = 10  # steps of gradient ascent
+FIRST, LAST = 0.1, 0.01  # lengths of the first and the last step, in lengthscales
+
+
+NO_COLUMNS = np.zeros(0)
+Steps = tuple[Array, Array, Array]
+
+
+class Trials(NamedTuple):
+    """The random candidates of a search."""
+
+    everywhere: AnyArray  # (SOBOL, d)
+    steps: AnyArray  # (AROUND, d): steps from the incumbents, in lengthscales
+
+
+class Beliefs(NamedTuple):
+    """The posterior at one time, and the parameters of the acquisition function."""
+
+    model: Model
+    known: Conditioned
+    imagined: Fantasies | None
+    time: Scalar
+    width: Width
+    explore: Scalar  # factor of the width: 0 maximises the mean
+    context: AnyArray = NO_COLUMNS  # (k,): values of the context, the model's last columns
+    ahead: AnyArray | None = (
+        None  # horizons of the influence, as times from now; None: no influence
+    )
+    powers: AnyArray | None = None  # (d,): exponents of the boundary factor; None: no factor
+
+    def whole(self, rows: AnyArray) -> Array:
+        """Append the context to rows of settings, shape `(m, d + k)`."""
+        context = jnp.broadcast_to(self.context, (len(rows), len(self.context)))
+        return jnp.concatenate([rows, context], axis=1)
+
+
+class Room(NamedTuple):
+    """The current row, the rows within reach of it, and the movement costs."""
+
+    here: AnyArray  # (d,): the current row
+    lower: AnyArray  # (d,): lowest row within reach
+    upper: AnyArray  # (d,): highest row within reach
+    cost: AnyArray  # (d,): cost of a move from 0 to 1, in scales of the rewards
+    rates: Rates | None = None  # likelihood of binary rewards and counts
+
+    def fares(self, model: Model, rows: AnyArray) -> Array:
+        """Return the movement costs to rows, shape `(m,)`."""
+        gap = jnp.abs(rows - self.here[None, :])
+        categorical = jnp.asarray(model.categorical)[None, : rows.shape[1]]
+        return jnp.where(categorical, gap > NEAR, gap) @ self.cost
+
+    def holds(self, rows: AnyArray) -> Array:
+        """Return whether each row is within reach, shape `(m,)`."""
+        inside = (rows >= self.lower[None, :]) & (rows <= self.upper[None, :])
+        return jnp.all(inside, axis=1)
+
+
+class Searcher:
+    """A generator of candidates, which are determined by the seed and the suggestion's number."""
+
+    def __init__(self, coding: Coding, seed: int) -> None:
+        self.coding, self.seed = coding, seed
+        if coding.pool is not None:
+            return  # the pool holds all candidates
+        name = f"sobol-{SOBOL}-{coding.dimension}-{seed}-scipy-{version('scipy')}"
+        content = kept.read(name)
+        if content is None:
+            content = _sobol(coding.dimension, seed).tobytes()
+            kept.write(name, content)
+        self.sequence = np.frombuffer(content).reshape(SOBOL, coding.dimension)
+
+    def first(self, number: int, reach: Reach | None) -> Vector:
+        """Return the row of initial suggestion `number` in a space-filling design.
+
+        With a reach, it is the nearest row within reach.
+        """
+        coding, pool = self.coding, self.coding.pool
+        if pool is not None:
+            order = np.random.default_rng(self.seed).permutation(len(pool))
+            row = pool[order[(number - 1) % len(order)]]
+            if reach is None:
+                return row
+            near = pool[((pool >= reach.lower) & (pool <= reach.upper)).all(axis=1)]
+            return near[np.argmin(((near - row) ** 2).sum(axis=1))]
+        row = coding.spread(self.sequence[(number - 1) % SOBOL])
+        if reach is None:
+            return row
+        row = coding.snap(np.clip(row, reach.lower, reach.upper))
+        row = np.clip(row, reach.lower, reach.upper)
+        return np.where(coding.lattice.counting(row[None])[0], row, MIDDLE)
+
+    def trials(self, number: int) -> Trials:
+        """Draw the random candidates of suggestion `number`."""
+        generator = np.random.default_rng([self.seed, number])
+        shape = (AROUND, self.coding.dimension)
+        everywhere = (self.sequence + generator.uniform(size=shape[1])) % 1.0
+        moved = generator.uniform(size=shape) < max(0.3, 1.5 / shape[1])
+        steps = np.where(moved, 0.3 * generator.normal(size=shape), 0.0)
+        return Trials(self.coding.spread(everywhere), steps)
+
+
+def _sobol(dimension: int, seed: int) -> Vector:
+    """Compute the first points of a scrambled Sobol sequence, shape `(SOBOL, dimension)`."""
+    from scipy.stats import qmc  # slow to import
+
+    return qmc.Sobol(dimension, rng=np.random.default_rng(seed)).random(SOBOL)
+
+
+@compiled
+def highest_of(beliefs: Beliefs, pool: AnyArray, room: Room | None) -> Array:
+    """Return the index of the row of `pool` within reach that has the highest bound."""
+    bounds = bound(beliefs, pool, room)
+    return jnp.argmax(bounds if room is None else jnp.where(room.holds(pool), bounds, -jnp.inf))
+
+
+def best_observed(beliefs: Beliefs) -> Array:
+    """Return the `INCUMBENTS` observed rows with the highest current mean, shape `(n, d)`."""
+    places = beliefs.known.places
+    columns = places.rows.shape[1] - len(beliefs.context)
+    observed = jnp.asarray(places.rows)[:, :columns]
+    quick = rough(beliefs)
+    means = mean(quick.model, quick.known, quick.whole(single(observed)), quick.time)
+    return observed[jax.lax.top_k(jnp.where(places.used, means, -jnp.inf), INCUMBENTS)[1]]
+
+
+@compiled
+def powers_now(beliefs: Beliefs) -> Array:
+    """Compute the exponents of the boundary factor from the best observed row, shape `(d,)`."""
+    return powers_around(best_observed(beliefs)[0])
+
+
+def look_around(
+    beliefs: Beliefs, trials: Trials, lattice: Discretization, room: Room | None
+) -> tuple[Array, Array]:
+    """Return candidate rows, best observed rows first, and the step length in each column."""
+    model, *_ = beliefs
+    everywhere = trials.everywhere
+    columns = everywhere.shape[1]
+    best = possible(best_observed(beliefs), lattice, room)
+    unit = jnp.minimum(model.lengthscale[:columns], 1.0)
+    if room is not None:
+        best = jnp.concatenate([room.here[None, :], best[1:]])
+        wide = room.upper - room.lower
+        unit = jnp.minimum(unit, wide)
+        everywhere = room.lower[None, :] + everywhere * wide[None, :]
+        everywhere = possible(everywhere, lattice, room)
+    around = jnp.repeat(best, AROUND // INCUMBENTS, axis=0)
+    # in unordered columns, a step takes the value of a Sobol row
+    stepped = jnp.where(
+        model.categorical[None, :columns],
+        jnp.where(trials.steps != 0, everywhere[:AROUND], around),
+        around + trials.steps * unit[None, :],
+    )
+    near = possible(stepped, lattice, room)
+    return jnp.concatenate([best, near, everywhere]), unit
+
+
+@compiled
+def highest(beliefs: Beliefs, trials: Trials, lattice: Discretization, room: Room | None) -> Array:
+    """Find the row with the highest bound, shape `(d,)`."""
+    candidates, unit = look_around(beliefs, trials, lattice, room)
+    quick, quick_room = mirrored(rough(beliefs)), single(room)
+    bounds = bound(quick, single(candidates), quick_room)
+    bounds = bounds - BARRED * taken(quick, single(candidates), room)
+    climbers = candidates[jax.lax.top_k(bounds, CLIMBERS)[1]]
+    climbed = climb(quick, single(climbers), quick_room, single(unit)).astype(float)
+    finest = jnp.concatenate([candidates[:1], climbers, possible(climbed, lattice, room)])
+    return finest[jnp.argmax(bound(beliefs, finest, room) - BARRED * taken(beliefs, finest, room))]
+
+
+def taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
+    """Return 1 for rows that nearly equal a pending suggestion, else 0, shape `(m,)`.
+
+    With movement limits or costs it is always 0: the system may stay at a pending suggestion.
+    """
+    model, _, imagined, *_ = beliefs
+    if imagined is None or room is not None:
+        return jnp.zeros(len(rows))
+    out = imagined.places
+    # small enough that all pending suggestions leave free space
+    apart = jnp.minimum(APART, 0.25 * out.used.sum() ** (-1.0 / rows.shape[1]))
+    rows = beliefs.whole(rows)
+    unit = jnp.where(model.categorical, 1.0, jnp.minimum(model.lengthscale, 1.0))
+    near = out.used[:, None] & jnp.ones((1, len(rows)), bool)
+    for column in range(rows.shape[1]):
+        gap = jnp.abs(out.rows[:, column, None] - rows[None, :, column])
+        near = near & (gap < apart * unit[column])
+    return near.any(axis=0).astype(float)
+
+
+def rough(beliefs: Beliefs) -> Beliefs:
+    """Return the same posterior in single precision, with ages in place of times."""
+    model, known, imagined, time, *_ = beliefs
+    unit = age_unit(model)
+    known = known._replace(places=aged(known.places, time, unit))
+    if imagined is not None:
+        imagined = imagined._replace(places=aged(imagined.places, time, unit))
+    ahead = None if beliefs.ahead is None else beliefs.ahead * unit
+    beliefs = beliefs._replace(model=in_ages(model, unit), known=known, imagined=imagined)
+    return single(beliefs._replace(time=jnp.zeros(()), ahead=ahead))
+
+
+def age_unit(model: Model) -> Array:
+    """Return a power of 2 that converts times approximately to timescales.
+
+    The conversion is exact. Times in the user's unit may be outside the range of single precision.
+    """
+    return jnp.ldexp(1.0, -jnp.frexp(jnp.asarray(model.timescale, float))[1])
+
+
+def aged(places: PaddedObservations, time: Scalar, one: Scalar) -> PaddedObservations:
+    """Return the same places with times replaced by minus their ages, in units of `1 / one`."""
+    times = (jnp.asarray(places.times) - time) * one
+    return places._replace(times=jnp.clip(times, -OLDEST, OLDEST))
+
+
+def in_ages(model: Model, one: Scalar) -> Model:
+    """Return the model for times in units of `1 / one`."""
+    return model._replace(timescale=model.timescale * one, period=model.period * one)
+
+
+def mirrored(beliefs: Beliefs) -> Beliefs:
+    """Return the same posterior with stored transposes, for repeated gradients at few rows."""
+    _, known, imagined, *_ = beliefs
+    whiten: Any = Mirrored.of(known.whiten)
+    beliefs = beliefs._replace(known=known._replace(whiten=whiten))
+    if imagined is None:
+        return beliefs
+    cross: Any = Mirrored.of(imagined.cross)
+    whiten = Mirrored.of(imagined.whiten)
+    return beliefs._replace(imagined=imagined._replace(cross=cross, whiten=whiten))
+
+
+def single(tree: Any) -> Any:
+    """Convert real numbers to single precision."""
+
+    def rounded(leaf: Any) -> Any:
+        leaf = jnp.asarray(leaf)
+        return leaf.astype(jnp.float32) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
+
+    return jax.tree.map(rounded, tree)
+
+
+def possible(rows: AnyArray, lattice: Discretization, room: Room | None) -> Array:
+    """Return the nearest valid rows within reach."""
+    if room is None:
+        return lattice.snap(jnp.clip(rows, 0.0, 1.0))
+    lower, upper = room.lower[None, :], room.upper[None, :]
+    # clip again: the current setting may lie between two levels with none within reach
+    rows = jnp.clip(lattice.snap(jnp.clip(rows, lower, upper)), lower, upper)
+    return jnp.where(lattice.counting(rows), rows, MIDDLE)
+
+
+def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
+    """Compute the upper confidence bound minus the movement cost, shape `(m,)`."""
+    model, known, imagined, time, width, explore, _, ahead, powers = beliefs
+    whole = beliefs.whole(rows)
+    means, deviations = posterior(model, known, imagined, whole, time)
+    count = known.places.used.sum()
+    believed = Posterior(means, deviations**2, known.information, count)
+    bonus = deviations
+    if ahead is not None:
+        bonus = influence(model, known, imagined, whole, time, ahead)
+    if powers is not None:
+        bonus = bonus * scope(model, rows, powers)
+    bounds = means + explore * width(count + 1, believed) * bonus
+    if room is None:
+        return bounds
+    if room.rates is not None:
+        return jnp.asarray(room.rates.rate(bounds)) - room.fares(model, rows)
+    # beyond the linear range, rewards grow exponentially with standard units
+    beyond = jnp.clip(jnp.abs(bounds) - LINEAR, 0.0, FARTHEST)
+    inside = jnp.clip(bounds, -LINEAR, LINEAR)
+    return inside + jnp.sign(bounds) * jnp.expm1(beyond) - room.fares(model, rows)
+
+
+def climb(beliefs: Beliefs, rows: AnyArray, room: Room | None, unit: Array) -> Array:
+    """Maximise the bound by Adam (Kingma and Ba 2015) with steps in units of lengthscales."""
+    lower, upper = (0.0, 1.0) if room is None else (room.lower[None, :], room.upper[None, :])
+
+    def total(rows: AnyArray) -> Array:
+        return bound(beliefs, rows, room).sum()
+
+    unit = jnp.where(beliefs.model.categorical[: len(unit)], 0.0, unit)[None, :]
+    shrink = (LAST / FIRST) ** (1 / (CLIMB - 1))
+
+    def step(number: Array, state: Steps) -> Steps:
+        rows, first, second = state
+        slope = jax.grad(total)(rows) * unit
+        first = 0.7 * first + 0.3 * slope
+        second = 0.9 * second + 0.1 * slope**2
+        n = number + 1.0
+        move = first / (1 - 0.7**n) / (jnp.sqrt(second / (1 - 0.9**n)) + 1e-12)
+        moved = rows + FIRST * shrink**number * move * unit
+        return jnp.clip(moved, lower, upper), first, second
+
+    zeros = jnp.zeros_like(rows)
+    return jax.lax.fori_loop(0, CLIMB, step, (rows, zeros, zeros))[0]

@@ -1,0 +1,78 @@
+"""Records of pending suggestions, settings within reach and estimated peaks."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftpeak._core.types import Vector
+from driftpeak.live._space.encoding import Coding
+from driftpeak.live._space.parameters import ParameterValues
+
+PENDING = 1_000
+Arrays = dict[str, np.ndarray]
+NOTHING_SAID: ParameterValues = {}  # never changed in place
+NO_CHANCES: dict[str, float] = {}  # never changed in place
+
+
+class Outstanding(NamedTuple):
+    """A pending suggestion.
+
+    Attributes:
+        parameters: the suggested setting.
+        time: when it was suggested.
+        hold: whether it repeats the current setting.
+        context: the context it was made in.
+        chances: posterior probability of meeting each limit, when it was made.
+    """
+
+    parameters: ParameterValues
+    time: float
+    hold: bool = False
+    context: ParameterValues = NOTHING_SAID
+    chances: dict[str, float] = NO_CHANCES
+
+    @property
+    def setting(self) -> ParameterValues:
+        """Parameters and context together."""
+        return self.parameters | self.context
+
+
+class Reach(NamedTuple):
+    """The current setting, the settings within reach of it, and the movement costs.
+
+    Attributes:
+        setting, here: the current setting and its row.
+        lower, upper: lowest and highest row within reach, shape `(d,)`.
+        cost: cost of a move from 0 to 1 in each column, in units of the reward, shape `(d,)`.
+        ends: lowest and highest value within reach of numeric parameters.
+    """
+
+    setting: ParameterValues
+    here: Vector
+    lower: Vector
+    upper: Vector
+    cost: Vector
+    ends: dict[str, tuple[Any, Any]]
+
+    def parameters(self, coding: Coding, row: Vector) -> ParameterValues:
+        """Return the setting of a row, clipped to the values within reach."""
+        if np.array_equal(row, self.here):
+            return dict(self.setting)
+        setting: dict[str, Any] = coding.parameters(row)
+        for name, (low, high) in self.ends.items():
+            if name in setting:
+                setting[name] = min(max(setting[name], low), high)
+        return setting
+
+
+def setting_of(coding: Coding, row: Vector, reach: Reach | None) -> ParameterValues:
+    """Return the setting of a row, clipped to the reach if there is one."""
+    return coding.parameters(row) if reach is None else reach.parameters(coding, row)
+
+
+class Peak(NamedTuple):
+    """The maximiser of the posterior mean, with posterior mean and standard deviation there."""
+
+    parameters: ParameterValues
+    mean: float
+    deviation: float

@@ -1,0 +1,196 @@
+"""Results of an optimiser: suggestions, estimated peaks and records of observations."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from driftpeak._core.errors import DriftpeakError, shown
+from driftpeak.live._space.encoding import Coding, FiniteCoding
+from driftpeak.live._space.parameters import ParameterValues, Value
+from driftpeak.live._study.clock import Kind, show_time
+from driftpeak.live._study.events import Asked, Told
+
+
+class NamedValues(Mapping[str, Value]):
+    """A mapping of parameters, with the values of the context in `context`. Base class."""
+
+    def __init__(
+        self, parameters: Mapping[str, Value], coding: Coding, context: Mapping[str, Value]
+    ) -> None:
+        self._parameters = dict(parameters)
+        self._coding = coding
+        self.context = dict(context)
+
+    @property
+    def index(self) -> int | None:
+        """Number of the arm or grid point; None in a box."""
+        finite = isinstance(self._coding, FiniteCoding)
+        return self._coding.number(self._parameters) if finite else None  # type: ignore[attr-defined]
+
+    def __getitem__(self, name: str) -> Value:
+        return self._parameters[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    @property
+    def _in_context(self) -> str:
+        return f", context={self.context}" if self.context else ""
+
+
+class Suggestion(NamedValues):
+    """A suggestion of `Optimizer.ask`: a mapping of parameters to sample next.
+
+    Attributes:
+        id: number of the suggestion, from 1.
+        time: when it is to be sampled.
+        hold: whether it repeats the current setting.
+        context: the context it was made in; empty without a context.
+        chances: posterior probability of meeting each limit, by name; empty before the first
+            measurements.
+        feasible: whether each limit is met with its stated probability. If no setting meets them,
+            the suggestion has the highest probability. None before the first measurements.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        time: Any,
+        parameters: Mapping[str, Value],
+        coding: Coding,
+        *,
+        hold: bool = False,
+        context: Mapping[str, Value] | None = None,
+        chances: Mapping[str, float] | None = None,
+        feasible: bool | None = None,
+    ) -> None:
+        super().__init__(parameters, coding, context or {})
+        self.chances, self.feasible = dict(chances or {}), feasible
+        self.id, self.time, self.hold = number, time, hold
+
+    def __repr__(self) -> str:
+        hold = ", hold" if self.hold else ""
+        broken = ", not feasible" if self.feasible is False else ""
+        return (
+            f"Suggestion({self.id}, {self._parameters}, time={self.time!r}{self._in_context}"
+            f"{hold}{broken})"
+        )
+
+
+class EstimatedPeak(NamedValues):
+    """An estimated peak of `Optimizer.best` or `peaks`: a mapping of parameters.
+
+    Attributes:
+        time: the time of the estimate.
+        mean, deviation: posterior mean and standard deviation of the noiseless reward at the peak.
+        context: the context of the estimate; empty without a context.
+    """
+
+    def __init__(
+        self,
+        time: Any,
+        mean: float,
+        deviation: float,
+        parameters: Mapping[str, Value],
+        coding: Coding,
+        context: Mapping[str, Value] | None = None,
+    ) -> None:
+        super().__init__(parameters, coding, context or {})
+        self.time, self.mean, self.deviation = time, mean, deviation
+
+    def __repr__(self) -> str:
+        return (
+            f"EstimatedPeak({self._parameters}, mean={self.mean:.4g}, "
+            f"deviation={self.deviation:.3g}, time={self.time!r}{self._in_context})"
+        )
+
+
+@dataclass(frozen=True)
+class Observation:
+    """An observation: a reward with all that was told about it.
+
+    Attributes:
+        id: number of the suggestion; None if the setting was not suggested.
+        parameters: the setting.
+        reward: the reward.
+        number, kind: the time as a number, and its kind; see `time`.
+        expected: mean and deviation (noise included) of the one-step forecast; None without one.
+        noise: standard deviation of the noise, if it was told; else None.
+        context: values of the context; empty without a context.
+        constraints: measurements of the quantities with limits.
+        chances: posterior probabilities of its suggestion to meet the limits; empty if the
+            suggestion was not followed, and before the first measurements.
+        trials: number of measurements that the reward averages, if it was told; else None.
+        used: whether the policy uses the reward. It does not if the reward is dated before an
+            earlier `forget`, or is too late for a policy other than a `DriftingGP`.
+    """
+
+    id: int | None
+    parameters: ParameterValues
+    reward: float
+    number: float
+    kind: Kind
+    expected: tuple[float, float] | None
+    noise: float | None = None
+    context: ParameterValues = field(default_factory=dict)
+    constraints: dict[str, float] = field(default_factory=dict)
+    chances: dict[str, float] = field(default_factory=dict)
+    trials: int | None = None
+    used: bool = True
+
+    @property
+    def time(self) -> Any:
+        """Time of the reward in the user's type."""
+        return show_time(self.number, self.kind)
+
+    @staticmethod
+    def of(
+        event: Told, chances: dict[str, float] | None = None, *, used: bool = True
+    ) -> "Observation":
+        """Return the observation of an event.
+
+        Arguments:
+            event: the event of a reward.
+            chances: posterior probabilities of its suggestion to meet the limits.
+            used: whether the policy uses the reward.
+        """
+        return Observation(
+            event.id,
+            event.parameters,
+            event.reward,
+            event.time,
+            event.kind,
+            event.expected,
+            event.noise,
+            event.context,
+            event.constraints,
+            chances or {},
+            event.trials,
+            used,
+        )
+
+    def to_list(self) -> list[Any]:
+        """Return the fields as JSON-compatible data."""
+        return list(asdict(self).values())
+
+    @staticmethod
+    def from_list(written: list[Any]) -> "Observation":
+        """Return the observation that `to_list` wrote.
+
+        Raises:
+            DriftpeakError: a field is invalid.
+        """
+        number, parameters, reward, time, kind, expected, noise, *newer = written
+        context, constraints, chances, trials, *rest = newer or [{}, {}, {}, None]
+        (used,) = rest or [True]
+        if not isinstance(used, bool):
+            raise DriftpeakError(f"used must be True or False; got {shown(used)}")
+        Asked(1, 0.0, "steps", {}, {}, chances)  # checks the chances
+        expected = None if expected is None else tuple(expected)
+        event = Told(
+            number, time, kind, parameters, reward, expected, noise, context, constraints, trials
+        )
+        return Observation.of(event, chances, used=used)

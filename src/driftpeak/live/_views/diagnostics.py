@@ -1,0 +1,122 @@
+"""Diagnostics of an optimiser: learned hyperparameters, and the calibration of its forecasts."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from driftpeak.live._model.likelihoods import Rates
+from driftpeak.live._study.suggestion import Observation
+
+LEVELS = (0.5, 0.8, 0.95)
+FARTHEST = 1e150  # bound of standardised errors: squares do not overflow
+TINY = 1e-15
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """The state of an optimiser's model. Values that a policy does not have are None.
+
+    Attributes:
+        told: number of rewards since the start or the last reset.
+        held: number of observations in memory.
+        doubted: number of observations in memory that are rejected as outliers.
+        pending: number of pending suggestions.
+        memory: effective number of observations. Each observation counts with its squared
+            correlation with the present, under Markov drift (1 - drift)^age, and under a forgetting
+            rule with its weight.
+        motion: the most probable drift model: "markov", "momentum", "two speeds", or a cycle with
+            Markov drift such as "period 86400.0" (in units of time; here a day in seconds).
+        motion_probability: posterior probability of this drift model; 1 if it was given.
+        drift: drift rate epsilon per unit of time (per second if times are dates). Momentum has
+            the rate of the Markov drift whose correlation falls to 1/2 at the same time.
+        half_life: time after which half of the function's variance is new, in units of time; for
+            two components, of the first one.
+        noise: standard deviation of the noise of one reward; None for binary rewards and counts.
+        amplitude: standard deviation of the function around its level; for binary rewards and
+            counts, of the log-odds or the logarithm of the rate.
+        lengthscales: lengthscales by parameter, as a share of its range (on the log scale for
+            log-scaled parameters).
+        newest_age, median_age, oldest_age: ages of the observations in memory, in units of time.
+        readings: internal values of a policy, by the names of its `readings`; several numbers by
+            their labels.
+    """
+
+    told: int
+    held: int | None = None
+    doubted: int | None = None
+    pending: int = 0
+    memory: float | None = None
+    motion: str | None = None
+    motion_probability: float | None = None
+    drift: float | None = None
+    half_life: float | None = None
+    noise: float | None = None
+    amplitude: float | None = None
+    lengthscales: dict[str, float] | None = None
+    newest_age: float | None = None
+    median_age: float | None = None
+    oldest_age: float | None = None
+    readings: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The calibration of one-step forecasts.
+
+    Attributes:
+        count: number of rewards with a forecast.
+        log_likelihood: average log density of the rewards in nats (for binary rewards and counts:
+            log probability); NaN without forecasts.
+        coverage: share of rewards within the central intervals, by nominal probability.
+        errors: standardised errors, distributed as N(0, 1) if the forecasts are calibrated, shape
+            `(count,)`. For binary rewards and counts they are randomised quantile residuals (Dunn
+            and Smyth 1996) with a fixed seed, because a discrete reward cannot have the nominal
+            coverage.
+    """
+
+    count: int
+    log_likelihood: float
+    coverage: dict[float, float]
+    errors: np.ndarray = field(repr=False)
+
+
+def diagnostics(report: dict[str, Any], pending: int) -> Diagnostics:
+    """Return the diagnostics of an engine's report and the number of pending suggestions."""
+    return Diagnostics(pending=pending, **report)
+
+
+def calibration(history: Sequence[Observation], kind: type[Rates] | None = None) -> Calibration:
+    """Compute the calibration of a history, under a likelihood for binary rewards and counts."""
+    from scipy.special import ndtri  # imported late, because ask does not need it
+
+    predicted = [observation for observation in history if observation.expected is not None]
+    rewards = np.array([observation.reward for observation in predicted])
+    means, deviations = (
+        np.array([observation.expected for observation in predicted]).reshape(-1, 2).T
+    )
+    if kind is None:
+        with np.errstate(over="ignore"):
+            errors = np.clip(rewards / deviations - means / deviations, -FARTHEST, FARTHEST)
+        densities = -0.5 * errors**2 - np.log(deviations) - 0.5 * math.log(2 * math.pi)
+    else:
+        trials = np.array([observation.trials or 1 for observation in predicted])
+        law, sums = kind.law(means, deviations, trials), np.round(rewards * trials)
+        densities, below = law.logpmf(sums), law.cdf(sums - 1)
+        within = np.random.default_rng(0).uniform(size=len(predicted))
+        errors = ndtri(np.clip(below + within * np.exp(densities), TINY, 1 - TINY))
+    inside = {
+        level: float(np.mean(np.abs(errors) <= ndtri(0.5 + level / 2))) if predicted else math.nan
+        for level in LEVELS
+    }
+    average = float(densities.mean()) if predicted else math.nan
+    return Calibration(len(predicted), average, inside, errors)
+
+
+def uniform(errors: np.ndarray) -> np.ndarray:
+    """Return the probability integral transform of each reward, uniform on [0, 1] if calibrated."""
+    from scipy.special import ndtr
+
+    return ndtr(errors)

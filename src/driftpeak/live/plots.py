@@ -1,0 +1,297 @@
+"""Figures of a live optimiser, in the style of `driftpeak.plots`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.figure import Figure
+
+from driftpeak._core.errors import (
+    NoObservationsError,
+)
+from driftpeak.live._model.likelihoods import KINDS
+from driftpeak.live._space.encoding import BoxCoding, FiniteCoding
+from driftpeak.live._space.parameters import Categorical, Integer, Numeric
+from driftpeak.live._study.clock import show_time
+from driftpeak.live._study.suggestion import EstimatedPeak
+from driftpeak.live._views.inspection import Inspectable
+from driftpeak.plots import BAND, COLOURS, new_figure, tidy
+
+NORMAL = 1.96
+Context = Mapping[str, object] | None
+MOMENTS = 60  # number of times at which the peak is estimated
+RESOLUTION = 101
+MOST = 6  # maximum of parameters that are drawn
+
+
+def track_figure(optimizer: Inspectable, *, context: Context = None, title: str = "") -> Figure:
+    """Draw the sampled settings and the estimated peak over time.
+
+    The figure has one panel for each parameter (the first six). A `DriftingGP` estimates the peak
+    from all observations, another policy from the observations up to each time. In a space with a
+    context, the estimate is for the given context or the context of the newest reward.
+
+    Raises:
+        NoObservationsError: there are no observations.
+    """
+    history = _history(optimizer)
+    times = np.array([observation.number for observation in history])
+    moments = np.unique(np.linspace(times.min(), times.max(), MOMENTS))
+    kind = history[-1].kind
+    asked = [show_time(float(moment), kind) for moment in moments]
+    peaks = optimizer.peaks(asked, context=_context(optimizer, context))
+    known = moments[len(moments) - len(peaks) :]
+    names = list(optimizer.coding.names)[:MOST]
+    figure = new_figure(9.0, 1.1 + 1.6 * len(names))
+    panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
+    for name, axes in zip(names, panels, strict=True):
+        place = _place(optimizer, name, axes)
+        sampled = [_drawn(place, observation.parameters, name) for observation in history]
+        axes.plot(_dates(times, kind), sampled, ".", color=COLOURS[5], markersize=4.5, zorder=2)
+        estimated = [_drawn(place, peak, name) for peak in peaks]
+        axes.plot(_dates(known, kind), estimated, color=COLOURS[1], linewidth=1.8, zorder=3)
+        tidy(axes)
+    panels[0].plot([], [], ".", color=COLOURS[5], markersize=8, label="sampled")
+    panels[0].plot([], [], color=COLOURS[1], linewidth=1.8, label="estimated peak")
+    figure.legend(loc="outside upper right", ncols=2, frameon=False)
+    _time_axis(panels[-1], kind)
+    figure.suptitle(title, x=0.02, ha="left")
+    return figure
+
+
+def belief_figure(
+    optimizer: Inspectable, *, time: Any = None, context: Context = None, title: str = ""
+) -> Figure:
+    """Draw slices of the posterior through the estimated peak at `time`: mean and 95 % intervals.
+
+    The figure has one panel for each parameter (the first six), with the other parameters at the
+    peak; for `Arms` it has one panel with all arms. Intervals are of the noiseless function. In a
+    space with a context, they are for the given context or the context of the newest reward.
+
+    Raises:
+        NoObservationsError: there are no observations.
+    """
+    its_context = _context(optimizer, context)
+    best = optimizer.best(time, context=its_context)
+    if isinstance(optimizer.coding, FiniteCoding) and optimizer.coding.named:
+        figure = new_figure(8.0, 4.2)
+        axes = figure.subplots()
+        mean, _ = optimizer.belief(time=time, context=its_context)
+        band = optimizer.interval(time=time, context=its_context)
+        _bars(axes, list(optimizer.coding.domain.names), mean, band, str(best["arm"]))
+        axes.set_xlabel("arm")
+        panels = [axes]
+    else:
+        names = list(best)[:MOST]  # parameters that are inactive at the peak have no slice
+        columns = 2 if len(names) == 4 else min(len(names), 3)
+        rows = -(-len(names) // columns)
+        figure = new_figure(max(5.0, 3.6 * columns), 0.8 + 2.9 * rows)
+        grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
+        panels = list(grid.ravel()[: len(names)])
+        for name, axes in zip(names, panels, strict=True):
+            _slice(optimizer, name, best, time, axes)
+        for axes in grid.ravel()[len(names) :]:
+            axes.set_visible(False)
+    for axes in panels:
+        tidy(axes)
+    figure.supylabel("expected reward")
+    figure.suptitle(title)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    return figure
+
+
+def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
+    """Draw rewards over time, with 95 % intervals of their one-step forecasts.
+
+    The legend has the number of rewards inside their intervals. For binary rewards and counts, the
+    forecast rate is also drawn, because the interval of a binary reward often contains 0 and 1.
+
+    Raises:
+        NoObservationsError: there are no observations.
+    """
+    history = sorted(_history(optimizer), key=lambda observation: observation.number)
+    kind = history[-1].kind
+    times = _dates(np.array([observation.number for observation in history]), kind)
+    rewards = np.array([observation.reward for observation in history])
+    nothing = (np.nan, np.nan)
+    mean, deviation = np.array([observation.expected or nothing for observation in history]).T
+    figure = new_figure(9.0, 4.2)
+    axes = figure.subplots()
+    low, high = _foretold(optimizer, history, mean, deviation)
+    inside = (rewards >= low) & (rewards <= high)
+    predicted = np.isfinite(mean)
+    axes.vlines(
+        times[predicted],
+        low[predicted],
+        high[predicted],
+        color=COLOURS[0],
+        alpha=BAND + 0.1,
+        linewidth=2.0,
+        label="forecast (95 % interval)",
+    )
+    if _law(optimizer) is not None:
+        axes.plot(times, mean, color=COLOURS[1], linewidth=1.5, label="forecast rate")
+    count = int(predicted.sum())
+    share = f"reward inside: {int(inside.sum())} of {count}"
+    axes.plot(times[inside], rewards[inside], ".", color="black", markersize=5, label=share)
+    missed = predicted & ~inside
+    axes.plot(
+        times[missed], rewards[missed], "x", color=COLOURS[1], markersize=5, label="reward outside"
+    )
+    if not predicted.all():
+        rest = ~predicted
+        axes.plot(
+            times[rest], rewards[rest], ".", color=COLOURS[7], markersize=5, label="no forecast"
+        )
+    # the axis ignores the first tenth of the intervals, which are wide without observations
+    shown = np.concatenate([rewards, low[predicted][count // 10 :], high[predicted][count // 10 :]])
+    margin = 0.05 * (np.ptp(shown) or 1.0)
+    axes.set_ylim(shown.min() - margin, shown.max() + margin)
+    axes.set_ylabel("reward")
+    tidy(axes)
+    _time_axis(axes, kind)
+    figure.suptitle(title)
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def _law(optimizer: Inspectable) -> Any:
+    """Return the predictive distribution of binary rewards or counts; None for others."""
+    kind = KINDS.get(getattr(optimizer.policy, "likelihood", "gaussian"))
+    return None if kind is None else kind.law
+
+
+def _foretold(optimizer: Inspectable, history: Any, mean: Any, deviation: Any) -> tuple[Any, Any]:
+    """Return lower and upper ends of 95 % intervals of rewards."""
+    if (law := _law(optimizer)) is None:
+        return mean - NORMAL * deviation, mean + NORMAL * deviation
+    trials = np.array([observation.trials or 1 for observation in history])
+    low, high = law(mean, deviation, trials).interval(0.95)
+    return low / trials, high / trials
+
+
+def _history(optimizer: Inspectable) -> list[Any]:
+    history = optimizer.history()
+    if not history:
+        raise NoObservationsError("no observations to draw yet; call tell() first")
+    return history
+
+
+def _context(optimizer: Inspectable, given: Context) -> Context:
+    """Return the given context or the context of the newest reward; None without a context."""
+    newest = _history(optimizer)[-1].context
+    return (newest or None) if given is None else given
+
+
+def _slice(optimizer: Inspectable, name: str, best: EstimatedPeak, time: Any, axes: Axes) -> None:
+    values, here = _values(optimizer, name), dict[str, Any](best)
+    coding = optimizer.coding
+    box = coding.box if isinstance(coding, BoxCoding) else None
+    settings = [
+        {**here, name: value} if box is None else box.moved(here, name, value) for value in values
+    ]
+    its_context = best.context or None
+    mean, _ = optimizer.belief(settings, time, context=its_context)
+    band = optimizer.interval(settings, time, context=its_context)
+    parameter = _parameter(optimizer, name)
+    if isinstance(parameter, Categorical):
+        _bars(axes, [str(value) for value in values], mean, band, str(here[name]))
+    else:
+        style = "o" if isinstance(parameter, Integer) and parameter.levels <= 20 else "-"
+        axes.plot(values, mean, style, color=COLOURS[0], linewidth=1.8, markersize=4, label="mean")
+        axes.fill_between(
+            values, *band, color=COLOURS[0], alpha=BAND, linewidth=0, label="95 % interval"
+        )
+        axes.axvline(
+            here[name], color=COLOURS[1], linestyle="--", linewidth=1.5, label="estimated peak"
+        )
+        if isinstance(parameter, Numeric) and parameter.log:
+            axes.set_xscale("log")
+    axes.set_xlabel(name)
+
+
+def _bars(axes: Axes, names: list[str], mean: Any, band: Any, best: str) -> None:
+    place = np.arange(len(names))
+    axes.errorbar(
+        place,
+        mean,
+        np.nan_to_num(np.maximum([mean - band[0], band[1] - mean], 0.0)),
+        fmt="o",
+        color=COLOURS[0],
+        capsize=3,
+        label="mean and 95 % interval",
+    )
+    axes.plot(
+        names.index(best),
+        mean[names.index(best)],
+        "o",
+        color=COLOURS[1],
+        markersize=9,
+        fillstyle="none",
+        markeredgewidth=2,
+        label="estimated peak",
+    )
+    step = max(1, len(names) // 20)
+    axes.set_xticks(place[::step], names[::step])
+
+
+def _parameter(optimizer: Inspectable, name: str) -> Any:
+    coding = optimizer.coding
+    return coding.box.parameters[name] if isinstance(coding, BoxCoding) else None
+
+
+def _values(optimizer: Inspectable, name: str) -> list[Any]:
+    """Return the values of a parameter at which a slice is drawn."""
+    coding, parameter = optimizer.coding, _parameter(optimizer, name)
+    if parameter is None:
+        assert isinstance(coding, FiniteCoding)
+        column = coding.names.index(name)
+        return [float(value) for value in np.unique(coding.domain.points[:, column])]
+    number = min(parameter.levels or RESOLUTION, RESOLUTION)
+    number = parameter.levels if isinstance(parameter, Categorical) else number
+    return list(dict.fromkeys(parameter.decode(float(u)) for u in np.linspace(0, 1, number)))
+
+
+def _place(optimizer: Inspectable, name: str, axes: Axes) -> Any:
+    """Prepare the vertical axis for a parameter, and return a map from values to positions."""
+    parameter = _parameter(optimizer, name)
+    axes.set_ylabel(name)
+    names: list[str] | None = None
+    if isinstance(parameter, Categorical):
+        names = [str(choice) for choice in parameter.choices]
+    elif parameter is None and isinstance(optimizer.coding, FiniteCoding):
+        names = list(optimizer.coding.domain.names) if optimizer.coding.named else None
+    elif isinstance(parameter, Numeric) and parameter.log:
+        axes.set_yscale("log")
+    if names is None:
+        return float
+    step = max(1, len(names) // 8)
+    axes.set_yticks(range(0, len(names), step), names[::step])
+    axes.set_ylim(-0.5, len(names) - 0.5)
+    return lambda value: names.index(str(value))
+
+
+def _drawn(place: Any, setting: Any, name: str) -> Any:
+    """Return the position of a value; NaN if the parameter is inactive."""
+    return place(setting[name]) if name in setting else np.nan
+
+
+def _dates(numbers: Any, kind: Any) -> Any:
+    """Return times for an axis: dates as NumPy's, numbers unchanged."""
+    if kind in ("dates", "zoned dates"):
+        return (np.asarray(numbers) * 1e6).round().astype("datetime64[us]")
+    return np.asarray(numbers)
+
+
+def _time_axis(axes: Axes, kind: Any) -> None:
+    words = {"steps": "step", "numbers": "time", "dates": "time", "zoned dates": "time (UTC)"}
+    axes.set_xlabel(words[kind])
+    if kind in ("dates", "zoned dates"):
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(
+            ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+        )

@@ -1,0 +1,318 @@
+"""Tables of rewards, with one row per time step and one column per arm, read from files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import (
+    DataError,
+    DriftpeakError,
+    finite_array,
+    shown,
+    warn,
+)
+from driftpeak.offline.data._reading.contexts import Said, by_time, without_contexts
+from driftpeak.offline.data._reading.csv_dialects import Dialect, read_sheet
+from driftpeak.offline.data._reading.decoding import PARQUET, content_of, decoded
+from driftpeak.offline.data._reading.headers import check_names, column_of, is_time_name, unit_of
+from driftpeak.offline.data._reading.long_tables import Long, long_columns, places_of, widened
+from driftpeak.offline.data._reading.messages import quoted
+from driftpeak.offline.data._reading.missing_values import Missing, treated
+from driftpeak.offline.data._reading.numbers import (
+    Decimal,
+    NotANumberError,
+    is_blank,
+    looks_like_number,
+    numbers,
+)
+from driftpeak.offline.data._reading.outliers import Outliers, doubtful
+from driftpeak.offline.data._reading.parquet import read_parquet
+from driftpeak.offline.data._reading.timestamps import Dates, check_order, read_stamps
+
+__all__ = ["Dates", "Decimal", "Missing", "Outliers", "RewardTable", "read_table"]
+
+LARGEST = 1e100  # largest value of a cell, so that sums of squares do not overflow
+
+
+@checked
+@dataclass(frozen=True, eq=False)
+class RewardTable:
+    """Rewards of every arm at every time step.
+
+    Attributes:
+        values: the rewards, (steps, arms), all finite.
+        arms: the names of the arms, unique and not empty.
+        times: the cells of the time column; None if there is none. Dates have the format 2026-01-05
+            or 2026-01-05 13:00:00.
+        time_name: the name of the time column, possibly empty; None if there is none.
+        notes: descriptions of changes to the data.
+        positions: longitude and latitude of the arms in degrees, (arms, 2); None if not known.
+        unit: the unit of all rewards, from the names of the arms; None if not known.
+        doubts: descriptions of irregularities in the data that were not changed.
+        contexts: the contexts of all steps, by name, each with numbers or strings; empty for most
+            tables.
+
+    Raises:
+        DataError: values or positions are not two-dimensional arrays of numbers, or do not agree
+            with the number of arms.
+    """
+
+    values: npt.NDArray[np.float64]
+    arms: tuple[str, ...]
+    times: tuple[str, ...] | None
+    time_name: str | None
+    notes: tuple[str, ...] = ()
+    positions: npt.NDArray[np.float64] | None = None
+    unit: str | None = None
+    doubts: tuple[str, ...] = ()
+    contexts: Mapping[str, tuple[float | str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        values = self.values  # may contain NaN while a file is read
+        if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "iuf":
+            raise DataError(f"values must be a 2-dimensional array of numbers; got {shown(values)}")
+        if values.shape[1] != len(self.arms):
+            raise DataError(
+                f"values must have a column per arm, {len(self.arms)}; got {values.shape[1]}"
+            )
+
+        if self.positions is not None:
+            positions = finite_array("positions", self.positions, 2)
+            if positions.shape != (len(self.arms), 2):
+                raise DataError(
+                    f"positions must have shape ({len(self.arms)}, 2); got {positions.shape}"
+                )
+
+    def rows(self, first: int, last: int | None = None) -> RewardTable:
+        """Return the steps from index `first` to before `last`."""
+        times = None if self.times is None else self.times[first:last]
+        contexts = {name: values[first:last] for name, values in self.contexts.items()}
+        return replace(self, values=self.values[first:last], times=times, contexts=contexts)
+
+    def columns(self, chosen: Sequence[int] | npt.NDArray[np.integer]) -> RewardTable:
+        """Return the arms with these indices, in this order."""
+        numbers = np.asarray(chosen)
+        positions = None if self.positions is None else self.positions[numbers]
+        arms = tuple(self.arms[number] for number in numbers)
+        return replace(self, values=self.values[:, numbers], arms=arms, positions=positions)
+
+
+@checked
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    time_column: str | None = None,
+    missing: Missing = "error",
+    outliers: Outliers = "warn",
+    dates: Dates | None = None,
+    decimal: Decimal | None = None,
+    encoding: str | None = None,
+    index: str | None = None,
+    columns: str | None = None,
+    values: str | None = None,
+    context_columns: Sequence[str] | None = None,
+) -> RewardTable:
+    """Read a table of rewards from a CSV file, plain or compressed with gzip, or from Parquet.
+
+    The separator of a CSV file is detected: commas, semicolons, tabs or "|". The first line has the
+    column names; blank lines, and lines above the header that begin with "#", are ignored. Without
+    `time_column`, the first column has the times if its name indicates it ("time", "date", "step",
+    ...; also an empty name) or if its first value is not a number. Otherwise every column is an
+    arm. A unit at the end of all arms' names, "speed [mph]" or "speed (mph)", is stored in `unit`.
+    A cell that is blank, NA, N/A, NaN, null or None is missing. `notes` describes all decisions.
+
+    Args:
+        path: the file; compression and Parquet are recognised by content, not by name. Parquet
+            needs pyarrow.
+        time_column: the name of the column of the times, with or without its unit.
+        missing: the treatment of missing cells: "error" refuses them, "drop-arm" omits their arms,
+            "interpolate" fills them linearly in the order of the lines, and with the first and last
+            value at the ends of an arm.
+        outliers: the treatment of outliers, more than 12 robust standard deviations from the
+            median, and of stuck values, constant for 20 rows or more while other arms change.
+            "warn" reports and keeps them, "error" refuses them, "blank" treats them as missing,
+            "keep" skips the check.
+        dates: the order of ambiguous dates such as 5/1/2026: "day-first", "month-first", or, with
+            two-digit years, "year-first".
+        decimal: "point" or "comma", for ambiguous numbers such as 1,234.
+        encoding: the text encoding, such as "cp1250". By default it is given by a byte order mark,
+            or is UTF-16 if every other byte is zero, UTF-8 if valid, or else Windows-1252, which
+            has all letters of Latin-1.
+        index, columns, values: for a long table, with one line per time and arm: the names of the
+            columns of the times, of the arms' names and of the rewards.
+        context_columns: the names of context columns, whose values are known before each decision,
+            such as the weekday or the load.
+
+    Warns:
+        DriftpeakWarning: on irregularities in the data, with rows, columns and counts; `doubts` has
+            the same messages.
+
+    Raises:
+        DataError: the file cannot be read, or is not such a table. The message has the line (the
+            first is line 1), the column and the remedy.
+        DriftpeakError: an argument is invalid, or names a column that the file does not have.
+    """
+    long = long_columns(index, columns, values)
+    if long is not None and time_column is not None:
+        raise DriftpeakError(
+            "time_column and index exclude each other; in a long table, index is the time column"
+        )
+    path = Path(path)
+    content = content_of(path)
+    if content.startswith(PARQUET):
+        sheet = read_parquet(path, content)
+    else:
+        text, notes = decoded(path, content, encoding)
+        sheet = read_sheet(path, text)
+        sheet.notes[:0] = notes
+    check_names(sheet, time_column)
+    taken = [time_column] if time_column else [] if long is None else vars(long).values()
+    sheet, said = without_contexts(sheet, context_columns or (), tuple(taken), decimal)
+    if long is None:
+        read = _wide(sheet, time_column, dates, decimal, said)
+    else:
+        read = _long(sheet, long, dates, decimal, said)
+    return _checked(path, read, missing, outliers)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A table that may have gaps, and the position of each row."""
+
+    table: RewardTable
+    places: Sequence[str]
+
+
+def _wide(
+    sheet: Dialect,
+    time_column: str | None,
+    dates: Dates | None,
+    decimal: Decimal | None,
+    said: Said,
+) -> _Found:
+    names, path = list(sheet.names), sheet.path
+    place = _time_place(sheet, time_column)
+    stamps, time_name = None, None
+    rows = sheet.rows
+    if place is not None:
+        time_name = names.pop(place)
+        cells = [row[place] for row in rows]
+        stamps = read_stamps(path, time_name, cells, sheet.places, dates)
+        rows = [[*row[:place], *row[place + 1 :]] for row in rows]
+    if len(names) < 2:
+        raise DataError(
+            f"{path}: a table must have at least two arms, one column each; got only "
+            f"{quoted(names[0])} and the time column {quoted(time_name or '')}"
+        )
+    rewards, read_as = _numbers(sheet, names, rows, decimal, time_name)
+    arms, unit, of_unit = unit_of(path, names)
+    notes = [*sheet.notes, *(stamps.notes if stamps else ()), *read_as, *of_unit]
+    doubts = check_order(path, time_name or "", stamps, sheet.places) if stamps else []
+    times = stamps.texts if stamps else None
+    table = RewardTable(
+        rewards, arms, times, time_name, tuple(notes), unit=unit, doubts=tuple(doubts),
+        contexts=said,
+    )  # fmt: skip
+    return _Found(table, sheet.places)
+
+
+def _long(
+    sheet: Dialect, long: Long, dates: Dates | None, decimal: Decimal | None, said: Said
+) -> _Found:
+    time, arm, reward = places_of(sheet, long)
+    path, name = sheet.path, sheet.names[reward]
+    stamps = read_stamps(path, long.index, [row[time] for row in sheet.rows], sheet.places, dates)
+    rewards, read_as = _numbers(sheet, [name], [[row[reward]] for row in sheet.rows], decimal, None)
+    named = [row[arm].strip() for row in sheet.rows]
+    rewards, arms, times, _ = widened(sheet, stamps.texts, stamps.instants, named, rewards[:, 0])
+    _, unit, of_unit = unit_of(path, [name])
+    notes = (*sheet.notes, *stamps.notes, *read_as, *of_unit)
+    said = by_time(sheet, said, stamps.texts, times)
+    table = RewardTable(rewards, arms, times, sheet.names[time], notes, unit=unit, contexts=said)
+    return _Found(table, [f"time {quoted(time)}" for time in times])
+
+
+def _checked(path: Path, read: _Found, missing: Missing, outliers: Outliers) -> RewardTable:
+    """Return the table without gaps, and warn about irregularities."""
+    table, places = read.table, read.places
+    values, doubts, blanked = doubtful(path, table.values, table.arms, places, outliers)
+    doubts = [f"{path}: {doubt}" for doubt in table.doubts] + doubts
+    for doubt in doubts:
+        warn(doubt)
+    values, arms, _, notes = treated(path, values, table.arms, places, missing)
+    return replace(
+        table,
+        values=values,
+        arms=arms,
+        notes=(*table.notes, *blanked, *notes),
+        doubts=tuple(doubts),
+    )
+
+
+def _time_place(sheet: Dialect, time_column: str | None) -> int | None:
+    """Return the index of the time column; None if there is none."""
+    if time_column is not None:
+        place = column_of(sheet, time_column, "times")
+        if place and not sheet.names[0]:
+            raise DataError(
+                f"{sheet.path}: {sheet.header}: column 1 has no name and is not the time column; "
+                "name the arm, or remove the column (in pandas, write with index=False)"
+            )
+        return place
+    if is_time_name(sheet.names[0]):
+        return 0
+    first = next((row[0] for row in sheet.rows if not is_blank(row[0])), "")
+    return None if looks_like_number(first) else 0
+
+
+def _numbers(
+    sheet: Dialect,
+    names: Sequence[str],
+    rows: list[list[str]],
+    decimal: Decimal | None,
+    time_name: str | None,
+) -> tuple[npt.NDArray[np.float64], list[str]]:
+    """Return the cells as finite numbers, NaN where one is missing, and notes."""
+    try:
+        values, notes = numbers(rows, decimal)
+    except NotANumberError as error:
+        cell, name = rows[error.row][error.column], names[error.column]
+        where = f"{sheet.path}: {sheet.places[error.row]}, column {quoted(name)}"
+        why = error.why or (
+            f"{quoted(cell)} is not a number; an arm's cells must be numbers such as 12.5, or "
+            f"blank if missing; {_hint(error.row, name, cell, time_name, names)}"
+        )
+        raise DataError(f"{where}: {why}") from None
+    too_large = np.abs(values) > LARGEST
+    if too_large.any():
+        row, arm = np.argwhere(too_large)[0]
+        raise DataError(
+            f"{sheet.path}: {sheet.places[row]}, column {quoted(names[arm])}: "
+            f"{quoted(rows[row][arm])} is infinite or beyond 1e100; an arm's cells must be finite "
+            "numbers, so correct the cell or leave it blank"
+        )
+    return values, notes
+
+
+def _hint(row: int, name: str, cell: str, time_name: str | None, names: Sequence[str]) -> str:
+    """Return advice for a cell that is not a number, by its probable cause."""
+    if is_time_name(name):
+        if time_name and re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?", cell.strip()):
+            return f"if it is the time of day, join the columns {time_name} and {name} into one"
+        return f"if these are the times, give time_column={name}"
+    if row == 0 and re.fullmatch(r"\s*[\[(].*[\])]\s*", cell):
+        return 'if this is a second header line with units, join it with the first, "speed [mph]"'
+    if len(names) < 2:
+        return "correct the cell or leave it blank"
+    return (
+        "read a long table (one line per step and arm) with "
+        f"index={time_name or 'TIME'}, columns={name}, values={names[-1]}"
+    )

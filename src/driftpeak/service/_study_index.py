@@ -1,0 +1,118 @@
+"""The part of a study that follows from its events: counts, pending suggestions, rewards.
+
+It is read without the engine, so that it is available at once while the study computes. Nothing
+here computes a posterior or writes.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from threading import Lock
+from typing import Any, NamedTuple
+
+from driftpeak.live._space.constraints import Limit, constraints_from_data
+from driftpeak.live._study.events import Reset, Told, from_dict
+from driftpeak.live._study.storage import Store, check_format
+from driftpeak.live._study.storage.study import missing
+from driftpeak.live._study.study_state import StudyState
+from driftpeak.live._study.suggestion import Observation
+
+PER_REWARD = 1_500  # bytes of memory for an observation
+
+
+class Counts(NamedTuple):
+    """Counts of a study: all events, all rewards, rewards since a reset, pending suggestions."""
+
+    events: int
+    ever: int
+    told: int
+    pending: int
+    latest: Any
+
+
+class StudyIndex:
+    """The state of one study, from the events that have been read.
+
+    Raises:
+        DriftpeakError: the study does not exist, has another version, or is corrupt.
+    """
+
+    def __init__(self, store: Store) -> None:
+        description = store.describe()
+        if description is None:
+            raise missing(store)
+        check_format(description, store)
+        self.description: dict[str, Any] = description
+        self._store, self._position = store, store.start()
+        self._ledger, self._ever, self._before = StudyState(), 0, 0
+        self._lock = Lock()
+        rules = description.get("constraints")
+        constraints = {} if rules is None else constraints_from_data(rules)
+        self._limits = {name: rule for name, rule in constraints.items() if isinstance(rule, Limit)}
+
+    def counts(self) -> Counts:
+        """Return the present counts of the study."""
+        with self._current() as ledger:
+            return self._counts(ledger)
+
+    def pending(self) -> list[dict[str, Any]]:
+        """Return the pending suggestions, oldest first."""
+        with self._current() as ledger:
+            return [self._suggestion(number) for number in ledger.pending]
+
+    def suggestion(self, number: int) -> dict[str, Any]:
+        """Return a pending suggestion."""
+        with self._current():
+            return self._suggestion(number)
+
+    def history(self, after: int, limit: int) -> tuple[list[tuple[int, Observation]], Counts]:
+        """Return at most `limit` rewards with numbers above `after`, and the counts.
+
+        Rewards are numbered from the study's start, also across resets. The newest 10,000 since the
+        last reset are available.
+        """
+        with self._current() as ledger:
+            first = self._ever - len(ledger.history) + 1
+            start = max(after + 1 - first, 0)
+            some = islice(ledger.history, start, start + limit)
+            return list(enumerate(some, first + start)), self._counts(ledger)
+
+    @property
+    def size(self) -> int:
+        """Return the approximate bytes of memory."""
+        return PER_REWARD * len(self._ledger.history)
+
+    @contextmanager
+    def _current(self) -> Iterator[StudyState]:
+        """Yield the state, updated from the store, under a lock."""
+        with self._lock:
+            self._refresh()
+            yield self._ledger
+
+    def _refresh(self) -> None:
+        for position, written in self._store.read(self._position).events:
+            event = from_dict(written)
+            if isinstance(event, Reset):
+                self._ledger, self._before = self._ledger.after_reset(), self._ever
+            else:
+                self._ledger.enter(event)
+            self._ever += isinstance(event, Told)
+            self._position = position
+
+    def _counts(self, ledger: StudyState) -> Counts:
+        latest = None if ledger.latest is None else ledger.show(ledger.latest)
+        told = self._ever - self._before
+        return Counts(self._position[0], self._ever, told, len(ledger.pending), latest)
+
+    def _suggestion(self, number: int) -> dict[str, Any]:
+        asked = self._ledger.outstanding(number)
+        kept = [self._limits[name].believes(chance) for name, chance in asked.chances.items()]
+        return {
+            "id": number,
+            "time": self._ledger.show(asked.time),
+            "parameters": asked.parameters,
+            "hold": asked.hold,
+            "context": asked.context,
+            "chances": asked.chances,
+            "feasible": all(kept) if kept else None,
+        }

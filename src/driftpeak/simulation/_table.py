@@ -1,0 +1,153 @@
+"""Table for a paper: mean regrets of policies with intervals, ranked."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from driftpeak._core.argument_types import checked
+from driftpeak.simulation._comparison import LEVEL, Verdict, verdict
+from driftpeak.simulation._regrets import check_runs, regret_unit, regrets_of
+from driftpeak.simulation._samples import by_sample, half_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KINDS = ("best", "alike", "worse", "yardstick")
+ESCAPES = {character: rf"\{character}" for character in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RegretTable:
+    """Table of mean regrets with one row per policy, lowest regret first.
+
+    Attributes:
+        frame: table indexed by policy. `rank` is the rank among policies that observe only their
+            own rewards, and missing for the others. `mean_regret` is per step, and `low` and `high`
+            are its 95 % interval (NaN if there is only one sample). `beside_best` is "best",
+            "alike" (not significantly worse than the best), "worse" (significantly worse) or
+            "yardstick" (observes the true function). `driftpeak.simulation.verdict` describes
+            the comparison.
+        caption: description of the numbers in one sentence.
+    """
+
+    frame: "pd.DataFrame"
+    caption: str
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown for GitHub and Sphinx, without the caption."""
+        head, *rows = self._cells()
+        lines = [head, ["---", "---:", "---:", "---:", "---"], *rows]
+        escaped = ([cell.replace("|", r"\|") for cell in line] for line in lines)
+        return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+
+    def to_latex(self) -> str:
+        """Return the table in LaTeX, with the caption; it needs the package booktabs."""
+        head, *rows = (" & ".join(map(_latex, line)) + r" \\" for line in self._cells())
+        lines = [
+            r"\begin{table}",
+            rf"\caption{{{_latex(self.caption)}}}",
+            r"\begin{tabular}{lrrrl}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def __str__(self) -> str:
+        return f"{self.to_markdown()}\n\n{self.caption}"
+
+    def _repr_markdown_(self) -> str:
+        """Return the table with its caption, for notebooks."""
+        return str(self)
+
+    def _cells(self) -> list[list[str]]:
+        import pandas as pd
+
+        rows = [["policy", "rank", "mean regret", "95 % interval", "compared with the best"]]
+        for name, row in self.frame.iterrows():
+            rank = "" if pd.isna(row["rank"]) else str(row["rank"])
+            interval = "" if pd.isna(row["low"]) else f"{row['low']:.4g} to {row['high']:.4g}"
+            mean = f"{row['mean_regret']:.4g}"
+            rows.append([str(name), rank, mean, interval, str(row["beside_best"])])
+        return rows
+
+
+@checked
+def table(runs: xr.Dataset, *, independent_trials: bool | None = None) -> RegretTable:
+    """Return the mean regret of every policy with its 95 % interval and rank, lowest regret first.
+
+    Intervals are Student's t over samples, as in the report of `driftpeak compare` and `replay`.
+    Samples are trials, or if all trials share one recorded history, means of blocks of steps
+    (`driftpeak.simulation._samples`). Each interval holds for its policy alone. `beside_best` tests
+    paired differences, which is more powerful than comparing the intervals.
+
+    Arguments:
+        runs: result of `simulate` or `replay`, with everything or summaries kept.
+        independent_trials: whether trials are samples. The default is False for the result of
+            `replay`, which holds the rewards of one recorded history, and True otherwise.
+
+    Raises:
+        DriftpeakError: the argument is not such a result.
+    """
+    import pandas as pd
+
+    check_runs(runs)
+    independent = "rewards" not in runs if independent_trials is None else independent_trials
+    names = [str(name) for name in runs["policy"].values]
+    real = [str(name) for name in runs["policy"].values[runs["foresight"] == "none"]]
+    judged = verdict(runs, real, independent_trials=independent) if real else None
+    regrets = {name: regrets_of(runs, name, independent_trials=independent) for name in names}
+    means = np.array([regrets[name].mean() for name in names])
+    reach = np.array(
+        [
+            half_interval(regret, independent_trials=independent, level=LEVEL)
+            for regret in regrets.values()
+        ]
+    )
+    ranks = pd.Series(means).where([name in real for name in names]).rank(method="min")
+    frame = pd.DataFrame(
+        {
+            "rank": ranks.astype("Int64").array,
+            "mean_regret": means,
+            "low": means - reach,
+            "high": means + reach,
+            "beside_best": pd.Categorical([_beside_best(name, judged) for name in names], KINDS),
+        },
+        index=pd.Index(names, name="policy"),
+    )
+    samples = len(by_sample(regrets[names[0]], independent_trials=independent))
+    caption = _caption(runs, samples, independent)
+    return RegretTable(frame.sort_values("mean_regret", kind="stable"), caption)
+
+
+def _beside_best(name: str, judged: Verdict | None) -> str:
+    if judged is None or (name != judged.best and name not in judged.others):
+        return "yardstick"
+    if name == judged.best:
+        return "best"
+    return "worse" if judged.others[name].worse else "alike"
+
+
+def _caption(runs: xr.Dataset, samples: int, independent: bool) -> str:
+    unit, steps = regret_unit(runs), runs.sizes["step"]
+    what = f"Mean regret per step{' in ' * bool(unit)}{unit} over {steps:,} steps"
+    if samples < 2:
+        return f"{what} of one trial, without intervals."
+    if independent:
+        return f"{what}; 95 % intervals (Student's t) over {samples:,} trials."
+    return f"{what} of one history; 95 % intervals (Student's t) over {samples} blocks of steps."
+
+
+def _latex(text: str) -> str:
+    """Return a text with the special characters of LaTeX escaped."""
+    return "".join(ESCAPES.get(character, character) for character in text)
