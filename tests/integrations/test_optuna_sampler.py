@@ -187,7 +187,7 @@ def test_infinities_are_taken():
     study.tell(study.ask(SPACE), -math.inf)
     run(study, 1)
     assert known(study).history()[-1].reward == -sys.float_info.max
-    assert known(study).diagnostics().doubted == 1
+    assert known(study).diagnostics().rejected == 1
 
 
 def test_conditional_parameters_are_sampled_independently(caplog):

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 import driftpeak as dp
 from driftpeak._core.numerics import compiled
 from driftpeak.live._study import storage as storages
-from driftpeak.live._study.storage import journal, sql, study, turns, verify
+from driftpeak.live._study.storage import contention, journal, sql, study, verify
 
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(1e-3, 1, log=True), kind=dp.Categorical("a", "b"))
 
@@ -105,13 +105,13 @@ def patient(storage, seconds):
 def test_who_has_lost_a_race_takes_turns(storage, name, monkeypatch):
     """Of one machine; and one that does not, on another machine say, is still too slow."""
     monkeypatch.setattr(study, "TURNS", 5)
-    monkeypatch.setattr(turns, "PATIENCE", 0.05)
+    monkeypatch.setattr(contention, "PATIENCE", 0.05)
     first, other = (live_worker.make(storage, name) for _ in range(2))
     suggest, tried = dp.Optimizer._suggest, []
 
     def watched(self, *rest):
         if self is first:
-            with turns.turn(first._study._id, lambda: None) as free:
+            with contention.turn(first._study._id, lambda: None) as free:
                 tried.append("race" if free else "turn")
             if tried[-1] == "race":
                 play(other, 1)
@@ -124,10 +124,10 @@ def test_who_has_lost_a_race_takes_turns(storage, name, monkeypatch):
 
 
 def test_one_that_is_halted_holds_nobody_up_for_long(storage, name, monkeypatch):
-    monkeypatch.setattr(turns, "PATIENCE", 0.2)
+    monkeypatch.setattr(contention, "PATIENCE", 0.2)
     optimizer = live_worker.make(storage, name)
     optimizer._study._turns, started = 50, time.monotonic()
-    with turns.turn(optimizer._study._id, lambda: None):
+    with contention.turn(optimizer._study._id, lambda: None):
         play(optimizer, 4)
     assert optimizer._study._turns == 0
     assert 0.2 < time.monotonic() - started < 10
@@ -135,15 +135,15 @@ def test_one_that_is_halted_holds_nobody_up_for_long(storage, name, monkeypatch)
 
 def test_no_turns_without_a_folder_for_them(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
-    with turns.turn("../../study", lambda: None) as mine:
+    with contention.turn("../../study", lambda: None) as mine:
         assert not mine
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with turns.turn("../../study", lambda: None) as mine:
+    with contention.turn("../../study", lambda: None) as mine:
         assert mine
     (one,) = tmp_path.iterdir()
     one.unlink()
     one.symlink_to(tmp_path / "elsewhere")
-    with turns.turn("../../study", lambda: None) as mine:
+    with contention.turn("../../study", lambda: None) as mine:
         assert not mine
     assert list(tmp_path.iterdir()) == [one]
 

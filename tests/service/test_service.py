@@ -22,7 +22,7 @@ from driftpeak.service._warning_capture import hear
 PATIENCE = 60
 ROUTES = (
     "ask", "tell", "cancel", "pending", "forget", "reset", "best", "belief", "chances", "peaks",
-    "diagnostics", "side-queries", "answer", "history", "foretold", "events",
+    "diagnostics", "side-queries", "answer", "history", "predictions", "events",
 )  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def test_rewards_of_0_and_1(client, served):
     for _ in range(6):
         study.tell(study.ask(), True)
     study.tell({"arm": "0"}, 0.5, trials=10)
-    code, _, found = served.get("/api/studies/clicks/foretold")
+    code, _, found = served.get("/api/studies/clicks/predictions")
     assert code == 200
     assert found["likelihood"] == "bernoulli"
     assert found["rewards"][-1]["trials"] == 10
@@ -311,7 +311,7 @@ def test_looking_changes_nothing(folder, served, study):
     study.ask()
     whole = f"/api/studies/{study.name}"
     before = contents(folder)
-    for path in ("", "/best", "/best?time=9", "/peaks", "/foretold", "/diagnostics", "/pending",
+    for path in ("", "/best", "/best?time=9", "/peaks", "/predictions", "/diagnostics", "/pending",
                  "/history"):  # fmt: skip
         assert served.get(whole + path)[0] == 200
     assert served.post(f"{whole}/belief", {"points": [{"x": 0.1}]})[0] == 200
@@ -485,11 +485,11 @@ def test_the_page_is_served_with_a_strict_policy(served):
 
 
 def test_json_without_numbers_that_are_none(served, study):
-    """What was never foretold is null, as is what cannot be a number."""
+    """What was never predicted is null, as is what cannot be a number."""
     study.tell({"x": 0.5}, 1.0)
     text = json.dumps(served.get(f"/api/studies/{study.name}/diagnostics")[2])
     assert "NaN" not in text
-    assert served.get(f"/api/studies/{study.name}/foretold")[2]["calibration"]["count"] == 0
+    assert served.get(f"/api/studies/{study.name}/predictions")[2]["calibration"]["count"] == 0
 
 
 def test_ends_while_a_stream_is_open(tmp_path):

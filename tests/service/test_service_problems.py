@@ -136,7 +136,7 @@ def test_a_folder_that_cannot_be_read_now(served, study, tmp_path, monkeypatch):
     assert type(found.value) is StorageError
 
 
-@pytest.mark.parametrize("path", ["history", "foretold"])
+@pytest.mark.parametrize("path", ["history", "predictions"])
 @pytest.mark.parametrize(
     "after", ["1" + 20 * "0", str(2**53 + 1), "1" + 5_000 * "0"], ids=["1e20", "2**53+1", "1e5000"]
 )

@@ -120,7 +120,7 @@ def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
     mean, deviation = np.array([observation.expected or nothing for observation in history]).T
     figure = new_figure(9.0, 4.2)
     axes = figure.subplots()
-    low, high = _foretold(optimizer, history, mean, deviation)
+    low, high = _predictions(optimizer, history, mean, deviation)
     inside = (rewards >= low) & (rewards <= high)
     predicted = np.isfinite(mean)
     axes.vlines(
@@ -164,7 +164,9 @@ def _law(optimizer: Inspectable) -> Any:
     return None if kind is None else kind.law
 
 
-def _foretold(optimizer: Inspectable, history: Any, mean: Any, deviation: Any) -> tuple[Any, Any]:
+def _predictions(
+    optimizer: Inspectable, history: Any, mean: Any, deviation: Any
+) -> tuple[Any, Any]:
     """Return lower and upper ends of 95 % intervals of rewards."""
     if (law := _law(optimizer)) is None:
         return mean - NORMAL * deviation, mean + NORMAL * deviation

@@ -318,8 +318,8 @@ async def history(name: Name, studies: All, after: After = 0, limit: Rows = 100)
     return plain(await studies.read_of(kept, lambda: _page(kept.books, after, limit)))
 
 
-@router.get("/studies/{name}/foretold", response_model=bodies.Foretold, responses=OF_A_STUDY)
-async def foretold(name: Name, studies: All, after: After = 0, limit: Rows = MOST_ROWS) -> Any:
+@router.get("/studies/{name}/predictions", response_model=bodies.Predictions, responses=OF_A_STUDY)
+async def predictions(name: Name, studies: All, after: After = 0, limit: Rows = MOST_ROWS) -> Any:
     """Return the newest rewards with their one-step forecasts, and the forecasts' calibration."""
     kept = await studies.kept(name)
 

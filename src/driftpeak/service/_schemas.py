@@ -296,7 +296,7 @@ class Calibrated(BaseModel):
     coverage: dict[str, float | None]
 
 
-class Foretold(BaseModel):
+class Predictions(BaseModel):
     """Rewards with their one-step forecasts, in the order of reports."""
 
     rewards: list[Reward]

@@ -26,7 +26,7 @@ from driftpeak.simulation._programs import (
     advance,
     compiled,
     expect,
-    foretell,
+    inform,
     playing,
     random_keys,
     refresh,
@@ -173,7 +173,7 @@ def _play(
             here = numbers[block] < len(times)
             world_state, values, _ = advance(world, world_state, jnp.asarray(padded[block]))
             for name in foreseeing:
-                states[name] = foretell(players[name], states[name], values, jnp.asarray(here))
+                states[name] = inform(players[name], states[name], values, jnp.asarray(here))
 
     world_state = start(world, random_keys(seed, trials).world)
     for block in range(plan.blocks):

@@ -72,7 +72,7 @@ def _maximum(values: Array) -> Array:
 
 
 @partial(jax.jit, donate_argnums=1)
-def foretell(player: Player[Any], state: Any, values: Array, here: Array) -> Any:
+def inform(player: Player[Any], state: Any, values: Array, here: Array) -> Any:
     """Give a policy the true functions of a block; `here` is false on padding."""
 
     def step(state: Any, seen: Any) -> tuple[Any, None]:

@@ -44,8 +44,8 @@ class DriftingGP:
         acquisition: "ucb" explores where the posterior is uncertain. "influence" explores where an
             observation improves later forecasts, averaged over horizons of 24 to 96 usual times
             between observations (`driftpeak.live._model.gp.influence`).
-        scoped: whether to down-weight the exploration bonus near the boundary of a box, where
-            the posterior deviation is largest (`driftpeak.live._search.boundary`).
+        boundary_weighting: whether to down-weight the exploration bonus near the boundary of a box,
+            where the posterior deviation is largest (`driftpeak.live._search.boundary`).
         learn: whether to learn hyperparameters. If not, they keep their prior medians, except for
             the scale of the rewards.
         likelihood: the kind of rewards. "gaussian": real numbers with noise. "bernoulli": 0 and 1;
@@ -75,7 +75,7 @@ class DriftingGP:
         capacity: int = 512,
         width: Width | None = None,
         acquisition: str = "ucb",
-        scoped: bool = True,
+        boundary_weighting: bool = True,
         learn: bool = True,
         likelihood: Likelihood = "gaussian",
     ) -> None:
@@ -90,7 +90,7 @@ class DriftingGP:
                 f"likelihood={shown(likelihood)}. Leave acquisition out"
             )
         self.acquisition = acquisition
-        self.scoped, self.learn = scoped, learn
+        self.boundary_weighting, self.learn = boundary_weighting, learn
         self.likelihood = check_likelihood(likelihood)
 
     def make_engine(self, setup: "EngineSetup") -> "Engine":

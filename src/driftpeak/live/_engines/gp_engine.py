@@ -28,7 +28,7 @@ from driftpeak.live._model.hyperparameters import (
 )
 from driftpeak.live._model.likelihoods import Rates
 from driftpeak.live._model.observations import pad, places, size_for
-from driftpeak.live._model.outliers import doubtful
+from driftpeak.live._model.outliers import outliers_of
 from driftpeak.live._model.scaling import LINEAR, RobustScaler
 from driftpeak.live._search import maximization as search
 from driftpeak.live._space.encoding import Coding
@@ -108,7 +108,7 @@ class GPEngine(GPBelief):
         beliefs = search.Beliefs(
             self.model, known, imagined, elapsed, self.width, explore, its_context, ahead
         )
-        if self.policy.scoped:
+        if self.policy.boundary_weighting:
             beliefs = beliefs._replace(powers=search.powers_now(beliefs))
         room = None
         if reach is not None:
@@ -129,13 +129,13 @@ class GPEngine(GPBelief):
         standard, pace = self.standard, self.pace
         if due:
             standard, pace = self._newest_standard(), pace_of(held.times[-NEWEST:])
-        doubted = self._doubtful(standard)
-        if not due and np.array_equal(doubted, held.doubted):
+        rejected = self._outliers(standard)
+        if not due and np.array_equal(rejected, held.rejected):
             return None
-        values = self._learn(standard, pace, doubted, dates) if due else self.lessons
+        values = self._learn(standard, pace, rejected, dates) if due else self.lessons
         assert values is not None  # hyperparameters are learned at the first reward
         since = 0 if due else self.since_lesson
-        which = np.stack([held.times, held.rewards], axis=1)[doubted]
+        which = np.stack([held.times, held.rewards], axis=1)[rejected]
         return {**values, "since": since, "doubted": which.tolist()}
 
     def _newest_standard(self) -> RobustScaler:
@@ -146,7 +146,7 @@ class GPEngine(GPBelief):
         """Return whether each reward is extreme enough to be rejected as an outlier."""
         return np.abs(standard.distance(self.memory.rewards)) > LINEAR
 
-    def _doubtful(self, standard: RobustScaler) -> Any:
+    def _outliers(self, standard: RobustScaler) -> Any:
         """Return whether each reward is an outlier, given all others."""
         held, wild = self.memory, self._is_wild(standard)
         if not wild.any():
@@ -155,14 +155,14 @@ class GPEngine(GPBelief):
         weights, noise = self._weights(now), self._noise(standard)
         among = places(held.rows, held.times - now, held.size, weights, noise)
         rewards = pad(standard.into(held.rewards), held.size)
-        outliers = doubtful(self.model, among, rewards, np.pad(wild, (0, held.size - len(held))))
+        outliers = outliers_of(self.model, among, rewards, np.pad(wild, (0, held.size - len(held))))
         return np.asarray(outliers)[: len(held)]
 
     def _learn(
-        self, standard: RobustScaler, pace: float, doubted: Any, dates: bool
+        self, standard: RobustScaler, pace: float, rejected: Any, dates: bool
     ) -> dict[str, Any]:
         """Learn hyperparameters from the newest observations that are not outliers."""
-        observed = self._to_learn_from(standard, doubted)
+        observed = self._to_learn_from(standard, rejected)
         count = int(np.count_nonzero(observed[0].worth))
         learned: dict[str, Any] = {}
         names, best = self.motions, -np.inf
@@ -207,10 +207,10 @@ class GPEngine(GPBelief):
         }
 
     def _to_learn_from(
-        self, standard: RobustScaler, doubted: Any
+        self, standard: RobustScaler, rejected: Any
     ) -> tuple[gp.PaddedObservations, Vector]:
         """Return the newest observations that are not outliers, with standardised rewards."""
-        worth = np.where(doubted, 0.0, self._weights(self.memory.times[-1]))
+        worth = np.where(rejected, 0.0, self._weights(self.memory.times[-1]))
         which = np.flatnonzero(worth)[-NEWEST:]
         size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
         return self._seen(which, worth, standard, size)
@@ -270,11 +270,11 @@ class GPEngine(GPBelief):
         held = self.memory
         if not self.policy.learn or self.rates is not None or len(held) == 0:
             return None
-        state = (held.times, held.doubted, self.lessons)
+        state = (held.times, held.rejected, self.lessons)
         if self._averaged is None or any(
             a is not b for a, b in zip(self._averaged[0], state, strict=True)
         ):
-            seen = self._to_learn_from(self.standard.widely_linear, held.doubted)
+            seen = self._to_learn_from(self.standard.widely_linear, held.rejected)
             problem = Problem(*seen, self.coding.all_categorical, self.pace, kind_of(self.model))
             self._averaged = state, Average(problem, pack(self.model, self.pace))
         return self._averaged[1]
@@ -291,7 +291,7 @@ class GPEngine(GPBelief):
     def report(self, time: float) -> dict[str, Any]:
         held, model = self.memory, self.model
         values: dict[str, Any] = {"told": self.tells, "held": len(held)}
-        values["doubted"] = int(held.doubted.sum())
+        values["rejected"] = int(held.rejected.sum())
         if len(held) == 0:
             return values
         ages = time - held.times

@@ -116,7 +116,7 @@ class GPBelief(Engine):
             phases = np.arange(PHASES) * self.model.period / PHASES if rhythm else (0.0,)
             each = [np.asarray(_worth(self.model, known, elapsed + phase)) for phase in phases]
             worth = np.max(each, axis=0)
-            worth = np.where(self.memory.doubted, -np.inf, worth[: len(self.memory)])
+            worth = np.where(self.memory.rejected, -np.inf, worth[: len(self.memory)])
         else:
             worth = self.memory.times
         dropped = np.argsort(worth, kind="stable")
@@ -129,7 +129,7 @@ class GPBelief(Engine):
     def learned(self, values: dict[str, Any]) -> None:
         self._understand(values)
         self.since_lesson = values.get("since", 0)
-        self.memory.doubt(values.get("doubted", []))
+        self.memory.reject(values.get("doubted", []))
 
     def forgot(self, before: float | None) -> None:
         self.memory.keep(self.memory.times >= (np.inf if before is None else before))
@@ -180,7 +180,7 @@ class GPBelief(Engine):
         held, known = self.memory, self._known
         if known is None:
             first = np.arange(self.base)
-            worth = np.where(held.doubted[first], 0.0, 1.0)
+            worth = np.where(held.rejected[first], 0.0, 1.0)
             known = self._all_at_once(*self._seen(first, worth, self.standard, held.size))
         if self._factored < len(held):
             known = self._appended(known, self._factored)
@@ -194,7 +194,7 @@ class GPBelief(Engine):
         """Append the observations from index `start` on to a posterior."""
         held, noise = self.memory, self._noise(self.standard)
         rewards = pad(self.standard.into(held.rewards), held.size)
-        worth = np.where(held.doubted, 0.0, 1.0)
+        worth = np.where(held.rejected, 0.0, 1.0)
         for first in range(start, len(held), BLOCK):
             some = slice(first, min(first + BLOCK, len(held)))
             times = held.times[some] - self.origin
@@ -204,7 +204,7 @@ class GPBelief(Engine):
 
     def _worths(self, time: float) -> Vector:
         """Return the weight of each observation at `time`, 0 for outliers."""
-        return np.where(self.memory.doubted, 0.0, self._weights(time))
+        return np.where(self.memory.rejected, 0.0, self._weights(time))
 
     def _weights(self, time: float) -> Vector:
         """Return the weight of each observation under the forgetting rule, outliers included."""
@@ -260,7 +260,7 @@ class GPBelief(Engine):
     def save(self) -> tuple[Arrays, dict[str, Any]]:
         held = self.memory
         arrays = {"rows": held.rows, "rewards": held.rewards, "times": held.times}
-        arrays |= {"doubted": held.doubted, "noise": held.noise, "trials": held.trials}
+        arrays |= {"doubted": held.rejected, "noise": held.noise, "trials": held.trials}
         rest = {
             "lessons": self.lessons,
             "since": self.since_lesson,

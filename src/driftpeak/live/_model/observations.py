@@ -51,7 +51,7 @@ class Memory:
     Attributes:
         capacity: largest number of observations.
         rows, rewards, times: the observations.
-        doubted: whether each observation is rejected as an outlier.
+        rejected: whether each observation is rejected as an outlier.
         noise: standard deviation of each observation's noise in units of the rewards; 0 if unknown.
         trials: number of measurements that each observation averages.
     """
@@ -61,7 +61,7 @@ class Memory:
         self.rows = np.zeros((0, dimension))
         self.rewards = np.zeros(0)
         self.times = np.zeros(0)
-        self.doubted = np.zeros(0, bool)
+        self.rejected = np.zeros(0, bool)
         self.noise = np.zeros(0)
         self.trials = np.zeros(0)
 
@@ -74,7 +74,7 @@ class Memory:
         return size_for(len(self), self.capacity)
 
     def load(
-        self, rows: Any, rewards: Any, times: Any, doubted: Any, noise: Any, trials: Any
+        self, rows: Any, rewards: Any, times: Any, rejected: Any, noise: Any, trials: Any
     ) -> None:
         """Replace all observations.
 
@@ -83,7 +83,7 @@ class Memory:
         """
         count = len(times)
         shapes = ((count, self.rows.shape[1]), *[(count,)] * 5)
-        arrays = (rows, rewards, times, doubted, noise, trials)
+        arrays = (rows, rewards, times, rejected, noise, trials)
         kinds = "fffbff"
         if (
             count > self.capacity
@@ -100,7 +100,7 @@ class Memory:
                 "values"
             )
         self.rows, self.rewards, self.times = rows, rewards, times
-        self.doubted, self.noise, self.trials = doubted, noise, trials
+        self.rejected, self.noise, self.trials = rejected, noise, trials
 
     def insert(
         self, row: Vector, reward: float, time: float, noise: float | None, trials: int | None
@@ -110,24 +110,24 @@ class Memory:
         self.rows = _with(self.rows, place, row)
         self.rewards = _with(self.rewards, place, reward)
         self.times = _with(self.times, place, time)
-        self.doubted = _with(self.doubted, place, False)
+        self.rejected = _with(self.rejected, place, False)
         self.noise = _with(self.noise, place, noise or 0.0)
         self.trials = _with(self.trials, place, trials or 1.0)
         return place
 
-    def doubt(self, which: list[list[float]]) -> None:
+    def reject(self, which: list[list[float]]) -> None:
         """Reject the observations with these times and rewards, and accept all others.
 
         Indices are not used, because other processes may have inserted observations.
         """
-        self.doubted = np.zeros(len(self), bool)
+        self.rejected = np.zeros(len(self), bool)
         for time, reward in which:
-            self.doubted = self.doubted | ((self.times == time) & (self.rewards == reward))
+            self.rejected = self.rejected | ((self.times == time) & (self.rewards == reward))
 
     def keep(self, which: Any) -> None:
         """Delete all observations except some."""
         self.rows, self.rewards = self.rows[which], self.rewards[which]
-        self.times, self.doubted = self.times[which], self.doubted[which]
+        self.times, self.rejected = self.times[which], self.rejected[which]
         self.noise, self.trials = self.noise[which], self.trials[which]
 
 

@@ -33,7 +33,7 @@ ROW, ACCIDENTS = 5, 2  # observations before and after; maximum of outliers amon
 
 
 @compiled
-def doubtful(model: Model, places: PaddedObservations, rewards: Any, wild: Any) -> Any:
+def outliers_of(model: Model, places: PaddedObservations, rewards: Any, wild: Any) -> Any:
     """Return whether each observation is an outlier, shape `(c,)`.
 
     Arguments:

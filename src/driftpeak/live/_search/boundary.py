@@ -27,7 +27,7 @@ MIDDLE = 0.5
 NEAR = 0.15  # distance from the end of a column below which the factor is weakened
 
 
-def scope(model: Model, rows: AnyArray, powers: AnyArray) -> Array:
+def boundary_weight(model: Model, rows: AnyArray, powers: AnyArray) -> Array:
     """Compute the boundary factor at rows of the unit cube, in (0, 1], shape `(m,)`.
 
     An unordered column has the factor 1, because its values have equal distances. Columns of the

@@ -32,7 +32,7 @@ from driftpeak.live._model.gp import (
 from driftpeak.live._model.likelihoods import Rates
 from driftpeak.live._model.mirrored import Mirrored
 from driftpeak.live._model.scaling import LINEAR
-from driftpeak.live._search.boundary import powers_around, scope
+from driftpeak.live._search.boundary import boundary_weight, powers_around
 from driftpeak.live._space.discretization import MIDDLE, NEAR, Discretization
 from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.records import Reach
@@ -310,7 +310,7 @@ def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
     if ahead is not None:
         bonus = influence(model, known, imagined, whole, time, ahead)
     if powers is not None:
-        bonus = bonus * scope(model, rows, powers)
+        bonus = bonus * boundary_weight(model, rows, powers)
     bounds = means + explore * width(count + 1, believed) * bonus
     if room is None:
         return bounds

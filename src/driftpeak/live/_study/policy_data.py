@@ -34,6 +34,8 @@ class NotOursError(DriftpeakError):
 
 
 DEEPEST = 50  # maximum of nesting; a policy has about five levels
+FORMER_ARGUMENTS = {("drifting-gp", "scoped"): "boundary_weighting"}
+"""Present names of renamed arguments, by tag and name in older studies."""
 ARRAYS = "biuf"  # NumPy's kinds of booleans, integers and real numbers
 
 
@@ -104,10 +106,10 @@ def differences(stored: Any, given: Any, where: str = "policy") -> Iterator[tupl
             known = tag is None or constructor is not None or tag in ("array", "number", "space")
             yield where, known
         return
-    parameters, before, now = constructor.parameters, stored[tag], given[tag]
-    if not isinstance(before, dict):
+    if not isinstance(stored[tag], dict):
         yield where, False
         return
+    parameters, before, now = constructor.parameters, _arguments(tag, stored[tag]), given[tag]
     for name in dict.fromkeys((*before, *now)):
         if name not in parameters:
             yield f"{where}.{name}", False
@@ -119,6 +121,11 @@ def differences(stored: Any, given: Any, where: str = "policy") -> Iterator[tupl
 
 def _tag(data: Any) -> str | None:
     return next(iter(data)) if isinstance(data, dict) and len(data) == 1 else None
+
+
+def _arguments(tag: str, stored: dict[str, Any]) -> dict[str, Any]:
+    """Return stored arguments by their present names."""
+    return {FORMER_ARGUMENTS.get((tag, name), name): value for name, value in stored.items()}
 
 
 def _is_array(value: Any) -> bool:
@@ -165,7 +172,7 @@ def _constructed(
     tag: str, constructor: Constructor, content: dict[str, Any], where: str, depth: int
 ) -> Any:
     given = {}
-    for name, value in content.items():
+    for name, value in _arguments(tag, content).items():
         if name not in constructor.parameters:
             raise DriftpeakError(
                 f"{where}, a {tag}, must have arguments that this version knows; got {_shown(name)}"

@@ -22,7 +22,7 @@ class Diagnostics:
     Attributes:
         told: number of rewards since the start or the last reset.
         held: number of observations in memory.
-        doubted: number of observations in memory that are rejected as outliers.
+        rejected: number of observations in memory that are rejected as outliers.
         pending: number of pending suggestions.
         memory: effective number of observations. Each observation counts with its squared
             correlation with the present, under Markov drift (1 - drift)^age, and under a forgetting
@@ -46,7 +46,7 @@ class Diagnostics:
 
     told: int
     held: int | None = None
-    doubted: int | None = None
+    rejected: int | None = None
     pending: int = 0
     memory: float | None = None
     motion: str | None = None

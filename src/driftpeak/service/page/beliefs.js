@@ -19,7 +19,7 @@ function lines(study, found, calibration) {
     found.memory !== null && ["Memory",
       `${found.held} of ${found.told} rewards are in the model. Older ones have less weight; together they count as about `
       + `${fixed(found.memory, found.memory < 10 ? 1 : 0)} new ones.`],
-    found.doubted > 0 && ["Outliers", `${found.doubted} of them are rejected as outliers.`],
+    found.rejected > 0 && ["Outliers", `${found.rejected} of them are rejected as outliers.`],
     found.motion !== null && ["Drift model", motion(found.motion, moments) + sure(found.motion_probability)],
     found.half_life !== null && ["Drift", `half of the variance is new after ${moments.span(found.half_life)}.`],
     found.noise !== null && ["Noise", `the standard deviation of a single ${study.goal} is about ±${fixed(found.noise, decimalsFor(found.noise))}.`],

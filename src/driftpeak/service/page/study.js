@@ -99,7 +99,7 @@ export async function showStudy(name, main, status, signal) {
     main.setAttribute("aria-busy", "true");
     try {
       const [description, pending, forecasts] = await Promise.all([
-        get(path, {}, signal), get(`${path}/pending`, {}, signal), get(`${path}/foretold`, {}, signal)]);
+        get(path, {}, signal), get(`${path}/pending`, {}, signal), get(`${path}/predictions`, {}, signal)]);
       study.renew(description);
       study.learn(forecasts);
       count.textContent = `${description.told} ${study.goal}${description.told === 1 ? "" : "s"}; ${study.maximize ? "larger" : "smaller"} is better.`;

@@ -20,8 +20,8 @@ from driftpeak._core.numerics.compiled import NotCompiledError, nothing_new
 from driftpeak.live._space.serialization import space_from_data, space_to_data
 from driftpeak.live._study.events import Event, Reset, Told, from_dict, to_dict
 from driftpeak.live._study.policy_data import can_be_made, differences
+from driftpeak.live._study.storage.contention import turn
 from driftpeak.live._study.storage.store import News, Position, Store
-from driftpeak.live._study.storage.turns import turn
 from driftpeak.live._study.study_state import StudyState
 from driftpeak.live._study.suggestion import Observation
 

@@ -1,4 +1,4 @@
-"""Absurd rewards: what is doubted, against dense algebra, and what they cost."""
+"""Absurd rewards: what is rejected, against dense algebra, and what they cost."""
 
 import sys
 
@@ -8,7 +8,7 @@ import pytest
 import driftpeak as dp
 from driftpeak.live._model import gp
 from driftpeak.live._model.observations import pad, places
-from driftpeak.live._model.outliers import FAR, doubtful
+from driftpeak.live._model.outliers import FAR, outliers_of
 from driftpeak.live._model.scaling import RobustScaler
 
 LARGEST = sys.float_info.max
@@ -29,7 +29,7 @@ def world(count=30, seed=0):
 def found(rows, times, rewards, wild):
     size = 32
     known = places(rows, times, size)
-    one = doubtful(MODEL, known, pad(rewards, size), np.pad(wild, (0, size - len(wild))))
+    one = outliers_of(MODEL, known, pad(rewards, size), np.pad(wild, (0, size - len(wild))))
     assert not np.asarray(one)[len(rewards) :].any()
     return np.flatnonzero(np.asarray(one))
 
@@ -146,7 +146,7 @@ def distances(name, seed, absurd, warm, after):
         optimizer.restore(start)
         means.append(np.mean(play(range(warm, warm + after), one)[1:]))
         assert np.isfinite(optimizer.best().mean)
-        assert optimizer.diagnostics().doubted <= 2
+        assert optimizer.diagnostics().rejected <= 2
     return np.array(means)
 
 

@@ -10,17 +10,17 @@ from sklearn.gaussian_process.kernels import Matern
 import driftpeak as dp
 from driftpeak.live._model import gp
 from driftpeak.live._model.observations import pad, places
-from driftpeak.live._search.boundary import powers_around, scope
+from driftpeak.live._search.boundary import boundary_weight, powers_around
 from driftpeak.live._search.maximization import Beliefs, powers_now
 from driftpeak.live._study.policy_data import differences, policy_from_data, policy_to_data
 from driftpeak.policies.widths import Constant
 
-scoped = jax.jit(scope)
+weight = jax.jit(boundary_weight)
 
 
 def found(model, rows):
     """With all factors in full."""
-    return scoped(model, rows, np.ones(rows.shape[1]))
+    return weight(model, rows, np.ones(rows.shape[1]))
 
 
 unit = st.floats(0, 1)
@@ -80,7 +80,7 @@ def test_the_nearer_the_best_is_to_an_end_the_less_a_column_counts():
     )
     numbers, corner = model([0.02, 0.02], [False, False]), np.zeros((1, 2))
     for powers, expected in [((1, 1), 0.25), ((0, 1), 0.5), ((0.5, 0), 0.5**0.5), ((0, 0), 1.0)]:
-        got = scoped(numbers, corner, np.array(powers, float))
+        got = weight(numbers, corner, np.array(powers, float))
         np.testing.assert_allclose(got, [expected], rtol=1e-9)
 
 
@@ -100,8 +100,8 @@ def test_the_best_is_the_row_of_the_highest_mean_now_whatever_the_context():
 def test_fewer_looks_at_the_faces():
     """Of a function with its peak inside, in four dimensions."""
     at_faces = {}
-    for scoped in (True, False):
-        policy = dp.DriftingGP(scoped=scoped, learn=False)
+    for boundary_weighting in (True, False):
+        policy = dp.DriftingGP(boundary_weighting=boundary_weighting, learn=False)
         box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(4)})
         optimizer, asked = dp.Optimizer(box, maximize=True, policy=policy), []
         for _ in range(40):
@@ -109,15 +109,24 @@ def test_fewer_looks_at_the_faces():
             row = np.array(list(suggestion.values()))
             asked.append(row)
             optimizer.tell(suggestion, float(np.exp(-8 * ((row - 0.5) ** 2).sum())))
-        at_faces[scoped] = np.mean(np.abs(np.array(asked) - 0.5) > 0.49)
+        at_faces[boundary_weighting] = np.mean(np.abs(np.array(asked) - 0.5) > 0.49)
     assert at_faces[True] < 0.5 * at_faces[False]
 
 
 def test_a_study_from_before_there_was_a_choice_goes_on_with_the_default():
     now = policy_to_data(dp.DriftingGP())
     ((tag, arguments),) = now.items()
-    before = {tag: {name: one for name, one in arguments.items() if name != "scoped"}}
-    assert policy_from_data(before).scoped
+    before = {tag: {name: one for name, one in arguments.items() if name != "boundary_weighting"}}
+    assert policy_from_data(before).boundary_weighting
     assert not list(differences(before, now))
-    other = policy_to_data(dp.DriftingGP(scoped=False))
-    assert list(differences(before, other)) == [("policy.scoped", True)]
+    other = policy_to_data(dp.DriftingGP(boundary_weighting=False))
+    assert list(differences(before, other)) == [("policy.boundary_weighting", True)]
+
+
+def test_the_former_name_of_the_argument_is_read():
+    ((tag, arguments),) = policy_to_data(dp.DriftingGP(boundary_weighting=False)).items()
+    former = {
+        "scoped" if name == "boundary_weighting" else name: a for name, a in arguments.items()
+    }
+    assert policy_from_data({tag: former}).boundary_weighting is False
+    assert not list(differences({tag: former}, {tag: arguments}))
