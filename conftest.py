@@ -70,7 +70,10 @@ WHOLE = ("test_live_storage", "test_policies", "test_registries")
 
 
 # pages whose examples take many seconds, for `make test-slow`; and all tutorials
-SLOW_PAGES = ("adding-a-policy", "live", "near-optimal", "side-queries", "theory")
+SLOW_PAGES = {
+    *("adding-a-policy", "auto", "contexts", "from-others", "large-simulations", "live", "moving"),
+    *("near-optimal", "side-queries", "theory"),
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

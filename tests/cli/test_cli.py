@@ -28,6 +28,7 @@ def data(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_replay_writes_everything(run, data, tmp_path):
     output = tmp_path / "results"
     code, out, err = run("replay", data, "--output", output, "--policy", "tv-gp-ucb:drift=0.1",
@@ -67,6 +68,7 @@ def test_replay_as_json_prints_json_alone(run, data):
     assert summary["settings"]["width"] == "scaled-log:c1=0.8,c2=0.4"
 
 
+@pytest.mark.slow
 def test_side_queries_are_printed_where_there_are_any(run, data):
     _, out, _ = run("replay", data, "--policy", "sparq", "--policy", "gp-ucb", "--trials", "2")
     assert "side queries" in out
@@ -96,6 +98,7 @@ def test_replay_learns_what_is_not_given(run, data):
                    "at least 12 rows for 3 folds")  # fmt: skip
 
 
+@pytest.mark.slow
 def test_replay_without_policies_plays_nine(run, data):
     code, out, _ = run("replay", data, "--json", "--trials", "2")
     assert code == 0
@@ -115,6 +118,7 @@ def test_compare(run, environment, tmp_path):
     assert (tmp_path / "out" / "regret.png").exists()
 
 
+@pytest.mark.slow
 def test_compare_keeps_summaries_in_a_folder_and_goes_on_from_it(run, tmp_path, monkeypatch):
     words = ["compare", "--size", "20", "--steps", "30", "--trials", "3", "--policy", "random",
              "--policy", "gp-ucb", "--json"]  # fmt: skip
@@ -144,6 +148,7 @@ def test_compare_keeps_summaries_in_a_folder_and_goes_on_from_it(run, tmp_path, 
     )
 
 
+@pytest.mark.slow
 def test_demo_shows_who_follows_the_peak_and_what_to_type_next(run, tmp_path):
     code, out, err = run("demo", "--trials", "2", "--output", tmp_path / "demo")
     assert code == 0, err
@@ -155,6 +160,7 @@ def test_demo_shows_who_follows_the_peak_and_what_to_type_next(run, tmp_path):
     assert run("demo", "--trials", "2", "--output", tmp_path / "demo")[0] == 0  # again
 
 
+@pytest.mark.slow
 def test_output_of_another_kind_is_not_touched(run, data, tmp_path):
     precious = tmp_path / "mine"
     precious.mkdir()

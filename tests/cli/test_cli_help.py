@@ -161,6 +161,7 @@ def test_mistakes_in_arguments_load_no_jax(words, error, tmp_path):
     assert "jax" not in heavy
 
 
+@pytest.mark.slow
 def test_import_driftpeak_loads_no_jax_and_has_all_names():
     program = """
 import sys
@@ -211,6 +212,7 @@ def test_names_are_checked_as_when_the_policies_are_made():
             check_texts([text], "scaled-log")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="a terminal is POSIX's")
 @pytest.mark.parametrize(
     ("words", "sign"),

@@ -63,6 +63,7 @@ def entries(folder):
     return sorted(folder.glob("programs/*/*-cache"))
 
 
+@pytest.mark.slow
 def test_the_second_process_compiles_nothing_and_damage_is_mended(tmp_path):
     (hits, misses, place), err = call(DRIFTPEAK_CACHE=tmp_path)
     assert err == ""
@@ -143,6 +144,7 @@ def test_a_full_disk_costs_one_line(tmp_path, monkeypatch, capsys):
     assert list(map(str, others)) == ["something else"]
 
 
+@pytest.mark.slow
 def test_it_can_be_switched_off_and_left_to_jax(tmp_path):
     assert call(DRIFTPEAK_CACHE="off") == (["0", "0", "None"], "")
     own = tmp_path / "own"

@@ -118,6 +118,7 @@ def fuzz(*names):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_few_constructors_with_any_argument():
     assert "'refused'" in fuzz("Grid", "TVGPUCB", "Restart", "Constant", "DriftingGP", "Setting")
 

@@ -30,6 +30,7 @@ def run(program, folder=None):
     return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
 
 
+@pytest.mark.slow
 def test_the_core_needs_no_extra():
     done = run(
         SIMULATION
@@ -45,6 +46,7 @@ optimizer.best()
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "package"),
     [

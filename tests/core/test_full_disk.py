@@ -49,6 +49,7 @@ def fill(disk: Path, leave: int) -> None:
             file.truncate(max(file.tell() - leave, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["journal", "sqlite"])
 def test_a_stored_study_on_a_full_disk(kind, disk):
     address = f"{kind}:///{disk}/study"
@@ -83,6 +84,7 @@ def test_a_stored_study_on_a_full_disk(kind, disk):
     assert live_worker.make(f"{kind}:///{disk}/new", "new").ask().id == 1
 
 
+@pytest.mark.slow
 def test_a_simulation_on_a_full_disk(disk):
     """What is finished is kept; the same call finishes the rest, with the bits of a whole run."""
     expected = own.play(trials=4, chunk=2)

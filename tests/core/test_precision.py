@@ -204,6 +204,7 @@ def follow_bank(bank, arms, residuals, noise):
     return jax.lax.scan(step, bank.init(), (arms, residuals))[1]
 
 
+@pytest.mark.slow
 @needs_extended_precision
 @settings(max_examples=3)
 @given(exponent=st.floats(-10, 0), seed=st.integers(0, 2**32 - 1))
@@ -349,6 +350,7 @@ def test_lost_digits_are_told():
     check_digits("it", None)
 
 
+@pytest.mark.slow
 def test_noise_below_rounding_is_refused_by_simulate():
     """At 1e-20 of the signal there is nothing to compute with: never a silent wrong answer."""
     prior = dp.Prior(LINE, dp.Matern(1.5, 0.2), 1e-20)

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 TWO_AT_ONCE = """
 import jax, jax.numpy as jnp, numpy as np
 
@@ -21,6 +23,7 @@ with jax.enable_x64(True):
 """
 
 
+@pytest.mark.slow
 def test_batched_solves_at_the_same_time_do_not_wait_for_each_other():
     """With jaxlib 0.10.2 this never ends on two cores; otherwise it takes a second."""
     subprocess.run([sys.executable, "-c", TWO_AT_ONCE], check=True, timeout=120)

@@ -41,6 +41,7 @@ def test_nothing_is_loaded_from_elsewhere(check, tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [

@@ -212,6 +212,7 @@ def test_a_rival_that_fails_is_begun_anew():
     assert "random: plays that failed" not in figures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIVALS)
 def test_a_rival_climbs(name):
     """Its point, its reward's sign and its time arrive: told the opposite, it goes elsewhere.
@@ -457,6 +458,7 @@ def test_a_goal_is_reached_with_and_without_a_function():
     assert not standings.reached(0.49, good, good)
 
 
+@pytest.mark.slow
 def test_the_pages_agree_with_the_stored_runs():
     """The pages hold what scripts/standings.py writes, and README's two sentences agree with it."""
     read = [(told, told.read()) for told in standings.CONTESTS]

@@ -300,6 +300,7 @@ def test_another_server_is_no_scheduler():
         refused(start("tiny", "--cluster", address), "no dask scheduler answered")
 
 
+@pytest.mark.slow
 def test_without_dask(tmp_path):
     (tmp_path / "distributed.py").write_text("raise ImportError('none here')")
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); " \

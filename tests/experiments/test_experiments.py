@@ -301,6 +301,7 @@ def test_m25_policies_take_one_width_and_claims_name_what_is_played(monkeypatch)
         assert ("Heteroscedastic" in widths.pop()) == name.startswith("width (12)")
 
 
+@pytest.mark.slow
 def test_another_runs_folder_is_refused(tmp_path):
     reproduce([TINY], RunSize(trials=2), output=tmp_path)
     with pytest.raises(dp.DriftpeakError, match="overwrite"):
@@ -346,6 +347,7 @@ def recorded(monkeypatch, tmp_path):
     return RECORDED
 
 
+@pytest.mark.slow
 def test_data_are_found_by_name(tmp_path, recorded):
     """In the data folder, or else in the folder given; the record says what was read."""
     for name, data in (("folder", None), ("mine", tmp_path / "mine")):
@@ -446,6 +448,7 @@ def map_setup(path: Path) -> Setup:
     return Setup(RecordedRewards(table.values), policies, 60, {}, recorded_extra(table))
 
 
+@pytest.mark.slow
 def test_maps_and_tracks(tmp_path, monkeypatch):
     """An experiment with several pictures: files, report, and what they show."""
     case = Case("map", map_setup, trials=4, chunk=2, data="europe-anomalies", predictions=True)

@@ -126,6 +126,7 @@ def test_the_geometric_mean_has_an_interval():
     assert not np.isfinite(few.overall_interval[0]).any()
 
 
+@pytest.mark.slow
 def test_the_headline_is_reported_by_kind():
     """25 environments, the one in another unit, 11 recordings: geometric means and intervals."""
     levels = {"simulated environments": 0.8, "recordings": 2.0}

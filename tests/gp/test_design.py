@@ -152,6 +152,7 @@ def test_a_prior_s_features_will_do():
     np.testing.assert_array_equal(by_features.weights, by_matrix.weights)
 
 
+@pytest.mark.slow
 def test_any_start_leads_to_the_same_optimum():
     features, everywhere = Rows(random_features(0, 20, 4)), jnp.ones(20, bool)
     starts = greedy_start(features, 0.1, everywhere), jnp.full(20, 1 / 20)

@@ -60,6 +60,7 @@ def products(loadings, arms, weights, factor, square):
 SIZES = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 3)), min_size=1, max_size=4)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)  # each has shapes of its own to compile for
 @given(seed=st.integers(0, 2**31), sizes=SIZES, share=st.floats(0, 1))
 @double_precision

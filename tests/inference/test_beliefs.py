@@ -71,6 +71,7 @@ def forms(prior, rule, times):
     return [in_features, in_functions] if window else [in_features, in_functions, dense]
 
 
+@pytest.mark.slow
 @given(kernel=kernels, rule=rules, seed=st.integers(0, 2**32 - 1))
 def test_every_belief_equals_the_dense_formula(kernel, rule, seed):
     """In feature space and in function space.

@@ -89,6 +89,7 @@ def test_every_member_is_a_gaussian_process_in_space_and_time():
         np.testing.assert_allclose(one.mean[member, 0], mean[5], atol=1e-7)
 
 
+@pytest.mark.slow
 @double_precision
 def test_momentum_goes_on():
     """After a steady rise a member with momentum expects more of it, Markov drift does not."""
@@ -167,6 +168,7 @@ def test_mixing_matches_the_moments_of_the_mixture():
         )
 
 
+@pytest.mark.slow
 @double_precision
 def test_refresh_only_removes_rounding():
     bank = make_bank()
@@ -196,6 +198,7 @@ PURE = {
 }
 
 
+@pytest.mark.slow
 @double_precision
 def test_weights_are_the_marginal_likelihoods():
     """No leak, no switching: Bayes' rule over the members, from dense marginal likelihoods."""
@@ -251,6 +254,7 @@ def test_without_switching_members_are_independent_tv_gp_ucb_beliefs():
         np.testing.assert_allclose(forecast.variance[member], posterior.variance, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_one_member_is_tv_gp_ucb():
     """Same decisions and rewards, step by step, while 0.8 log 4t is below the cap on the width."""
     world = dp.MarkovDrift(PRIOR, drift=0.001)
@@ -439,6 +443,7 @@ def test_a_sum_forgets_as_fast_as_its_half_life():
     np.testing.assert_allclose(motion.correlation(half), 0.5, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_bad_motions():
     for make, message in (
         (lambda: DampedOscillator([0.0], [1.0]), "periods must be .* above 0"),

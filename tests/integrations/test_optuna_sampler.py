@@ -50,6 +50,7 @@ def known(study):
     return study.sampler._followers[0].optimizer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_it_suggests_what_an_optimiser_does(direction):
     """Steps are trials; the first is drawn at random, and told as any setting."""
@@ -246,6 +247,7 @@ def test_the_time_is_the_users():
     assert isinstance(told.time, dt.datetime)
 
 
+@pytest.mark.slow
 def test_one_sampler_for_several_studies():
     """And for the brackets of a pruner: what it keeps is recognised by the trials themselves."""
     made = DriftSampler(seed=2)
@@ -425,6 +427,7 @@ def test_seeds_differ_by_default():
     assert DriftSampler()._seed != DriftSampler()._seed
 
 
+@pytest.mark.slow
 def test_the_example_runs():
     (test,) = doctest.DocTestFinder(recurse=False).find(DriftSampler, "DriftSampler", globs={})
     assert test.examples
@@ -439,6 +442,7 @@ def test_without_optuna_the_remedy_is_named(monkeypatch):
         importlib.import_module(name)
 
 
+@pytest.mark.slow
 def test_driftpeak_does_not_import_optuna():
     code = "import sys, driftpeak as dp; dp.Optimizer; assert 'optuna' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

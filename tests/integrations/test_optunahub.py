@@ -39,6 +39,7 @@ def test_it_requires_the_extra_that_exists():
     assert extra in project["optional-dependencies"]
 
 
+@pytest.mark.slow
 def test_the_example_runs(monkeypatch, capsys):
     """As OptunaHub would load the package, by its name in the registry."""
 

@@ -410,6 +410,7 @@ def test_a_bank_of_drifts_equals_as_many_beliefs(form):
         np.testing.assert_allclose(bank.variance[index], alone.variance, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_posterior_has_a_gradient_in_the_drift():
     """Against central differences: what learning the drift by its likelihood will need."""
     prior = dp.Prior(dp.Grid([0, 1], size=12), dp.SE(0.3), noise_variance=0.1)

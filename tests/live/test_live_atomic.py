@@ -62,6 +62,7 @@ def state(optimizer):
     return optimizer._ledger.save(), kept, rest, optimizer._lessons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 @settings(max_examples=60, deadline=None)
 @given(happened=st.lists(EVENTS, min_size=1, max_size=8))

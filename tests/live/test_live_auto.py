@@ -33,6 +33,7 @@ def play(optimizer, times, clock=lambda time: time):
     return actions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [POLICY, dp.RandomStart(POLICY, steps=2)], ids=["", "start"])
 def test_the_unit_of_time_makes_no_difference(policy):
     times = np.arange(1, 25)

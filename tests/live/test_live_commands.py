@@ -35,6 +35,7 @@ def created(live, tmp_path):
     return live
 
 
+@pytest.mark.slow
 def test_a_study_from_the_command_line(created, tmp_path):
     for step in range(1, 9):
         one = created("ask", "kiln")
@@ -103,6 +104,7 @@ def test_mistakes(run, created, tmp_path):
     refused(run(*tell, "--parameters", '{"sped": 1}', "--reward", "1"), "Did you mean 'speed'")
 
 
+@pytest.mark.slow
 def test_cancel_forget_reset_export(run, created, tmp_path, monkeypatch):
     store = f"sqlite:///{tmp_path}/studies"
     monkeypatch.setattr("driftpeak.live._study.study_state.PENDING", 9)
@@ -163,6 +165,7 @@ def test_moves_on_the_command_line(live, run, tmp_path):
         assert said in err
 
 
+@pytest.mark.slow
 def test_rewards_of_a_kind(live, run, tmp_path):
     """0/1 rewards: a study of them is created, told shares of trials, and drawn."""
     create = ("clicks", "--space", '{"arms": 2}', "--maximize", "--likelihood", "bernoulli")

@@ -51,6 +51,7 @@ def limited(**options):
 HEAT = {"heat": dp.Limit(at_most=0.6, probability=0.9)}
 
 
+@pytest.mark.slow
 def test_a_sum_is_never_broken_and_its_edge_is_found():
     """The best of 3 s + 2 f under s + 2 f <= 1.5 in the square is at (1, 0.25)."""
     optimizer = dp.Optimizer(BOX, maximize=True, constraints=SUM)
@@ -202,6 +203,7 @@ def test_chances_are_those_of_a_process_of_its_own(plant):
     np.testing.assert_allclose(plant.chances(points, when)["temperature"], wanted, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_suggestions_are_feasible_and_say_so(plant):
     one = plant.ask()  # at step 25
     assert one.feasible
@@ -220,6 +222,7 @@ def test_suggestions_are_feasible_and_say_so(plant):
     assert len(first) == 1  # of the first suggestion nothing is known
 
 
+@pytest.mark.slow
 def test_where_nothing_is_feasible_the_most_probable_is_taken():
     """The limit is kept nowhere, and nowhere is it believed to be."""
     optimizer = dp.Optimizer(
@@ -258,6 +261,7 @@ def rate(seeds, steps, **options):
 SAFE = [{"speed": 0.2, "feed": 0.2}]
 
 
+@pytest.mark.slow
 def test_a_safe_start_grows():
     share, (settings,) = rate(1, 22, safe_start=SAFE)
     assert settings[0] == SAFE[0]

@@ -42,6 +42,7 @@ def shop():
         return play(dp.Optimizer(SPACE, maximize=True), 27)
 
 
+@pytest.mark.slow
 def test_the_peak_is_that_of_the_context(shop):
     for day in DAYS:
         best = shop.best(context={"day": day, "load": 2.0})

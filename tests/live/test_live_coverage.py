@@ -85,6 +85,7 @@ def largest_errors():
     return errors
 
 
+@pytest.mark.slow
 def test_intervals_of_many_points_are_those_of_a_dense_integration(largest_errors, monkeypatch):
     """Of 16 starts, the largest error was 0.015."""
     for name, value in {"DRAWN": 1024, "ENOUGH": 2000.0, "KEPT": 2000}.items():
@@ -117,6 +118,7 @@ def test_quantiles_of_a_mixture():
     np.testing.assert_allclose(np.ravel(same), norm(2, 3).ppf([0.05, 0.95]), rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [None, dp.DriftingGP(learn=False)], ids=["learned", "stated"])
 def test_the_highest_level_below_one_has_finite_ends(policy):
     one = told(8, policy)
@@ -126,6 +128,7 @@ def test_the_highest_level_below_one_has_finite_ends(policy):
     assert outer[0] < inner[0] < inner[1] < outer[1]
 
 
+@pytest.mark.slow
 def test_intervals_depend_on_the_study_alone(tmp_path):
     """The same observations give the same intervals, asked before, stored or mirrored."""
     points, stored = [{"x": x} for x in (0.1, 0.5)], f"sqlite:///{tmp_path / 'a.db'}"
@@ -143,6 +146,7 @@ def test_intervals_depend_on_the_study_alone(tmp_path):
     np.testing.assert_allclose(down.interval(points, 20), -np.flip(expected, axis=0), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("space", "policy"),
     [

@@ -174,6 +174,7 @@ def test_programs_of_the_tests_import_the_driftpeak_under_test():
     assert ran.stdout.strip() == dp.__file__
 
 
+@pytest.mark.slow
 def test_no_argument_raises_anything_else():
     assert fuzz(120, seed=0) > 50
 

@@ -57,6 +57,7 @@ def test_search_in_single_precision_does_not_depend_on_the_unit_of_time():
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "space",
     [

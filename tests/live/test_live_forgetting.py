@@ -84,6 +84,7 @@ def test_rules_are_those_of_the_papers_in_whatever_order_rewards_come(name):
     assert optimizer.diagnostics().motion is optimizer.diagnostics().drift is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RULES)
 def test_full_memory_and_learning_under_a_rule(name):
     """The oldest fall out; numbers are learned from what still counts; a snapshot holds all."""
@@ -189,6 +190,7 @@ def log_density(name, numbers, lesson, held, count):
     return found - 0.5 * (odds / 1.5) ** 2 - 0.5 * np.log(count)
 
 
+@pytest.mark.slow
 def test_what_is_believed_of_the_motion_is_reported():
     optimizer, box = make("auto", learn=True), {"x": 0.5}
     assert optimizer.diagnostics().motion is None, "nothing is held yet"

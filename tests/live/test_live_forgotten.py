@@ -30,6 +30,7 @@ def points(optimizer):
     return [{optimizer.coding.names[0]: float(x)} for x in LINE.points[:, 0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restored", [False, True])
 def test_a_long_history_is_forgotten_up_to_the_time_and_no_farther(restored):
     optimizer = OPTIMIZERS["policy"](maximize=True)

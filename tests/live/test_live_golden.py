@@ -50,6 +50,7 @@ def _case(path):
     return pytest.param(path, marks=marks, id=path.stem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [_case(path) for path in JOURNALS])
 def test_journals(path, tmp_path):
     shutil.copy(path, tmp_path / "study")

@@ -145,6 +145,7 @@ def test_no_damage_tells_another_story_often(whole, tmp_path, kind):
         assert found["flip", "same"] < 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_changed_row_is_refused_with_the_place(request, tmp_path, kind):
     """Edited, taken away, put in, or renumbered: in the middle, and at the end."""

@@ -218,6 +218,7 @@ dp.optimize(value, dp.Box(x=dp.Float(0, 1)), steps=2, maximize=True)
 """
 
 
+@pytest.mark.slow
 def test_what_a_function_prints_stays_in_the_output():
     """The bar is on the error output, here a terminal."""
     terminal, inside = pty.openpty()

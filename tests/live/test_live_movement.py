@@ -39,6 +39,7 @@ def far(one, other, elapsed):
     )
 
 
+@pytest.mark.slow
 def test_no_suggestion_is_farther_than_the_plant_can_go():
     """And it gets there all the same: as far as ten moves of one step lead."""
     optimizer = dp.Optimizer(BOX, maximize=True, start=START)
@@ -147,6 +148,7 @@ def test_the_cost_keeps_it_where_it_is():
     assert held[0] < held[1] < held[2] == 24
 
 
+@pytest.mark.slow
 def test_it_goes_on_to_the_bit(tmp_path):
     def play(optimizer, steps):
         for _ in range(steps):

@@ -111,6 +111,7 @@ def test_an_event_is_recorded_before_it_takes_effect():
     assert optimizer.snapshot() == before
 
 
+@pytest.mark.slow
 def test_a_box_is_restored_between_two_lessons():
     """What came after the last lesson was appended, and is appended again."""
     box = dp.Box(x=dp.Float(0, 1))
@@ -123,6 +124,7 @@ def test_a_box_is_restored_between_two_lessons():
     assert dict(restored.ask()) == dict(optimizer.ask())
 
 
+@pytest.mark.slow
 def test_a_policy_of_driftpeak_is_restored_too():
     prior = dp.Prior(dp.Grid([0, 1], size=12), dp.SE(0.3), 0.01)
     policy = dp.TVGPUCB(prior, drift=0.05, acquisition="thompson")
@@ -154,6 +156,7 @@ def a_policy():
     return dp.Optimizer(prior.domain, maximize=False, policy=policy, horizon=1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "another",
     [
@@ -201,6 +204,7 @@ def test_any_history_can_be_repeated(another):
     assert asked[0] == asked[1] == asked[2]
 
 
+@pytest.mark.slow
 def test_order_of_arrival_does_not_matter():
     generator = np.random.default_rng(0)
     told = [
@@ -251,6 +255,7 @@ def test_threads_take_turns():
     assert again.snapshot() == optimizer.snapshot()
 
 
+@pytest.mark.slow
 def test_pending_suggestions_keep_workers_apart():
     optimizer = make(space=dp.Box(x=dp.Float(0, 1), y=dp.Float(0, 1)))
     for _ in range(8):
@@ -317,6 +322,7 @@ def test_dates():
         optimizer.tell(dict(suggestion), 1.0, 5.0)
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_and_drops_what_tells_least():
     optimizer = make(capacity=40, learn=False, space=dp.Box(x=dp.Float(0, 1)))
     optimizer.tell({"x": 0.9}, 1.0, 0.0)
@@ -442,6 +448,7 @@ def test_a_reward_is_any_real_number(kind):
     assert type(told.reward) is float
 
 
+@pytest.mark.slow
 def test_finite_spaces_without_a_policy():
     arms = dp.Arms(4, names=["north", "east", "south", "west"])
     optimizer = dp.Optimizer(arms, maximize=True)

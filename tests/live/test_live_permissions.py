@@ -47,6 +47,7 @@ def others(monkeypatch) -> Iterator[Path]:
 
 
 # the other user cannot write into the cache of compiled programs that the tests share
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Error writing persistent compilation cache entry:UserWarning")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_study_of_another_user_is_read_and_never_written(kind, others, run):

@@ -31,6 +31,7 @@ def draw(figure):
     return [axes for axes in figure.axes if axes.get_visible()]
 
 
+@pytest.mark.slow
 def test_track(optimizer):
     panels = draw(track_figure(optimizer, title="machine"))
     assert [axes.get_ylabel() for axes in panels] == ["speed", "gain", "stages", "coolant"]
@@ -64,6 +65,7 @@ def test_rewards(optimizer):
     assert foretold == 20 - 6
 
 
+@pytest.mark.slow
 def test_arms_and_grids():
     for domain, policy in [
         (dp.Arms(5), None),

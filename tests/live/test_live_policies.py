@@ -54,6 +54,7 @@ def test_decisions_of_simulate(name):
         optimizer.tell(suggestion, sign * float(run["reward"][step]))
 
 
+@pytest.mark.slow
 def test_a_wrapped_policy_believes_live_what_it_does_alone():
     """Thirty rewards within one period: a belief that restarts needs room for all of them."""
     generator = np.random.default_rng(1)
@@ -76,6 +77,7 @@ def test_a_wrapped_policy_believes_live_what_it_does_alone():
         np.testing.assert_allclose(deviation, np.sqrt(variance), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_side_queries_are_those_of_the_policy():
     policy, generator = dp.SparQ(PRIOR, rate=0.5), np.random.default_rng(0)
     optimizer = make(policy, seed=1, horizon=30)
@@ -124,6 +126,7 @@ def test_late_rewards_give_the_state_of_ordered_ones():
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_what_is_too_late_is_kept_in_the_history_only():
     optimizer = make(POLICIES["drift"], horizon=1000)
     for step in range(400):

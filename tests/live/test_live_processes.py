@@ -125,6 +125,7 @@ def by_two_names(tmp_path):
     return [f"journal:///{tmp_path}/{name}" for name in ("study", "link")]
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_study(tmp_path):
     """One by the journal's own name and one by a link: nothing is lost, nothing doubled."""
     share(by_two_names(tmp_path), "shared", tmp_path, 1)

@@ -62,6 +62,7 @@ def plain_laplace(kind, among, rewards, trials, level):
     return f, trials * bent, fit - 0.5 * np.linalg.slogdet(whole)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_posterior_is_laplaces(kind):
     rows, times, rewards, trials = data(kind)
@@ -204,6 +205,7 @@ def test_many_trials_count_as_so_many_rewards(kind):
     assert single[1] ** 2 == pytest.approx(whole)
 
 
+@pytest.mark.slow
 def test_to_minimise_is_to_maximise_the_opposite():
     policy = dp.DriftingGP(likelihood="bernoulli")
     up, down = (dp.Optimizer(LINE, maximize=one, policy=policy) for one in (True, False))
@@ -414,6 +416,7 @@ def coverage(kind, worlds, steps):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_hold_in_a_few_worlds(kind):
     """A quick look: 95 % intervals that hold less than 70 % would be broken, not unlucky.

@@ -62,6 +62,7 @@ def changed(shell, path, value):
     return copied
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 def test_any_field_may_be_damaged(name):
     generator = random.Random(5)

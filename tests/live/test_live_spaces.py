@@ -123,6 +123,7 @@ def test_any_box_comes_back_from_what_is_stored(box):
     assert list(again.parameters) == list(box.parameters)
 
 
+@pytest.mark.slow
 @given(boxes(), st.integers(1, 10**6), st.booleans())
 def test_any_suggestion_lies_in_its_space(box, number, limited):
     """Of a search among made-up beliefs, as of the first ones, which are spread evenly."""
@@ -229,6 +230,7 @@ def test_impossible_parameters_are_refused(make, words):
         make()
 
 
+@pytest.mark.slow
 def test_all_kinds_there_and_back_on_the_command_line(run, tmp_path):
     def live(command, *words):
         code, out, err = run("live", command, tmp_path / "oven", *words)

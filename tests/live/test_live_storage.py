@@ -61,6 +61,7 @@ def test_a_study_is_resumed_as_it_was(storage, name):
     assert [dict(one) for one in second.ask(count=3)] == wanted
 
 
+@pytest.mark.slow
 def test_a_box_is_resumed_as_it_was(storage, name):
     def value(setting, step):
         return -((setting["x"] - 0.5 - 0.3 * np.sin(step / 9)) ** 2) + (setting["kind"] == "a")

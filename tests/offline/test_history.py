@@ -139,6 +139,7 @@ def test_no_period_where_there_is_none(kind):
     assert alarms <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("likely", [(), (24.0, 168.0)])
 def test_the_period_is_not_one_of_its_multiples(likely):
     """A day of amplitude 0.6 in AR(0.9) of variance 1, 14 days, 12 histories.
@@ -168,6 +169,7 @@ def test_a_week_is_found_after_its_days():
     assert periods == [DAY, 168]
 
 
+@pytest.mark.slow
 def test_learning_does_not_import_matplotlib():
     code = (
         "import sys, numpy as np, driftpeak as dp; "

@@ -62,6 +62,7 @@ def test_replay_equals_an_independent_loop():
     np.testing.assert_array_equal(runs["action"].values[0, 0], arms)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not INTEL.exists(), reason="the Intel lab data are not there")
 def test_intel_lab_keeps_the_order_of_the_paper():
     """B16 Figure 3a: TV < R << GP-UCB, which ends near random. An independent calculation gave

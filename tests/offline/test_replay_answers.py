@@ -52,6 +52,7 @@ def judged(runs):
     return verdict(runs, independent_trials=False)
 
 
+@pytest.mark.slow
 def test_what_is_expected_next_is_the_posterior_after_the_last_row(runs):
     """TV-GP-UCB's, at one step after the last, by dense solves in NumPy."""
     history = ROOMS[:24]
@@ -327,6 +328,7 @@ class Mine(dp.UniformRandom):
         super().__init__(dp.Prior(dp.Arms(3), dp.kernels.Table(np.eye(3)), 0.1))
 
 
+@pytest.mark.slow
 def test_from_the_command_line(run, tmp_path):
     data, saved, output = tmp_path / "rooms.csv", tmp_path / "policy.json", tmp_path / "out"
     lines = [",".join(("time", *WITH_UNIT))]

@@ -175,6 +175,7 @@ def test_who_is_told_does_better_and_the_others_play_as_ever(runs):
     assert "load has 6 ranges" in runs.attrs["contexts"]
 
 
+@pytest.mark.slow
 def test_a_look_up_table_by_context_is_the_best_mean_of_the_training_rows(runs):
     contexts, _ = contexts_of(TABLE, 144)
     found = learn_contexts(ROWS[:144], contexts)
@@ -195,6 +196,7 @@ def test_the_next_context_says_what_to_follow(runs):
     assert words == "step 97 (in any context)"
 
 
+@pytest.mark.slow
 def test_the_past_does_not_know_what_contexts_come(runs):
     """Other contexts later change no decision before."""
     later = {name: (*cells[:200], *reversed(cells[200:])) for name, cells in SAID.items()}
@@ -227,6 +229,7 @@ def test_costs_fits_and_prices_are_told_too():
     assert regret.sel(policy="auto") < regret.sel(policy="auto (without contexts)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", [False, True])
 def test_a_policy_that_was_not_told_goes_on_as_if_there_were_no_contexts(fit):
     simple = RewardTable(ROWS, TABLE.arms, None, None)
@@ -265,6 +268,7 @@ def test_what_cannot_be_is_named(runs):
         learn_contexts(ROWS, dp.Contexts([1, 2, 1]))
 
 
+@pytest.mark.slow
 def test_the_command_line_plays_contexts(tmp_path, run):
     lines = ["day,weather,load,a,b,c"] + [
         f"{step},{SAID['weather'][step]},{LOAD[step]},{','.join(f'{one:.3f}' for one in row)}"

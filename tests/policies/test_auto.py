@@ -77,6 +77,7 @@ def test_a_change_is_noticed():
     assert said[352:365].mean() > 0.4
 
 
+@pytest.mark.slow
 def test_rewards_without_noise_do_not_end_the_search():
     """The corners of a grid about a symmetric peak contradict no level that explains them all."""
     grid = dp.Grid([0, 1], [0, 1], size=9)
@@ -216,6 +217,7 @@ def test_heavy_tailed_noise():
     assert regret[:, -200:].mean() < 0.25 * of_random[:, -200:].mean()
 
 
+@pytest.mark.slow
 def test_one_wild_outlier_is_forgotten():
     """A reward of a million: the decisions of the last steps are good all the same."""
     values = np.sin(6 * PRIOR.domain.points[:, 0])

@@ -25,6 +25,7 @@ def frequencies_and_probabilities(gram, drawn):
     return np.bincount(seen, minlength=len(subsets)) / len(drawn), determinants / determinants.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [sample, sample_exactly])
 @pytest.mark.parametrize("size", [1, 3])
 def test_subsets_have_the_probabilities_of_the_determinants(size, draw):

@@ -28,6 +28,7 @@ def restarts_by_hand(arms, rewards):
     return found
 
 
+@pytest.mark.slow
 def test_it_restarts_where_the_paper_says_so():
     """Six switches in each of eight worlds; nothing but the rule decides."""
     world = dp.AbruptSwitches(PRIOR, changes=(20, 40, 60, 80, 100, 120))

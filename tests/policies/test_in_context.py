@@ -88,6 +88,7 @@ def test_a_single_context_changes_nothing(name):
     assert dp.InContext(POLICIES[name], dp.Contexts([7])).deterministic == (name != "thompson")
 
 
+@pytest.mark.slow
 def test_contexts_that_have_nothing_in_common_are_so_many_runs_of_their_own():
     """With covariance 0 between kinds, one run in two contexts is two runs taken in turns."""
     contexts = dp.Contexts(["a", "b"] * (STEPS // 2))
@@ -140,6 +141,7 @@ def test_who_is_told_the_context_follows_better():
         assert gain.mean() > 3.4 * gain.std(ddof=1) / np.sqrt(30)
 
 
+@pytest.mark.slow
 def test_padding_beyond_the_run_and_chunks_change_nothing():
     policy = {"it": dp.InContext(dp.TVGPUCB(CELLS, drift=0.05), CONTEXTS)}
     world = dp.ContextualEnvironment(dp.MarkovDrift(CELLS, drift=0.1), CONTEXTS)
@@ -201,6 +203,7 @@ def test_what_is_no_context_is_refused_by_step_and_name(without_type_checks, sai
         dp.Contexts(said)
 
 
+@pytest.mark.slow
 def test_misuse_is_named():
     policy = dp.TVGPUCB(CELLS, drift=0.05)
     with pytest.raises(dp.DriftpeakError, match="policy must support contexts; got UniformRandom"):

@@ -240,6 +240,7 @@ def test_an_estimate_looks_at_its_interval_only():
     np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_blocks_double_and_strategies_mix_as_prescribed():
     """Blocks of E 2^j steps; P_j >= mu_j pi(X); P_j = (1 - mu)((1 - q) P* + q pi(A)) + mu pi(X).
 
@@ -279,6 +280,7 @@ def test_blocks_double_and_strategies_mix_as_prescribed():
         assert best.objective - 2 * tolerance <= objective <= best.objective + 1e-6
 
 
+@pytest.mark.slow
 def test_steps_play_the_smallest_scheduled_index():
     """The index in the history is the smallest replay that covers the step, else the block.
 
@@ -364,6 +366,7 @@ def test_with_the_published_constants_it_restarts_soon_after_a_switch():
     assert runs["restarts"].sel(policy="opkb").sum() == 0
 
 
+@pytest.mark.slow
 def test_a_restart_forgets_everything():
     world = dp.environments.SignSwitches(PRIOR, changes=[400])
     options = {"c3": 0.02, "first_index": 1, "c0": 1e-9}  # the slightest difference is a change
@@ -381,6 +384,7 @@ def test_a_restart_forgets_everything():
         assert not np.asarray(knowledge.gaps).any()
 
 
+@pytest.mark.slow
 def test_opkb_with_restarts_starts_again_every_period():
     """Source: IT25 Theorem 3."""
     world = dp.environments.SignSwitches(PRIOR, changes=[1e9])
@@ -420,6 +424,7 @@ def test_kernel_and_rewards_are_scaled():
     np.testing.assert_array_equal(*actions)
 
 
+@pytest.mark.slow
 def test_rewards_outside_the_bound_are_counted_once():
     world = dp.environments.SignSwitches(PRIOR, changes=[100])
     policy = dp.OPKB(PRIOR, horizon=100, reward_bound=0.2)

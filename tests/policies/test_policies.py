@@ -78,6 +78,7 @@ def quick(rows):
     return [pytest.param(row, marks=pytest.mark.slow if row in SLOW else ()) for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", quick(OTHERS))
 def test_other_policies_conform(name):
     check_policy(OTHERS[name], wrapped=False)

@@ -12,6 +12,7 @@ PRIOR = dp.Prior(dp.Grid([0, 1], size=8), dp.SE(0.3), noise_variance=0.01)
 WORLD = dp.MarkovDrift(PRIOR, drift=0.1)
 
 
+@pytest.mark.slow
 def test_first_queries_are_uniform_and_the_same_for_all_policies():
     """400 trials, two random queries each; a false alarm once in 1,000 seeds.
 

@@ -144,6 +144,7 @@ ROWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS)
 def test_beliefs_equal_a_dense_regression_on_the_answers_and_what_came_since(row):
     """SparQ: on the expert's answers alone (M25 (20)-(21)), from step 2 on; as published, those

@@ -182,6 +182,7 @@ def test_rewards_of_0_and_1(client, served):
         study.tell({"arm": "0"}, 7)
 
 
+@pytest.mark.slow
 def test_side_queries(client):
     space = dp.Arms(4)
     gram = [[1.0 if i == j else 0.5 for i in range(4)] for j in range(4)]

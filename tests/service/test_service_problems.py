@@ -254,6 +254,7 @@ def plainly(found):
     return vars(found) if hasattr(found, "__dict__") else found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_fields_that_a_newer_service_adds_are_ignored(served, limited, monkeypatch, name):
     client, act, added = dp.Client(served.url, timeout=PATIENCE), CALLS[name], []

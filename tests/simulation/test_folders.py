@@ -55,6 +55,7 @@ for write in (
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits are POSIX's")
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
     """In a process of its own, whose files may not grow: HDF5 used to crash it."""
@@ -202,6 +203,7 @@ def written_by_an_earlier_version(path: Path) -> None:
         write_dataset(part.assign_attrs(attributes), chunk)
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_a_chunk_is_noticed(tmp_path, monkeypatch):
     """HDF5 reads no damaged byte: some flips of a coordinate changed it, and some looped."""
     play(tmp_path)

@@ -60,6 +60,7 @@ def test_a_job_is_played_again_in_another_process(pool, tmp_path):
     assert before != after == pool.submit(os.getpid).result()
 
 
+@pytest.mark.slow
 def test_a_job_that_ends_every_process_is_named(pool):
     with (
         pytest.warns(DriftpeakWarning, match="worker process died"),
@@ -90,6 +91,7 @@ def test_a_process_that_is_killed_while_it_starts_is_replaced(monkeypatch):
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.slow
 def test_an_exit_code_is_not_lost_when_another_process_starts(monkeypatch):
     """Starting one reaps those that have ended: it begins to here, just before the join."""
     one, others = local._Process(None), []
@@ -137,6 +139,7 @@ def test_processes_compute_with_as_many_threads_as_this_one(monkeypatch):
         assert pool.submit(threads).result() == wanted
 
 
+@pytest.mark.slow
 def test_a_script_that_works_where_it_is_read_is_told(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

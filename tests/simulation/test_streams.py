@@ -70,6 +70,7 @@ def summaries():
 # what is kept
 
 
+@pytest.mark.slow
 def test_chunks_change_nothing_but_rounding(everything):
     whole = play(chunk=None)
     np.testing.assert_array_equal(whole["action"], everything["action"])
@@ -240,6 +241,7 @@ def stopped_after(monkeypatch, count: int, error: type[BaseException]) -> list[i
     return numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", ["everything", "summaries"])
 def test_an_interrupted_run_goes_on(keep, tmp_path, monkeypatch, everything, summaries):
     path = tmp_path / "run"
