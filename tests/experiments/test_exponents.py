@@ -10,7 +10,7 @@ import xarray as xr
 from driftpeak.experiments.claims import judge
 from driftpeak.experiments.papers import rates, rates_bump, rates_drift, rates_side_queries
 from driftpeak.experiments.papers.exponents import Series, curves, exponents, table
-from driftpeak.simulation.simulator import true_functions
+from driftpeak.simulation._simulator import true_functions
 
 MODULES = (rates, rates_drift, rates_bump, rates_side_queries)
 EXPERIMENTS = {module.EXPERIMENTS[0].id: module.EXPERIMENTS[0] for module in MODULES}
