@@ -97,7 +97,10 @@ def largest(kernel, curvature, count, size=100):
     ],
 )
 def test_the_tail_is_above_the_frequencies_of_draws(kernel, tail, curvature):
-    """4,000 draws at five levels; the bound at 1 % is less than twice their quantile of 99 %."""
+    """4,000 draws at five levels; the bound at 1 % is less than twice their quantile of 99 %.
+
+    Source: B16 (9), (11).
+    """
     found = largest(kernel, curvature, 4000)
     constants = tail(kernel, [1.0])
     for level in np.quantile(found, [0.01, 0.5, 0.9, 0.99, 0.999]):

@@ -24,7 +24,10 @@ from driftpeak.theory.setting import Setting
 
 def test_orders_by_hand():
     """T = e^2: log T = 2, d = 2: (13) at alpha = 1/4: 2 T^(7/8) 8; (23), delta = e^-3:
-    sqrt((3 + 2 log^3 4) T 2 * 8); costs: T^2 2 log^6(T/2), T^2 (4 + T^(1/2))^2."""
+    sqrt((3 + 2 log^3 4) T 2 * 8); costs: T^2 2 log^6(T/2), T^2 (4 + T^(1/2))^2.
+
+    Source: M25 Theorem 3.6, (13), (23).
+    """
     t = math.e**2
     assert ui_gp_ucb_regret_order(t, exponent=0.25, dimension=2) == pytest.approx(16 * t**0.875)
     found = sparq_regret_order([t, t], dimension=2, delta=math.exp(-3))
@@ -37,7 +40,10 @@ def test_orders_by_hand():
 
 
 def test_orders_are_the_rates_with_their_logarithms():
-    """(13) divided by d is the row of `RATES`; SparQ's grows as sqrt(T) up to logarithms."""
+    """(13) divided by d is the row of `RATES`; SparQ's grows as sqrt(T) up to logarithms.
+
+    Source: M25 (13).
+    """
     setting = Setting(dp.SE(), 3, 10**6, exponent=0.2)
     (row,) = rates("ui-gp-ucb", "exponent", known=True)
     expected = ui_gp_ucb_regret_order(10**6, exponent=0.2, dimension=3) / 3
@@ -62,7 +68,10 @@ def test_larger_windows_cost_more_and_ask_less():
 
 def test_information_sum_by_hand_and_its_limit():
     """n = (2, 0, 1), alpha = 1, sigma^2 = 1/2: 4; 2; 4/3 + 2. Own observations at alpha = 2:
-    2 sum 1/(1 + a^2) -> 2 (1 + pi coth pi) / 2."""
+    2 sum 1/(1 + a^2) -> 2 (1 + pi coth pi) / 2.
+
+    Source: M25 (40).
+    """
     found = information_sum([2, 0, 1], exponent=1.0, noise_variance=0.5)
     np.testing.assert_allclose(found, [4.0, 2.0, 4 / 3 + 2])
     own = information_sum(np.ones(20_000), exponent=2.0, noise_variance=0.5)
@@ -72,7 +81,10 @@ def test_information_sum_by_hand_and_its_limit():
 
 @pytest.mark.parametrize("exponent", [1.2, 1.5, 3.0])
 def test_the_quiet_window_minimises_the_share(exponent):
-    """By a numerical minimum; the length printed in the paper, with alpha/8, is worse."""
+    """By a numerical minimum; the length printed in the paper, with alpha/8, is worse.
+
+    Source: M25 Theorem 5.3.
+    """
     horizon = 10_000
     found = quiet_window(horizon, exponent=exponent)
 
@@ -169,7 +181,10 @@ def test_landscape_by_hand():
 
 @pytest.mark.parametrize("exponent", [0.1, 0.4, 0.8, 1.0, 1.7, 5.0])
 def test_bounds_of_the_landscape_agree(exponent):
-    """No lower bound exceeds the upper bound, and the regions are in order from alpha = 1/3 on."""
+    """No lower bound exceeds the upper bound, and the regions are in order from alpha = 1/3 on.
+
+    Source: M25 Tables 1-2.
+    """
     for queries in (0.0, 10.0, 1e3, 1e5, 1e7):
         found = landscape(10**5, exponent=exponent, queries=queries)
         if found.lower.value is not None and found.upper.value is not None:
@@ -178,7 +193,10 @@ def test_bounds_of_the_landscape_agree(exponent):
 
 
 def test_unequal_noise_by_hand():
-    """v = 3, T = 8, width 2, gain 4: 4 sqrt(16 * 4 * 4) = 64; with v of the injection, (15)."""
+    """v = 3, T = 8, width 2, gain 4: 4 sqrt(16 * 4 * 4) = 64; with v of the injection, (15).
+
+    Source: M25 Remark 2.5, (15).
+    """
     common = {"width": 2.0, "gain": 4.0, "horizon": 8}
     assert noisy_regret(**common, largest_noise=3.0).value == pytest.approx(64)
     injected = ui_gp_ucb_regret(**common, exponent=0.5, noise_variance=0.2)
@@ -191,7 +209,10 @@ def test_unequal_noise_by_hand():
 
 def test_expected_regret_by_hand_and_by_draws():
     """R = 7, delta = 0.1, T = 5, B = 2: 7 + 20 * 0.1 = 9. A regret that is 7 with probability 0.9
-    and 2BT = 20 otherwise has a mean of 8.3."""
+    and 2BT = 20 otherwise has a mean of 8.3.
+
+    Source: IT25 Remark 1.
+    """
     found = expected_regret(7.0, delta=0.1, horizon=5, norm_bound=2.0)
     assert found.value == pytest.approx(9.0)
     assert found.number >= 0.9 * 7 + 0.1 * 20

@@ -124,7 +124,10 @@ def test_simulated_regret_is_above_the_expected_bound():
 
 
 def test_gaps_by_hand():
-    """SE, d = 2, H = 55: 3 sqrt(log 55 / 55). Matern 3/2, d = 1, H = 16: 3 * 16^(-3/8)."""
+    """SE, d = 2, H = 55: 3 sqrt(log 55 / 55). Matern 3/2, d = 1, H = 16: 3 * 16^(-3/8).
+
+    Source: IT25 Lemma 2.
+    """
     assert hard_gap(dp.SE(), steps=55, dimension=2, constant=3.0) == pytest.approx(
         3 * math.sqrt(math.log(55) / 55)
     )
@@ -174,7 +177,10 @@ def test_the_construction_stays_within_the_budget(kernel, dimension):
 
 
 def test_the_printed_constant_of_the_se_bound_is_too_large():
-    """Where H rounds up to nearly twice the unrounded value, (19) is below 2^(-5/6) of (22)."""
+    """Where H rounds up to nearly twice the unrounded value, (19) is below 2^(-5/6) of (22).
+
+    Source: IT25 (19)-(22).
+    """
     horizon, constant = 10**6, 1.0
     scale = 4 * constant * math.log(horizon) ** 0.25 * horizon
     variation = scale / 1.001**1.5  # the unrounded interval is 1.001, the interval 2
@@ -185,7 +191,10 @@ def test_the_printed_constant_of_the_se_bound_is_too_large():
 
 
 def test_conditions_and_growth_of_the_budget_bound():
-    """Failing conditions by name; the powers of T and V_T are those of the row in `RATES`."""
+    """Failing conditions by name; the powers of T and V_T are those of the row in `RATES`.
+
+    Source: IT25 Theorem 1, section 3.
+    """
     common = {"horizon": 10**4, "dimension": 1}
     for kernel, low, high in ((dp.SE(), 1e-3, 1e6), (dp.Matern(1.5), 1e-3, 1e6)):
         assert budget_lower_bound(kernel, variation=0.0, **common).value is None
@@ -211,6 +220,8 @@ def test_fano_is_below_the_error_of_the_best_choice():
     """Eight normal means, 20,000 draws, maximum likelihood; and by hand.
 
     Two hypotheses never give a positive bound: log 2 / log 2 = 1.
+
+    Source: M25 (37).
     """
     generator = np.random.default_rng(0)
     for spread in (0.1, 0.5, 1.0):
