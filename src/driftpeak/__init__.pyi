@@ -18,6 +18,7 @@ from ._core.errors import (
 )
 from .environments import (
     AbruptSwitches as AbruptSwitches,
+    AgainstQueries as AgainstQueries,
     ContextualEnvironment as ContextualEnvironment,
     InjectedDrift as InjectedDrift,
     MarkovDrift as MarkovDrift,

@@ -137,6 +137,7 @@ POLICIES = {
 
 CASES = POLICIES | {
     "AbruptSwitches": (dp.AbruptSwitches, {"prior": PRIOR, "changes": [3.0]}),
+    "AgainstQueries": (dp.AgainstQueries, {"prior": PRIOR, "queries": [0, 1]}),
     "Arms": (dp.Arms, {"points": 3}),
     "BeliefPolicy": (dp.BeliefPolicy, {"prior": PRIOR, "forgetting": forgetting.Keep()}),
     "Boolean": (dp.Boolean, {}),

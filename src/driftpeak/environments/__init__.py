@@ -1,6 +1,7 @@
 """Environments: functions that move."""
 
 from driftpeak.environments.adversarial import MovingBump
+from driftpeak.environments.against_queries import AgainstQueries
 from driftpeak.environments.arms import MovingCosine, SignSwitches
 from driftpeak.environments.bursts import Bursts
 from driftpeak.environments.coefficients import MovingCoefficients
@@ -13,6 +14,7 @@ from driftpeak.environments.rkhs import AbruptSwitches, SlowChange
 
 __all__ = [
     "AbruptSwitches",
+    "AgainstQueries",
     "Bursts",
     "ContextualEnvironment",
     "Environment",

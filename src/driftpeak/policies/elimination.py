@@ -241,6 +241,7 @@ def RPERP(
     horizon: int,
     period: int | None = None,
     variation: float | None = None,
+    permute: bool = True,
     **options: Unpack[BatchOptions],
 ) -> PhasedElimination:
     """R-PERP: phased elimination with restarts, in random order (IT25 Algorithm 1, Theorem 5).
@@ -251,6 +252,9 @@ def RPERP(
         period: H in [2, T], the steps between restarts; by default that of Theorem 5 for SE and
             Matern kernels (`theory.schedules.elimination_period`).
         variation: V_T, for the default period; unknown if omitted.
+        permute: whether each batch is queried in random order. Without, it is queried in the order
+            in which its points are chosen: the comparison of IT25 Figure 1, to which the width (8)
+            does not apply (`environments.AgainstQueries`).
         options:
             - norm_bound: B, a bound of the RKHS norm of each f_t minus the prior mean; default 1.
             - noise_scale: rho, sub-Gaussian constant of the noise; by default the prior's noise
@@ -268,7 +272,7 @@ def RPERP(
     """
     horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     period = chosen_period(prior, horizon, period, variation)
-    return PhasedElimination(prior, horizon=horizon, period=period, permute=True, **options)
+    return PhasedElimination(prior, horizon=horizon, period=period, permute=permute, **options)
 
 
 def _rperp(known: Any, period: int, constant: float) -> PhasedElimination:
