@@ -105,6 +105,7 @@ from .policies import (
     Timetable as Timetable,
     Transformed as Transformed,
     UniformRandom as UniformRandom,
+    VirtualGPUCB as VirtualGPUCB,
     WSparQ as WSparQ,
     widths as widths,
 )

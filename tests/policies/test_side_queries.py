@@ -87,6 +87,7 @@ class Expert:
         self.known = np.zeros((0, 3))  # arm, reward, time
         self.generator = np.random.default_rng(0)
         self.asked = np.zeros(steps, int)
+        self.sampled = []
 
     def function(self, arm, time):
         return np.sin(6 * PRIOR.domain.points[arm, 0] + 0.2 * time)
@@ -103,6 +104,7 @@ class Expert:
             state, arm = self.ask(state, float(time))
             reward = self.function(int(arm), time) + 0.2 * self.generator.normal()
             state = self.tell(state, arm, reward, float(time))
+            self.sampled.append(int(arm))
             self.known = np.concatenate([self.known, [[int(arm), reward, time]]])
             if self.player.consults == "after":
                 state = self.consulted(state, time, answers)
@@ -171,6 +173,33 @@ def test_beliefs_equal_a_dense_regression_on_the_answers_and_what_came_since(row
         np.testing.assert_array_equal(expert.asked > 0, windows & (np.arange(expert.steps) > 0))
     else:
         assert 2 < (expert.asked > 0).sum() < 40
+
+
+class Virtual(Expert):
+    """Compares the side queries with all samples so far, in their order."""
+
+    def consulted(self, state, time, answers):
+        _, arms, wanted = self.consult(state, float(time))
+        assert np.asarray(arms)[np.asarray(wanted)].tolist() == self.sampled
+        return super().consulted(state, time, answers)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"asks": "after"}, {"form": "function-space"}], ids=lambda one: str(one)
+)
+def test_in_the_virtual_setting_every_past_sample_is_asked_again(options):
+    """M25 3.1: the posterior of a dense regression on one answer for each past sample."""
+    expert = Virtual(dp.VirtualGPUCB(PRIOR, **options), "keep", None, steps=25)
+    expert.run()
+    assert len(set(expert.sampled)) < len(expert.sampled)  # a point is asked as often as sampled
+    after = options.get("asks") == "after"
+    np.testing.assert_array_equal(expert.asked, np.arange(25) + after)
+
+
+def test_without_answers_the_virtual_policy_is_gp_ucb():
+    expert = Virtual(dp.VirtualGPUCB(PRIOR), "keep", None, steps=15)
+    expert.run(lambda time, wanted: wanted & False)
+    assert len(expert.known) == 15
 
 
 def test_an_expert_may_answer_some_questions_and_ignore_others():
@@ -396,6 +425,7 @@ def test_answers_that_are_not_finite_are_refused():
         (lambda: dp.SparQ(PRIOR, rate=0.0), "rate must be .*above 0; got 0.0"),
         (lambda: dp.SparQ(PRIOR, dimension=0), "dimension must be .*at least 1; got 0"),
         (lambda: dp.SparQ(PRIOR, mixing=-1), "mixing must be .*at least 0; got -1"),
+        (lambda: dp.VirtualGPUCB(PRIOR, asks="later"), "asks must be one of before, after"),
         (lambda: dp.SparQ(PRIOR, asks="later"), "asks must be one of before, after; got 'later'"),
         (lambda: w_sparq_regret_order(0), "horizons must be finite and at least 1; got 0"),
         (lambda: w_sparq_regret_order(9, a=0.5), r"a must lie in \(0, 1/3\); got 0.5"),

@@ -13,7 +13,6 @@ depend on the order of the queries.
 
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -56,7 +55,7 @@ class AgainstQueries(Environment[Int[Array, ""]]):
         >>> import driftpeak as dp
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.1)
         >>> world = dp.AgainstQueries(prior, queries=[0, 19, 9, 10], point=10)
-        >>> round(world.error, 2)
+        >>> round(float(world.error), 2)
         0.98
     """
 
@@ -65,8 +64,8 @@ class AgainstQueries(Environment[Int[Array, ""]]):
     noise_variance: Scalar
     queries: AnyArray
     coefficients: AnyArray  # of k(point, .) and of k(query, .), by query
-    point: int = eqx.field(static=True)
-    error: float = eqx.field(static=True)
+    point: Scalar
+    error: Scalar
 
     @checked
     def __init__(
@@ -87,8 +86,8 @@ class AgainstQueries(Environment[Int[Array, ""]]):
         if point is None:
             remaining = variance - counts @ (weights * cross)
             point = int(np.argmax(errors / np.sqrt(np.maximum(remaining, TINY))))
-        self.point = at_least_integer("point", point, 0, len(prior) - 1)
-        self.error = float(errors[self.point])
+        self.point = np.int64(at_least_integer("point", point, 0, len(prior) - 1))
+        self.error = np.float64(errors[self.point])
         scale = norm / norms[:, self.point]
         signs = np.stack([scale / steps, -scale * weights[:, self.point]], axis=1)
         self.coefficients = signs[which]

@@ -23,6 +23,7 @@ from driftpeak.policies.random_start import RandomStart
 from driftpeak.policies.side_queries import AdaptiveSparQ, SparQ, WSparQ
 from driftpeak.policies.transformed import Transformed
 from driftpeak.policies.ucb import ABO, GPUCB, IGPUCB, RGPUCB, SWGPUCB, TVGPUCB, UIGPUCB, WGPUCB
+from driftpeak.policies.virtual import VirtualGPUCB
 
 __all__ = [
     "ABO",
@@ -60,5 +61,6 @@ __all__ = [
     "Timetable",
     "Transformed",
     "UniformRandom",
+    "VirtualGPUCB",
     "WSparQ",
 ]

@@ -166,16 +166,20 @@ class BeliefPolicy(Policy):
         constant = self.forgetting.reweighting == "never"
         most = self.forgetting.memory(known) if constant else len(known)
         self.width.check(self.prior, most)
-        form = self.form
-        if self.acquisition == "thompson" and form == "auto" and self.prior.by_row:
-            form = "feature-space" if self.forgetting.markov else form  # other draws need n^2
-        belief = make_belief(self.prior, self.forgetting, times, form=form, features=self.features)
+        belief = self._belief(times)
         acquisitions: dict[str, Acquisition] = {
             "ucb": UpperConfidenceBound(self.width),
             "influence": Influence(self.width, np.float64(median_step(times))),
             "thompson": ThompsonSampling(),
         }
         return BeliefPlayer(belief, acquisitions[self.acquisition])
+
+    def _belief(self, times: TimesLike | Horizon) -> Belief[Any]:
+        """Return the belief for observations at `times`."""
+        form = self.form
+        if self.acquisition == "thompson" and form == "auto" and self.prior.by_row:
+            form = "feature-space" if self.forgetting.markov else form  # other draws need n^2
+        return make_belief(self.prior, self.forgetting, times, form=form, features=self.features)
 
 
 class BeliefPlayer(Player[BeliefState]):

@@ -210,7 +210,7 @@ class SideQueryPlayer(Player[SideQueryState]):
         )
         arguments = (self.actor.belief, arms, answers, answered, jnp.asarray(time, float))
         belief = on_demand(
-            any_answer, _belief_from_answers, state.acting.belief, arguments, together=True
+            any_answer, belief_from_answers, state.acting.belief, arguments, together=True
         )
         timing = jax.tree.map(
             lambda new, old: jnp.where(any_answer, new, old),
@@ -241,7 +241,7 @@ class SideQueryPlayer(Player[SideQueryState]):
         return state._replace(acting=self.actor.refresh(state.acting))
 
 
-def _belief_from_answers(_: Any, arguments: tuple[Belief[Any], Any, Any, Any, Any]) -> Any:
+def belief_from_answers(_: Any, arguments: tuple[Belief[Any], Any, Any, Any, Any]) -> Any:
     """Return the belief from the answers alone."""
     belief, arms, answers, answered, time = arguments
 

@@ -11,10 +11,10 @@ All raise DriftpeakError for a parameter outside its range.
 """
 
 import math
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, at_least_integer
+from driftpeak._core.errors import DriftpeakError, at_least_integer, one_of
 from driftpeak.gp.features import Features
 from driftpeak.gp.forgetting import (
     Discount,
@@ -31,7 +31,11 @@ from driftpeak.inference.beliefs import Form
 from driftpeak.inference.information import RealisedGain
 from driftpeak.policies.belief_policy import AcquisitionName, BeliefPolicy
 from driftpeak.policies.catalogue import MEMORIES, WIDE, Family, policy
+from driftpeak.policies.weighted_error import WeightedErrorPolicy
 from driftpeak.policies.widths import IGP, FiniteDomain, ScaledLog, Width
+
+Deviation = Literal["posterior", "error"]
+DEVIATIONS: tuple[Deviation, ...] = ("posterior", "error")
 
 
 class Options(TypedDict, total=False):
@@ -295,22 +299,28 @@ def WGPUCB(
     discount: float | None = None,
     weights: Any = None,
     log_weights: Any = None,
+    deviation: Deviation = "posterior",
     **options: Unpack[Options],
 ) -> BeliefPolicy:
-    """WGP-UCB: old observations have smaller weights (D22 Alg. 1).
+    r"""WGP-UCB: old observations have smaller weights (D22 Alg. 1).
 
-    D22's width is `widths.Confidence(...)`.
+    D22's width is `widths.Confidence(...)`. With `deviation="error"` the policy acts on the
+    \(\tilde\sigma\) of D22 Theorem 2 in place of the posterior deviation. With the kernel `Linear`
+    this is D-LinUCB (Russac, Vernade and Cappe 2019; D22 Remark 1).
 
     Arguments:
         prior: domain, kernel, mean and noise variance.
         discount: in (0, 1]; an observation of age a, in units of time, has weight `discount ** a`.
             The value from theory is `theory.schedules.discount_factor`.
         weights, log_weights: instead, any non-decreasing weights, one for each future observation.
+        deviation: "posterior", as if old observations had more noise; or "error", the smaller
+            deviation of the estimate if all observations have equal noise. The gain of a width is
+            then the double-weighted gain. "error" requires `acquisition="ucb"` and feature space.
         options: `width`, `acquisition`, `form` and `features`, as for `BeliefPolicy`.
 
     Raises:
-        DriftpeakError: discount outside (0, 1], not exactly one of the three given, or weights that
-            decrease.
+        DriftpeakError: discount outside (0, 1], not exactly one of the three given, weights that
+            decrease, an unknown deviation, or options that do not match it.
 
     Example:
         >>> import driftpeak as dp
@@ -322,7 +332,8 @@ def WGPUCB(
     if sum(given is not None for given in (discount, weights, log_weights)) != 1:
         raise DriftpeakError("exactly one of discount, weights and log_weights must be given")
     rule = Weights(weights, log_weights=log_weights) if discount is None else Discount(discount)
-    return BeliefPolicy(prior, rule, **options)
+    by_error = one_of("deviation", deviation, DEVIATIONS) == "error"
+    return (WeightedErrorPolicy if by_error else BeliefPolicy)(prior, rule, **options)
 
 
 @policy(

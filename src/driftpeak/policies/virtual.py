@@ -1,0 +1,145 @@
+"""GP-UCB in the virtual setting of M25: every past point is asked again at every step."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Unpack
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, PRNGKeyArray
+
+from driftpeak._core.argument_types import checked
+from driftpeak._core.arguments import RecordsArguments
+from driftpeak._core.errors import one_of
+from driftpeak._core.numerics.conditionals import on_demand
+from driftpeak._core.times import Horizon, TimesLike, check_times
+from driftpeak._core.types import Scalar
+from driftpeak.gp.priors import Prior
+from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
+from driftpeak.policies.catalogue import policy
+from driftpeak.policies.player import ASKS, Asks, Player, Prediction, Query, checked_answers
+from driftpeak.policies.protocol import Policy
+from driftpeak.policies.side_queries import belief_from_answers
+from driftpeak.policies.ucb import GPUCB, Options
+
+
+@policy(
+    "virtual-gp-ucb",
+    kept="an answer for every past sample (:doc:`side-queries`)",
+    width="``Heteroscedastic``",
+    options=BeliefPolicy.__init__,
+)
+class VirtualGPUCB(RecordsArguments, Policy):
+    r"""GP-UCB on the virtual data that SparQ approximates: all past points, asked again (M25 3.1).
+
+    At every step the expert re-evaluates the current function once for each past sample:
+    \([Y_T]_t = f_T(x_t) + \epsilon_t\) for all t. The posterior is that of a function that does not
+    move. The side queries of T steps number about \(T^2/2\), so this is a baseline: it has the
+    information that policies with fewer side queries lack.
+
+    If the expert answers only some queries, the posterior is computed from those answers; if none,
+    earlier observations are kept.
+
+    Arguments:
+        prior: domain, kernel, mean and noise variance.
+        asks: side queries "before" the decision, or "after" the reward, as in M25.
+        options: as for `driftpeak.policies.ucb`.
+
+    Raises:
+        DriftpeakError: another value of `asks`, or errors of GP-UCB.
+    """
+
+    acting: BeliefPolicy
+    asks: Asks
+
+    @checked
+    def __init__(self, prior: Prior, *, asks: Asks = "before", **options: Unpack[Options]) -> None:
+        self.acting = GPUCB(prior, **options)
+        self.asks = one_of("asks", asks, ASKS)
+
+    @property
+    def points(self) -> int:
+        return self.acting.points
+
+    @property
+    def deterministic(self) -> bool:
+        return self.acting.deterministic
+
+    @property
+    def assumed(self) -> Mapping[str, float]:
+        return self.acting.assumed
+
+    def prepare(self, times: TimesLike | Horizon) -> "VirtualPlayer":
+        return VirtualPlayer(self.acting.prepare(times), self.asks, len(check_times(times)))
+
+
+class VirtualState(NamedTuple):
+    """The state of GP-UCB, and the points sampled so far in their order."""
+
+    acting: BeliefState
+    arms: Int[Array, " steps"]
+    count: Int[Array, ""]
+
+
+class VirtualPlayer(Player[VirtualState]):
+    """GP-UCB's player whose observations are replaced by answers at every step."""
+
+    actor: BeliefPlayer
+    asks: Asks = eqx.field(static=True)
+    capacity: int = eqx.field(static=True)
+
+    @property
+    def points(self) -> int:
+        return self.actor.points
+
+    @property
+    def side_capacity(self) -> int:
+        return self.capacity
+
+    @property
+    def consults(self) -> Asks:
+        return self.asks
+
+    def init(self, key: PRNGKeyArray) -> VirtualState:
+        arms = jnp.zeros(self.capacity, int)
+        return VirtualState(self.actor.init(key), arms, jnp.zeros((), int))
+
+    def consult(
+        self, state: VirtualState, time: Scalar
+    ) -> tuple[VirtualState, Int[Array, " q"], Bool[Array, " q"]]:
+        return state, state.arms, jnp.arange(self.capacity) < state.count
+
+    def hear(
+        self,
+        state: VirtualState,
+        arms: Int[Array, " q"],
+        answers: Any,
+        answered: Any,
+        time: Scalar,
+    ) -> VirtualState:
+        checked_answers(answers, answered)
+        answers, answered = jnp.asarray(answers, float), jnp.asarray(answered, bool)
+        arguments = (self.actor.belief, arms, answers, answered, jnp.asarray(time, float))
+        belief = on_demand(
+            jnp.any(answered), belief_from_answers, state.acting.belief, arguments, together=True
+        )
+        return state._replace(acting=state.acting._replace(belief=belief))
+
+    def ask(self, state: VirtualState, time: Scalar) -> tuple[VirtualState, Query]:
+        acting, query = self.actor.ask(state.acting, time)
+        return state._replace(acting=acting), query
+
+    def tell(self, state: VirtualState, query: Query, reward: Scalar, time: Scalar) -> VirtualState:
+        return VirtualState(
+            self.actor.tell(state.acting, query, reward, time),
+            state.arms.at[state.count % self.capacity].set(query),
+            state.count + 1,
+        )
+
+    def predict(self, state: VirtualState, time: Scalar) -> Prediction:
+        return self.actor.predict(state.acting, time)
+
+    def held(self, state: VirtualState, time: Scalar) -> Int[Array, ""]:
+        return self.actor.held(state.acting, time)
+
+    def refresh(self, state: VirtualState) -> VirtualState:
+        return state._replace(acting=self.actor.refresh(state.acting))
