@@ -27,7 +27,7 @@ BASES = {"ActingPolicy", "BeliefPolicy", "Policy", "Player", "Prediction", "Read
 WRAPPERS = {"Doubling", "InContext", "RandomStart", "Transformed"}
 PUBLIC = sorted(set(policies.__all__) - BASES - WRAPPERS)
 NOT_IN_THE_TOURNAMENT = {
-    "SparQ", "WSparQ", "AdaptiveSparQ",  # ask an expert, whom the others do not have
+    "SparQ", "WSparQ", "AdaptiveSparQ", "VirtualGPUCB",  # ask an expert, the others have none
     "BestFixedArm", "Clairvoyant",  # see the truth
     "Timetable",  # made by what learns from recorded rows
     "PE",  # for a function that stays

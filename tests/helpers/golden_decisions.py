@@ -27,6 +27,7 @@ FORMS = (
     "sw-gp-ucb:window=10,form=function-space",
     "tv-gp-ucb:acquisition=thompson",
     "tv-gp-ucb:form=function-space",
+    "w-gp-ucb:deviation=error",
 )
 NAMES = [name for name in POLICIES if "opkb" not in name]
 TEXTS = (*(f"{name}:{TOLD[name]}" if name in TOLD else name for name in NAMES), *FORMS)
