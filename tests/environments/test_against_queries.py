@@ -23,6 +23,10 @@ def estimates(values, order):
 
 
 def test_every_function_has_the_norm_and_the_error_is_that_of_the_estimate():
+    """By dense linear algebra.
+
+    Source: IT25 Figure 1.
+    """
     values = dp.true_functions(WORLD, steps=40)[0]
     centred = values - 0.2
     squares = np.einsum("ti,ij,tj->t", centred, np.linalg.pinv(PRIOR.gram, rcond=1e-13), centred)

@@ -49,8 +49,11 @@ def test_batch_sizes_are_the_recursion_and_fill_the_interval(interval):
 
 @given(horizon=st.integers(2, 20_000), share=st.floats(0, 1))
 def test_the_number_of_batches_is_at_most_what_the_width_assumes(horizon, share):
-    """IT25 (53) sums Q^(i) - 1 over the intervals, of which the last may be shorter; (8) has
-    Q = ceil(T/H) (1 + log2 log2 H)."""
+    """(53) sums Q^(i) - 1 over the intervals, of which the last may be shorter; (8) has
+    Q = ceil(T/H) (1 + log2 log2 H).
+
+    Source: IT25 (53), (8).
+    """
     period = 2 + int(share * (horizon - 2))
     intervals = [min(period, horizon - start) for start in range(0, horizon, period)]
     exact = sum(len(batch_sizes(interval)) - 1 for interval in intervals)
@@ -119,11 +122,13 @@ def test_without_permutation_r_perp_queries_in_the_order_it_picks_after_every_re
 
 @pytest.mark.slow
 def test_theorem_4_covers_the_average_of_functions_that_move():
-    """IT25 (9): the bounds of all batches but the last hold at every point, by NumPy.
+    """The bounds of all batches but the last hold at every point, by NumPy.
 
     The functions change at every step, against the order of each batch. delta = 0.5, so that the
     test can fail: of 300 draws of the random order at least 0.5 - 3 standard errors must hold
     (missed once in 700 at a true rate of 0.5). In the fixed order none may hold.
+
+    Source: IT25 Theorem 4, (9).
     """
     delta, norm, noise = 0.5, 1.5, 0.3
     shared = {"horizon": 400, "period": 400, "norm_bound": norm, "noise_scale": noise,

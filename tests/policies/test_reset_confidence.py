@@ -1,4 +1,4 @@
-"""The finite-domain width of a policy that resets, under Markov drift (B16 footnote 1, (63), D.1).
+"""The finite-domain width of a policy that resets, under Markov drift.
 
 B16 states its bounds for a compact domain, and that finite domains have simpler counterparts. On n
 points the width is that of `FiniteDomain`, for the posterior with the drift and the observations
@@ -48,7 +48,10 @@ def since_reset(step, rule, parameter, queries, rewards):
 
 @pytest.mark.parametrize(("share", "holds"), [(1.0, True), (0.5, False)])
 def test_the_width_covers_at_all_points_and_steps(share, holds):
-    """(63) with drift 0.02. Half of the width is too small, so that the test can fail."""
+    """With drift 0.02. Half of the width is too small, so that the test can fail.
+
+    Source: B16 footnote 1, (62)-(63).
+    """
     functions, queries, rewards = drawn(0.02)
     good = np.ones(DRAWS, bool)
     for step in range(STEPS):
@@ -59,7 +62,10 @@ def test_the_width_covers_at_all_points_and_steps(share, holds):
 
 
 def test_with_the_errors_of_lemma_d_1_the_width_covers_for_the_posterior_of_the_policy():
-    """At drift 1e-5, where these errors are at most a few tenths."""
+    """At drift 1e-5, where these errors are at most a few tenths.
+
+    Source: B16 footnote 1, Lemma D.1.
+    """
     drift = 1e-5
     functions, queries, rewards = drawn(drift)
     common = {"block": PERIOD, "drift": drift, "noise_variance": NOISE}

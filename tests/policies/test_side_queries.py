@@ -188,7 +188,10 @@ class Virtual(Expert):
     "options", [{}, {"asks": "after"}, {"form": "function-space"}], ids=lambda one: str(one)
 )
 def test_in_the_virtual_setting_every_past_sample_is_asked_again(options):
-    """M25 3.1: the posterior of a dense regression on one answer for each past sample."""
+    """The posterior of a dense regression on one answer for each past sample.
+
+    Source: M25 section 3.1.
+    """
     expert = Virtual(dp.VirtualGPUCB(PRIOR, **options), "keep", None, steps=25)
     expert.run()
     assert len(set(expert.sampled)) < len(expert.sampled)  # a point is asked as often as sampled

@@ -37,6 +37,10 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES)
 def test_moments_and_decisions_are_those_of_theorem_2(rule):
+    """By dense linear algebra in feature space, at every step.
+
+    Source: D22 Theorem 2, (5).
+    """
     options, worth = RULES[rule]
     width = Confidence(1.5, 0.3, 0.1, noise_variance=0.1)
     policy = dp.WGPUCB(PRIOR, deviation="error", width=width, **options)
@@ -59,7 +63,10 @@ def test_moments_and_decisions_are_those_of_theorem_2(rule):
 
 
 def test_a_linear_kernel_is_d_linucb():
-    """Russac et al. 2019, Algorithm 1, in three dimensions: every action of 60 steps."""
+    """The published program in three dimensions: every action of 60 steps.
+
+    Source: D22 Remark 1; Russac, Vernade and Cappe 2019, Algorithm 1.
+    """
     generator, discount, noise, beta = np.random.default_rng(6), 0.9, 0.5, 1.7
     actions = generator.normal(size=(20, 3))
     table = actions @ generator.normal(size=(3, 60)) + 0.3 * generator.normal(size=(20, 60))

@@ -57,6 +57,8 @@ class AgainstQueries(Environment[Int[Array, ""]]):
         >>> world = dp.AgainstQueries(prior, queries=[0, 19, 9, 10], point=10)
         >>> round(float(world.error), 2)
         0.98
+
+    Source: IT25 Figure 1, section 5.1.
     """
 
     gram: Gram

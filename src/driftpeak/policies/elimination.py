@@ -268,7 +268,7 @@ def RPERP(
         DriftpeakError: a number out of range, both period and variation, no period for a kernel
             without one in theory, features as for `PE`, or a run longer than the horizon.
 
-    Source: IT25 Algorithm 1, (6)-(7), Theorem 5.
+    Source: IT25 Algorithm 1, (6)-(7), Theorem 5, section 5.1.
     """
     horizon = at_least_integer("horizon", horizon, 2, MOST_STEPS)
     period = chosen_period(prior, horizon, period, variation)

@@ -327,7 +327,7 @@ def WGPUCB(
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> policy = dp.WGPUCB(prior, discount=0.97)
 
-    Source: D22 Algorithm 1, (2)-(4).
+    Source: D22 Algorithm 1, (2)-(4), Theorem 2, Remark 1.
     """
     if sum(given is not None for given in (discount, weights, log_weights)) != 1:
         raise DriftpeakError("exactly one of discount, weights and log_weights must be given")

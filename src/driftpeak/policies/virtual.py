@@ -29,7 +29,7 @@ from driftpeak.policies.ucb import GPUCB, Options
     options=BeliefPolicy.__init__,
 )
 class VirtualGPUCB(RecordsArguments, Policy):
-    r"""GP-UCB on the virtual data that SparQ approximates: all past points, asked again (M25 3.1).
+    r"""GP-UCB on the virtual data that SparQ approximates: all past points, asked again (M25).
 
     At every step the expert re-evaluates the current function once for each past sample:
     \([Y_T]_t = f_T(x_t) + \epsilon_t\) for all t. The posterior is that of a function that does not
@@ -46,6 +46,8 @@ class VirtualGPUCB(RecordsArguments, Policy):
 
     Raises:
         DriftpeakError: another value of `asks`, or errors of GP-UCB.
+
+    Source: M25 section 3.1.
     """
 
     acting: BeliefPolicy

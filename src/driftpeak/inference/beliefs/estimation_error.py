@@ -42,6 +42,8 @@ class EstimationError(Belief[TwiceWeighted]):
 
     Raises:
         DriftpeakError: another forgetting rule.
+
+    Source: D22 Theorem 2, Lemma 13, (5).
     """
 
     prior: FeaturePrior
