@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from driftpeak._core.types import AnyArray
 from driftpeak.environments import AgainstQueries
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison
@@ -65,7 +66,7 @@ def setup(world: str, number: int) -> Setup:
         order = np.asarray(fixed.select(everyone, jnp.array([number])))[:number]
     functions = AgainstQueries(prior, queries=order, norm=NORM)
     average = true_functions(functions, steps=number)[0].mean(axis=0)
-    extra = xr.Dataset({"average": ("point", average)}, attrs={})
+    extra = xr.Dataset({"average": ("point", average)})
     settings = {
         "kernel": str(prior.kernel), "noise_scale": noise, "queries": number, "norm_bound": NORM,
         "delta": DELTA, "C": 1.0, "width": float(fixed.width), "point": functions.point,
@@ -90,7 +91,7 @@ class LargestError(Column):
         )
 
 
-def largest_errors(prior: Prior, actions: Array, rewards: Array, average: Array) -> Array:
+def largest_errors(prior: Prior, actions: AnyArray, rewards: Array, average: Array) -> Array:
     """Return the largest error over all points in posterior deviations, one for each trial.
 
     Arguments:
