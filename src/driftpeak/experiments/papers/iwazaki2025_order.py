@@ -20,7 +20,7 @@ from driftpeak.environments import AgainstQueries
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison
 from driftpeak.experiments.experiment import Case, Experiment, Results, Setup
-from driftpeak.experiments.papers.rates import slope
+from driftpeak.experiments.papers.exponents import slope
 from driftpeak.gp.domains import Arms
 from driftpeak.gp.kernels import SE, Kernel, Matern
 from driftpeak.gp.priors import Prior
