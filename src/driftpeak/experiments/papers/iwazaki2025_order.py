@@ -167,8 +167,8 @@ def _claims() -> tuple[Claim, ...]:
     }
     return (
         Claim(
-            "The environment can choose functions for which a fixed order has a larger error than a "
-            "random order of the same queries",
+            "The environment can choose functions for which a fixed order has a larger error than "
+            "a random order of the same queries",
             against,
         ),
         Claim(
