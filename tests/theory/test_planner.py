@@ -404,3 +404,28 @@ def test_data_that_do_not_vary_are_refused(run, tmp_path):
     code, _, err = run("--data", path)
     assert code == 2
     assert "values must vary" in err
+
+
+def test_a_plan_for_a_linear_kernel(run):
+    """Rates with the power of d, parameters from the gain, and no row proved for other kernels."""
+    setting = Setting(dp.Linear(), 4, 10**6, variation=0.01, rkhs_variation=0.01)
+    advice = plan(setting)
+    by_name = {row.policy: row for row in advice.policies if row.measure != "drift"}
+    assert by_name["opkb"].rate == "d^0.333 T^0.667 V_T^0.333"
+    assert by_name["opkb"].parameters == {
+        "period": elimination_period(dp.Linear(), horizon=10**6, dimension=4, variation=0.01)
+    }
+    assert by_name["sw-gp-ucb"].parameters["window"] > 1000
+    assert by_name["r-perp"].remark.endswith("(here linear)")
+    assert by_name["r-perp"].parameters == {}
+    assert advice.lower["variation"].value is None
+    assert advice.recommended == "auto"
+    assert plan(Setting(dp.Linear(), 4, 1000, drift=0.01)).recommended == "tv-gp-ucb"
+    assert (
+        plan(Setting(dp.Linear(), 4, 1000, exponent=0.5), side_queries=10**6).recommended == "auto"
+    )
+    code, out, _ = run("--kernel", "linear", "--horizon", 1000, "--variation", 1, "--json")
+    assert code == 0
+    assert json.loads(out)["settings"]["kernel"] == "linear"
+    with pytest.raises(dp.DriftpeakError, match="kernel must be SE, Matern or Linear"):
+        Setting(dp.Periodic(), 1, 100)

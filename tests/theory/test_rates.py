@@ -250,7 +250,7 @@ def test_written():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": dp.Linear()}, "SE or Matern.*got Linear"),
+        ({"kernel": dp.Periodic()}, "SE, Matern or Linear.*got Periodic"),
         ({"horizon": 2}, "horizon must be an integer of at least 3"),
         ({"dimension": 0}, "dimension must be an integer of at least 1"),
         ({"dimension": 100_000}, "dimension must be at most 100; got 100000"),
@@ -372,3 +372,63 @@ def test_regimes_refuse():
         window_starts(10, exponent=1.0, a=0.34)
     with pytest.raises(dp.DriftpeakError, match="rate must be a finite number above 0"):
         sparq_queries(10, dimension=1, rate=0.0)
+
+
+@pytest.mark.parametrize("dimension", [1, 4])
+def test_linear_rows_follow_from_the_gain(dimension):
+    """gamma = d log T in the theorems: gamma^(7/8) T^(3/4) P^(1/4), and with OPKB
+    gamma^(1/3) T^(2/3) V^(1/3) log^(1/3) T; unknown budgets have P in full.
+
+    Source: ZS21 Remark 4; D22 Remark 4; H23 rates.
+    """
+    horizon, change = 10**5, 30.0
+    gain = gain_rate(dp.Linear(), count=horizon, dimension=dimension).number
+    log = math.log(horizon)
+    known = Setting(2.0 * dp.Linear(), dimension, horizon, change, rkhs_variation=change)
+    unknown = Setting(dp.Linear(), dimension, horizon)
+    ucb = gain ** (7 / 8) * horizon**0.75
+    for policy in ("r-gp-ucb", "sw-gp-ucb", "w-gp-ucb"):
+        row, order = applicable(policy, known, "rkhs_variation")
+        assert row.with_logarithms(known) == pytest.approx(ucb * change**0.25)
+        assert order.value == pytest.approx(ucb * change**0.25 / log ** (7 / 8))
+        assert row.written(known) == "d^0.875 T^0.75 P_T^0.25"
+        row, order = applicable(policy, unknown, "rkhs_variation")
+        assert row.with_logarithms(unknown) == pytest.approx(ucb)
+        assert row.with_logarithms(known) == pytest.approx(ucb * change)
+    for policy, setting in (("opkb", known), ("ada-opkb", known), ("ada-opkb", unknown)):
+        row, order = applicable(policy, setting, "variation")
+        moved = change if setting is known else 1.0
+        expected = (gain * moved * log) ** (1 / 3) * horizon ** (2 / 3)
+        assert row.with_logarithms(setting) == pytest.approx(expected)
+        assert order.value is not None
+    for policy, measure in (("r-perp", "variation"), ("tv-gp-ucb", "drift"), ("any", "variation")):
+        setting = Setting(dp.Linear(), dimension, horizon, change, drift=0.1)
+        _, order = applicable(policy, setting, measure)
+        assert order.value is None
+        assert "linear" in str(order)
+    row, _ = applicable("r-gp-ucb", known, "rkhs_variation")
+    longer = Setting(dp.Linear(), dimension, 10**9, rkhs_variation=change)
+    at_limit = Setting(dp.Linear(), dimension, 10**9, rkhs_variation=row.limit(longer))
+    assert row.with_logarithms(at_limit) == pytest.approx(10**9)
+
+
+def test_restart_interval_of_a_linear_kernel():
+    """(T/V)^(2/3) (d log^2 T)^(1/3); with the gain d log T it is equal."""
+    common = {"horizon": 10**6, "dimension": 3, "variation": 20.0}
+    log = math.log(10**6)
+    found = elimination_period(dp.Linear(), **common)
+    assert found == math.ceil((10**6 / 20) ** (2 / 3) * (3 * log**2) ** (1 / 3))
+    assert found == elimination_period(dp.Linear(), **common, gain=3 * log)
+
+
+def test_logarithms_of_the_lower_bound():
+    """IT25 Theorem 1: log^(d/6) T for SE, none for Matern.
+
+    Source: IT25 Theorem 1.
+    """
+    setting = Setting(dp.SE(), 3, 10**5, variation=50.0)
+    row, order = applicable("any", setting, "variation")
+    assert row.with_logarithms(setting) == pytest.approx(order.number * math.log(10**5) ** 0.5)
+    rough = Setting(dp.Matern(1.5), 3, 10**5, variation=50.0)
+    row, order = applicable("any", rough, "variation")
+    assert row.with_logarithms(rough) == pytest.approx(order.number)

@@ -83,8 +83,8 @@ def test_elimination_period_falls_with_variation() -> None:
 def test_elimination_period_refuses() -> None:
     with pytest.raises(DriftpeakError, match=r"nu must be above 1/2 .*; got 0.5"):
         elimination_period(Matern(0.5), horizon=100, dimension=1)
-    with pytest.raises(DriftpeakError, match=r"SE or Matern.*got Linear"):
-        elimination_period(Linear(), horizon=100, dimension=1)
+    with pytest.raises(DriftpeakError, match=r"SE, Matern or Linear.*got Periodic"):
+        elimination_period(Periodic(), horizon=100, dimension=1)
     with pytest.raises(DriftpeakError, match="variation must be a finite number of at least 0"):
         elimination_period(SE(), horizon=100, dimension=1, variation=-1.0)
 
@@ -160,7 +160,7 @@ def test_schedules_refuse() -> None:
         discount_factor(SE(), horizon=100, dimension=1, gain=16.0, variation=400.0)
     with pytest.raises(DriftpeakError, match=r"requires nu > 1/2 \(here nu = 0.5\)"):
         restart_period(Matern(0.5), horizon=100, dimension=1)
-    with pytest.raises(DriftpeakError, match=r"SE or Matern.*got Periodic"):
+    with pytest.raises(DriftpeakError, match=r"SE, Matern or Linear.*got Periodic"):
         window_length(Periodic(), horizon=100, dimension=1)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Problem:
     """The properties of a problem that the regret bounds depend on."""
 
-    kernel: Annotated[str, typer.Option(help="Kernel: se or matern.")] = "se"
+    kernel: Annotated[str, typer.Option(help="Kernel: se, matern or linear.")] = "se"
     nu: Annotated[float, typer.Option(help="Smoothness of the Matern kernel.")] = 2.5
     dimension: Annotated[int, typer.Option(help="Dimension of the domain.")] = 1
     horizon: Annotated[
@@ -98,11 +98,16 @@ def plan(
 
 def _plan(problem: Problem, values: Any, side_queries: int) -> "tuple[Plan, tuple[str, ...]]":
     """Return the plan, and notes about what was estimated from recorded rewards, if given."""
+    from driftpeak.gp.kernels import Linear
     from driftpeak.offline._policy_specs.settings import make_kernel
     from driftpeak.theory.planner import fill_in, plan
     from driftpeak.theory.setting import Setting
 
-    kernel = make_kernel(problem.kernel, problem.nu, lengthscale=1.0)
+    kernel = (
+        Linear()
+        if problem.kernel == "linear"
+        else make_kernel(problem.kernel, problem.nu, lengthscale=1.0)
+    )
     horizon, variation, drift = problem.horizon, problem.variation, problem.drift
     estimated: tuple[str, ...] = ()
     if values is not None:

@@ -17,7 +17,7 @@ def summary(plan: Plan) -> dict[str, object]:
     setting = plan.setting
     return {
         "settings": {
-            "kernel": "se" if math.isinf(setting.nu) else "matern",
+            "kernel": setting.family.lower(),
             "nu": json_number(setting.nu),
             "dimension": setting.dimension,
             "horizon": setting.horizon,

@@ -21,10 +21,10 @@ from driftpeak._core.errors import (
     unit_interval,
 )
 from driftpeak._core.types import Vector
-from driftpeak.gp.kernels import Kernel, Linear, Scaled
+from driftpeak.gp.kernels import Kernel
 from driftpeak.gp.priors import Prior
 from driftpeak.theory.bound import Bound, Condition, bounded_kernel, conclude, power
-from driftpeak.theory.smoothness import smoothness
+from driftpeak.theory.smoothness import family, smoothness
 
 Weighting = Literal["single", "double"]
 
@@ -50,7 +50,7 @@ def gain_rate(
     count = at_least_integer("count", count, 1)
     d = at_least_integer("dimension", dimension, 1)
     log = math.log(count)
-    if isinstance(_unscaled(kernel), Linear):
+    if family(kernel) == "linear":
         return conclude("ZS21 section II", (), lambda: d * log)
     nu = smoothness(kernel)
     if math.isinf(nu):
@@ -343,9 +343,3 @@ def total_worth(count: int | None, discount: float | None, weighting: str) -> fl
     if count is None:
         return 1 / (1 - ratio)
     return (1 - ratio ** at_least_integer("count", count, 1)) / (1 - ratio)
-
-
-def _unscaled(kernel: Kernel) -> Kernel:
-    while isinstance(kernel, Scaled):
-        kernel = kernel.kernel
-    return kernel

@@ -7,10 +7,14 @@ of linear forms in \(\nu\), d, D = d(d+1) and \(\alpha\), so one row serves Mate
 of infinite \(\nu\), SE.
 
 The rows of IT25's Tables 1 and 2 insert \(\gamma_T = T^{d/(2\nu+d)}\) (Vakili et al. 2021) into the
-theorems of ZS21, D22 and H23 (H23's own Table 1 has \(\gamma_T\) instead). The logarithms are those
-of \(\gamma_T\) (\(\log^{d+1} T\) for SE, \(\log^{2\nu/(2\nu+d)} T\) for Matern) and of the theorem.
-B16 and ZS21 hide further logarithms, so a rate is the smallest that its paper can mean. If
-k(x, x) <= 1, \(V_T \le P_T\): the RKHS norm bounds the supremum norm, never the reverse.
+theorems of ZS21, D22 and H23 (H23's own Table 1 has \(\gamma_T\) instead). For a linear kernel the
+same theorems have \(\gamma_T = d \log T\) (ZS21 remark 4, D22 remarks 1 and 4): the exponents are
+those of SE, and the power of d is part of the rate.
+
+The logarithms are those of \(\gamma_T\) (\(\log^{d+1} T\) for SE, \(\log^{2\nu/(2\nu+d)} T\) for
+Matern) and of the theorem. B16 and ZS21 hide further logarithms, so a rate is the smallest that its
+paper can mean. If k(x, x) <= 1, \(V_T \le P_T\): the RKHS norm bounds the supremum norm, never the
+reverse.
 """
 
 import math
@@ -65,7 +69,7 @@ class Rate:
         measure: measure of the change.
         known: whether the policy must know the measure in advance.
         source: paper and theorem.
-        kernel: "SE" or "Matern" if it is proved for that kernel alone, else "".
+        kernel: "SE", "Matern" or "linear" if it is proved for that kernel alone, else "".
         requires: the conditions, as functions of the setting. Constants that a paper does not give
             are taken as 1 in them.
         lower: whether this is a lower bound for all policies, not an upper bound for one.
@@ -77,7 +81,7 @@ class Rate:
     measure: Measure
     known: bool
     source: str
-    kernel: Literal["SE", "Matern", ""] = ""
+    kernel: Literal["SE", "Matern", "linear", ""] = ""
     requires: tuple[Requirement, ...] = ()
     lower: bool = False
     logarithms: tuple[Logarithms, ...] = ()
@@ -91,7 +95,7 @@ class Rate:
         self._change(setting)
         conditions = [requirement(setting) for requirement in self.requires]
         if self.kernel:
-            kind = _kind(setting)
+            kind = setting.family
             conditions.insert(0, Condition(f"kernel {self.kernel}", kind == self.kernel, kind))
         return conclude(self.source, conditions, lambda: max(self._sizes(setting)))
 
@@ -111,9 +115,11 @@ class Rate:
         Terms that decrease with the change are ignored: they bound it from below.
         """
         ends, log_log = [math.inf], math.log(math.log(setting.horizon))
-        for (a, b), logarithms in zip(self.terms, self._powers(setting), strict=True):
-            # T^a m^b log^l T = T, in logarithms
+        terms = zip(self.terms, self._powers(setting), self._dimensions(setting), strict=True)
+        for (a, b), logarithms, dimensions in terms:
+            # d^s T^a m^b log^l T = T, in logarithms
             room = (1 - a.at(setting)) * math.log(setting.horizon) - logarithms * log_log
+            room -= dimensions * math.log(setting.dimension)
             if b.at(setting) > 0:
                 ends.append(math.exp(min(room / b.at(setting), 700.0)))
             elif b.at(setting) == 0 and room <= 0:
@@ -126,21 +132,22 @@ class Rate:
         Raises:
             DriftpeakError: the measure of change is not known.
         """
-        a, b = self.terms[self.leading(setting)]
-        return self._shown(a.at(setting), b.at(setting))
+        return self._shown(self.leading(setting), setting)
 
     def in_the_end(self, setting: Setting) -> str:
         """Return the term that is largest once T is large enough."""
-        a, b = max(self.terms, key=lambda term: term[0].at(setting))
-        return self._shown(a.at(setting), b.at(setting))
+        growths = [a.at(setting) for a, _ in self.terms]
+        return self._shown(growths.index(max(growths)), setting)
 
     def leading(self, setting: Setting) -> int:
         """Return the index of the term that is largest in `setting`."""
         sizes = self._sizes(setting)
         return sizes.index(max(sizes))
 
-    def _shown(self, a: float, b: float) -> str:
-        powers = [("T", a), (SYMBOLS.get(self.measure, ""), b)]
+    def _shown(self, term: int, setting: Setting) -> str:
+        a, b = (exponent.at(setting) for exponent in self.terms[term])
+        dimensions = self._dimensions(setting)[term]
+        powers = [("d", dimensions), ("T", a), (SYMBOLS.get(self.measure, ""), b)]
         shown = (name if p == 1 else f"{name}^{p:.3g}" for name, p in powers if p)
         return " ".join(shown) or "1"
 
@@ -148,11 +155,22 @@ class Rate:
         powers = tuple(logarithms(setting) for logarithms in self.logarithms)
         return powers or (0.0,) * len(self.terms)
 
+    def _dimensions(self, setting: Setting) -> tuple[float, ...]:
+        """Return the power of d in every term; 0 except for linear kernels."""
+        if setting.family != "linear":
+            return (0.0,) * len(self.terms)
+        return tuple(
+            logarithms.share if isinstance(logarithms, _GainPower) else 0.0
+            for logarithms in self.logarithms or (None,) * len(self.terms)
+        )
+
     def _sizes(self, setting: Setting) -> list[float]:
-        change = self._change(setting)
+        change, dimensions = self._change(setting), self._dimensions(setting)
         return [
-            power(setting.horizon, a.at(setting)) * power(change, b.at(setting))
-            for a, b in self.terms
+            power(setting.dimension, s)
+            * power(setting.horizon, a.at(setting))
+            * power(change, b.at(setting))
+            for (a, b), s in zip(self.terms, dimensions, strict=True)
         ]
 
     def _change(self, setting: Setting) -> float:
@@ -182,8 +200,9 @@ def _rougher(least: float) -> Requirement:
     return lambda s: Condition(f"nu > {least:g}", s.nu > least, f"nu = {s.nu:g}")
 
 
-def _kind(setting: Setting) -> str:
-    return "SE" if math.isinf(setting.nu) else "Matern"
+def _not_linear(setting: Setting) -> Condition:
+    kind = setting.family
+    return Condition("kernel SE or Matern", kind != "linear", kind)
 
 
 def _variation_above(exponent: Exponent, logarithms: Exponent) -> Requirement:
@@ -213,15 +232,17 @@ def _some(measure: Measure) -> Requirement:
     return check
 
 
-def _gain(share: float, extra: float = 0.0) -> Logarithms:
-    """Return the power of log T in gamma_T^share log^extra T."""
+@dataclass(frozen=True)
+class _GainPower:
+    """The power of log T in gamma_T^share log^extra T."""
 
-    def logarithms(setting: Setting) -> float:
+    share: float
+    extra: float = 0.0
+
+    def __call__(self, setting: Setting) -> float:
         d, nu = setting.dimension, setting.nu
         of_gain = d + 1 if math.isinf(nu) else 2 * nu / (2 * nu + d)
-        return share * of_gain + extra
-
-    return logarithms
+        return self.share * (1 if setting.family == "linear" else of_gain) + self.extra
 
 
 def _exponent_in(low: float, high: float, *, low_open: bool = False) -> Requirement:
@@ -253,8 +274,8 @@ DISCOUNT_FLOOR = _of({"nu": 4, "d": 3}, {"nu": 8, "d": 4})  # D22, proof of Coro
 HALF = _rougher(1 / 2)
 BELOW = _of({"nu": -1}, {"nu": 2, "d": 1})  # T^-1/2 for SE
 
-UCB_LOGS = _gain(7 / 8)
-OPKB_LOGS, STATIC_LOGS = _gain(1 / 3, 1 / 3), _gain(1 / 2, 1 / 2)
+UCB_LOGS = _GainPower(7 / 8)
+OPKB_LOGS, STATIC_LOGS = _GainPower(1 / 3, 1 / 3), _GainPower(1 / 2, 1 / 2)
 MATERN_PERIOD = _of({"nu": 4, "d": 1}, {"nu": 6, "d": 2})  # V_T H, with the H of IT25 Theorem 5
 
 
@@ -269,9 +290,9 @@ MATERN_THRESHOLD = _variation_above(BELOW, _of({"nu": 1, "d": 1}, {"nu": 2, "d":
 RATES: tuple[Rate, ...] = (
     # Bayesian, Markov drift
     Rate("r-gp-ucb", ((BAYES_STATIC, NONE), (ONE, _of({"nu": 1}, {"nu": 8, "D": 3}))), "drift",
-         True, "B16 Corollary 4.1", requires=(_rougher(2),)),
+         True, "B16 Corollary 4.1", requires=(_rougher(2), _not_linear)),
     Rate("tv-gp-ucb", ((BAYES_STATIC, NONE), (ONE, _of({"nu": 1}, {"nu": 6, "D": 2}))), "drift",
-         True, "B16 Corollary 4.1", requires=(_rougher(2),)),
+         True, "B16 Corollary 4.1", requires=(_rougher(2), _not_linear)),
     # variation budgets, known (IT25 Table 1)
     Rate("r-gp-ucb", ((UCB, QUARTER), (UCB, NONE)), "rkhs_variation", True,
          "ZS21 remark 2; IT25 Table 1", requires=(HALF,), logarithms=(UCB_LOGS, UCB_LOGS)),
@@ -279,9 +300,11 @@ RATES: tuple[Rate, ...] = (
          "ZS21 remark 2; IT25 Table 1", requires=(HALF,), logarithms=(UCB_LOGS, UCB_LOGS)),
     Rate("w-gp-ucb", ((UCB, QUARTER), (DISCOUNT_FLOOR, _constant(-1, 2))), "rkhs_variation", True,
          "D22 Corollary 5; IT25 Table 1", requires=(HALF, _some("rkhs_variation")),
-         logarithms=(UCB_LOGS, _gain(1 / 4))),
+         logarithms=(UCB_LOGS, _GainPower(1 / 4))),
     Rate("opkb", ((OPKB, THIRD), (STATIC, NONE)), "variation", True,
          "IT25 Table 1", "SE", (_some("variation"),), logarithms=(OPKB_LOGS, STATIC_LOGS)),
+    Rate("opkb", ((OPKB, THIRD), (STATIC, NONE)), "variation", True,
+         "H23; IT25 (125)", "linear", (_some("variation"),), logarithms=(OPKB_LOGS, STATIC_LOGS)),
     Rate("opkb", ((BEST, BEST_V),), "variation", True,
          "IT25 Theorem 3", "Matern", (HALF, MATERN_THRESHOLD), logarithms=(BEST_LOGS,)),
     Rate("r-perp", ((BEST, BEST_V),), "variation", True,
@@ -298,21 +321,23 @@ RATES: tuple[Rate, ...] = (
     Rate("ada-opkb", ((OPKB, THIRD), (STATIC, NONE)), "variation", False,
          "H23; IT25 Table 2", requires=(HALF,), logarithms=(OPKB_LOGS, STATIC_LOGS)),
     Rate("r-perp", ((BEST, ONE), (BEST, NONE)), "variation", False,
-         "IT25 Appendix D, Table 2", requires=(HALF,), logarithms=(BEST_LOGS, BEST_LOGS)),
+         "IT25 Appendix D, Table 2", requires=(HALF, _not_linear),
+         logarithms=(BEST_LOGS, BEST_LOGS)),
     # uncertainty injection (M25 Tables 1 and 2)
     Rate("ui-gp-ucb", ((_of({"alpha": 3, "1": 1}, {"1": 2}), NONE),), "exponent", True,
-         "M25 Proposition 2.2", "SE", logarithms=(_gain(1),)),
+         "M25 Proposition 2.2", "SE", logarithms=(_GainPower(1),)),
     Rate("sparq", ((_constant(1, 2), NONE),), "exponent", False, "M25 Theorem 3.3", "SE",
-         logarithms=(_gain(1 / 2),)),
+         logarithms=(_GainPower(1 / 2),)),
     Rate("w-sparq", ((_of({"window": 3, "1": 1}, {"1": 2}), NONE),), "exponent", True,
          "M25 Theorem 3.10", "SE", (_window, _exponent_in(0, math.inf, low_open=True)),
-         logarithms=(_gain(1),)),
+         logarithms=(_GainPower(1),)),
     # lower bounds
-    Rate("any", ((ONE, ONE),), "drift", True, "B16 Theorem 4.1", requires=(_rougher(4),),
-         lower=True),
+    Rate("any", ((ONE, ONE),), "drift", True, "B16 Theorem 4.1",
+         requires=(_rougher(4), _not_linear), lower=True),
     Rate("any", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 1", "SE",
          (_variation_above(_constant(-1, 2), _of({"d": 1}, {"1": 4})),
-          _variation_below(_of({"d": 1}, {"1": 4}))), lower=True),
+          _variation_below(_of({"d": 1}, {"1": 4}))), lower=True,
+         logarithms=(lambda setting: setting.dimension / 6,)),
     Rate("any", ((BEST, BEST_V),), "variation", True, "IT25 Theorem 1", "Matern",
          (_variation_above(BELOW, NONE), _variation_below(NONE)), lower=True),
     Rate("any", ((_of({"alpha": 1, "1": 1}, {"1": 2}), NONE),), "exponent", True,
@@ -355,6 +380,6 @@ def applicable(policy: str, setting: Setting, measure: Measure) -> tuple[Rate, B
     orders = [(row, row.order(setting)) for row in rows]
     return min(
         orders,
-        key=lambda pair: (pair[0].kernel not in ("", _kind(setting)), len(pair[1].failed)),
+        key=lambda pair: (pair[0].kernel not in ("", setting.family), len(pair[1].failed)),
         default=None,
     )

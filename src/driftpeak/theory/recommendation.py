@@ -162,7 +162,7 @@ def _why_hopeless(setting: Setting, allowed: int, policies: "tuple[Advice, ...]"
         )
     asked = [p for p in policies if p.measure == "exponent" and p.side_queries]
     text = f"At alpha = {alpha:g} ({regime(alpha)} change) no allowed policy has a guarantee"
-    if not math.isinf(setting.nu):
+    if setting.family != "SE":
         return text + ": M25 proves its guarantees for the SE kernel. "
     if asked:
         cheapest = min(asked, key=lambda p: p.side_queries)

@@ -13,7 +13,7 @@ from driftpeak._core.errors import (
 from driftpeak.gp.kernels import Kernel
 from driftpeak.theory.bound import power
 from driftpeak.theory.gains import gain_rate
-from driftpeak.theory.smoothness import smoothness
+from driftpeak.theory.smoothness import family, smoothness
 
 
 @checked
@@ -58,10 +58,11 @@ def elimination_period(
     drift \(V_T H\) and learning \(T \sqrt{\log T\,\gamma_H / H}\), and is clipped to [2, T]. If the
     formula exceeds T, the theorem's condition on \(V_T\) fails, and restarts are not useful.
     Theorem 3 states the interval for Matern only; the balance is equal for SE. With a `gain` the
-    interval balances (101) with that gain: \((T/V_T)^{2/3} (\gamma_T \log T)^{1/3}\).
+    interval balances (101) with that gain: \((T/V_T)^{2/3} (\gamma_T \log T)^{1/3}\). For a linear
+    kernel it is this interval with \(\gamma_T = d \log T\).
 
     Arguments:
-        kernel: SE or Matern, scaled or not; any other with a `gain`.
+        kernel: SE, Matern or linear, scaled or not; any other with a `gain`.
         horizon: T, at least 2.
         dimension: d.
         variation: V_T, the sum over time of the largest change of the function; if None, unknown.
@@ -87,6 +88,8 @@ def elimination_period(
 
 def _closed_form_balance(kernel: Kernel, horizon: int, dimension: int) -> tuple[float, float]:
     """Return the exponent of T / V_T and the factor of learning, with the closed-form gain."""
+    if family(kernel) == "linear":
+        return 2 / 3, (dimension * math.log(horizon) ** 2) ** (1 / 3)
     nu = smoothness(kernel)
     if nu <= 1 / 2:
         raise DriftpeakError(f"nu must be above 1/2 for IT25 Theorem 5; got {nu:g}")

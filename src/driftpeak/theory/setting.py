@@ -7,7 +7,7 @@ from typing import Literal
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, at_least, at_least_integer, finite, unit_interval
 from driftpeak.gp.kernels import Kernel
-from driftpeak.theory.smoothness import smoothness
+from driftpeak.theory.smoothness import Family, family, smoothness
 
 Measure = Literal["variation", "rkhs_variation", "drift", "exponent"]
 MEASURES: tuple[Measure, ...] = ("drift", "variation", "exponent")
@@ -22,7 +22,7 @@ class Setting:
     """The quantities of a problem that the rates depend on.
 
     Arguments:
-        kernel: SE or Matern.
+        kernel: SE, Matern or linear.
         dimension: d, at most 100: the rates treat it as fixed.
         horizon: T, from 3, so that log T >= 1, to 10^18.
         variation: V_T, in the supremum norm, at least 0; None if unknown.
@@ -45,7 +45,7 @@ class Setting:
     rkhs_variation: float | None = None
 
     def __post_init__(self) -> None:
-        smoothness(self.kernel)
+        family(self.kernel)
         if at_least_integer("dimension", self.dimension, 1) > MOST_DIMENSIONS:
             raise DriftpeakError(
                 f"dimension must be at most {MOST_DIMENSIONS}; got {self.dimension}. The rates "
@@ -64,9 +64,17 @@ class Setting:
             at_least("exponent", self.exponent, 0)
 
     @property
+    def family(self) -> Family:
+        """Family of the kernel."""
+        return family(self.kernel)
+
+    @property
     def nu(self) -> float:
-        """Smoothness nu of the Matern kernel; infinite for SE."""
-        return smoothness(self.kernel)
+        """Smoothness nu of the Matern kernel; infinite for SE and linear kernels.
+
+        The gains of SE and linear kernels grow with a power of log T alone, as in the limit.
+        """
+        return math.inf if self.family == "linear" else smoothness(self.kernel)
 
     def known(self, measure: Measure) -> float | None:
         """Return the measure of change, or its bound (P_T for V_T); None if both are unknown."""
