@@ -36,7 +36,10 @@ def test_every_function_has_the_norm_and_the_error_is_that_of_the_estimate():
 
 
 def test_no_other_functions_of_the_norm_have_a_larger_error():
-    """300 random sequences, half of them close to the worst; the bound holds for all of them."""
+    """300 random sequences, half of them close to the worst; the bound holds for all of them.
+
+    Source: IT25 section 5.1.
+    """
     generator = np.random.default_rng(2)
     root = np.linalg.cholesky(PRIOR.gram + 1e-10 * np.eye(25))
     worst = dp.true_functions(WORLD, steps=40)[0] - 0.2
