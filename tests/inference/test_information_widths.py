@@ -448,6 +448,14 @@ def test_elimination():
         assert_width(width, expected, step=17, information=3.0)
 
 
+def test_elimination_with_the_proved_constant():
+    given = {"horizon": 400, "period": 16, "noise_variance": 0.25, "norm_bound": 2.0}
+    proved = widths.Elimination(100, constant="proved", **given)
+    assert proved.value == widths.Elimination(100, constant=np.sqrt(8), **given).value
+    root = np.sqrt(np.log(4 * 100 * 75 / 0.1) / 0.25)
+    np.testing.assert_allclose(proved.value, 2 * (np.sqrt(8) * root + 1) + np.sqrt(2) * root)
+
+
 def test_fixed_design():
     """B + rho sqrt(2 log(2 n b / delta) / lambda), n = 100, b = 4, delta = 0.1, lambda = 0.25."""
     given = {"noise_variance": 0.25, "norm_bound": 2.0, "noise_scale": 0.3}
@@ -526,6 +534,10 @@ REFUSED = {
     "IT25's constant": (
         lambda: widths.Elimination(5, horizon=9, period=3, noise_variance=1.0, constant=-1.0),
         "constant must be a finite number of at least 0; got -1",
+    ),
+    "IT25's constant in words": (
+        lambda: widths.Elimination(5, horizon=9, period=3, noise_variance=1.0, constant="proven"),
+        "constant must be a number of at least 0 or \"proved\"; got 'proven'",
     ),
     "decreasing gains": (
         lambda: dp.TabulatedGain([0.0, 2.0, 1.0]),

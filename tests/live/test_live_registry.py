@@ -118,7 +118,9 @@ EXAMPLES = {
     "sliding-confidence": widths.SlidingConfidence(noise_variance=0.1, horizon=50),
     "heteroscedastic": widths.Heteroscedastic(2.0, 0.2),
     "fixed-design": widths.FixedDesign(9, batches=4, noise_variance=0.1),
-    "elimination": widths.Elimination(9, horizon=99, period=9, noise_variance=0.1),
+    "elimination": widths.Elimination(
+        9, horizon=99, period=9, noise_variance=0.1, constant="proved"
+    ),
     "realised-gain": dp.RealisedGain(),
     "tabulated-gain": dp.TabulatedGain([0.0, 1.0]),
     "belief-policy": dp.TVGPUCB(PRIOR, drift=0.01, acquisition="thompson"),

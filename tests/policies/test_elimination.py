@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 
 import driftpeak as dp
 from driftpeak.environments import RecordedRewards
+from driftpeak.offline.policy_specs.policies import make_policy
 from driftpeak.policies.elimination import batch_sizes
 from driftpeak.theory.schedules import elimination_period
 
@@ -179,6 +180,17 @@ def test_pe_has_the_width_of_li_and_scarlett_and_r_perp_that_of_iwazaki_and_take
         dp.RPERP(PRIOR, period=300, constant=None, **given)
     with pytest.raises(dp.DriftpeakError, match="constant must be a number"):
         dp.AdaptiveRPERP(PRIOR, constant=None, **given)
+
+
+def test_the_proved_constant_by_name():
+    """From Python and in the text of the command line."""
+    given = {"horizon": 300, "period": 100}
+    expected = dp.RPERP(PRIOR, constant=np.sqrt(8), **given).width
+    assert dp.RPERP(PRIOR, constant="proved", **given).width == expected
+    named = make_policy("r-perp:horizon=300,period=100,constant=proved", PRIOR)
+    assert named.width == expected
+    with pytest.raises(dp.DriftpeakError, match="constant must be a number or proved; got 'best'"):
+        make_policy("r-perp:horizon=300,constant=best", PRIOR)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import driftpeak as dp
 from driftpeak.cli import app
-from driftpeak.cli.plan_report import shown, summary
+from driftpeak.cli.plan_report import print_plan, shown, summary
 from driftpeak.theory.measured import measured
 from driftpeak.theory.planner import fill_in, plan
 from driftpeak.theory.recommendation import NEGLIGIBLE
@@ -47,7 +47,7 @@ RECOMMENDED = {
     "independent steps": (se(drift=1.0), 0, None, "Nothing can be learned.*highest prior mean"),
     "nearly so": (se(drift=0.99995), 0, None, "correlation 0.0071 with the last"),
     "not quite": (se(drift=0.999), 0, "tv-gp-ucb", "exact Bayesian filter"),
-    "independent steps, queries": (se(drift=1.0, exponent=0.5), 10**6, "sparq", "reduce regret"),
+    "independent steps, queries": (se(drift=1.0, exponent=0.5), 10**6, "sparq", "its rate, T"),
     "drift, nu too small for the lower bound": (
         Setting(dp.Matern(2.5), 1, 1000, drift=0.1), 0, "tv-gp-ucb", "requires nu > 4",
     ),
@@ -55,7 +55,7 @@ RECOMMENDED = {
         Setting(dp.SE(), 1, 10**8, exponent=0.05), 0, "ui-gp-ucb", "without any side query",
     ),
     "moderate": (se(exponent=0.5), 0, "auto", "takes [0-9,]+ side queries"),
-    "moderate, paid": (se(exponent=0.5), 10**6, "sparq", "reduce regret to.*did not take part"),
+    "moderate, paid": (se(exponent=0.5), 10**6, "sparq", "Caveat.*answers alone.*not take part"),
     "fast, poor": (se(exponent=2.0), 100, "auto", "no more than about 464"),
     "alpha unknown": (se(), 10**6, "sparq", "Whatever alpha is"),
     "injection, Matern": (
@@ -71,6 +71,26 @@ def test_recommendation(setting, allowed, name, reason):
     found = plan(setting, side_queries=allowed)
     assert found.recommended == name
     assert re.search(reason, found.reason), found.reason
+
+
+def test_caveats():
+    """Rates whose proof needs more than the theorem says have a caveat, and no others."""
+    found = plan(se(exponent=0.5, variation=0.5, rkhs_variation=0.6), side_queries=10**6)
+    caveats = {row.policy: row.caveat for row in found.policies if row.caveat}
+    assert set(caveats) == {"sparq", "w-sparq", "r-perp"}
+    assert caveats["sparq"] == caveats["w-sparq"]
+    assert "answers alone" in caveats["sparq"]
+    assert 'constant="proved"' in caveats["r-perp"]
+    rows = {row["policy"]: row["caveat"] for row in summary(found)["policies"] if row["caveat"]}
+    assert rows == caveats
+
+
+def test_caveats_are_printed_next_to_the_rate(capsys):
+    print_plan(plan(se(exponent=0.5, variation=0.5), side_queries=10**6))
+    text = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"sparq T\^0.5 \[2\], takes", text)
+    assert '[1] proved for the width with constant="proved"' in text
+    assert "[2] the proof needs a posterior with the outputs at all points" in text
 
 
 @given(

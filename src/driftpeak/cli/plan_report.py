@@ -43,21 +43,26 @@ def print_plan(plan: Plan) -> None:
     table.add_column("policy", overflow="fold")
     table.add_column("parameters", no_wrap=True)
     table.add_column("regret grows as", overflow="fold")
+    caveats = list(dict.fromkeys(advice.caveat for advice in plan.policies if advice.caveat))
     for name in ("below\nT", "needs"):
         table.add_column(name, overflow="fold")
     table.add_column("played", justify="right", no_wrap=True)
     for advice in plan.policies:
-        grows = f"{advice.rate}, {advice.remark}" if advice.rate else advice.remark
+        rate = advice.rate + (f" [{caveats.index(advice.caveat) + 1}]" if advice.caveat else "")
         table.add_row(
             advice.policy,
             "\n".join(f"{name}={shown(value)}" for name, value in advice.parameters.items()),
-            grows if advice.remark else advice.rate,
+            ", ".join(filter(None, (rate, advice.remark))),
             "yes" if advice.sublinear else "no",
             ", ".join(advice.needs) or "nothing",
             "" if advice.measured is None else f"{advice.measured.share:.2f}",
         )
     out = console()
     out.print(table)
+    for number, caveat in enumerate(caveats, 1):
+        out.print(f"[{number}] {caveat}", markup=False)
+    if caveats:
+        out.print('The numbered caveats are derived on the page "Where the papers need care".')
     out.print(
         "Growth: without constants and logarithms. Below T: with the logarithms that the papers "
         "state, and constants 1. Played: regret relative to random choice in the tournament, with "
@@ -88,6 +93,7 @@ def _row(advice: Advice) -> dict[str, object]:
         "sublinear": advice.sublinear,
         "limit": json_number(advice.limit),
         "remark": advice.remark,
+        "caveat": advice.caveat or None,
         "cost": advice.cost,
         "needs": list(advice.needs),
         "side_queries": json_number(advice.side_queries),

@@ -25,7 +25,7 @@ from driftpeak.gp.ridge import Ridge, ridge
 from driftpeak.inference.beliefs.posterior import FeaturePrior
 from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import State
-from driftpeak.policies.widths import Elimination, FixedDesign
+from driftpeak.policies.widths import Elimination, EliminationConstant, FixedDesign
 
 PLAUSIBLE_NOISE = 5.0
 """A reward more than this number of noise scales outside +-B contradicts the bound B."""
@@ -37,7 +37,7 @@ class BatchOptions(TypedDict, total=False):
     norm_bound: float
     noise_scale: float | None
     delta: float
-    constant: float | None
+    constant: EliminationConstant | None
     features: Features | None
 
 
@@ -62,7 +62,7 @@ class BatchElimination(RecordsArguments, PlannedPolicy[State]):
         norm_bound: float = 1.0,
         noise_scale: float | None = None,
         delta: float = 0.1,
-        constant: float | None = 1.0,
+        constant: EliminationConstant | None = 1.0,
         batches: int | None = None,
         features: Features | None = None,
     ) -> None:

@@ -260,7 +260,8 @@ def RPERP(
             - noise_scale: rho, sub-Gaussian constant of the noise; by default the prior's noise
               standard deviation.
             - delta: failure probability; default 0.1.
-            - constant: C in the width (8), which the paper does not give; default 1.
+            - constant: C in the width (8), which the paper does not give; default 1. With "proved",
+              sqrt(8), the confidence bounds (9) are proved (`widths.PROVED_CONSTANT`).
             - features: a factor of the covariance; by default with an error of at most 1e-3 of the
               noise variance.
 

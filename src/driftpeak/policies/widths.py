@@ -6,7 +6,7 @@ call either \(w_t\) (ZS21, D22, M25) or its square (B16, IT25) beta; here `width
 
 import math
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -20,6 +20,7 @@ from driftpeak._core.errors import (
     at_least,
     at_least_integer,
     positive,
+    shown,
     unit_interval,
 )
 from driftpeak._core.types import Scalar
@@ -27,6 +28,18 @@ from driftpeak.gp.priors import Prior
 from driftpeak.gp.sample_paths import Tail, check_tail, derivative_tail
 from driftpeak.inference.beliefs import Posterior
 from driftpeak.inference.information import Gain, RealisedGain
+
+
+EliminationConstant = float | Literal["proved"]
+PROVED_CONSTANT = math.sqrt(8)
+r"""A constant C of IT25 (8) for which the confidence bounds (9) are proved.
+
+For weights \(w\), values \(|f_s(x_m)| \le B\) and a uniform permutation \(\psi\), let
+\(S = \sum_m w_m f_{\psi(m)}(x_m)\). If \(\psi\) is revealed in the order of decreasing
+\(|w_m|\), step i changes the conditional mean of S within a range of \(4 B |w_i|\). By Azuma and
+Hoeffding, \(\Pr(|S - ES| \ge \eta) \le 2 \exp(-\eta^2 / (8 B^2 \|w\|^2))\). A second proof, and
+a bound from below, are on the page "Where the papers need care".
+"""
 
 
 class Width(eqx.Module):
@@ -394,10 +407,11 @@ class Elimination(RecordsArguments, Width):
         noise_variance: lambda.
         norm_bound: B.
         noise_scale: rho, the sub-Gaussian constant.
-        constant: C, an absolute constant that the paper does not give.
+        constant: C, an absolute constant that the paper does not give; "proved" for
+            `PROVED_CONSTANT`, with which (9) holds.
 
     Raises:
-        DriftpeakError: a number out of range.
+        DriftpeakError: a number out of range, or another word.
 
     Source: IT25 Theorem 4, (8), Assumption 1.
     """
@@ -415,8 +429,9 @@ class Elimination(RecordsArguments, Width):
         norm_bound: float = 1.0,
         noise_scale: float = 1.0,
         delta: float = 0.1,
-        constant: float = 1.0,
+        constant: EliminationConstant = 1.0,
     ) -> None:
+        factor = _elimination_constant(constant)
         points = at_least_integer("points", points, 2)
         horizon = at_least_integer("horizon", horizon, 2)
         period = at_least_integer("period", period, 2)
@@ -427,9 +442,7 @@ class Elimination(RecordsArguments, Width):
         batches = math.ceil(horizon / period) * (1 + math.log2(math.log2(period)))
         logarithm = math.log(4 * points * batches / _failure_probability(delta))
         root = math.sqrt(logarithm / positive("noise_variance", noise_variance))
-        bias = at_least("norm_bound", norm_bound, 0) * (
-            at_least("constant", constant, 0) * root + 1
-        )
+        bias = at_least("norm_bound", norm_bound, 0) * (factor * root + 1)
         self.value = np.float64(
             bias + at_least("noise_scale", noise_scale, 0) * math.sqrt(2) * root
         )
@@ -444,6 +457,16 @@ def _extents(prior: Prior) -> np.ndarray[Any, np.dtype[np.float64]]:
             "B16's width requires arms with coordinates. For arms without, use widths.FiniteDomain"
         )
     return np.ptp(prior.domain.points, axis=0)
+
+
+def _elimination_constant(constant: EliminationConstant) -> float:
+    if constant == "proved":
+        return PROVED_CONSTANT
+    if isinstance(constant, str):
+        raise DriftpeakError(
+            f'constant must be a number of at least 0 or "proved"; got {shown(constant)}'
+        )
+    return at_least("constant", constant, 0)
 
 
 def _failure_probability(delta: float) -> np.float64:

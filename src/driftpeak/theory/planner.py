@@ -44,6 +44,7 @@ class Advice:
         sublinear: whether the rate grows slower than T at constant change and, logarithms included,
             is below T here.
         remark: reason why there is no such guarantee, or side queries beyond the allowed number.
+        caveat: what the proof of the rate needs besides the theorem's conditions; else "".
         cost: order of one step: n points, r features, q side queries at a time.
         needs: quantities that must be known in advance.
         limit: largest change at which the rate is below T, logarithms included.
@@ -56,6 +57,7 @@ class Advice:
     cost: str
     needs: tuple[str, ...]
     remark: str = ""
+    caveat: str = ""
     parameters: Parameters = field(default_factory=dict)
     rate: str = ""
     order: Bound | None = None
@@ -281,6 +283,7 @@ def _advise(model: _Model, setting: Setting, allowed: int, played: Measured | No
         cost=model.cost,
         needs=needs,
         remark=remark,
+        caveat=row.caveat,
         parameters={} if beyond else model.parameters(setting),
         rate=row.written(setting),
         order=order,

@@ -30,6 +30,13 @@ LinearForm = Mapping[str, float]
 WITH_SIDE_QUERIES = "any with side queries"
 """The `policy` of lower bounds for policies that make side queries."""
 
+ANSWERS_ALONE = (
+    "the proof needs a posterior with the outputs at all points; the policy has the answers alone"
+)
+"""Caveat of M25 Theorems 3.3 and 3.10."""
+PROVED_WIDTH = 'proved for the width with constant="proved", C = sqrt(8)'
+"""Caveat of R-PERP's rates: the width (8) has a constant C that IT25 does not give."""
+
 
 @dataclass(frozen=True)
 class Exponent:
@@ -74,6 +81,8 @@ class Rate:
             are taken as 1 in them.
         lower: whether this is a lower bound for all policies, not an upper bound for one.
         logarithms: the power of log T in every term; empty if the paper hides them.
+        caveat: what the proof needs besides the conditions of the theorem, see the page "Where the
+            papers need care"; else "".
     """
 
     policy: str
@@ -85,6 +94,7 @@ class Rate:
     requires: tuple[Requirement, ...] = ()
     lower: bool = False
     logarithms: tuple[Logarithms, ...] = ()
+    caveat: str = ""
 
     def order(self, setting: Setting) -> Bound:
         """Return the rate as a number without logarithms, or the conditions that fail.
@@ -308,9 +318,11 @@ RATES: tuple[Rate, ...] = (
     Rate("opkb", ((BEST, BEST_V),), "variation", True,
          "IT25 Theorem 3", "Matern", (HALF, MATERN_THRESHOLD), logarithms=(BEST_LOGS,)),
     Rate("r-perp", ((BEST, BEST_V),), "variation", True,
-         "IT25 Theorem 5", "SE", (SE_THRESHOLD,), logarithms=(OPKB_LOGS,)),
+         "IT25 Theorem 5", "SE", (SE_THRESHOLD,), logarithms=(OPKB_LOGS,),
+         caveat=PROVED_WIDTH),
     Rate("r-perp", ((BEST, BEST_V),), "variation", True,
-         "IT25 Theorem 5", "Matern", (HALF, MATERN_THRESHOLD), logarithms=(BEST_LOGS,)),
+         "IT25 Theorem 5", "Matern", (HALF, MATERN_THRESHOLD), logarithms=(BEST_LOGS,),
+         caveat=PROVED_WIDTH),
     # variation budgets, unknown (IT25 Table 2)
     Rate("r-gp-ucb", ((UCB, ONE), (UCB, NONE)), "rkhs_variation", False,
          "ZS21 remark 3; IT25 Table 2", requires=(HALF,), logarithms=(UCB_LOGS, UCB_LOGS)),
@@ -322,15 +334,15 @@ RATES: tuple[Rate, ...] = (
          "H23; IT25 Table 2", requires=(HALF,), logarithms=(OPKB_LOGS, STATIC_LOGS)),
     Rate("r-perp", ((BEST, ONE), (BEST, NONE)), "variation", False,
          "IT25 Appendix D, Table 2", requires=(HALF, _not_linear),
-         logarithms=(BEST_LOGS, BEST_LOGS)),
+         logarithms=(BEST_LOGS, BEST_LOGS), caveat=PROVED_WIDTH),
     # uncertainty injection (M25 Tables 1 and 2)
     Rate("ui-gp-ucb", ((_of({"alpha": 3, "1": 1}, {"1": 2}), NONE),), "exponent", True,
          "M25 Proposition 2.2", "SE", logarithms=(_GainPower(1),)),
     Rate("sparq", ((_constant(1, 2), NONE),), "exponent", False, "M25 Theorem 3.3", "SE",
-         logarithms=(_GainPower(1 / 2),)),
+         logarithms=(_GainPower(1 / 2),), caveat=ANSWERS_ALONE),
     Rate("w-sparq", ((_of({"window": 3, "1": 1}, {"1": 2}), NONE),), "exponent", True,
          "M25 Theorem 3.10", "SE", (_window, _exponent_in(0, math.inf, low_open=True)),
-         logarithms=(_GainPower(1),)),
+         logarithms=(_GainPower(1),), caveat=ANSWERS_ALONE),
     # lower bounds
     Rate("any", ((ONE, ONE),), "drift", True, "B16 Theorem 4.1",
          requires=(_rougher(4), _not_linear), lower=True),

@@ -140,7 +140,8 @@ def _why_injected(setting: Setting, best: "Advice") -> str:
         change = "Whatever alpha is" if alpha is None else f"At alpha = {alpha:g}"
         return (
             f"{change}, the {counted(best.side_queries)} side queries of {best.policy} are allowed "
-            f"and reduce regret to {best.rate}, the lowest rate within the allowed number."
+            f"and its rate, {best.rate}, is the lowest within the allowed number. Caveat: "
+            f"{best.caveat}."
         )
     return (
         f"At alpha = {alpha:g} ({regime(setting.measured('exponent'))} change) GP-UCB with noise "

@@ -75,11 +75,15 @@ def known_name(what: str, text: str, names: Collection[str]) -> str:
 def _plain(line: Line) -> dict[str, Any]:
     parameters = [
         (parameter.name, parameter.kind.__name__, parameter.default, parameter.required)
+        + ((parameter.words,) if parameter.words else ())
         for parameter in line.parameters
     ]
     return {"name": line.name, "summary": line.summary, "parameters": parameters}
 
 
 def _line(name: str, summary: str, parameters: list[list[Any]]) -> Line:
-    accepted = (Parameter(key, KIND_NAMES[kind], *rest) for key, kind, *rest in parameters)
+    accepted = (
+        Parameter(key, KIND_NAMES[kind], default, required, *map(tuple, words))
+        for key, kind, default, required, *words in parameters
+    )
     return Line(name, tuple(accepted), summary)

@@ -25,12 +25,14 @@ class Parameter:
         kind: its type, one of `KINDS`.
         default: its default; None if the constructor determines it.
         required: whether it has no default.
+        words: words that are accepted in place of a value of this type.
     """
 
     name: str
     kind: type
     default: Any = None
     required: bool = False
+    words: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.default is None:
@@ -59,7 +61,8 @@ def parameters(make: Callable[..., Any], more: Mapping[str, Any]) -> dict[str, P
             accepted |= _handed_on(make, receiver, more)
         elif (kind := _kind(hint)) is not None:
             required = argument.default is inspect.Parameter.empty
-            accepted[name] = Parameter(name, kind, None if required else argument.default, required)
+            default = None if required else argument.default
+            accepted[name] = Parameter(name, kind, default, required, _words(hint))
     return accepted
 
 
@@ -69,6 +72,8 @@ def convert(what: str, parameter: Parameter, value: str) -> Any:
     Raises:
         DriftpeakError: the text is not of the parameter's type.
     """
+    if value in parameter.words:
+        return value
     if parameter.kind is bool and value in ("true", "false"):
         return value == "true"
     try:
@@ -76,7 +81,7 @@ def convert(what: str, parameter: Parameter, value: str) -> Any:
             raise ValueError
         return parameter.kind(value)
     except ValueError:
-        wanted = KINDS[parameter.kind]
+        wanted = " or ".join([KINDS[parameter.kind], *parameter.words])
         raise DriftpeakError(f"{what} must be {wanted}; got {value!r}") from None
 
 
@@ -116,8 +121,11 @@ def _handed_on(make: Any, to: Any, more: Mapping[str, Any]) -> dict[str, Paramet
         return parameters(to, more)
     defaults = _defaults(get_type_hints(make).get("return", make))
     hints = get_type_hints(to)
-    kinds = {name: kind for name, hint in hints.items() if (kind := _kind(hint)) is not None}
-    return {name: Parameter(name, kind, defaults.get(name)) for name, kind in kinds.items()}
+    return {
+        name: Parameter(name, kind, defaults.get(name), words=_words(hint))
+        for name, hint in hints.items()
+        if (kind := _kind(hint)) is not None
+    }
 
 
 def _defaults(made: type) -> dict[str, Any]:
@@ -137,6 +145,15 @@ def _kind(hint: Any) -> type | None:
     if get_origin(hint) is Literal:
         return str
     if get_origin(hint) in (Union, UnionType):
-        kinds = [kind for member in get_args(hint) if (kind := _kind(member)) is not None]
-        return kinds[0] if len(kinds) == 1 else None
+        members = [member for member in get_args(hint) if _kind(member) is not None]
+        others = [member for member in members if get_origin(member) is not Literal] or members
+        return _kind(others[0]) if len(others) == 1 else None
     return hint if hint in KINDS else None
+
+
+def _words(hint: Any) -> tuple[str, ...]:
+    """Return the words that a union accepts besides a number."""
+    if get_origin(hint) not in (Union, UnionType) or _kind(hint) is str:
+        return ()
+    literals = (member for member in get_args(hint) if get_origin(member) is Literal)
+    return tuple(word for member in literals for word in get_args(member))
