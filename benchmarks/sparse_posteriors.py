@@ -1,4 +1,4 @@
-r"""M25 (19), (25): posteriors from a few answers, against posteriors from the outputs at all points.
+r"""Posteriors from a few answers, against posteriors from outputs at all points (M25 (19), (25)).
 
 First figures: 4,000 points, 95 % of them equal and 5 % drawn from [0, 1], and 9 points chosen
 greedily; SE kernel of lengthscale 0.2, noise variance 0.1. A variational posterior with these 9

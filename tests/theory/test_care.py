@@ -42,6 +42,8 @@ def test_equal_points_have_no_residual_but_a_large_divergence():
     _, answer = posterior(np.zeros(1), [NOISE], np.zeros(1))
     ratio = float(answer[0, 0] / all_outputs[0, 0])
     assert ratio == pytest.approx((1 + 400 / NOISE) / (1 + 1 / NOISE))
+    _, precise = posterior(np.zeros(1), [NOISE / 400], np.zeros(1))  # an answer as precise as all
+    assert precise[0, 0] == pytest.approx(all_outputs[0, 0])
     generator = np.random.default_rng(0)
     value = generator.normal(size=100_000)
     first = value + math.sqrt(NOISE) * generator.normal(size=value.shape)
@@ -192,7 +194,7 @@ def test_two_points_need_a_constant_of_1_7():
     _, found = deviations(np.ones(2), np.array([[1.0, -1.0], [-1.0, 1.0]]))
     assert sorted(found) == [-2, 2]
     assert math.sqrt(2 / math.log(2)) == pytest.approx(1.699, abs=1e-3)
-    assert widths.PROVED_CONSTANT == math.sqrt(8)
+    assert math.sqrt(8) == widths.PROVED_CONSTANT
 
 
 # constants and orders

@@ -29,7 +29,6 @@ from driftpeak.gp.sample_paths import Tail, check_tail, derivative_tail
 from driftpeak.inference.beliefs import Posterior
 from driftpeak.inference.information import Gain, RealisedGain
 
-
 EliminationConstant = float | Literal["proved"]
 PROVED_CONSTANT = math.sqrt(8)
 r"""A constant C of IT25 (8) for which the confidence bounds (9) are proved.

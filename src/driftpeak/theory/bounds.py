@@ -135,7 +135,8 @@ def r_perp_regret(
     \((7 + \ell) V_T H + \lceil T/H \rceil (2B(\sqrt H + 1) + 4(\ell + 1)(\sqrt H + 1)
     \sqrt{C_1 \gamma_H \beta_T})\) with \(\ell = \log_2\log_2 H\), \(C_1 = 8/\log(1 + 1/\lambda)\).
 
-    The paper does not give the constant C of the width; the bound holds only if C is large enough.
+    The bound holds only if the constant C of the width, which the paper does not give, is large
+    enough: C = sqrt(8) is (`widths.PROVED_CONSTANT`).
 
     Arguments:
         width: \(\sqrt{\beta_T}\) of IT25 (8), `widths.Elimination(...).value`.

@@ -99,6 +99,7 @@ def w_sparq_regret_order(
 
     \(\sqrt{T^{2a+1}\, d \log^{d+1} T\, (\log(1/\delta) + d\, T^a \log^{d+1} T)}\)
     for the SE kernel.
+    The proof needs more than the answers (`driftpeak.theory.rates.ANSWERS_ALONE`).
     (34) is printed without the root, but M25's Table 2 and the line before (34) in the proof,
     \(\beta_T \sqrt{T \gamma_T (\sigma^2 T^a + 1)}\), have it.
 
