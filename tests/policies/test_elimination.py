@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 import driftpeak as dp
 from driftpeak.environments import RecordedRewards
-from driftpeak.offline.policy_specs.policies import make_policy
+from driftpeak.offline._policy_specs.policies import make_policy
 from driftpeak.policies.elimination import batch_sizes
 from driftpeak.theory.schedules import elimination_period
 
