@@ -6,7 +6,7 @@ from compiled_beliefs import seen, told
 
 import driftpeak as dp
 from driftpeak.environments import RecordedRewards
-from driftpeak.inference.beliefs.estimation_error import EstimationError
+from driftpeak.inference.beliefs import EstimationError
 from driftpeak.policies.widths import Confidence, Constant
 
 POINTS = np.random.default_rng(4).uniform(0, 1, (25, 2))

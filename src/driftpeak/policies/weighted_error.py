@@ -19,8 +19,6 @@ class WeightedErrorPolicy(BeliefPolicy):
     Raises:
         DriftpeakError: a forgetting rule other than Discount and Weights, an acquisition other than
             "ucb", or form "function-space".
-
-    Source: D22 Theorem 2.
     """
 
     def __check_init__(self) -> None:

@@ -1,6 +1,7 @@
 """GP regression under a forgetting rule: one posterior, computed in the cheapest of five forms."""
 
 from driftpeak.inference.beliefs.choice import FORMS, Form, check_form, make_belief
+from driftpeak.inference.beliefs.estimation_error import EstimationError
 from driftpeak.inference.beliefs.function_space import Dense, Triangular
 from driftpeak.inference.beliefs.growing import Growing
 from driftpeak.inference.beliefs.kalman import Kalman
@@ -12,6 +13,7 @@ __all__ = [
     "FORMS",
     "Belief",
     "Dense",
+    "EstimationError",
     "Form",
     "Growing",
     "Kalman",
