@@ -1,5 +1,7 @@
 """WGPUCB on the deviation of its error: D22 Theorem 2 in dense NumPy, and D-LinUCB."""
 
+import json
+
 import numpy as np
 import pytest
 from compiled_beliefs import seen, told
@@ -7,6 +9,8 @@ from compiled_beliefs import seen, told
 import driftpeak as dp
 from driftpeak.environments import RecordedRewards
 from driftpeak.inference.beliefs import EstimationError
+from driftpeak.live._study.policy_data import policy_from_data, policy_to_data
+from driftpeak.policies.testing import check_policy
 from driftpeak.policies.widths import Confidence, Constant
 
 POINTS = np.random.default_rng(4).uniform(0, 1, (25, 2))
@@ -127,3 +131,16 @@ def test_bad_input(options, message, without_type_checks):
 def test_other_forgetting_rules_are_rejected():
     with pytest.raises(dp.DriftpeakError, match=r"must be Discount or Weights .* got Window"):
         EstimationError(PRIOR, dp.forgetting.Window(5), PRIOR.features)
+
+
+def test_stored_studies_keep_the_deviation():
+    policy = dp.WGPUCB(PRIOR, discount=0.9, deviation="error", width=Constant(2.0))
+    stored = policy_from_data(json.loads(json.dumps(policy_to_data(policy))))
+    assert type(stored) is type(policy)
+    assert stored.forgetting.discount == 0.9
+    assert "deviation" not in json.dumps(policy_to_data(dp.WGPUCB(PRIOR, discount=0.9)))
+
+
+@pytest.mark.slow
+def test_the_policy_conforms():
+    check_policy(dp.WGPUCB(PRIOR, discount=0.9, deviation="error"), wrapped=False)
