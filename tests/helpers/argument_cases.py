@@ -370,6 +370,7 @@ CASES = POLICIES | {
     ),
     "gain_rate": (gains.gain_rate, {"kernel": KERNEL, "count": 10, "dimension": 1}),
     "spectral_tail": (gains.spectral_tail, {"prior": PRIOR}),
+    "eigendecay": (gains.eigendecay, {"prior": PRIOR}),
     "projection_gain": (
         gains.projection_gain,
         {"tail": gains.spectral_tail(PRIOR), "noise_variance": 0.1, "discount": 0.9},
@@ -485,6 +486,11 @@ CASES = POLICIES | {
     "discount_factor": (
         schedules.discount_factor,
         {"kernel": KERNEL, "horizon": 100, "dimension": 1},
+    ),
+    "combined_gain": (schedules.combined_gain, {"prior": PRIOR, "horizon": 20}),
+    "grid_size": (
+        schedules.grid_size,
+        {"kernel": KERNEL, "extents": [1.0], "norm_bound": 1.0, "error": 0.1},
     ),
     "rexp3_batch_length": (
         schedules.rexp3_batch_length,

@@ -10,6 +10,7 @@ from driftpeak.theory.bound import Bound, Condition
 from driftpeak.theory.gains import (
     best_block,
     drifting_gain,
+    eigendecay,
     exponential_gain,
     gain_rate,
     linear_gain,
@@ -289,3 +290,43 @@ def test_the_best_block_is_the_best_of_all_and_grows_with_slower_drift():
     for wrong in ([0.0], [0.0, -1.0]):
         with pytest.raises(dp.DriftpeakError, match="gains must be at least 2 numbers"):
             best_block(wrong, drift=0.1, horizon=10, noise_variance=0.1)
+
+
+@pytest.mark.parametrize("name", PRIORS)
+@pytest.mark.parametrize("kind", ["polynomial", "exponential"])
+def test_eigendecay_bounds_every_eigenvalue_and_the_gain(name, kind):
+    """Every eigenvalue of K/n, with equality once; Corollary 8 is above the measured gain.
+
+    Source: D22 Corollary 8, Assumption 1.
+    """
+    prior, discount = PRIORS[name], 0.95
+    scale, decay, bound = eigendecay(prior, kind=kind)
+    spectrum = np.linalg.eigvalsh(prior.gram)[::-1] / len(prior)
+    ranks = np.arange(1, len(prior) + 1)
+    law = scale * (ranks**-decay if kind == "polynomial" else np.exp(-decay * ranks))
+    kept = spectrum > 1e-10 * spectrum[0]
+    assert (spectrum[kept] <= law[kept] * (1 + 1e-9)).all()
+    assert (spectrum[kept] / law[kept]).max() == pytest.approx(1)
+    # Mercer: k(x, x) = sum c_m phi_m(x)^2 <= psi^2 sum c_m
+    assert prior.variance.max() <= bound**2 * spectrum.sum()
+    formula = polynomial_gain if kind == "polynomial" else exponential_gain
+    found = formula(
+        scale=scale, decay=decay, bound=bound, discount=discount,
+        noise_variance=prior.noise_variance,
+    )  # fmt: skip
+    measured = dp.greedy_gain(prior, 200, worth=discount ** (2.0 * np.arange(200)))[-1]
+    assert found.value is None or measured < found.value
+    assert eigendecay(prior, kind=kind, decay=2.5).decay == 2.5
+
+
+def test_eigendecay_of_a_matern_kernel_and_bad_input():
+    """On a line, beta_p is (2 nu + d)/d = 4 for nu = 3/2, to 10 %; a white kernel has no decay."""
+    prior = dp.Prior(dp.Grid([0, 1], size=300), dp.Matern(1.5, 0.3), 0.1)
+    assert eigendecay(prior).decay == pytest.approx(4, rel=0.1)
+    two = dp.Prior(dp.Arms(2), dp.kernels.Table([[1.0, 0.5], [0.5, 1.0]]), 0.1)
+    with pytest.raises(dp.DriftpeakError, match="decay must be given: fewer than 3"):
+        eigendecay(two)
+    found = eigendecay(two, decay=2.0)  # eigenvalues 3/4, 1/4; eigenvectors of entries 1/sqrt 2
+    assert found == pytest.approx((1.0, 2.0, 1.0))
+    with pytest.raises(dp.DriftpeakError, match="decay must be"):
+        eigendecay(two, decay=0.0)

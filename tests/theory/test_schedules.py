@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from driftpeak import SE, DriftpeakError, Linear, Matern, Periodic
+from driftpeak import SE, DriftpeakError, Grid, Linear, Matern, Periodic, Prior, greedy_gain
 from driftpeak.theory.schedules import (
+    combined_gain,
     discount_factor,
     elimination_period,
+    grid_size,
     markov_restart_period,
     restart_period,
     window_length,
@@ -174,3 +176,72 @@ def test_markov_restart_period_of_b16() -> None:
     assert markov_restart_period(Matern(2.5), horizon=200, **options) == 92
     assert markov_restart_period(Matern(2.5), horizon=50, **options) == 50
     assert markov_restart_period(SE(), drift=0.0, horizon=70, dimension=1) == 70
+
+
+@pytest.mark.parametrize("variation", [None, 0.5, 8.0])
+def test_combined_gain_is_a_fixed_point(variation) -> None:
+    """The gain of its own discount, and the discount of its own gain; below the gain without one.
+
+    Source: D22 Corollary 5, section 5.
+    """
+    prior = Prior(Grid([0, 1], size=60), Matern(1.5, 0.2), 0.1)
+    gain, discount = combined_gain(prior, horizon=300, variation=variation)
+    moved = 1.0 if variation is None else variation
+    assert discount == pytest.approx(1 - gain**-0.25 * math.sqrt(moved / 300), rel=1e-6)
+    most = greedy_gain(prior, 300, upper=True)[-1]
+    own = greedy_gain(prior, 300, worth=discount ** np.arange(300.0), upper=True)[-1]
+    assert gain == pytest.approx(min(own, most), rel=1e-5)
+    double = greedy_gain(prior, 300, worth=discount ** (2 * np.arange(300.0)), upper=True)[-1]
+    assert double <= gain
+
+
+def test_combined_gain_in_its_limits() -> None:
+    prior = Prior(Grid([0, 1], size=60), Matern(1.5, 0.2), 0.1)
+    still = combined_gain(prior, horizon=100, variation=0.0)
+    assert still.discount == 1
+    assert still.gain == pytest.approx(greedy_gain(prior, 100, upper=True)[-1])
+    found = [combined_gain(prior, horizon=100, variation=v).gain for v in (0.1, 1.0, 10.0)]
+    assert found == sorted(found, reverse=True)
+    with pytest.raises(DriftpeakError, match="variation must be below"):
+        combined_gain(prior, horizon=100, variation=1e6)
+    with pytest.raises(DriftpeakError, match="horizon must be"):
+        combined_gain(prior, horizon=1)
+
+
+@pytest.mark.parametrize("kernel", [SE(0.2), 4.0 * Matern(0.7, 0.5), Matern(2.5, [0.2, 0.6])])
+def test_grids_are_as_fine_as_needed(kernel) -> None:
+    """Functions of norm B that change most between a grid point and the centre of a cell.
+
+    k(x, .) - k(y, .), scaled to norm B, changes by B sqrt(2 (k(0) - k(h))) between x and y.
+
+    Source: IT25 section 5.
+    """
+    sides, norm_bound, error = np.array([1.0, 2.0]), 3.0, 0.3
+    size = grid_size(kernel, sides, norm_bound=norm_bound, error=error)
+
+    def changes(points):
+        from driftpeak import Arms
+
+        lag = np.array([[0.0, 0.0], sides / (points - 1) / 2])
+        gram = kernel.rows(Arms(lag))
+        weights = np.array([1.0, -1.0])
+        weights *= norm_bound / math.sqrt(weights @ gram @ weights)
+        return abs(np.subtract(*(gram @ weights)))
+
+    assert changes(size) <= error
+    assert size == 2 or changes(size - 1) > error
+
+
+def test_grids_in_their_limits() -> None:
+    """SE: sqrt(2 (1 - exp(-h^2/2))) is about h, h = r / (2 (n - 1)): n = 1 + B r / (2 error)."""
+    found = grid_size(SE(1.0), [1.0], norm_bound=1.0, error=1e-3)
+    assert found == pytest.approx(501, abs=1)
+    assert grid_size(SE(1.0), [1.0], norm_bound=0.0, error=1e-3) == 2
+    with pytest.raises(DriftpeakError, match="kernel must be SE, Matern or RationalQuadratic"):
+        grid_size(Periodic(), [1.0], norm_bound=1.0, error=0.1)
+    with pytest.raises(DriftpeakError, match="error must allow at most 1,000,000 points"):
+        grid_size(Matern(0.5, 0.1), [1.0], norm_bound=1.0, error=1e-6)
+    for name, wrong in (("extents", [0.0]), ("norm_bound", -1.0), ("error", 0.0)):
+        options = {"extents": [1.0], "norm_bound": 1.0, "error": 0.1} | {name: wrong}
+        with pytest.raises(DriftpeakError, match=f"{name} must be"):
+            grid_size(SE(), **options)

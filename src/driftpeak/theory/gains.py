@@ -7,7 +7,7 @@ single-weighted gain. (D22 states the reverse in the line after Corollary 8; its
 """
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -85,6 +85,62 @@ def spectral_tail(prior: Prior) -> Vector:
     shares = np.maximum(values[::-1], 0.0)[:, None] * vectors.T[::-1] ** 2
     left_out = np.cumsum(shares[::-1], axis=0)[::-1].max(axis=1)
     return np.append(left_out, 0.0)
+
+
+class Eigendecay(NamedTuple):
+    r"""Constants of the decay of the eigenvalues of a prior on its domain.
+
+    Attributes:
+        scale: \(C_p\) or \(C_{e,1}\).
+        decay: \(\beta_p\) or \(C_{e,2}\).
+        bound: \(\psi\), the largest absolute value of an eigenfunction.
+    """
+
+    scale: float
+    decay: float
+    bound: float
+
+
+@checked
+def eigendecay(
+    prior: Prior,
+    *,
+    kind: Literal["polynomial", "exponential"] = "polynomial",
+    decay: float | None = None,
+) -> Eigendecay:
+    r"""Compute constants of D22's eigendecay conditions that hold for a prior on its domain.
+
+    With the uniform distribution on the n points, the eigenvalues \(c_m\) are those of K/n, and the
+    eigenfunctions are the eigenvectors times \(\sqrt n\). The scale is the least with
+    \(c_m \le C_p m^{-\beta_p}\), or \(c_m \le C_{e,1} e^{-C_{e,2} m}\), for the eigenvalues above
+    1e-10 of the largest; smaller ones are mostly rounding. The results are arguments of
+    `polynomial_gain` and `exponential_gain`.
+
+    Arguments:
+        kind: "polynomial" or "exponential".
+        decay: \(\beta_p\) or \(C_{e,2}\); by default the least-squares slope of \(\log c_m\) over
+            these eigenvalues.
+
+    Raises:
+        DriftpeakError: a decay that is not positive, or too few eigenvalues to estimate one.
+
+    Source: D22 Corollary 8, Assumption 1.
+    """
+    values, vectors = np.linalg.eigh(prior.gram)
+    spectrum = np.maximum(values[::-1], 0.0) / len(prior)
+    kept = spectrum > 1e-10 * spectrum[0]
+    bound = math.sqrt(len(prior)) * float(np.abs(vectors[:, ::-1][:, kept]).max())
+    ranks = np.arange(1.0, len(spectrum) + 1)
+    slow = np.log(ranks) if kind == "polynomial" else ranks
+    if decay is None:
+        if kept.sum() < 3:
+            raise DriftpeakError(
+                "decay must be given: fewer than 3 eigenvalues are above 1e-10 of the largest"
+            )
+        decay = -float(np.polyfit(slow[kept], np.log(spectrum[kept]), 1)[0])
+    decay = positive("decay", decay)
+    scale = float(np.exp(np.log(spectrum[kept]) + decay * slow[kept]).max())
+    return Eigendecay(scale, decay, bound)
 
 
 @checked

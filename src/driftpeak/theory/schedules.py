@@ -1,6 +1,10 @@
 """Parameters of policies that theory derives from the horizon and the rate of change."""
 
+import bisect
 import math
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import (
@@ -10,10 +14,18 @@ from driftpeak._core.errors import (
     positive,
     unit_interval,
 )
-from driftpeak.gp.kernels import Kernel
+from driftpeak.gp.domains import Arms
+from driftpeak.gp.kernels import Kernel, Scaled, Stationary
+from driftpeak.gp.priors import Prior
+from driftpeak.gp.sample_paths import check_sides
+from driftpeak.inference.information import greedy_gain
 from driftpeak.theory.bound import power
 from driftpeak.theory.gains import gain_rate
 from driftpeak.theory.smoothness import family, smoothness
+
+MOST_TURNS = 100  # alternations between gain and discount
+LEAST_WORTH = 1e-300  # a weight may be small but not 0
+MOST_SIDE = 1_000_000
 
 
 @checked
@@ -188,6 +200,97 @@ def discount_factor(
             f"discount of D22 Corollary 5 is above 0; got {variation:g}"
         )
     return discount
+
+
+class CombinedGain(NamedTuple):
+    """The combined weighted gain of D22 and the discount that belongs to it.
+
+    Attributes:
+        gain: upper bound of the gain, in nats.
+        discount: discount of D22 Corollary 5 with this gain.
+    """
+
+    gain: float
+    discount: float
+
+
+@checked
+def combined_gain(prior: Prior, *, horizon: int, variation: float | None = None) -> CombinedGain:
+    r"""Compute D22's combined weighted gain together with the discount, as a fixed point.
+
+    \(\dot\gamma_T\) is the larger of the double-weighted and the single-weighted gain. The weights
+    depend on the discount, and the discount of Corollary 5 on \(\dot\gamma_T\). The
+    single-weighted gain is the larger one, since weights are at most 1. From the gain without a
+    discount, gain and discount are computed in turn until they no longer decrease. The result is
+    the largest fixed point, because a larger gain gives a larger discount, and this a larger gain.
+    The error of the quadrature features is not included.
+
+    Arguments:
+        prior: covariance and noise variance.
+        horizon: T, from 2.
+        variation: \(B_T\), in the RKHS norm; if None, unknown, and taken as 1.
+
+    Raises:
+        DriftpeakError: a number out of range, or a variation so large that the discount would not
+            be positive.
+
+    Source: D22 Corollary 5, section 5.
+    """
+    horizon = at_least_integer("horizon", horizon, 2)
+    gain = most = float(greedy_gain(prior, horizon, upper=True)[-1])
+    for _ in range(MOST_TURNS):
+        discount = discount_factor(
+            prior.kernel, horizon=horizon, dimension=1, variation=variation, gain=gain
+        )
+        worth = np.maximum(discount ** np.arange(float(horizon)), LEAST_WORTH)
+        lower = min(float(greedy_gain(prior, horizon, worth=worth, upper=True)[-1]), most)
+        if lower > gain * (1 - 1e-6):
+            break
+        gain = lower
+    return CombinedGain(gain, discount)
+
+
+@checked
+def grid_size(kernel: Kernel, extents: Any, *, norm_bound: float, error: float) -> int:
+    r"""Return the number of grid points per side for a given error of discretisation.
+
+    On a grid of n points a side in \(\prod_j [0, r_j]\), every point has a grid point with a lag h
+    of at most half a spacing in each dimension. For \(\|f\|_{\mathcal H} \le B\) the values differ
+    by at most \(B \sqrt{2 (k(0) - k(h))}\). IT25 section 5 assumes a finite domain for this reason.
+
+    Arguments:
+        kernel: SE, Matern or rational quadratic, scaled or not.
+        extents: \(r_j\), one per dimension.
+        norm_bound: B.
+        error: largest difference, above 0, in units of the reward.
+
+    Returns:
+        n, from 2.
+
+    Raises:
+        DriftpeakError: a number out of range, another kernel, or more than a million points a side.
+
+    Source: IT25 section 5.
+    """
+    sides, error = check_sides(extents), positive("error", error)
+    norm_bound, radial = at_least("norm_bound", norm_bound, 0), kernel
+    while isinstance(radial, Scaled):
+        radial = radial.kernel
+    if not isinstance(radial, Stationary):
+        raise DriftpeakError(
+            "kernel must be SE, Matern or RationalQuadratic, which decrease with the distance; got "
+            f"{type(radial).__name__}"
+        )
+    kernel.check(Arms(np.zeros((2, len(sides)))))
+
+    def enough(size: int) -> bool:
+        points = np.stack([np.zeros(len(sides)), sides / (2 * (size - 1))])
+        row = np.asarray(kernel.rows(Arms(points), [0]))[0]
+        return norm_bound * math.sqrt(max(2 * float(row[0] - row[1]), 0.0)) <= error
+
+    if not enough(MOST_SIDE):
+        raise DriftpeakError(f"error must allow at most {MOST_SIDE:,} points a side; got {error:g}")
+    return 2 + bisect.bisect_left(range(2, MOST_SIDE), True, key=enough)
 
 
 def _steps_per_change(horizon: int, variation: float | None) -> float:
