@@ -7,6 +7,7 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.policies import widths
+from driftpeak.policies.elimination import batch_sizes
 from driftpeak.theory.bounds import (
     r_gp_ucb_regret,
     r_perp_regret,
@@ -198,3 +199,19 @@ def test_it25_101_dominates_simulated_regret():
             noise_variance=0.05,
         )
         assert regret < bound.number
+
+
+@pytest.mark.parametrize("horizon", [50, 777, 10_000])
+def test_the_number_of_batches_is_below_that_of_the_width(horizon):
+    """The intervals of R-PERP with a last batch that is not used, for periods from 2 to T.
+
+    The number in (53) is at most ceil(T/H) (1 + log2 log2 H), the number in (8).
+
+    Source: IT25 (8).
+    """
+    for period in sorted({2, 3, 5, 16, 17, 100, 256, 257, horizon // 3, horizon}):
+        if period > horizon:
+            continue
+        intervals = [period] * (horizon // period) + [horizon % period] * (horizon % period > 0)
+        exact = sum(len(batch_sizes(interval)) - 1 for interval in intervals)
+        assert exact <= len(intervals) * (1 + math.log2(math.log2(period)))

@@ -276,8 +276,9 @@ def test_bad_input():
                 order(wrong)
     with pytest.raises(dp.DriftpeakError, match=r"a must lie in \(0, 1/3\)"):
         w_sparq_cost_order(10.0, exponent=0.5, a=0.4)
-    with pytest.raises(dp.DriftpeakError, match="queries must be numbers of at least 0"):
-        information_sum([-1], exponent=1.0, noise_variance=1.0)
+    for queries in ([-1], [], [math.nan]):
+        with pytest.raises(dp.DriftpeakError, match="queries must be one or more numbers"):
+            information_sum(queries, exponent=1.0, noise_variance=1.0)
     with pytest.raises(dp.DriftpeakError, match="ages must be finite"):
         uniform_walk_noise([-1.0], noise_variance=1.0)
     with pytest.raises(dp.DriftpeakError, match="exponent must be"):

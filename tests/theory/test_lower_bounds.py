@@ -320,7 +320,8 @@ def test_the_measured_bound_in_two_dimensions_and_bad_input():
     common = {"drift": 0.1, "horizon": 10}
     for wrong, message in (
         ({"drift": 2.0}, "drift must"), ({"horizon": 0}, "horizon must"), ({"count": 5}, "count"),
-        ({"size": 2}, "size must be"), ({"size": 6000}, "size must give at most 5,000 points"),
+        ({"seed": -1}, "seed must be"), ({"size": 2}, "size must be"),
+        ({"size": 6000}, "size must give at most 5,000 points"),
     ):  # fmt: skip
         with pytest.raises(dp.DriftpeakError, match=message):
             measured_lower_bound(dp.SE(0.3), [1.0], **common | wrong)

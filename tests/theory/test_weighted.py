@@ -101,8 +101,8 @@ def test_error_deviation_without_forgetting_is_the_posterior_s():
     )[1]
     np.testing.assert_allclose(error_deviation(prior, arms, np.ones(4)), np.sqrt(variance))
     np.testing.assert_allclose(error_deviation(prior, [], []), 1.0)
-    with pytest.raises(dp.DriftpeakError, match="worth must be 2 numbers in"):
-        error_deviation(prior, [1, 2], [0.5, 1.5])
+    with pytest.raises(dp.DriftpeakError, match="worth must be 2 positive numbers"):
+        error_deviation(prior, [1, 2], [0.5, 0.0])
     with pytest.raises(dp.DriftpeakError, match=r"arms must be a list of integers in 0\.\.24"):
         error_deviation(prior, [25], [1.0])
 
@@ -346,3 +346,25 @@ def test_theorem_3_covers_the_surrogate_of_a_changing_function():
         without_noise += bool((error > deviation + 1e-9).any())
     assert outside <= 108
     assert without_noise > 200
+
+
+def test_weights_that_decrease_with_time():
+    """Theorem 2's deviation in feature space; it exceeds (3) somewhere, so Lemma 13 needs its
+    condition, and the posterior deviation is too small for the error of the predictor.
+
+    Source: D22 Theorem 2, Lemma 13.
+    """
+    prior = prior_with(0.1, dp.Matern(1.5, 0.3))
+    arms, worth = np.array([4, 9, 9, 20, 13]), 0.6 ** np.arange(0.0, -5, -1)[::-1]
+    phi = np.linalg.cholesky(prior.gram)
+    seen = phi[arms]
+    v = seen.T @ np.diag(worth) @ seen + 0.1 * np.eye(25)
+    v2 = seen.T @ np.diag(worth**2) @ seen + 0.1 * np.eye(25)
+    half = np.linalg.solve(v, phi.T)
+    expected = np.sqrt(0.1 * (half * (v2 @ half)).sum(axis=0))
+    found = error_deviation(prior, arms, worth)
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    assert (found > deviations(prior.gram, 0.1, arms, worth) + 1e-3).any()
+    for wrong in ([1.0], np.zeros(5), [[1.0] * 5]):
+        with pytest.raises(dp.DriftpeakError, match="worth must be"):
+            error_deviation(prior, arms, wrong)

@@ -239,7 +239,9 @@ def noisy_regret(
     """
     horizon = at_least_integer("horizon", horizon, 1)
     width, gain = at_least("width", width, 0), at_least("gain", gain, 0)
-    noise = largest_noise if largest_noise == math.inf else positive("largest_noise", largest_noise)
+    # the noise of the injection may overflow
+    infinite = isinstance(largest_noise, float) and largest_noise == math.inf
+    noise = math.inf if infinite else positive("largest_noise", largest_noise)
     return conclude(
         "M25 (15), corrected",
         [bounded_kernel(positive("variance", variance))],

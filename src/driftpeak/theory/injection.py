@@ -132,8 +132,10 @@ def information_sum(queries: Any, *, exponent: float, noise_variance: float) -> 
     Source: M25 (40)-(41).
     """
     counts = np.atleast_1d(numbers("queries", queries))
-    if counts.ndim != 1 or not (np.isfinite(counts) & (counts >= 0)).all():
-        raise DriftpeakError(f"queries must be numbers of at least 0; got {shown(queries)}")
+    if counts.ndim != 1 or len(counts) == 0 or not (np.isfinite(counts) & (counts >= 0)).all():
+        raise DriftpeakError(
+            f"queries must be one or more numbers of at least 0; got {shown(queries)}"
+        )
     alpha = at_least("exponent", exponent, 0)
     noise = positive("noise_variance", noise_variance)
     with np.errstate(over="ignore"):

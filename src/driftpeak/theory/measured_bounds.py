@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, at_least_integer, unit_interval
+from driftpeak._core.errors import (
+    LARGEST_SEED,
+    DriftpeakError,
+    at_least_integer,
+    unit_interval,
+)
 from driftpeak._core.types import Matrix, Vector
 from driftpeak.gp.domains import Arms
 from driftpeak.gp.kernels import Kernel
@@ -63,6 +68,7 @@ def measured_lower_bound(
     sides, drift = check_sides(extents), unit_interval("drift", drift)
     horizon, count = at_least_integer("horizon", horizon, 1), at_least_integer("count", count, 20)
     size = at_least_integer("size", size, 3)
+    seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
     if size ** len(sides) > MOST_POINTS:
         raise DriftpeakError(
             f"size must give at most {MOST_POINTS:,} points; got {size}, which makes "

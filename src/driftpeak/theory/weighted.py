@@ -20,12 +20,13 @@ from driftpeak._core.errors import (
     at_least_integer,
     finite_array,
     positive,
+    shown,
     unit_interval,
 )
 from driftpeak._core.types import Vector
 from driftpeak.gp.features import quadrature_fourier_bound
 from driftpeak.gp.priors import Prior
-from driftpeak.inference.information import check_arms, check_worth
+from driftpeak.inference.information import check_arms
 from driftpeak.theory.bound import Bound, bounded_kernel, conclude
 from driftpeak.theory.gains import total_worth
 
@@ -38,20 +39,21 @@ def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
     With the coefficients \(a = (K + \lambda U^{-1})^{-1} k(x)\) of the weighted predictor it is
     \(k(x,x) - 2 a^\top k(x) + a^\top (K + \lambda I) a\), the mean square error of that predictor
     if all observations have equal noise. The posterior deviation \(\hat\sigma\) of (3) is the error
-    if the old observations had the inflated noise, and is never smaller (Lemma 13). Theorem 2 is
-    \(|f - \tilde\mu| \le \beta\,\tilde\sigma\) with the width `widths.Confidence`.
+    if the old observations had the inflated noise. It is never smaller if no weight exceeds 1
+    (Lemma 13); if weights decrease with time, it may be smaller. Theorem 2 is
+    \(|f - \tilde\mu| \le \beta\,\tilde\sigma\) with the width `widths.Confidence`, for any weights.
 
     Arguments:
         arms: indices of the observed points.
-        worth: weight \(u_s\) of each, in (0, 1].
+        worth: weight \(u_s\) of each, above 0; above 1 if it counts more than the newest.
 
     Raises:
-        DriftpeakError: as for `information_gain`.
+        DriftpeakError: not indices of points; weights that are not one positive number for each.
 
     Source: D22 Theorem 2, Lemma 13.
     """
     chosen = check_arms(prior, arms)
-    inflation = 1 / check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
+    inflation = _inflation(worth, len(chosen))
     cross, among = prior.gram[chosen], prior.gram[np.ix_(chosen, chosen)]
     noise = prior.noise_variance
     coefficients = np.linalg.solve(among + noise * np.diag(inflation), cross)
@@ -77,7 +79,7 @@ def surrogate(prior: Prior, arms: Any, worth: Any, *, past: Any, present: Any) -
 
     Arguments:
         arms: indices of the observed points.
-        worth: weight \(u_s\) of each, in (0, 1].
+        worth: weight \(u_s\) of each, above 0.
         past: \(f_s(x_s)\), the value without noise at each observation.
         present: \(f_t\) at every point, shape `(n,)`.
 
@@ -87,7 +89,7 @@ def surrogate(prior: Prior, arms: Any, worth: Any, *, past: Any, present: Any) -
     Source: D22 Theorem 3.
     """
     chosen = check_arms(prior, arms)
-    inflation = 1 / check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
+    inflation = _inflation(worth, len(chosen))
     values, function = finite_array("past", past, 1), finite_array("present", present, 1)
     for name, array, count in (("past", values, len(chosen)), ("present", function, len(prior))):
         if len(array) != count:
@@ -289,3 +291,13 @@ def feature_degree(
     while not enough(most):
         most *= 2
     return 1 + bisect.bisect_left(range(1, most), True, key=enough)
+
+
+def _inflation(worth: Any, count: int) -> Vector:
+    """Return the factor 1/u of the noise of each observation."""
+    weights = np.ones(count) if worth is None else finite_array("worth", worth, 1)
+    if len(weights) != count or not (weights > 0).all():
+        raise DriftpeakError(
+            f"worth must be {count} positive numbers, one for each observation; got {shown(worth)}"
+        )
+    return 1 / weights
