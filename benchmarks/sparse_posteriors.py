@@ -36,10 +36,10 @@ class RandomSigns(Environment[Any]):
     shape: Any
     noise_variance: Any
 
-    def init(self, key):
+    def init(self, key: Any) -> Any:
         return key
 
-    def step(self, state, time):
+    def step(self, state: Any, time: Any) -> Any:
         state, now = jax.random.split(state)
         return state, self.shape * jnp.where(jax.random.bernoulli(now), 1.0, -1.0)
 
