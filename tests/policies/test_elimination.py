@@ -357,8 +357,8 @@ def test_rewards_outside_the_bound_are_counted_and_used():
         (lambda: dp.PE(PRIOR, horizon=9).prepare(10), "at most horizon=9 steps; got 10.*Doubling"),
         (lambda: batch_sizes(0), "interval must be an integer of at least 1; got 0"),
         (
-            lambda: dp.RPERP(dp.Prior(dp.Arms(POINTS), dp.Linear(), 0.1), horizon=9),
-            "Linear.*Give period",
+            lambda: dp.RPERP(dp.Prior(dp.Arms(3), dp.kernels.Table(np.eye(3)), 0.1), horizon=9),
+            "Table.*Give period",
         ),
         (
             lambda: dp.PE(PRIOR, horizon=9).surviving_sets([1, 2], [0.0]),
