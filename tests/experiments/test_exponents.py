@@ -152,7 +152,7 @@ def test_figures_show_every_policy_and_theory(id):
     figure = exponents(results, "title", series=series)
     for axes, one in zip(figure.axes, series, strict=False):
         assert [label.get_text() for label in axes.get_yticklabels()] == list(one.policies)
-        marked = [line.get_xdata()[0] for line in axes.lines if line.get_marker() in ("<", ">")
+        marked = [line.get_xdata()[0] for line in axes.lines if line.get_marker() in ("D", "s")
                   and len(line.get_xdata())]  # fmt: skip
         shown = [t.exponent for t in one.policies.values() if t and t.exponent <= 1.25]
         np.testing.assert_allclose(marked, shown)

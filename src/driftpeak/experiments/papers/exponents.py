@@ -16,6 +16,11 @@ SYMBOLS = {"epsilon": r"\epsilon"}
 MARKERS = "osD^vP*X"
 SHOWN = 1.25
 """Largest exponent of theory that the figure shows; above 1 a bound says nothing."""
+BOUNDS = {
+    False: ("D", COLOURS[1], "theory: upper bound on the regret"),
+    True: ("s", COLOURS[2], "theory: lower bound on the regret"),
+}
+"""Marker, colour and label of an exponent, by whether it belongs to a lower bound."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,7 @@ def exponents(results: Results, title: str, *, series: Sequence[Series]) -> Figu
     most = max(len(one.policies) for one in series)
     figure = Figure(figsize=(12.0, rows * (0.9 + 0.32 * most) + 0.9), layout="constrained")
     panels = figure.subplots(rows, 2, squeeze=False)
+    drawn: set[bool] = set()
     for axes in panels.flat[len(series) :]:
         axes.set_axis_off()
     for axes, one in zip(panels.flat, series, strict=False):
@@ -120,21 +126,22 @@ def exponents(results: Results, title: str, *, series: Sequence[Series]) -> Figu
                 axes.plot([low, high], [place, place], color=COLOURS[0], linewidth=2)
             axes.plot(estimate, place, "o", color=COLOURS[0], markersize=6)
             if theory is not None and theory.exponent <= SHOWN:
-                look = ">" if theory.lower else "<"
-                axes.plot(theory.exponent, place, look, color=COLOURS[1], markersize=8)
+                mark, colour = BOUNDS[theory.lower][:2]
+                axes.plot(theory.exponent, place, mark, color=colour, markersize=7)
+                drawn.add(theory.lower)
         axes.set(yticks=range(len(one.policies)), yticklabels=list(one.policies), title=one.title)
         symbol = SYMBOLS.get(one.quantity, one.quantity)
         axes.set_xlabel(f"exponent of ${symbol}$ in $R_T$")
         axes.invert_yaxis()
         axes.grid(alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)
+    looks = [
+        ("o-", COLOURS[0], "measured slope, 95 % interval"),
+        *(BOUNDS[lower] for lower in sorted(drawn)),
+    ]
     handles = [
-        panels.flat[0].plot([], [], look, color=COLOURS[number], label=label)[0]
-        for number, look, label in (
-            (0, "o-", "measured slope, 95 % interval"),
-            (1, "<", "theory's upper bound"),
-            (1, ">", "theory's lower bound"),
-        )
+        panels.flat[0].plot([], [], mark, color=colour, label=label)[0]
+        for mark, colour, label in looks
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
     figure.suptitle(title, fontsize=11)
