@@ -40,6 +40,7 @@ def grown(series: Series, exponent: float, trials: int = 6) -> dict[str, xr.Data
 def test_slopes_are_those_of_the_whole_regret(series):
     """R_T grows as a power of the quantity, whatever T is: the fit is exact."""
     [found] = table([series])(grown(series, 0.4))
+    assert not any(mark in row[0] for row in found.rows for mark in "$\\")
     assert [row[3] for row in found.rows] == ["0.40 [0.40, 0.40]"] * len(series.policies)
 
 

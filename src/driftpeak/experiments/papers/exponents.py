@@ -13,6 +13,7 @@ from driftpeak.experiments.experiment import Results, ResultTable
 from driftpeak.plots import COLOURS, STYLES
 
 SYMBOLS = {"epsilon": r"\epsilon"}
+PLAIN = {r"\sqrt{T}": "sqrt(T)", r"\epsilon": "epsilon", r"\alpha": "alpha", "$": ""}
 MARKERS = "osD^vP*X"
 SHOWN = 1.25
 """Largest exponent of theory that the figure shows; above 1 a bound says nothing."""
@@ -180,13 +181,20 @@ def curves(results: Results, title: str, *, series: Sequence[Series]) -> Figure:
     return figure
 
 
+def _plain(title: str) -> str:
+    """Return a title without the marks of formulas."""
+    for marked, plain in PLAIN.items():
+        title = title.replace(marked, plain)
+    return title
+
+
 def table(series: Sequence[Series]) -> Callable[[Results], tuple[ResultTable, ...]]:
     """Return a function that computes the table of slopes and theory's exponents."""
 
     def compute(results: Results) -> tuple[ResultTable, ...]:
         rows = tuple(
             (
-                one.title,
+                _plain(one.title),
                 one.quantity,
                 policy,
                 in_words(*measured(one, results, policy), ".2f"),
