@@ -300,7 +300,8 @@ def test_eigendecay_bounds_every_eigenvalue_and_the_gain(name, kind):
     Source: D22 Corollary 8, Assumption 1.
     """
     prior, discount = PRIORS[name], 0.95
-    scale, decay, bound = eigendecay(prior, kind=kind)
+    constants = eigendecay(prior, kind=kind)
+    scale, decay, bound = constants.scale, constants.decay, constants.bound
     spectrum = np.linalg.eigvalsh(prior.gram)[::-1] / len(prior)
     ranks = np.arange(1, len(prior) + 1)
     law = scale * (ranks**-decay if kind == "polynomial" else np.exp(-decay * ranks))
@@ -327,6 +328,6 @@ def test_eigendecay_of_a_matern_kernel_and_bad_input():
     with pytest.raises(dp.DriftpeakError, match="decay must be given: fewer than 3"):
         eigendecay(two)
     found = eigendecay(two, decay=2.0)  # eigenvalues 3/4, 1/4; eigenvectors of entries 1/sqrt 2
-    assert found == pytest.approx((1.0, 2.0, 1.0))
+    assert (found.scale, found.decay, found.bound) == pytest.approx((1.0, 2.0, 1.0))
     with pytest.raises(dp.DriftpeakError, match="decay must be"):
         eigendecay(two, decay=0.0)

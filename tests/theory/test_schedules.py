@@ -185,7 +185,8 @@ def test_combined_gain_is_a_fixed_point(variation) -> None:
     Source: D22 Corollary 5, section 5.
     """
     prior = Prior(Grid([0, 1], size=60), Matern(1.5, 0.2), 0.1)
-    gain, discount = combined_gain(prior, horizon=300, variation=variation)
+    found = combined_gain(prior, horizon=300, variation=variation)
+    gain, discount = found.gain, found.discount
     moved = 1.0 if variation is None else variation
     assert discount == pytest.approx(1 - gain**-0.25 * math.sqrt(moved / 300), rel=1e-6)
     most = greedy_gain(prior, 300, upper=True)[-1]

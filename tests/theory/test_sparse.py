@@ -8,6 +8,7 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.theory.sparse import (
+    SparseSize,
     mean_shift,
     nystrom_residual,
     posterior_divergence,
@@ -181,7 +182,7 @@ def test_the_number_of_queries_grows_slowly_for_se():
     finer = sparse_size(prior, list(range(200)) * 2, divergence=0.001).queries
     assert 5 < once <= often < 1.3 * once
     assert once < finer < 1.5 * once
-    assert sparse_size(prior, [], divergence=0.1) == (0, 1.0)
+    assert sparse_size(prior, [], divergence=0.1) == SparseSize(0, 1.0)
 
 
 def test_close_posteriors_have_close_moments():

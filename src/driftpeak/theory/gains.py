@@ -7,7 +7,8 @@ single-weighted gain. (D22 states the reverse in the line after Corollary 8; its
 """
 
 import math
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -87,7 +88,8 @@ def spectral_tail(prior: Prior) -> Vector:
     return np.append(left_out, 0.0)
 
 
-class Eigendecay(NamedTuple):
+@dataclass(frozen=True)
+class Eigendecay:
     r"""Constants of the decay of the eigenvalues of a prior on its domain.
 
     Attributes:

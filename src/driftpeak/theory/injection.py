@@ -4,7 +4,8 @@ An observation of age a has noise variance \(\sigma^2 (1 + a^\alpha)\). Orders a
 kernel, with all unknown constants 1.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -143,7 +144,8 @@ def information_sum(queries: Any, *, exponent: float, noise_variance: float) -> 
     return np.asarray(np.convolve(counts, worth)[: len(counts)], np.float64)
 
 
-class QuietWindow(NamedTuple):
+@dataclass(frozen=True)
+class QuietWindow:
     r"""The window of steps with few side queries, from the proof of M25 Theorem 5.3.
 
     Attributes:

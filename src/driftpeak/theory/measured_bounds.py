@@ -38,7 +38,7 @@ def measured_lower_bound(
     r"""Bound the regret of any policy under Markov drift from below, on \(\prod_j [0, r_j]\).
 
     \((T - 1) \frac{\epsilon}{4 L d} E[1_A \|\nabla g(x)\|^2]\) with the peak x of f and independent
-    draws f and g. The event A is \(\mathcal A_1 \cap \dots \cap \mathcal A_4\): all second
+    draws f and g. The event A consists of \(\mathcal A_1\) to \(\mathcal A_4\): all second
     derivatives of f and g are below L, and the step \(\sqrt\epsilon \|\nabla g\| / (2 L d)\) stays
     inside the box, which is (92) and (93) for the point itself.
 

@@ -7,7 +7,8 @@ without side queries of the present function.
 
 import math
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -119,7 +120,8 @@ def side_queries_needed(horizon: int, *, exponent: float) -> Bound:
     )
 
 
-class Landscape(NamedTuple):
+@dataclass(frozen=True)
+class Landscape:
     r"""M25's bounds of the regret for a number of side queries.
 
     Attributes:
@@ -143,16 +145,14 @@ def landscape(
 ) -> Landscape:
     r"""Return M25's bounds by regime of change and number of side queries, all constants 1.
 
-    | \(\alpha\) | up to `few` | between | from `many` |
-    | --- | --- | --- | --- |
-    | above 1 | \(\Omega(T)\) | open | \(\Omega(\sqrt T)\), W-SparQ |
-    | 1/3 to 1 | \(\Omega(T^{(\alpha+1)/2})\) | \(\Omega(\sqrt T)\) | \(\Omega(\sqrt T)\), W-SparQ |
-    | below 1/3 | UI-GP-UCB | UI-GP-UCB | UI-GP-UCB |
+    For \(\alpha > 1\) the lower bound is T up to `few` queries, open between, and \(\sqrt T\) from
+    `many` on. From 1/3 to 1 it is \(T^{(\alpha+1)/2}\) up to `few`, else \(\sqrt T\).
+    From `many` queries on, the upper bound is W-SparQ's, \(d\, T^{(3a+1)/2} \log^{d+1} T\); with
+    fewer there is none.
 
-    W-SparQ: \(d\, T^{(3a+1)/2} \log^{d+1} T\). UI-GP-UCB, which needs no side queries:
-    \(d\, T^{(3\alpha+1)/2} \log^{d+1} T\). Below 1/3 the lower bound is (17),
-    \(T^{(\alpha+1)/2}\), without side queries and \(\sqrt T\) with them; Table 1 prints
-    \(\sqrt T\) for both, which is weaker than (17).
+    For \(\alpha < 1/3\) the upper bound is UI-GP-UCB's, \(d\, T^{(3\alpha+1)/2} \log^{d+1} T\),
+    with any number of queries. The lower bound is (17), \(T^{(\alpha+1)/2}\), without side queries
+    and \(\sqrt T\) with them. Table 1 prints \(\sqrt T\), which is weaker than (17).
 
     Arguments:
         horizon: T, from 3.

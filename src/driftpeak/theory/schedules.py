@@ -2,7 +2,8 @@
 
 import bisect
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -202,7 +203,8 @@ def discount_factor(
     return discount
 
 
-class CombinedGain(NamedTuple):
+@dataclass(frozen=True)
+class CombinedGain:
     """The combined weighted gain of D22 and the discount that belongs to it.
 
     Attributes:

@@ -7,7 +7,8 @@ positions in X of the subset S. With the Nystrom matrix \(U = K_{XS} K_{SS}^+ K_
 leave unexplained.
 """
 
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -101,7 +102,8 @@ def posterior_divergence(
     return _divergence_of_all(gram, subset, noise, residuals)
 
 
-class SparseSize(NamedTuple):
+@dataclass(frozen=True)
+class SparseSize:
     r"""Size of the subset and accuracy of its draw, for a given divergence.
 
     Attributes:
