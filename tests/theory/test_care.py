@@ -71,7 +71,10 @@ def test_the_variance_is_at_least_that_of_observations_at_the_point(seed, count)
 
 
 def test_no_answers_satisfy_25_up_to_ten_thousand_steps():
-    """Both sides of (25), summed: any answers, any points of the grid, eta <= 1/5."""
+    """Both sides of (25), summed: any answers, any points of the grid, eta <= 1/5.
+
+    Source: M25 Theorem 3.3.
+    """
     steps = 10_000
     prior = dp.Prior(dp.Grid([0, 1], size=41), dp.SE(0.2), noise_variance=NOISE)
     gain = dp.greedy_gain(prior, steps, upper=True)[steps]
@@ -83,7 +86,10 @@ def test_no_answers_satisfy_25_up_to_ten_thousand_steps():
 @pytest.mark.parametrize("queries", [1, 9, 100])
 def test_random_signs_cost_every_policy_a_share_of_the_noise(queries):
     """f = s g h, s a random sign, |h| <= 1: the best decision after Q evaluations, at any points,
-    has the regret 2 g Phi(-g |h(x)| / sigma), |h(x)| the norm of the Q values."""
+    has the regret 2 g Phi(-g |h(x)| / sigma), |h(x)| the norm of the Q values.
+
+    Source: M25 Theorem 3.3.
+    """
     gap = math.sqrt(NOISE / queries) / 2
     generator = np.random.default_rng(queries)
     shapes = [np.ones(queries), *generator.uniform(-1, 1, (20, queries))]
@@ -98,7 +104,10 @@ def test_random_signs_cost_every_policy_a_share_of_the_noise(queries):
 def test_sum_of_deviations_of_w_sparq(alpha):
     """The least sum of deviations over W-SparQ's windows grows by at least its exponent,
     1 - a max(1 - alpha, 0) / (2 alpha), less the logarithms of Q_t, and beyond (34) for alpha > 1/2
-    at a = 1/4."""
+    at a = 1/4.
+
+    Source: M25 Theorem 3.10.
+    """
     steps = 2**20
     starts = np.flatnonzero(side_query_windows(steps, exponent=alpha))
     window = np.searchsorted(starts, np.arange(steps), side="right") - 1
@@ -163,7 +172,7 @@ def test_each_revealed_place_moves_the_mean_within_four_times_its_weight(case):
 @given(permuted())
 def test_exchangeable_pair(case):
     """Second proof: for a random transposition with repetition, E[S - S'] = (2/n)(S - ES) and
-    v = (n/4) E[(S - S')^2] <= 4 |w|^2 at every permutation (Chatterjee 2007, Theorem 1.5)."""
+    v = (n/4) E[(S - S')^2] <= 4 |w|^2 at every permutation."""
     weights, values = case
     count = len(weights)
     every, found = deviations(weights, values)
@@ -181,6 +190,10 @@ def test_exchangeable_pair(case):
 @settings(max_examples=100)
 @given(permuted())
 def test_tail_with_the_proved_constant(case):
+    """The tail of every enumerated case is below 2 exp(-d^2 / (8 |w|^2)).
+
+    Source: IT25 Lemma 8, Theorem 4.
+    """
     weights, values = case
     _, found = deviations(weights, values)
     sizes = np.sort(abs(found))[::-1]
@@ -212,7 +225,10 @@ def test_it25_22():
 @pytest.mark.parametrize("alpha", [1.1, 1.5, 3.0])
 def test_m25_shortest_information(alpha):
     """F(L) = L^-alpha + 4 L / T is least at (alpha T / 4)^(1 / (alpha + 1)), on a fine grid. The
-    order T^(-alpha / (alpha + 1)) of F there, and hence Theorem 5.3, does not change."""
+    order T^(-alpha / (alpha + 1)) of F there, and hence Theorem 5.3, does not change.
+
+    Source: M25 Theorem 5.3.
+    """
     horizon = 10_000
     lengths = np.linspace(1, horizon / 2, 2_000_000)
     best = lengths[np.argmin(lengths**-alpha + 4 * lengths / horizon)]
@@ -235,7 +251,10 @@ def test_m25_cumulative_variance(alpha):
 
 def test_m25_example_2_1():
     """Uniform steps within +-b have variance b^2 / 3: with b = sigma^2 the variance at age a is
-    sigma^2 + sigma^4 a / 3, with b = sigma the printed sigma^2 (1 + a / 3). 1 % is 6 errors."""
+    sigma^2 + sigma^4 a / 3, with b = sigma the printed sigma^2 (1 + a / 3). 1 % is 6 errors.
+
+    Source: M25 Example 2.1.
+    """
     generator = np.random.default_rng(0)
     variance, age = 0.25, 6
     noise = math.sqrt(variance) * generator.normal(size=400_000)
@@ -249,7 +268,10 @@ def test_m25_example_2_1():
 
 @given(alpha=st.floats(0, 0.33))
 def test_m25_table_1_and_17(alpha):
-    """The table's Omega(sqrt(T)) is implied by (17), which driftpeak has, for every alpha < 1/3."""
+    """The table's Omega(sqrt(T)) is implied by (17), which driftpeak has, for every alpha < 1/3.
+
+    Source: M25 Table 1.
+    """
     setting = Setting(dp.SE(), 1, 10_000, exponent=alpha)
     row, order = applicable("any", setting, "exponent")
     assert row.growth(setting) == pytest.approx((alpha + 1) / 2)
@@ -261,7 +283,10 @@ def test_m25_table_1_and_17(alpha):
 def test_b16_block_length():
     """With equal constants N falls as nu rises. The minimiser of T sqrt(N^c / N) + T N^(3/2)
     sqrt(epsilon) is ((1 - c)^2 / (9 epsilon))^(1 / (4 - c)): it rises with nu while epsilon is
-    large and falls for small epsilon."""
+    large and falls for small epsilon.
+
+    Source: B16 Corollary 4.1.
+    """
     periods = [
         markov_restart_period(dp.Matern(nu), drift=0.01, horizon=1000, dimension=2)
         for nu in (2.5, 3.5, 10.0, 50.0)
