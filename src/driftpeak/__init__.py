@@ -17,6 +17,5 @@ extras.install()
 
 
 def __getattr__(name: str) -> Any:
-    if (new := former_names.NEW_PUBLIC_NAMES.get(name)) is not None:
-        raise AttributeError(f"driftpeak.{name} is now driftpeak.{new}")
+    former_names.check_renamed(__name__, name, former_names.NEW_PUBLIC_NAMES)
     return _load(name)

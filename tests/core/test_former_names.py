@@ -16,6 +16,7 @@ from driftpeak._core.former_names import (
     former_name,
     new_name,
 )
+from driftpeak.gp import dynamics
 
 
 @pytest.mark.parametrize("former", sorted(NEW_NAMES))
@@ -48,8 +49,20 @@ def test_former_and_new_names_are_inverse():
 def test_a_former_public_name_gives_the_new_one(former):
     new = NEW_PUBLIC_NAMES[former]
     assert callable(getattr(dp, new))
-    with pytest.raises(AttributeError, match=f"driftpeak.{former} is now driftpeak.{new}"):
+    with pytest.raises(ImportError, match=f"driftpeak.{former} is now driftpeak.{new}"):
         getattr(dp, former)
+    with pytest.raises(ImportError, match=f"driftpeak.{former} is now driftpeak.{new}"):
+        exec(f"from driftpeak import {former}")
+
+
+@pytest.mark.parametrize("former", ["SmoothMotion", "Oscillation"])
+def test_a_former_class_of_a_module_gives_the_new_one(former):
+    new = NEW_CLASS_NAMES[former]
+    assert callable(getattr(dynamics, new))
+    with pytest.raises(ImportError, match=rf"gp\.dynamics\.{former} is now .*\.{new}"):
+        exec(f"from driftpeak.gp.dynamics import {former}")
+    with pytest.raises(AttributeError, match="has no attribute 'Unknown'"):
+        dynamics.Unknown  # noqa: B018
 
 
 def test_fingerprints_use_former_class_names():

@@ -171,6 +171,19 @@ def new_name(name: str) -> str | None:
     return None if present == name else present
 
 
+def check_renamed(module: str, name: str, names: dict[str, str]) -> None:
+    """Raise an error with the new name if a module had a name before.
+
+    A module whose names changed calls it in its `__getattr__`. The error is not an AttributeError,
+    because `from module import name` would replace its message.
+
+    Raises:
+        ImportError: the name was renamed.
+    """
+    if (new := names.get(name)) is not None:
+        raise ImportError(f"{module}.{name} is now {module}.{new}")
+
+
 def former_name(name: str) -> str:
     """Return the former name of a module, or its name if it has not moved."""
     package, _, inner = name.partition(".")

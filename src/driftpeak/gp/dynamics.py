@@ -20,6 +20,7 @@ from jaxtyping import Array, Float
 from driftpeak._core.argument_types import checked
 from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import DriftpeakError, finite_array, numbers, shown
+from driftpeak._core.former_names import NEW_CLASS_NAMES, check_renamed
 from driftpeak._core.types import Scalar
 from driftpeak.gp.forgetting import markov_correlation
 
@@ -30,6 +31,11 @@ HORIZONS = tuple(float(steps) for steps in range(24, 97, 12))
 """Steps ahead at which an observation made now should be useful, for exploration by influence."""
 LONGEST = 1e9
 """A correlation that is above 1/2 after this time counts as constant in time."""
+
+
+def __getattr__(name: str) -> Any:
+    check_renamed(__name__, name, NEW_CLASS_NAMES)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Motion(eqx.Module):
