@@ -59,6 +59,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 10**6,
     "remove_config_comments": True,
+    "parallel": 2,  # processes
     "backreferences_dir": None,
 }
 
