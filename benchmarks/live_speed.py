@@ -99,20 +99,20 @@ def make(constraints: dict[str, Any] | None = None) -> dp.Optimizer:
 def rounds() -> tuple[list[float], list[float]]:
     """Return the seconds of rounds without and with learning, with a full memory."""
     generator, optimizer = np.random.default_rng(0), make()
-    lessons: list[Any] = []
-    optimizer.on_event = lambda event: lessons.append(event) if _is_lesson(event) else None
+    hyperparameters: list[Any] = []
+    optimizer.on_event = lambda event: hyperparameters.append(event) if _is_lesson(event) else None
     for t in range(CAPACITY + 60):
         tell(optimizer, generator, t)
     plain: list[float] = []
     learning: list[float] = []
     for t in range(CAPACITY + 60, CAPACITY + 60 + ROUNDS + 20):
-        known = len(lessons)
+        known = len(hyperparameters)
         started = time.perf_counter()
         suggestion = optimizer.ask(float(t))
         optimizer.tell(suggestion, value(np.array(list(suggestion.values())), generator, t))
         spent = time.perf_counter() - started
         if t >= CAPACITY + 80:  # all programs are compiled by now
-            (learning if len(lessons) > known else plain).append(spent)
+            (learning if len(hyperparameters) > known else plain).append(spent)
     return plain, learning
 
 
@@ -121,12 +121,14 @@ def limits() -> dict[str, float]:
     generator = np.random.default_rng(0)
     each = {name: make(constraints) for name, constraints in LIMITS.items()}
     spent: dict[str, list[float]] = {name: [] for name in each}
-    lessons: list[Any] = []
+    hyperparameters: list[Any] = []
     for optimizer in each.values():
-        optimizer.on_event = lambda event: lessons.append(event) if _is_lesson(event) else None
+        optimizer.on_event = lambda event: (
+            hyperparameters.append(event) if _is_lesson(event) else None
+        )
     for t in range(CAPACITY + 60 + ROUNDS // 2 + 20):
         for name, optimizer in each.items():
-            known, started = len(lessons), time.perf_counter()
+            known, started = len(hyperparameters), time.perf_counter()
             place = optimizer.ask(float(t)) if t >= CAPACITY + 60 else None
             x = generator.uniform(size=DIMENSION) if place is None else np.array([*place.values()])
             heat = {"heat": 40 + 30 * x[0] + 20 * x[1], "load": 50 + 40 * x[2]}
@@ -135,7 +137,9 @@ def limits() -> dict[str, float]:
             setting = {f"x{j}": float(x[j]) for j in range(DIMENSION)} if place is None else place
             reward = value(x, generator, t)
             optimizer.tell(setting, reward, float(t), constraints=measured or None)
-            if t >= CAPACITY + 80 and len(lessons) == known:  # all programs are compiled by now
+            if (
+                t >= CAPACITY + 80 and len(hyperparameters) == known
+            ):  # all programs are compiled by now
                 spent[name].append(time.perf_counter() - started)
     plain = np.median(spent.pop("no limits"))
     return {name: float(np.median(seconds) / plain) for name, seconds in spent.items()}
@@ -153,7 +157,7 @@ def ages() -> tuple[float, float, float]:
     before = _mebibytes()
     for t in range(YOUNG, OLD):
         # learning, 150 ms every 50 tells, would prolong this benchmark by five minutes
-        old._engine.since_lesson = 0  # type: ignore[attr-defined]
+        old._engine.since_fit = 0  # type: ignore[attr-defined]
         tell(old, generator, t)
     grown = _mebibytes() - before
     seconds = np.zeros((TELLS, 2))

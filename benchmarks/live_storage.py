@@ -182,7 +182,7 @@ def resume(path: Path) -> dict[str, float]:
 
 def fill(optimizer: dp.Optimizer) -> None:
     """Write nearly 100,000 events of asks, tells and learning, without computing them."""
-    generator, lesson = np.random.default_rng(0), None
+    generator, refit = np.random.default_rng(0), None
     for _ in range(8):
         optimizer.tell(optimizer.ask(), float(generator.normal()))
     events: list[Any] = []
@@ -191,8 +191,8 @@ def fill(optimizer: dp.Optimizer) -> None:
     position = store.start()
     for after, written in store.read(position).events:
         position = after
-        lesson = written if written["event"] == "Learned" else lesson
-    assert lesson is not None
+        refit = written if written["event"] == "Learned" else refit
+    assert refit is not None
     number = 8
     while position[0] + len(events) < EVENTS - 20:
         number += 1
@@ -202,7 +202,7 @@ def fill(optimizer: dp.Optimizer) -> None:
         reward = float(generator.normal())
         events.append(to_dict(Told(number, when, "steps", parameters, reward, (0.0, 1.0))))
         if number % 50 == 0:
-            events.append(to_dict(Learned(lesson["values"])))
+            events.append(to_dict(Learned(refit["values"])))
     assert store.append(position, events) is not None
 
 

@@ -64,11 +64,11 @@ def make_bank(series=1):
     return InteractingMultipleModel(PRIOR, motions, PRIOR.features, series=series)
 
 
-def learned(bank, times, arms, rewards):
-    update = eqx.filter_jit(bank.update)
-    state, before = bank.init(), 0.0
+def learned(models, times, arms, rewards):
+    update = eqx.filter_jit(models.update)
+    state, before = models.init(), 0.0
     for time, arm, reward in zip(times, arms, rewards, strict=True):
-        observed = jnp.array([reward, 1.0])[: bank.series]
+        observed = jnp.array([reward, 1.0])[: models.series]
         state = update(state, jnp.asarray(arm), observed, PRIOR.noise_variance, time - before)
         before = time
     return state
@@ -78,14 +78,14 @@ def learned(bank, times, arms, rewards):
 @double_precision
 def test_every_member_is_a_gaussian_process_in_space_and_time():
     """Kalman filters against dense regression with the product kernel, at irregular times."""
-    bank, (times, arms, rewards) = make_bank(), history()
-    state = learned(bank, times, arms, rewards)
-    forecast = bank.posterior(state, 0.7)
-    for member in range(bank.count):
+    models, (times, arms, rewards) = make_bank(), history()
+    state = learned(models, times, arms, rewards)
+    forecast = models.posterior(state, 0.7)
+    for member in range(models.count):
         mean, covariance, _ = dense(member, times, arms, rewards, times[-1] + 0.7)
         np.testing.assert_allclose(forecast.mean[member, 0], mean, atol=1e-7)
         np.testing.assert_allclose(forecast.variance[member], covariance.diagonal(), atol=1e-8)
-        one = bank.forecast(state, 5, 0.7)
+        one = models.forecast(state, 5, 0.7)
         np.testing.assert_allclose(one.mean[member, 0], mean[5], atol=1e-7)
 
 
@@ -93,11 +93,11 @@ def test_every_member_is_a_gaussian_process_in_space_and_time():
 @double_precision
 def test_momentum_goes_on():
     """After a steady rise a member with momentum expects more of it, Markov drift does not."""
-    bank = make_bank()
+    models = make_bank()
     times, arms = np.arange(1.0, 31.0), np.full(30, 4)
-    state = learned(bank, times, arms, 0.05 * times)
-    ahead = np.asarray(bank.forecast(state, 4, 5.0).mean)[:, 0]
-    now = np.asarray(bank.forecast(state, 4, 0.0).mean)[:, 0]
+    state = learned(models, times, arms, 0.05 * times)
+    ahead = np.asarray(models.forecast(state, 4, 5.0).mean)[:, 0]
+    now = np.asarray(models.forecast(state, 4, 0.0).mean)[:, 0]
     assert ahead[3] > now[3] + 0.1
     assert (ahead[:3] <= now[:3] + 1e-12).all()
 
@@ -115,12 +115,14 @@ def test_equal_forgetting_means_equal_half_lives():
 @double_precision
 def test_mixing_matches_the_moments_of_the_mixture():
     """Against explicit sums over components, function and derivative jointly, in the features."""
-    bank, amplitude, switching = make_bank(series=2), 2.5, 0.2
+    models, amplitude, switching = make_bank(series=2), 2.5, 0.2
     shares = np.array([1.0, -0.7])  # given a level of 0.7
-    state = learned(bank, *history())
+    state = learned(models, *history())
     weights = np.array([0.1, 0.4, 0.2, 0.25, 0.05])
-    mixed, fresh = bank.mix(state, jnp.asarray(weights), switching, amplitude, jnp.asarray(shares))
-    k, r = bank.count, PRIOR.features.rank
+    mixed, fresh = models.mix(
+        state, jnp.asarray(weights), switching, amplitude, jnp.asarray(shares)
+    )
+    k, r = models.count, PRIOR.features.rank
     chance = np.where(np.eye(k, dtype=bool), 1 - switching, switching / (k - 1))
     source = chance * weights[:, None]
     source = source / source.sum(axis=0)
@@ -171,10 +173,10 @@ def test_mixing_matches_the_moments_of_the_mixture():
 @pytest.mark.slow
 @double_precision
 def test_refresh_only_removes_rounding():
-    bank = make_bank()
-    state = learned(bank, *history())
-    state, _ = bank.mix(state, jnp.full(bank.count, 0.2), 0.3, 1.0, jnp.ones(1))
-    after = bank.refresh(state)
+    models = make_bank()
+    state = learned(models, *history())
+    state, _ = models.mix(state, jnp.full(models.count, 0.2), 0.3, 1.0, jnp.ones(1))
+    after = models.refresh(state)
     for one, other in zip(jax.tree.leaves(state), jax.tree.leaves(after), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-8)
 
@@ -271,13 +273,13 @@ def test_one_member_is_tv_gp_ucb():
 def test_an_unknown_level_is_a_constant_with_a_wide_prior():
     """Under each deviation of the level: dense regression with that variance added to the kernel,
     and chances in proportion to its marginal likelihoods."""
-    bank, (times, arms, rewards) = make_bank(series=2), history(12)
+    models, (times, arms, rewards) = make_bank(series=2), history(12)
     rewards = rewards + 7.0
     amplitude, level = 1.7, Level(float(PRIOR.variance.mean()))
 
     @eqx.filter_jit
     def hear(state, known, arm, reward, elapsed):
-        forecast = bank.forecast(state, arm, elapsed)
+        forecast = models.forecast(state, arm, elapsed)
         known = level.update(
             known,
             reward - forecast.mean[:, 0],
@@ -285,15 +287,15 @@ def test_an_unknown_level_is_a_constant_with_a_wide_prior():
             forecast.variance + PRIOR.noise_variance,
         )
         observed = jnp.array([reward, 1.0])
-        return bank.update(state, arm, observed, PRIOR.noise_variance, elapsed), known
+        return models.update(state, arm, observed, PRIOR.noise_variance, elapsed), known
 
-    state, known, before = bank.init(), level.init(bank.count), 0.0
+    state, known, before = models.init(), level.init(models.count), 0.0
     for time, arm, reward in zip(times, arms, rewards, strict=True):
         state, known = hear(state, known, jnp.asarray(arm), jnp.asarray(reward), time - before)
         before = time
-    found, forecast = level.given(known, amplitude), bank.posterior(state, 0.7)
+    found, forecast = level.given(known, amplitude), models.posterior(state, 0.7)
     lift = 1 - forecast.mean[:, 1]
-    for member in range(bank.count):
+    for member in range(models.count):
         between = np.vectorize(lambda lag, member=member: correlation(member, lag))
         evidence = []
         for place, deviation in enumerate(level_module.DEVIATIONS):
@@ -374,13 +376,13 @@ def of_sum(member, lag):
 def test_sums_of_motions_are_gaussian_processes():
     """Five components as a Kalman filter, against dense regression with the summed correlation:
     posterior, and covariance of the function with itself later."""
-    bank, (times, arms, rewards) = (
+    models, (times, arms, rewards) = (
         InteractingMultipleModel(PRIOR, (SUM,), PRIOR.features),
         history(),
     )
-    state, horizons = learned(bank, times, arms, rewards), [3.0, 10.0]
-    forecast = bank.posterior(state, 0.7)
-    later = bank.persistence(state, 0.7, horizons)
+    state, horizons = learned(models, times, arms, rewards), [3.0, 10.0]
+    forecast = models.posterior(state, 0.7)
+    later = models.persistence(state, 0.7, horizons)
     now = times[-1] + 0.7
     for member in range(2):
         between = np.vectorize(lambda lag, member=member: of_sum(member, lag))
@@ -406,24 +408,24 @@ def test_persistence_of_a_rhythm_does_not_cancel():
     """Before any observation the covariance h steps ahead is the prior variance times
     cos(2 pi h / P): at P = 24 the horizons 24, 36, ..., 96 alternate between 1 and -1."""
     periods = np.array([12.0, 24.0, 48.0, 31.0])
-    bank = InteractingMultipleModel(
+    models = InteractingMultipleModel(
         PRIOR, (DampedOscillator(periods, np.full(4, np.inf)),), PRIOR.features
     )
     expected = np.abs(np.cos(2 * np.pi * np.outer(HORIZONS, 1 / periods))).mean(axis=0)
     np.testing.assert_allclose(expected[:2], 1.0)
-    found = bank.persistence(bank.init(), 0.0, HORIZONS)
+    found = models.persistence(models.init(), 0.0, HORIZONS)
     np.testing.assert_allclose(found, expected[:, None] * PRIOR.variance, rtol=1e-9)
 
 
 @double_precision
 def test_mixing_sums_mixes_the_function():
     """What is seen of a sum after mixing has the moments of the mixture of what the members saw."""
-    bank = InteractingMultipleModel(PRIOR, (MarkovMotion(DRIFTS), SUM), PRIOR.features)
-    state = learned(bank, *history())
+    models = InteractingMultipleModel(PRIOR, (MarkovMotion(DRIFTS), SUM), PRIOR.features)
+    state = learned(models, *history())
     weights = np.array([0.1, 0.4, 0.2, 0.25, 0.05])
-    before = bank.posterior(state, 0.0)
-    mixed, _ = bank.mix(state, jnp.asarray(weights), 0.2, 1.0, jnp.ones(1))
-    found = bank.posterior(mixed, 0.0)
+    before = models.posterior(state, 0.0)
+    mixed, _ = models.mix(state, jnp.asarray(weights), 0.2, 1.0, jnp.ones(1))
+    found = models.posterior(mixed, 0.0)
     chance = np.where(np.eye(5, dtype=bool), 0.8, 0.05) * weights[:, None]
     source = (chance / chance.sum(axis=0)).T
     means, variances = np.asarray(before.mean)[:, 0], np.asarray(before.variance)
@@ -431,7 +433,7 @@ def test_mixing_sums_mixes_the_function():
     spread = source @ (variances + means**2) - expected**2
     np.testing.assert_allclose(found.mean[:, 0], expected, atol=1e-9)
     np.testing.assert_allclose(found.variance, spread, atol=1e-7)
-    again = bank.posterior(bank.refresh(mixed), 0.0)
+    again = models.posterior(models.refresh(mixed), 0.0)
     np.testing.assert_allclose(again.variance, found.variance, atol=1e-7)
 
 

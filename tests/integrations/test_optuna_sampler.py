@@ -121,14 +121,14 @@ def test_workers_look_in_different_places(workers, tmp_path):
     assert len({trial.params["x"] for trial in trials}) == 4
     alone = optuna.load_study(study_name="it", storage=storage, sampler=DriftSampler(seed=0))
     run(alone, 1)
-    out = [setting.parameters for setting in known(alone)._ledger.pending.values()]
+    out = [setting.parameters for setting in known(alone)._state.pending.values()]
     asked = [{"kind": "ab".index(t.params["kind"]), "x": t.params["x"]} for t in trials]
     assert out[:4] == asked
     for trial in reversed(trials):
         alone.tell(trial.number, value(trial))
     run(alone, 1)
     assert [one.id for one in known(alone).history()[-5:]] == [11, 10, 9, 8, 7]
-    assert list(known(alone)._ledger.pending) == [12]
+    assert list(known(alone)._state.pending) == [12]
 
 
 def test_who_asks_at_the_same_moment_looks_elsewhere():
@@ -143,8 +143,8 @@ def test_who_asks_at_the_same_moment_looks_elsewhere():
         for view, trial in zip(views, (first, second), strict=True)
     ]
     assert found[0] != found[1]
-    assert list(ours._followers[0].optimizer._ledger.pending) == [7, 8]
-    assert ours._followers[0].optimizer._ledger.pending[7].parameters == {
+    assert list(ours._followers[0].optimizer._state.pending) == [7, 8]
+    assert ours._followers[0].optimizer._state.pending[7].parameters == {
         "kind": "ab".index(found[0]["kind"]),
         "x": found[0]["x"],
     }
@@ -167,7 +167,7 @@ def test_pruned_trials_count_and_failed_do_not():
         run(study, 1)
         told = {one.id: one.reward for one in known(study).history()}
         assert told == counted | {1: study.trials[0].value}
-        assert list(known(study)._ledger.pending) == [5]
+        assert list(known(study)._state.pending) == [5]
 
 
 def test_an_enqueued_trial_is_told_as_it_was_made():
@@ -239,7 +239,7 @@ def test_the_time_is_the_users():
         trial.suggest_float("x", 0, 1)
         study.tell(trial, 0.0)
     assert [one.time for one in known(study).history()] == [0, 10.5]
-    assert known(study)._ledger.pending[3].time == 21.0
+    assert known(study)._state.pending[3].time == 21.0
     started = study_with(DriftSampler(seed=0, time="start"))
     run(started, 2)
     (told,) = known(started).history()

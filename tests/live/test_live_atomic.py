@@ -59,7 +59,7 @@ EVENTS = st.one_of(
 def state(optimizer):
     arrays, rest = optimizer._engine.save()
     kept = {name: (one.dtype, one.tobytes()) for name, one in arrays.items()}
-    return optimizer._ledger.save(), kept, rest, optimizer._lessons
+    return optimizer._state.save(), kept, rest, optimizer._fits
 
 
 @pytest.mark.slow

@@ -133,9 +133,9 @@ def test_cancel_forget_reset_export(run, created, tmp_path, monkeypatch):
 
 def test_all_rewards_are_exported(live, monkeypatch):
     """However many are kept in memory; and a mistake names the option that it was made in."""
-    from driftpeak.live._study import study_state as ledger
+    from driftpeak.live._study import study_state as state
 
-    monkeypatch.setattr(ledger, "HISTORY", 2)
+    monkeypatch.setattr(state, "HISTORY", 2)
     monkeypatch.setattr("sys.stdin", io.StringIO('{"arms": 3}'))
     live("create", "shop", "--space", "-", "--minimize")
     for reward in range(5):

@@ -129,11 +129,11 @@ def test_the_kind_of_drift_is_recognised(motion):
 @pytest.mark.usefixtures("without_type_checks")
 def test_what_is_far_from_believed_learns_seldom():
     """And is judged by what it last learned, each time: by the dense density, computed here."""
-    lessons, seen = [], []
+    hyperparameters, seen = [], []
 
     def watch(event):
         if isinstance(event, events.Learned):
-            lessons.append(event.values)
+            hyperparameters.append(event.values)
             seen.append(len(optimizer._engine.memory))
 
     optimizer = make("auto", learn=True, capacity=256)
@@ -143,7 +143,7 @@ def test_what_is_far_from_believed_learns_seldom():
         x = float(generator.uniform())
         optimizer.tell({"x": x}, float(np.sin(step / 8) - (x - 0.5) ** 2), float(step))
     held, rested = optimizer._engine.memory, 0
-    for before, after, count in zip(lessons, lessons[1:], seen[1:], strict=False):
+    for before, after, count in zip(hyperparameters, hyperparameters[1:], seen[1:], strict=False):
         best = max(one["log_density"] + np.log(prior_of(n)) for n, one in after["motions"].items())
         for name, one in after["motions"].items():
             if one["lessons_ago"] == 0:
@@ -159,15 +159,15 @@ def test_what_is_far_from_believed_learns_seldom():
             expected = log_density(name, one, after, held, count)
             np.testing.assert_allclose(one["log_density"], expected, rtol=1e-9)
     assert rested > 10
-    assert {name for name, one in lessons[-1]["motions"].items() if not one["lessons_ago"]} >= {
-        "momentum"
-    }
+    assert {
+        name for name, one in hyperparameters[-1]["motions"].items() if not one["lessons_ago"]
+    } >= {"momentum"}
 
 
-def log_density(name, numbers, lesson, held, count):
+def log_density(name, numbers, refit, held, count):
     """The log posterior density of the numbers, but for a constant, by NumPy alone."""
     x, times = held.rows[:count, 0], held.times[:count]
-    rewards = (held.rewards[:count] - lesson["centre"]) / lesson["scale"]
+    rewards = (held.rewards[:count] - refit["centre"]) / refit["scale"]
     beyond = np.maximum(np.abs(rewards) - 3, 0)
     rewards = np.sign(rewards) * (np.minimum(np.abs(rewards), 3) + np.log1p(beyond))
     ages = np.abs(times[:, None] - times) / numbers["timescale"]
@@ -180,7 +180,7 @@ def log_density(name, numbers, lesson, held, count):
     residuals = rewards - numbers["level"]
     fit = residuals @ np.linalg.solve(among, residuals) + np.linalg.slogdet(among)[1]
     given = [*numbers["lengthscale"], numbers["variance"], numbers["noise_variance"]]
-    logs = np.log([*given, numbers["timescale"] / lesson["pace"]])
+    logs = np.log([*given, numbers["timescale"] / refit["pace"]])
     medians, deviations = np.log([0.12, 1.0, 0.01, 100.0]), np.array([0.7, 0.5, 1.5, 1.5])
     prior = (((logs - medians) / deviations) ** 2).sum() + numbers["level"] ** 2
     found = -0.5 * (fit + prior)
@@ -201,7 +201,7 @@ def test_what_is_believed_of_the_motion_is_reported():
         optimizer.tell({"x": x}, float(np.sin(step / 8) - (x - 0.5) ** 2), float(step))
     engine, thought = optimizer._engine, optimizer.diagnostics()
     chances = {"markov": 0.9, "momentum": 0.05, "two speeds": 0.03}
-    found = engine.lessons["motions"]
+    found = engine.hyperparameters["motions"]
     assert set(found) == set(chances)
     assert thought.motion == "momentum"
     best = found["momentum"]["log_density"]

@@ -28,7 +28,7 @@ from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._search.maximization import (
     SOBOL,
     Beliefs,
-    Room,
+    Reachable,
     Searcher,
     bound,
     highest,
@@ -302,9 +302,9 @@ def test_vectors_come_back():
 def test_standard_units():
     generator = np.random.default_rng(0)
     rewards = 5 + 2 * generator.normal(size=401)
-    wild = rewards.copy()
-    wild[:12] = 1e9
-    plain, robust = RobustScaler.of(rewards), RobustScaler.of(wild)
+    far = rewards.copy()
+    far[:12] = 1e9
+    plain, robust = RobustScaler.of(rewards), RobustScaler.of(far)
     assert abs(plain.centre - 5) < 0.3
     assert abs(plain.scale - 2) < 0.3
     assert abs(robust.centre - plain.centre) < 0.3
@@ -329,19 +329,19 @@ def test_search_finds_the_highest_bound():
     rows = coding.snap(rows)
     known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
     a, b, c = np.meshgrid(np.linspace(0, 1, 201), np.arange(7) / 6, np.arange(3) / 2)
-    lattice = np.stack([a.ravel(), b.ravel(), c.ravel()], axis=1)
-    mean, deviation = posterior(MODEL, known, None, lattice, 41.0)
+    discretization = np.stack([a.ravel(), b.ravel(), c.ravel()], axis=1)
+    mean, deviation = posterior(MODEL, known, None, discretization, 41.0)
     top = np.asarray(mean + 2 * deviation)
     width, searcher = Constant(2.0), Searcher(coding, 0)
     beliefs = Beliefs(MODEL, known, None, 41.0, width, 1.0)
     for number in range(3):
-        row = highest(beliefs, searcher.trials(number), coding.lattice, None)
+        row = highest(beliefs, searcher.trials(number), coding.discretization, None)
         np.testing.assert_array_equal(coding.snap(np.asarray(row)), row)
         found = posterior(MODEL, known, None, row[None], 41.0)
         assert found[0][0] + 2 * found[1][0] >= top.max() - 1e-3
-    assert int(highest_of(beliefs, lattice, None)) == int(top.argmax())
+    assert int(highest_of(beliefs, discretization, None)) == int(top.argmax())
     # without exploring, the highest mean
-    row = highest(beliefs._replace(explore=0.0), searcher.trials(0), coding.lattice, None)
+    row = highest(beliefs._replace(explore=0.0), searcher.trials(0), coding.discretization, None)
     assert gp.mean(MODEL, known, row[None], 41.0)[0] >= mean.max() - 1e-3
 
 
@@ -352,19 +352,19 @@ def test_search_stays_in_reach_and_pays_its_way():
     rows = coding.snap(rows)
     known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
     a, b, c = np.meshgrid(np.linspace(0.3, 0.5, 101), np.arange(2, 5) / 6, np.arange(3) / 2)
-    lattice = np.stack([a.ravel(), b.ravel(), c.ravel()], axis=1)
-    mean, deviation = dense(MODEL, rows, times, rewards, lattice, 41.0)
+    discretization = np.stack([a.ravel(), b.ravel(), c.ravel()], axis=1)
+    mean, deviation = dense(MODEL, rows, times, rewards, discretization, 41.0)
     here, searcher = np.array([0.4, 0.5, 0.0]), Searcher(coding, 0)
     beliefs = Beliefs(MODEL, known, None, 41.0, Constant(2.0), 1.0)
     lower, upper = np.array([0.3, 2 / 6, 0.0]), np.array([0.5, 4 / 6, 1.0])
     # all bounds are within the linear range, so that a cost is one of standard units
     assert (mean + 2 * deviation).max() < 3
     for price in ([0.0, 0.0, 0.0], [3.0, 1.0, 0.1], [0.5, 0.5, 9.0], [99.0, 99.0, 99.0]):
-        gap = np.abs(lattice - here)
-        fares = np.where(CATEGORICAL, gap > 0, gap) @ np.array(price)
-        top = (mean + 2 * deviation - fares).max()
-        room = Room(here, lower, upper, np.array(price))
-        row = np.asarray(highest(beliefs, searcher.trials(1), coding.lattice, room))
+        gap = np.abs(discretization - here)
+        costs_of_moves = np.where(CATEGORICAL, gap > 0, gap) @ np.array(price)
+        top = (mean + 2 * deviation - costs_of_moves).max()
+        reachable = Reachable(here, lower, upper, np.array(price))
+        row = np.asarray(highest(beliefs, searcher.trials(1), coding.discretization, reachable))
         assert ((row >= lower) & (row <= upper)).all()
         np.testing.assert_allclose(coding.snap(row), row, atol=1e-12)
         value = dense(MODEL, rows, times, rewards, row[None], 41.0)
@@ -433,12 +433,12 @@ def test_rewards_out_of_order_are_put_in_their_place(monkeypatch):
     for step in range(60):
         optimizer.tell({"x": step % 7 / 7, "y": step % 5 / 5}, np.sin(step), time=step)
     factored.clear()
-    lessons = optimizer._lessons
+    hyperparameters = optimizer._fits
     for step in np.random.default_rng(0).permutation(24):
         optimizer.tell({"x": step / 24, "y": 0.5}, np.cos(step), time=50 + step)
         optimizer.belief([{"x": 0.3, "y": 0.3}])
     # for a lesson, and for the first that comes before what was factored then
-    assert len(factored) <= 2 * (optimizer._lessons - lessons) + 2 < 12
+    assert len(factored) <= 2 * (optimizer._fits - hyperparameters) + 2 < 12
     settings = [{"x": x, "y": 0.4} for x in np.linspace(0, 1, 9)]
     found = optimizer.belief(settings)
     again = dp.Optimizer(space, maximize=True, policy=dp.DriftingGP(learn=False))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import driftpeak as dp
-from driftpeak.live._search.maximization import Room
+from driftpeak.live._search.maximization import Reachable
 from driftpeak.live._space.encoding import make_coding
 from driftpeak.live._space.movement import Movement, Place
 from driftpeak.live._space.parameters import Float, Integer
@@ -106,15 +106,17 @@ def test_what_a_way_costs():
     coding = make_coding(box)
     travel = Movement(coding, None, {"x": 2.0, "grade": 4.0, "kind": 8.0})
     reach = travel.reach(Place({"x": 5, "grade": "low", "kind": "a"}, 0.0), 1.0)
-    room = Room(reach.here, reach.lower, reach.upper, reach.cost)
+    reachable = Reachable(reach.here, reach.lower, reach.upper, reach.cost)
     places = (
         {"x": 5, "grade": "low", "kind": "a"},
         {"x": 0, "grade": "medium", "kind": "a"},
         {"x": 10, "grade": "high", "kind": "c"},
     )
     rows = np.array([coding.row(one) for one in places])
-    fares = room.fares(SimpleNamespace(categorical=np.array(coding.categorical)), rows)
-    np.testing.assert_allclose(fares, [0, 1 + 2, 1 + 4 + 8], rtol=1e-6)
+    costs_of_moves = reachable.costs_of_moves(
+        SimpleNamespace(categorical=np.array(coding.categorical)), rows
+    )
+    np.testing.assert_allclose(costs_of_moves, [0, 1 + 2, 1 + 4 + 8], rtol=1e-6)
 
 
 def test_the_first_suggestions_know_no_cost():
@@ -179,7 +181,7 @@ def test_it_goes_on_to_the_bit(tmp_path):
 def test_where_it_stands():
     """The latest setting, asked for or told; what was taken back is not gone to."""
     optimizer = dp.Optimizer(dp.Box(x=dp.Float(0, 1)), maximize=True)
-    stands = lambda: optimizer._ledger.place  # noqa: E731
+    stands = lambda: optimizer._state.place  # noqa: E731
     assert stands() is None
     one, two = optimizer.ask(1), optimizer.ask(1)
     assert stands() == Place(dict(two), 1.0)

@@ -224,9 +224,9 @@ def test_order_of_arrival_does_not_matter():
     for i in generator.permutation(60):
         shuffled.tell(*told[i])
     # what is learned at different moments differs; what is learned last is then put in both
-    lesson = ordered._engine.lesson() or ordered._engine.lessons
+    refit = ordered._engine.refit() or ordered._engine.hyperparameters
     for one in (ordered, shuffled):
-        one.apply(events.Learned(lesson))
+        one.apply(events.Learned(refit))
     points = [setting for setting, _, _ in told[:10]]
     for one, other in zip(ordered.belief(points, 70.0), shuffled.belief(points, 70.0), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -268,7 +268,7 @@ def test_pending_suggestions_keep_workers_apart():
     engine = optimizer._engine
     now, known = batch[0].time - engine.origin, engine.known(batch[0].time)
     alone = gp.posterior(engine.model, known, None, points, now)
-    pending = list(optimizer._ledger.pending.values())
+    pending = list(optimizer._state.pending.values())
     imagined = engine.ahead.imagined(engine.model, known, pending, engine.origin)
     narrowed = gp.posterior(engine.model, known, imagined, points, now)
     assert (narrowed[1] < 0.95 * alone[1]).all()
@@ -294,7 +294,7 @@ def test_all_that_is_out_counts():
     expected = model.variance - (across * np.linalg.solve(observed, across)).sum(axis=0)
     gaps = np.abs(out[:, None] - out[None]) / np.minimum(model.lengthscale, 1.0)
     assert gaps.max(axis=2)[np.triu_indices(150, 1)].min() > 0.01 - 1e-9  # and none is twice out
-    pending = list(optimizer._ledger.pending.values())
+    pending = list(optimizer._state.pending.values())
     found = []
     for ahead in (engine.ahead, Ahead(optimizer.coding)):
         imagined = ahead.imagined(model, known, pending, engine.origin)

@@ -74,12 +74,12 @@ def test_any_field_may_be_damaged(name):
     for _ in range(CASES):
         path, value = generator.choice(found), generator.choice(ODD)
         optimizer.restore(snapshot)
-        before = optimizer._ledger.save()
+        before = optimizer._state.save()
         try:
             optimizer.restore(packed(changed(shell, path, value), arrays))
         except dp.StorageCorruptError:
             refused += 1
-            assert optimizer._ledger.save() == before
+            assert optimizer._state.save() == before
         try:  # whatever was taken over can be used
             optimizer.diagnostics()
             optimizer.history()

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import driftpeak as dp
 from driftpeak.live._model import gp
 from driftpeak.live._model.observations import pad, places
-from driftpeak.live._search.maximization import Beliefs, Room, Searcher, highest
+from driftpeak.live._search.maximization import Beliefs, Reachable, Searcher, highest
 from driftpeak.live._space.encoding import make_coding
 from driftpeak.live._space.serialization import space_from_data, space_to_data
 from driftpeak.policies.widths import Constant
@@ -134,12 +134,12 @@ def test_any_suggestion_lies_in_its_space(box, number, limited):
     generator = np.random.default_rng(number)
     rows = coding.snap(generator.uniform(size=(20, 4)))
     here = rows[0]
-    room = None
+    reachable = None
     if limited:
         lower = np.where(coding.categorical, 0.0, here)
         upper = np.where(coding.categorical, 1.0, here)
-        room = Room(here, lower, upper, np.ones(4))
-    row = np.asarray(_found(coding, searcher, rows, generator.normal(size=20), number, room))
+        reachable = Reachable(here, lower, upper, np.ones(4))
+    row = np.asarray(_found(coding, searcher, rows, generator.normal(size=20), number, reachable))
     setting = coding.parameters(row)
     assert lies_in(box, setting), setting
     if limited:
@@ -149,11 +149,11 @@ def test_any_suggestion_lies_in_its_space(box, number, limited):
                 assert setting[name] == before[name]
 
 
-def _found(coding, searcher, rows, rewards, number, room):
+def _found(coding, searcher, rows, rewards, number, reachable):
     model = gp.Model(0.0, np.full(4, 0.4), 1.0, 0.05, 12.0, coding.categorical)
     known = learn(model, places(rows, np.arange(20.0), 32), pad(rewards, 32))
     beliefs = Beliefs(model, known, None, 20.0, Constant(2.0), 1.0)
-    return highest(beliefs, searcher.trials(number), coding.lattice, room)
+    return highest(beliefs, searcher.trials(number), coding.discretization, reachable)
 
 
 def test_what_does_not_count_is_no_part_of_a_setting():

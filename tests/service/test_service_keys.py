@@ -11,7 +11,7 @@ from served import serving
 
 import driftpeak as dp
 from driftpeak._core.errors import StorageError
-from driftpeak.live._study import study_state as ledger
+from driftpeak.live._study import study_state as state
 from driftpeak.live._study.events import Told, from_dict, to_dict
 from driftpeak.live._study.storage import open_store
 
@@ -92,7 +92,7 @@ def test_a_reward_without_a_key_is_stored_as_before():
 
 
 def test_the_newest_keys_are_known(monkeypatch):
-    monkeypatch.setattr(ledger, "HISTORY", 3)
+    monkeypatch.setattr(state, "HISTORY", 3)
     one = make()
     for number in range(5):
         one.tell({"arm": "0"}, float(number), key=f"k{number}")

@@ -12,7 +12,7 @@ class NumberedOptimizer(Optimizer):
     @property
     def latest_number(self) -> int:
         """Return the number of the latest suggestion; 0 if there is none."""
-        return self._ledger.asked
+        return self._state.asked
 
     def ask_as(self, number: int, time: Time) -> ParameterValues:
         """Compute suggestion `number` and return its setting; a pending one is replaced."""
@@ -21,21 +21,21 @@ class NumberedOptimizer(Optimizer):
 
     def hand_out(self, number: int, time: Time, setting: ParameterValues) -> None:
         """Register this setting as pending suggestion `number`."""
-        pending = self._ledger.pending.get(number)
+        pending = self._state.pending.get(number)
         if pending is None or pending.parameters != setting:
             self._begin_at(number)
-            when, kind = self._ledger.time_of_ask(time)
+            when, kind = self._state.time_of_ask(time)
             self.apply(Asked(number, when, kind, setting))
 
     def take_back(self, number: int) -> None:
         """Cancel suggestion `number` if it is pending."""
-        if number in self._ledger.pending:
+        if number in self._state.pending:
             self.cancel(number)
 
     def numbers_out(self) -> list[int]:
         """Return the numbers of the pending suggestions."""
-        return list(self._ledger.pending)
+        return list(self._state.pending)
 
     def _begin_at(self, number: int) -> None:
         self.take_back(number)
-        self._ledger.asked = number - 1
+        self._state.asked = number - 1

@@ -127,7 +127,7 @@ class Optimizer(Inspectable):
     ) -> None:
         maximize = direction(maximize, minimize)
         super().__init__()
-        self._lesson: tuple[int, dict[str, Any] | None] | None = None  # learned in this call
+        self._fitted: tuple[int, dict[str, Any] | None] | None = None  # learned in this call
         self.space, self.maximize = space, maximize
         self.seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
         self.coding = make_coding(space)
@@ -297,13 +297,13 @@ class Optimizer(Inspectable):
 
     @changing
     def _ask(self, time: Time | None, count: int, context: ParameterValues) -> list[Suggestion]:
-        self._ledger.check_room(count)
-        when, kind = self._ledger.time_of_ask(time)
+        self._state.check_room(count)
+        when, kind = self._state.time_of_ask(time)
         return [self._suggest(when, kind, context) for _ in range(count)]
 
     def _suggest(self, when: float, kind: Kind, context: ParameterValues) -> Suggestion:
-        number = self._ledger.asked + 1
-        place, pending = self._ledger.place, list(self._ledger.pending.values())
+        number = self._state.asked + 1
+        place, pending = self._state.place, list(self._state.pending.values())
         with computing():
             if place is None and self.start is not None:
                 parameters = self.start
@@ -370,8 +370,8 @@ class Optimizer(Inspectable):
         self._engine.check(reward, noise, trials)
         measured = self.rules.measured(constraints)
         happened.check_key("key", key)
-        if key in self._ledger.keys:
-            self._check_repeated(self._ledger.keys[key], suggestion, actual, reward, key)
+        if key in self._state.keys:
+            self._check_repeated(self._state.keys[key], suggestion, actual, reward, key)
             return
         number, parameters, said = self._find(suggestion, context)
         if actual is not None:
@@ -381,10 +381,10 @@ class Optimizer(Inspectable):
                     "suggested without actual"
                 )
             parameters = self.coding.clean(actual)
-        when, kind = self._ledger.time_of_tell(time, number)
+        when, kind = self._state.time_of_tell(time, number)
         used = self._is_used(when)
         if not used:
-            forgotten = when < self._ledger.forgotten
+            forgotten = when < self._state.forgotten
             reason = "is dated before forget()" if forgotten else "is too late for this policy"
             warn(
                 f"the reward of {show_time(when, kind)} {reason}. It is kept in the history and is "
@@ -424,16 +424,16 @@ class Optimizer(Inspectable):
             )
 
     def _begin_change(self) -> None:
-        self._lesson = None
+        self._fitted = None
 
     def _learn(self) -> None:
         """Learn hyperparameters if they are due, only once if a change is repeated."""
-        if self._lesson is None or self._lesson[0] != self._lessons:
+        if self._fitted is None or self._fitted[0] != self._fits:
             with computing():
-                dates = self._ledger.kind in ("dates", "zoned dates")
-                self._lesson = self._lessons, self._engine.lesson(dates=dates)
-        if self._lesson[1] is not None:
-            self._commit(happened.Learned(self._lesson[1]))
+                dates = self._state.kind in ("dates", "zoned dates")
+                self._fitted = self._fits, self._engine.refit(dates=dates)
+        if self._fitted[1] is not None:
+            self._commit(happened.Learned(self._fitted[1]))
 
     def _find(
         self, suggestion: object, context: Said
@@ -443,11 +443,11 @@ class Optimizer(Inspectable):
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if not whole(number):
             parameters = self.coding.clean(suggestion)
-            number = self._ledger.oldest(parameters, said)
+            number = self._state.oldest(parameters, said)
             if number is None:
                 return None, parameters, self.coding.clean_context(context)
         number = int(number)
-        pending = self._ledger.outstanding(number)
+        pending = self._state.outstanding(number)
         if isinstance(suggestion, Suggestion) and dict(suggestion) != pending.parameters:
             raise UnknownSuggestionError(
                 f"suggestion must be from this optimiser; got another setting with id {number}"
@@ -480,7 +480,7 @@ class Optimizer(Inspectable):
         Learned lengthscales, noise and drift are kept, and so are the history and pending
         suggestions.
         """
-        when = None if before is None else self._ledger.time_to_look(before)
+        when = None if before is None else self._state.time_to_look(before)
         self._commit(happened.Forgot(when))
 
     @changing
@@ -497,7 +497,7 @@ class Optimizer(Inspectable):
         Raises:
             UnsupportedError: the policy makes no side queries.
         """
-        when, _ = self._ledger.time_of_ask(time)
+        when, _ = self._state.time_of_ask(time)
         with computing():
             return self._engine.consult(when)
 
@@ -523,7 +523,7 @@ class Optimizer(Inspectable):
                 "Give None for a query without an answer"
             )
         values = [None if value is None else finite("an answer", value) for value in answers]
-        when, kind = self._ledger.time_of_ask(time)
+        when, kind = self._state.time_of_ask(time)
         with computing():
             self._engine.consult(when)  # raises if the policy makes no side queries
         self._commit(happened.Answered(when, kind, asked, values))

@@ -245,7 +245,7 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
 
     def init(self, key: PRNGKeyArray) -> AutoState:
         return AutoState(
-            tuple(bank.init() for bank in self.banks),
+            tuple(models.init() for models in self.banks),
             jnp.asarray(self.start),
             jnp.zeros(len(self.start)),
             self.level.init(len(self.start)),
@@ -303,8 +303,8 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
         elapsed, observed = self._elapsed(state, time), jnp.stack([residual, jnp.ones(())])
         step = state.step + 1
         banks = tuple(
-            bank.update(own, query, observed, noise, elapsed)
-            for bank, own in zip(self.banks, state.banks, strict=True)
+            models.update(own, query, observed, noise, elapsed)
+            for models, own in zip(self.banks, state.banks, strict=True)
         )
         level_mean = weights @ self.level.given(level, amplitude).moments(amplitude)[0]
         shares = jnp.stack([jnp.ones(()), -level_mean])
@@ -380,12 +380,12 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
 
     def refresh(self, state: AutoState) -> AutoState:
         pairs = zip(self.banks, state.banks, strict=True)
-        return state._replace(banks=tuple(bank.refresh(own) for bank, own in pairs))
+        return state._replace(banks=tuple(models.refresh(own) for models, own in pairs))
 
     @property
     def drift(self) -> Float[Array, " k"]:
         """Drift per step of the Markov drift that forgets as fast, for each member."""
-        return jnp.concatenate([bank.drift for bank in self.banks])
+        return jnp.concatenate([models.drift for models in self.banks])
 
     def _elapsed(self, state: AutoState, time: Scalar) -> Scalar:
         # before the first observation the posteriors are stationary: any time is equivalent
@@ -418,8 +418,8 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
         """Return the mean over the horizons of |Cov(f_t, f_{t+h})|, in units of the prior's."""
         elapsed, horizons = self._elapsed(state, time), HORIZONS
         each = [
-            bank.persistence(own, elapsed, horizons)
-            for bank, own in zip(self.banks, state.banks, strict=True)
+            models.persistence(own, elapsed, horizons)
+            for models, own in zip(self.banks, state.banks, strict=True)
         ]
         return jnp.concatenate(each)
 
@@ -435,8 +435,10 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
         """Return the forecasts of all members, at all points or one, without the level."""
         elapsed = self._elapsed(state, time)
         each = [
-            bank.posterior(own, elapsed) if query is None else bank.forecast(own, query, elapsed)
-            for bank, own in zip(self.banks, state.banks, strict=True)
+            models.posterior(own, elapsed)
+            if query is None
+            else models.forecast(own, query, elapsed)
+            for models, own in zip(self.banks, state.banks, strict=True)
         ]
         return jax.tree.map(lambda *parts: jnp.concatenate(parts), *each)
 
@@ -447,10 +449,10 @@ def _mix(due: Any, own: Any) -> Any:
 
     def mix() -> Any:
         mixed, fresh, begin = [], [], 0
-        for bank, state in zip(policy.banks, banks, strict=True):
-            mine = slice(begin, begin + bank.count)
+        for models, state in zip(policy.banks, banks, strict=True):
+            mine = slice(begin, begin + models.count)
             begin = mine.stop
-            state, new = bank.mix(state, weights[mine], policy.switching, amplitude, shares)
+            state, new = models.mix(state, weights[mine], policy.switching, amplitude, shares)
             mixed.append(state)
             fresh.append(new)
         new = jnp.concatenate(fresh)

@@ -192,7 +192,7 @@ async def cancel(name: Name, body: bodies.Cancel, studies: All) -> Any:
 async def pending(name: Name, studies: All) -> Any:
     """Return the pending suggestions, oldest first."""
     kept = await studies.kept(name)
-    return {"suggestions": plain(await studies.read_of(kept, kept.books.pending))}
+    return {"suggestions": plain(await studies.read_of(kept, kept.index.pending))}
 
 
 @router.post("/studies/{name}/forget", response_model=bodies.Done, responses=CHANGING)
@@ -315,7 +315,7 @@ async def answer(name: Name, body: bodies.Answer, studies: All) -> Any:
 async def history(name: Name, studies: All, after: After = 0, limit: Rows = 100) -> Any:
     """Return a page of rewards, in the order of their reports."""
     kept = await studies.kept(name)
-    return plain(await studies.read_of(kept, lambda: _page(kept.books, after, limit)))
+    return plain(await studies.read_of(kept, lambda: _page(kept.index, after, limit)))
 
 
 @router.get("/studies/{name}/predictions", response_model=bodies.Predictions, responses=OF_A_STUDY)
@@ -324,14 +324,14 @@ async def predictions(name: Name, studies: All, after: After = 0, limit: Rows = 
     kept = await studies.kept(name)
 
     def act() -> dict[str, Any]:
-        books = kept.books
-        rewards, _ = books.history(after, 10_000)
-        kind = kind_of(books.description)
+        index = kept.index
+        rewards, _ = index.history(after, 10_000)
+        kind = kind_of(index.description)
         observations = [observation for _, observation in rewards]
         return {
             "rewards": rewards_to_data(rewards[-limit:], kind),
             "calibration": calibration_to_data(calibration(observations, kind)),
-            "likelihood": likelihood_of(books.description),
+            "likelihood": likelihood_of(index.description),
         }
 
     return plain(await studies.read_of(kept, act))
@@ -357,7 +357,7 @@ async def events(name: Name, studies: All, request: Request) -> StreamingRespons
 
 
 def _summary(kept: Kept) -> dict[str, Any]:
-    counts, policy = kept.books.counts(), kept.books.description["policy"]
+    counts, policy = kept.index.counts(), kept.index.description["policy"]
     return {
         "name": kept.name,
         "policy": next(iter(policy), None) if isinstance(policy, dict) else None,
@@ -367,7 +367,7 @@ def _summary(kept: Kept) -> dict[str, Any]:
 
 
 def _description(kept: Kept) -> dict[str, Any]:
-    stored, counts = kept.books.description, kept.books.counts()
+    stored, counts = kept.index.description, kept.index.counts()
     return {
         "name": kept.name,
         **{key: stored[key] for key in ("space", "maximize", "policy", "seed", "horizon")},
@@ -376,11 +376,11 @@ def _description(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _page(books: StudyIndex, after: int, limit: int) -> dict[str, Any]:
-    rewards, counts = books.history(after, limit)
+def _page(index: StudyIndex, after: int, limit: int) -> dict[str, Any]:
+    rewards, counts = index.history(after, limit)
     newest = rewards[-1][0] if rewards else counts.ever
     return {
-        "rewards": rewards_to_data(rewards, kind_of(books.description)),
+        "rewards": rewards_to_data(rewards, kind_of(index.description)),
         "next": newest if newest < counts.ever else None,
         "told": counts.told,
     }

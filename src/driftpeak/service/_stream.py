@@ -32,7 +32,7 @@ async def messages(studies: Studies, kept: Kept, request: Request) -> AsyncItera
         while not studies.closing and not await request.is_disconnected():
             changed.clear()
             try:
-                counts = await studies.read_of(kept, kept.books.counts)
+                counts = await studies.read_of(kept, kept.index.counts)
             except DriftpeakError as error:
                 yield f"event: problem\ndata: {json.dumps(problem_content(error))}\n\n"
                 return

@@ -37,8 +37,8 @@ FURTHER = 2**20  # bytes of an optimiser without its arrays
 class Kept:
     """The parts of a study that are in memory."""
 
-    def __init__(self, name: str, books: StudyIndex) -> None:
-        self.name, self.books = name, books
+    def __init__(self, name: str, index: StudyIndex) -> None:
+        self.name, self.index = name, index
         self.optimizer: Optimizer | None = None
         self.lock = asyncio.Lock()  # one computation at a time
         self.waiting = 0
@@ -125,8 +125,8 @@ class Studies:
         if not is_name(name):
             raise DriftpeakError(f"a study's name must have {WORDS}; got {shown(name)}")
         if (kept := self._kept.get(name)) is None:
-            books = await self.read(lambda: self._open(name))
-            kept = self._kept.setdefault(name, Kept(name, books))
+            index = await self.read(lambda: self._open(name))
+            kept = self._kept.setdefault(name, Kept(name, index))
         return kept
 
     def _open(self, name: str) -> StudyIndex:
@@ -183,7 +183,7 @@ class Studies:
             optimizer.on_event = events.append
             with warnings_of() as warned:
                 result = act(optimizer)
-            return Changed(result, events, warned, kept.books.counts())
+            return Changed(result, events, warned, kept.index.counts())
 
         changed = await self._with(kept, run)
         if changed.events:
@@ -228,18 +228,18 @@ class Studies:
     def _optimizer(self, kept: Kept) -> Optimizer:
         if kept.optimizer is None:
             kept.optimizer = Optimizer.load(self._place.store(kept.name))
-        kept.size = FURTHER + kept.books.size * 2 + size_of(kept.optimizer)
+        kept.size = FURTHER + kept.index.size * 2 + size_of(kept.optimizer)
         return kept.optimizer
 
     def _make_room(self, used: Kept) -> None:
         """Close least recently used studies above the memory limit, except those in use."""
-        taken = sum(kept.size or kept.books.size for kept in self._kept.values())
+        taken = sum(kept.size or kept.index.size for kept in self._kept.values())
         for kept in list(self._kept.values()):
             if taken <= self.limits.memory:
                 return
             if kept is used or kept.waiting or kept.listeners:
                 continue
-            taken -= kept.size or kept.books.size
+            taken -= kept.size or kept.index.size
             del self._kept[kept.name]
 
 

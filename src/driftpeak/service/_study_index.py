@@ -44,7 +44,7 @@ class StudyIndex:
         check_format(description, store)
         self.description: dict[str, Any] = description
         self._store, self._position = store, store.start()
-        self._ledger, self._ever, self._before = StudyState(), 0, 0
+        self._state, self._ever, self._before = StudyState(), 0, 0
         self._lock = Lock()
         rules = description.get("constraints")
         constraints = {} if rules is None else constraints_from_data(rules)
@@ -52,13 +52,13 @@ class StudyIndex:
 
     def counts(self) -> Counts:
         """Return the present counts of the study."""
-        with self._current() as ledger:
-            return self._counts(ledger)
+        with self._current() as state:
+            return self._counts(state)
 
     def pending(self) -> list[dict[str, Any]]:
         """Return the pending suggestions, oldest first."""
-        with self._current() as ledger:
-            return [self._suggestion(number) for number in ledger.pending]
+        with self._current() as state:
+            return [self._suggestion(number) for number in state.pending]
 
     def suggestion(self, number: int) -> dict[str, Any]:
         """Return a pending suggestion."""
@@ -71,45 +71,45 @@ class StudyIndex:
         Rewards are numbered from the study's start, also across resets. The newest 10,000 since the
         last reset are available.
         """
-        with self._current() as ledger:
-            first = self._ever - len(ledger.history) + 1
+        with self._current() as state:
+            first = self._ever - len(state.history) + 1
             start = max(after + 1 - first, 0)
-            some = islice(ledger.history, start, start + limit)
-            return list(enumerate(some, first + start)), self._counts(ledger)
+            some = islice(state.history, start, start + limit)
+            return list(enumerate(some, first + start)), self._counts(state)
 
     @property
     def size(self) -> int:
         """Return the approximate bytes of memory."""
-        return PER_REWARD * len(self._ledger.history)
+        return PER_REWARD * len(self._state.history)
 
     @contextmanager
     def _current(self) -> Iterator[StudyState]:
         """Yield the state, updated from the store, under a lock."""
         with self._lock:
             self._refresh()
-            yield self._ledger
+            yield self._state
 
     def _refresh(self) -> None:
         for position, written in self._store.read(self._position).events:
             event = from_dict(written)
             if isinstance(event, Reset):
-                self._ledger, self._before = self._ledger.after_reset(), self._ever
+                self._state, self._before = self._state.after_reset(), self._ever
             else:
-                self._ledger.enter(event)
+                self._state.enter(event)
             self._ever += isinstance(event, Told)
             self._position = position
 
-    def _counts(self, ledger: StudyState) -> Counts:
-        latest = None if ledger.latest is None else ledger.show(ledger.latest)
+    def _counts(self, state: StudyState) -> Counts:
+        latest = None if state.latest is None else state.show(state.latest)
         told = self._ever - self._before
-        return Counts(self._position[0], self._ever, told, len(ledger.pending), latest)
+        return Counts(self._position[0], self._ever, told, len(state.pending), latest)
 
     def _suggestion(self, number: int) -> dict[str, Any]:
-        asked = self._ledger.outstanding(number)
+        asked = self._state.outstanding(number)
         kept = [self._limits[name].believes(chance) for name, chance in asked.chances.items()]
         return {
             "id": number,
-            "time": self._ledger.show(asked.time),
+            "time": self._state.show(asked.time),
             "parameters": asked.parameters,
             "hold": asked.hold,
             "context": asked.context,

@@ -26,8 +26,8 @@ def track(
     if not history:
         return []
     kind, seen = history[-1].kind, [observation.number for observation in history]
-    first = min(seen) if start is None else optimizer._ledger.time_to_look(start)
-    last = max(seen) if end is None else optimizer._ledger.time_to_look(end)
+    first = min(seen) if start is None else optimizer._state.time_to_look(start)
+    last = max(seen) if end is None else optimizer._state.time_to_look(end)
     times = np.unique(np.linspace(min(first, last), max(first, last), count))
     if context is None:
         context = history[-1].context or None

@@ -171,7 +171,7 @@ class Engine(ABC):
         vars(self).clear()
         vars(self).update(mark)
 
-    def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
+    def refit(self, *, dates: bool = False) -> dict[str, Any] | None:
         """Learn hyperparameters if they are due, and return them; else return None.
 
         Arguments:

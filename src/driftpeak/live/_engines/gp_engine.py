@@ -36,7 +36,7 @@ from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Outstanding, Peak, Reach, setting_of
 from driftpeak.policies.widths import ScaledLog
 
-LESSONS = 10  # hyperparameters are learned again after 1/10 as many rewards as are in memory
+REFITS = 10  # hyperparameters are learned again after 1/10 as many rewards as are in memory
 MANY = 64  # with more rewards, a motion that is at least ...
 FAR = 5.0  # ... so many nats below the most probable one learns only ...
 SELDOM = 4  # ... every so many times
@@ -84,11 +84,11 @@ class GPEngine(GPBelief):
         explore: float,
         reach: Reach | None = None,
     ) -> Vector:
-        beliefs, room = self._beliefs(time, pending, context, explore=explore, reach=reach)
+        beliefs, reachable = self._beliefs(time, pending, context, explore=explore, reach=reach)
         if self.coding.pool is not None:
-            return self.coding.pool[int(search.highest_of(beliefs, self.coding.pool, room))]
+            return self.coding.pool[int(search.highest_of(beliefs, self.coding.pool, reachable))]
         trials = self.searcher.trials(number)
-        return np.asarray(search.highest(beliefs, trials, self.coding.lattice, room))
+        return np.asarray(search.highest(beliefs, trials, self.coding.discretization, reachable))
 
     def _beliefs(
         self,
@@ -98,7 +98,7 @@ class GPEngine(GPBelief):
         *,
         explore: float,
         reach: Reach | None,
-    ) -> tuple[search.Beliefs, search.Room | None]:
+    ) -> tuple[search.Beliefs, search.Reachable | None]:
         """Return the posterior and the reach for a search."""
         known, elapsed = self.known(time), time - self.origin
         imagined = self.ahead.imagined(self.model, known, pending, self.origin, self.rates)
@@ -110,21 +110,21 @@ class GPEngine(GPBelief):
         )
         if self.policy.boundary_weighting:
             beliefs = beliefs._replace(powers=search.powers_now(beliefs))
-        room = None
+        reachable = None
         if reach is not None:
             with np.errstate(over="ignore"):
                 cost = np.minimum(reach.cost / self.standard.scale, COSTLIEST)
-            room = search.Room(reach.here, reach.lower, reach.upper, cost, self.rates)
-        return beliefs, room
+            reachable = search.Reachable(reach.here, reach.lower, reach.upper, cost, self.rates)
+        return beliefs, reachable
 
     def asked(self, time: float) -> None:
         pass  # the optimiser keeps the pending suggestions
 
-    def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
+    def refit(self, *, dates: bool = False) -> dict[str, Any] | None:
         held = self.memory
-        counted = int(np.count_nonzero(self._worths(held.times[-1])))
-        due = self.lessons is None or self.since_lesson >= max(1, counted // LESSONS)
-        if not due and not self._is_wild(self.standard)[self.newest]:
+        counted = int(np.count_nonzero(self._accepted_weights(held.times[-1])))
+        due = self.hyperparameters is None or self.since_fit >= max(1, counted // REFITS)
+        if not due and not self._is_far(self.standard)[self.newest]:
             return None
         standard, pace = self.standard, self.pace
         if due:
@@ -132,9 +132,9 @@ class GPEngine(GPBelief):
         rejected = self._outliers(standard)
         if not due and np.array_equal(rejected, held.rejected):
             return None
-        values = self._learn(standard, pace, rejected, dates) if due else self.lessons
+        values = self._learn(standard, pace, rejected, dates) if due else self.hyperparameters
         assert values is not None  # hyperparameters are learned at the first reward
-        since = 0 if due else self.since_lesson
+        since = 0 if due else self.since_fit
         which = np.stack([held.times, held.rewards], axis=1)[rejected]
         return {**values, "since": since, "doubted": which.tolist()}
 
@@ -142,20 +142,20 @@ class GPEngine(GPBelief):
         """Return the standardisation of the newest rewards."""
         return RobustScaler.of(self.memory.rewards[-NEWEST:])
 
-    def _is_wild(self, standard: RobustScaler) -> Any:
+    def _is_far(self, standard: RobustScaler) -> Any:
         """Return whether each reward is extreme enough to be rejected as an outlier."""
         return np.abs(standard.distance(self.memory.rewards)) > LINEAR
 
     def _outliers(self, standard: RobustScaler) -> Any:
         """Return whether each reward is an outlier, given all others."""
-        held, wild = self.memory, self._is_wild(standard)
-        if not wild.any():
-            return wild
+        held, far = self.memory, self._is_far(standard)
+        if not far.any():
+            return far
         now = held.times[-1]
         weights, noise = self._weights(now), self._noise(standard)
         among = places(held.rows, held.times - now, held.size, weights, noise)
         rewards = pad(standard.into(held.rewards), held.size)
-        outliers = outliers_of(self.model, among, rewards, np.pad(wild, (0, held.size - len(held))))
+        outliers = outliers_of(self.model, among, rewards, np.pad(far, (0, held.size - len(held))))
         return np.asarray(outliers)[: len(held)]
 
     def _learn(
@@ -177,8 +177,8 @@ class GPEngine(GPBelief):
             model, density = known._replace(timescale=known.timescale / self.pace * pace), 0.0
             ago = 0
             if self.policy.learn:
-                ago = self._lessons_ago(motion)
-                start = model if self.lessons is None else known
+                ago = self._fits_ago(motion)
+                start = model if self.hyperparameters is None else known
                 seen = *observed, pace, self._rates(standard)
                 prior = np.log(prior_of(motion))
                 may_rest = len(learned) > 0 and count > MANY and ago < SELDOM
@@ -215,9 +215,9 @@ class GPEngine(GPBelief):
         size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
         return self._seen(which, worth, standard, size)
 
-    def _lessons_ago(self, motion: str) -> int:
+    def _fits_ago(self, motion: str) -> int:
         """Return how many learning steps ago the hyperparameters of a motion were improved."""
-        before = {} if self.lessons is None else self.lessons["motions"]
+        before = {} if self.hyperparameters is None else self.hyperparameters["motions"]
         return int(before[motion].get("lessons_ago", 0)) + 1 if motion in before else SELDOM
 
     def _rates(self, standard: RobustScaler) -> Rates | None:
@@ -255,7 +255,7 @@ class GPEngine(GPBelief):
             mean, deviation = self._posterior(rows, time)
             wide = deviations(tail) * deviation
             return self._value(mean - wide), self._value(mean + wide)
-        standard, worth = self.standard.widely_linear, self._worths(time)
+        standard, worth = self.standard.widely_linear, self._accepted_weights(time)
         seen = self._seen(np.flatnonzero(worth), worth, standard)
         problem = Problem(*seen, self.coding.all_categorical, self.pace, kind_of(self.model))
         low, high = quantiles(*average.moments(problem, rows, time - self.origin, ROWS), tail)
@@ -270,7 +270,7 @@ class GPEngine(GPBelief):
         held = self.memory
         if not self.policy.learn or self.rates is not None or len(held) == 0:
             return None
-        state = (held.times, held.rejected, self.lessons)
+        state = (held.times, held.rejected, self.hyperparameters)
         if self._averaged is None or any(
             a is not b for a, b in zip(self._averaged[0], state, strict=True)
         ):
@@ -297,7 +297,7 @@ class GPEngine(GPBelief):
         ages = time - held.times
         scale = self.standard.scale
         correlation = np.asarray(_correlation(model, pad(ages, held.size)))[: len(held)]
-        kept = self._worths(time) * correlation**2
+        kept = self._accepted_weights(time) * correlation**2
         if self.rule is None:
             values["drift"] = float(-np.expm1(-2 / model.timescale))
             values["half_life"] = float(model.timescale * gp.HALF_LIFE[int(model.motion)])

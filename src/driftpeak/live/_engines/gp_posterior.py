@@ -15,7 +15,7 @@ from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.engine import Engine
 from driftpeak.live._model import gp
 from driftpeak.live._model.drift_models import kind_named, motions, prior_of, worths
-from driftpeak.live._model.hyperparameters import check_lesson, default_model
+from driftpeak.live._model.hyperparameters import check_hyperparameters, default_model
 from driftpeak.live._model.observations import Memory, pad, places, size_for
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._space.encoding import Coding
@@ -42,15 +42,15 @@ class GPBelief(Engine):
 
     def reset(self) -> None:
         self.memory = Memory(self.policy.capacity, len(self.coding.all_columns))
-        self.tells = self.since_lesson = 0
+        self.tells = self.since_fit = 0
         self.newest = 0  # index of the last observation that was told
-        self.lessons: dict[str, Any] | None = None
+        self.hyperparameters: dict[str, Any] | None = None
         self._understand(None)
 
     def _understand(self, values: dict[str, Any] | None) -> None:
         if values is not None:
-            check_lesson(values, self.motions, len(self.coding.all_columns))
-        self.lessons = values
+            check_hyperparameters(values, self.motions, len(self.coding.all_columns))
+        self.hyperparameters = values
         if values is None:
             self.standard = RobustScaler()
             self.pace = 1.0
@@ -102,7 +102,7 @@ class GPBelief(Engine):
         row = self.coding.row_in(parameters)
         self.newest = self.memory.insert(row, reward, time, noise, trials)
         self.tells += 1
-        self.since_lesson += 1
+        self.since_fit += 1
         if self.rule is not None or self.memory.size != size or self.base == 0:
             self._refactor()
         elif self.newest < len(self.memory) - 1:
@@ -128,7 +128,7 @@ class GPBelief(Engine):
 
     def learned(self, values: dict[str, Any]) -> None:
         self._understand(values)
-        self.since_lesson = values.get("since", 0)
+        self.since_fit = values.get("since", 0)
         self.memory.reject(values.get("doubted", []))
 
     def forgot(self, before: float | None) -> None:
@@ -166,7 +166,7 @@ class GPBelief(Engine):
         if self.rule is None:
             return self._all_known()
         if self._known is None or self._known_at != time:
-            worth = self._worths(time)
+            worth = self._accepted_weights(time)
             seen = self._seen(np.flatnonzero(worth), worth, self.standard)
             self._known = self._all_at_once(*seen)
             self._known_at = time
@@ -202,7 +202,7 @@ class GPBelief(Engine):
             known = _append(self.model, known, first, block, len(times), rewards)
         return known
 
-    def _worths(self, time: float) -> Vector:
+    def _accepted_weights(self, time: float) -> Vector:
         """Return the weight of each observation at `time`, 0 for outliers."""
         return np.where(self.memory.rejected, 0.0, self._weights(time))
 
@@ -262,8 +262,8 @@ class GPBelief(Engine):
         arrays = {"rows": held.rows, "rewards": held.rewards, "times": held.times}
         arrays |= {"doubted": held.rejected, "noise": held.noise, "trials": held.trials}
         rest = {
-            "lessons": self.lessons,
-            "since": self.since_lesson,
+            "lessons": self.hyperparameters,
+            "since": self.since_fit,
             "tells": self.tells,
             "base": self.base,
         }
@@ -274,7 +274,7 @@ class GPBelief(Engine):
         names = ("rows", "rewards", "times", "doubted", "noise", "trials")
         arrays = {"trials": np.ones(len(arrays["times"]))} | arrays  # older snapshots lack trials
         self.memory.load(*(arrays[name] for name in names))
-        self.tells, self.since_lesson, base = (
+        self.tells, self.since_fit, base = (
             at_least_integer(name, rest[name], 0) for name in ("tells", "since", "base")
         )
         self._understand(rest["lessons"])

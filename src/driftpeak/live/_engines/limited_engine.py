@@ -77,7 +77,7 @@ class QuantityEngine(GPEngine):
         super().reset()
         self.above = FIRST  # excess of the required normal quantile over the stated one
 
-    def heed(self, value: float, chance: float | None) -> None:
+    def adapt(self, value: float, chance: float | None) -> None:
         """Adapt the required probability to a measurement.
 
         Measurements at settings that were not predicted to meet the limit are ignored.
@@ -87,7 +87,7 @@ class QuantityEngine(GPEngine):
             self.above = max(self.above + RAISED * wrong, 0.0)
 
     @property
-    def asked_for(self) -> float:
+    def required(self) -> float:
         """The probability of meeting the limit that is required of the model."""
         return NORMAL.cdf(NORMAL.inv_cdf(self.limit.probability) + self.above)
 
@@ -101,7 +101,7 @@ class QuantityEngine(GPEngine):
             least = float(np.quantile(np.abs(rewards - centre), FARTHER))
         return RobustScaler(centre, max(RobustScaler.of(rewards).scale, least))
 
-    def _is_wild(self, standard: RobustScaler) -> Any:
+    def _is_far(self, standard: RobustScaler) -> Any:
         return np.zeros(len(self.memory), bool)
 
     def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
@@ -118,7 +118,7 @@ class QuantityEngine(GPEngine):
         """Return the posterior and the limits for a search."""
         low, high = self.standard.into(np.array(self.limit.span))
         return feasible.Watched(
-            self.model, self.known(time), time - self.origin, low, high, self.asked_for
+            self.model, self.known(time), time - self.origin, low, high, self.required
         )
 
     def kept(self, rows: Vector, time: float) -> Vector:
@@ -251,24 +251,24 @@ class LimitedEngine(GPEngine):
         reach: Reach | None = None,
         curious: float = 0.0,
     ) -> Vector:
-        beliefs, room = self._beliefs(time, pending, context, explore=explore, reach=reach)
+        beliefs, reachable = self._beliefs(time, pending, context, explore=explore, reach=reach)
         watched = [q.watched(time) for q in self.quantities.values() if len(q.memory)]
-        situation = feasible.Situation(beliefs, tuple(watched), room, curious)
+        situation = feasible.Situation(beliefs, tuple(watched), reachable, curious)
         if self.allowed is not None:
             pool = self.coding.pool
             assert pool is not None
             inside = np.asarray(self.allowed)
-            if room is not None:
-                inside = inside & np.asarray(room.holds(pool))
+            if reachable is not None:
+                inside = inside & np.asarray(reachable.holds(pool))
             if not inside.any():
                 raise self._nothing()
             return pool[int(feasible.best_of(situation, pool, inside))]
-        trials, lattice = self.searcher.trials(number), self.coding.lattice
-        candidates, unit = feasible.around(beliefs, trials, lattice, room)
+        trials, discretization = self.searcher.trials(number), self.coding.discretization
+        candidates, unit = feasible.around(beliefs, trials, discretization, reachable)
         rows = np.concatenate([np.asarray(candidates), self._begun(reach)])
         anchor = self._anchor(reach)
         rows, allowed = drawn(self.rules, rows, anchor, reach)
-        finest = feasible.finalists(situation, rows, allowed, unit, lattice)
+        finest = feasible.finalists(situation, rows, allowed, unit, discretization)
         last = np.concatenate([np.asarray(finest), anchor[None]])
         allowed = np.asarray(self.rules.hold(last, reach))
         if not allowed.any():
@@ -299,11 +299,11 @@ class LimitedEngine(GPEngine):
     ) -> None:
         for name, value in values.items():
             self.quantities[name].told(setting, value, time, None, None)
-            self.quantities[name].heed(value, chances.get(name))
+            self.quantities[name].adapt(value, chances.get(name))
 
-    def lesson(self, *, dates: bool = False) -> dict[str, Any] | None:
-        reward = super().lesson(dates=dates)
-        each = {n: q.lesson(dates=dates) for n, q in self.quantities.items() if len(q.memory)}
+    def refit(self, *, dates: bool = False) -> dict[str, Any] | None:
+        reward = super().refit(dates=dates)
+        each = {n: q.refit(dates=dates) for n, q in self.quantities.items() if len(q.memory)}
         quantities = {name: values for name, values in each.items() if values is not None}
         if reward is None and not quantities:
             return None
@@ -316,16 +316,16 @@ class LimitedEngine(GPEngine):
                 "stored hyperparameters must have a reward and quantities; got "
                 f"{shown(list(values))}"
             )
-        for name, lesson in quantities.items():
-            if name not in self.quantities or not isinstance(lesson, dict):
+        for name, each in quantities.items():
+            if name not in self.quantities or not isinstance(each, dict):
                 raise DriftpeakError(
                     "stored hyperparameters must be of the measured quantities "
                     f"{', '.join(self.quantities)}; got {shown(name)}"
                 )
         if reward is not None:
             super().learned(reward)
-        for name, lesson in quantities.items():
-            self.quantities[name].learned(lesson)
+        for name, each in quantities.items():
+            self.quantities[name].learned(each)
 
     def forgot(self, before: float | None) -> None:
         super().forgot(before)

@@ -136,7 +136,7 @@ class PolicyEngine(Engine):
             for place, record in enumerate(sorted(pending, key=lambda record: record.time)):
                 points[place] = self.coding.number(record.parameters)
                 times[place] = max(record.time, self.latest)
-            state = _imagine(self.player, state, points, times, len(pending))
+            state = _fantasize(self.player, state, points, times, len(pending))
         return self.coding.at(int(_ask(self.player, state, time)[1]))
 
     def asked(self, time: float) -> None:
@@ -402,7 +402,7 @@ class PolicyEngine(Engine):
     def _advance(self, state: Any, run: list[Step]) -> Any:
         """Return the state after the steps of a run."""
         if run[0].what == "hear":
-            return self._hear(state, run[0])
+            return self._observe(state, run[0])
         kinds, points = np.zeros(SPACING, int), np.zeros(SPACING, int)
         rewards, times = np.zeros(SPACING), np.zeros(SPACING)
         for place, step in enumerate(run):
@@ -411,14 +411,14 @@ class PolicyEngine(Engine):
                 points[place], rewards[place] = step.points[0], step.rewards[0]
         return _run(self.player, state, kinds, points, rewards, times, len(run))
 
-    def _hear(self, state: Any, step: Step) -> Any:
+    def _observe(self, state: Any, step: Step) -> Any:
         arms = np.zeros(self.player.side_capacity, int)
         answers, answered = np.zeros(len(arms)), np.zeros(len(arms), bool)
         for place, (point, answer) in enumerate(zip(step.points, step.rewards, strict=True)):
             arms[place], answered[place] = point, answer is not None
             answers[place] = 0.0 if answer is None else answer
         state = _consult(self.player, state, step.time)[0]
-        return _hear(self.player, state, arms, answers, answered, step.time)
+        return _observe(self.player, state, arms, answers, answered, step.time)
 
 
 def _time(written: float | None) -> float:
@@ -465,7 +465,7 @@ def _run(
 
 
 @jax.jit
-def _imagine(
+def _fantasize(
     player: Player[State], state: State, points: Array, times: Array, count: Array
 ) -> State:
     """Return the state after fantasies at the first `count` points, in their order."""
@@ -484,7 +484,7 @@ def _consult(player: Player[State], state: State, time: Scalar) -> tuple[State, 
 
 
 @jax.jit
-def _hear(
+def _observe(
     player: Player[State], state: State, arms: Array, answers: Array, answered: Array, time: Scalar
 ) -> State:
     return player.hear(state, arms, answers, answered, time)

@@ -68,7 +68,7 @@ class RateEngine(GPEngine):
         newest = held.rewards[-NEWEST:] * self.sign
         return RobustScaler(self.kind.level(newest, held.trials[-NEWEST:]), 1.0)
 
-    def _is_wild(self, standard: RobustScaler) -> Any:
+    def _is_far(self, standard: RobustScaler) -> Any:
         return np.zeros(len(self.memory), bool)  # invalid rewards were rejected by `check`
 
     def _seen(

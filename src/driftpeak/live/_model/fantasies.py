@@ -80,7 +80,7 @@ class Ahead:
         rows = np.array([self.coding.row_in(suggestion.setting) for suggestion in block])
         times = np.array([suggestion.time for suggestion in block]) - origin
         added = places(rows, times, BLOCK)
-        return _imagine(model, self._known, self._imagined, len(self._added), added, rates)
+        return _fantasize(model, self._known, self._imagined, len(self._added), added, rates)
 
 
-_imagine = compiled(gp.imagine)
+_fantasize = compiled(gp.imagine)

@@ -339,7 +339,7 @@ def _evaluate(problem: Problem, vector: Vector) -> tuple[float, Vector]:
     return float(value), np.asarray(slope)
 
 
-def check_lesson(values: dict[str, Any], motions: Sequence[str], dimension: int) -> None:
+def check_hyperparameters(values: dict[str, Any], motions: Sequence[str], dimension: int) -> None:
     """Check the stored result of learning hyperparameters.
 
     Arguments:

@@ -33,7 +33,7 @@ ROW, ACCIDENTS = 5, 2  # observations before and after; maximum of outliers amon
 
 
 @compiled
-def outliers_of(model: Model, places: PaddedObservations, rewards: Any, wild: Any) -> Any:
+def outliers_of(model: Model, places: PaddedObservations, rewards: Any, far: Any) -> Any:
     """Return whether each observation is an outlier, shape `(c,)`.
 
     Arguments:
@@ -44,7 +44,7 @@ def outliers_of(model: Model, places: PaddedObservations, rewards: Any, wild: An
     """
     used = places.used
     # usual distance of the other observations: above 1 while the hyperparameters do not fit yet
-    tame = places._replace(worth=jnp.where(wild, 0.0, places.worth))
+    tame = places._replace(worth=jnp.where(far, 0.0, places.worth))
     usual = jnp.nanmedian(
         jnp.where(tame.used, _distances(*_inverse(model, tame, rewards)), jnp.nan)
     )
@@ -55,7 +55,7 @@ def outliers_of(model: Model, places: PaddedObservations, rewards: Any, wild: An
         before = jnp.pad(jnp.cumsum(out), (ROW + 1, ROW), mode="edge").at[: ROW + 1].set(0)
         near = before[2 * ROW + 1 :] - before[: len(out)]
         distance = _distances(precision, solved)
-        possible = wild & used & ~out & (distance > limit) & (near < ACCIDENTS)
+        possible = far & used & ~out & (distance > limit) & (near < ACCIDENTS)
         return jnp.argmax(jnp.where(possible, distance, -1.0)), possible.any()
 
     def leave_out(state: Any) -> Any:

@@ -25,7 +25,7 @@ from driftpeak.live._model.gp import Conditioned, Model, posterior
 from driftpeak.live._search.maximization import (
     BARRED,
     Beliefs,
-    Room,
+    Reachable,
     Trials,
     age_unit,
     aged,
@@ -90,13 +90,13 @@ class Situation(NamedTuple):
 
     beliefs: Beliefs
     watched: tuple[Watched, ...]
-    room: Room | None
+    reachable: Reachable | None
     curious: Scalar  # 1: explore the limits; 0: maximise the reward
 
     def roughly(self) -> "Situation":
         """Return the same situation in single precision, with ages in place of times."""
         watched = tuple(quantity.in_ages() for quantity in self.watched)
-        own = rough(self.beliefs), single(watched), single(self.room), single(self.curious)
+        own = rough(self.beliefs), single(watched), single(self.reachable), single(self.curious)
         return Situation(*own)
 
     def worth(self, rows: AnyArray, allowed: AnyArray) -> Array:
@@ -107,10 +107,10 @@ class Situation(NamedTuple):
         `allowed` have minus infinity. If `curious`, feasible rows that may be the best have the
         relative deviation of the most uncertain quantity.
         """
-        bounds = bound(self.beliefs, rows, self.room)
-        bounds = bounds - BARRED * taken(self.beliefs, rows, self.room)
-        if self.room is not None:
-            allowed = allowed & self.room.holds(rows)
+        bounds = bound(self.beliefs, rows, self.reachable)
+        bounds = bounds - BARRED * taken(self.beliefs, rows, self.reachable)
+        if self.reachable is not None:
+            allowed = allowed & self.reachable.holds(rows)
         if not self.watched:
             return jnp.where(allowed, bounds, -jnp.inf)
         whole = self.beliefs.whole(rows)
@@ -132,7 +132,7 @@ class Situation(NamedTuple):
     def _promising(self, rows: AnyArray, bounds: Array, feasible: Array) -> Array:
         """Return whether each row is feasible and its bound is at least the best feasible mean."""
         plain = self.beliefs._replace(explore=jnp.zeros_like(self.beliefs.explore))
-        best = jnp.max(jnp.where(feasible, bound(plain, rows, self.room), -jnp.inf))
+        best = jnp.max(jnp.where(feasible, bound(plain, rows, self.reachable), -jnp.inf))
         return feasible & (bounds >= best)
 
     def _unsure(self, expected: list[Expected]) -> Array:
@@ -143,10 +143,10 @@ class Situation(NamedTuple):
 
 @compiled
 def around(
-    beliefs: Beliefs, trials: Trials, lattice: Discretization, room: Room | None
+    beliefs: Beliefs, trials: Trials, discretization: Discretization, reachable: Reachable | None
 ) -> tuple[Array, Array]:
     """Return candidates, shape `(m, d)`, and the step length in each column."""
-    return look_around(beliefs, trials, lattice, room)
+    return look_around(beliefs, trials, discretization, reachable)
 
 
 @compiled
@@ -155,17 +155,17 @@ def finalists(
     candidates: AnyArray,
     allowed: AnyArray,
     unit: AnyArray,
-    lattice: Discretization,
+    discretization: Discretization,
 ) -> Array:
     """Return the best candidates and points on the paths of their ascent, shape `(n, d)`."""
     quick = situation.roughly()
     worth = quick.worth(single(candidates), allowed)
     climbers = candidates[jax.lax.top_k(worth, CLIMBERS)[1]]
     beliefs = mirrored(quick.beliefs)
-    top = climb(beliefs, single(climbers), quick.room, single(unit)).astype(float)
+    top = climb(beliefs, single(climbers), quick.reachable, single(unit)).astype(float)
     share = jnp.arange(1, STAGES + 1)[:, None, None] / STAGES
     ways = (climbers[None] + share * (top - climbers)[None]).reshape(-1, climbers.shape[1])
-    return jnp.concatenate([climbers, possible(ways, lattice, situation.room)])
+    return jnp.concatenate([climbers, possible(ways, discretization, situation.reachable)])
 
 
 @compiled

@@ -82,7 +82,7 @@ class Beliefs(NamedTuple):
         return jnp.concatenate([rows, context], axis=1)
 
 
-class Room(NamedTuple):
+class Reachable(NamedTuple):
     """The current row, the rows within reach of it, and the movement costs."""
 
     here: AnyArray  # (d,): the current row
@@ -91,7 +91,7 @@ class Room(NamedTuple):
     cost: AnyArray  # (d,): cost of a move from 0 to 1, in scales of the rewards
     rates: Rates | None = None  # likelihood of binary rewards and counts
 
-    def fares(self, model: Model, rows: AnyArray) -> Array:
+    def costs_of_moves(self, model: Model, rows: AnyArray) -> Array:
         """Return the movement costs to rows, shape `(m,)`."""
         gap = jnp.abs(rows - self.here[None, :])
         categorical = jnp.asarray(model.categorical)[None, : rows.shape[1]]
@@ -135,7 +135,7 @@ class Searcher:
             return row
         row = coding.snap(np.clip(row, reach.lower, reach.upper))
         row = np.clip(row, reach.lower, reach.upper)
-        return np.where(coding.lattice.counting(row[None])[0], row, MIDDLE)
+        return np.where(coding.discretization.counting(row[None])[0], row, MIDDLE)
 
     def trials(self, number: int) -> Trials:
         """Draw the random candidates of suggestion `number`."""
@@ -155,10 +155,12 @@ def _sobol(dimension: int, seed: int) -> Vector:
 
 
 @compiled
-def highest_of(beliefs: Beliefs, pool: AnyArray, room: Room | None) -> Array:
+def highest_of(beliefs: Beliefs, pool: AnyArray, reachable: Reachable | None) -> Array:
     """Return the index of the row of `pool` within reach that has the highest bound."""
-    bounds = bound(beliefs, pool, room)
-    return jnp.argmax(bounds if room is None else jnp.where(room.holds(pool), bounds, -jnp.inf))
+    bounds = bound(beliefs, pool, reachable)
+    return jnp.argmax(
+        bounds if reachable is None else jnp.where(reachable.holds(pool), bounds, -jnp.inf)
+    )
 
 
 def best_observed(beliefs: Beliefs) -> Array:
@@ -178,20 +180,20 @@ def powers_now(beliefs: Beliefs) -> Array:
 
 
 def look_around(
-    beliefs: Beliefs, trials: Trials, lattice: Discretization, room: Room | None
+    beliefs: Beliefs, trials: Trials, discretization: Discretization, reachable: Reachable | None
 ) -> tuple[Array, Array]:
     """Return candidate rows, best observed rows first, and the step length in each column."""
     model, *_ = beliefs
     everywhere = trials.everywhere
     columns = everywhere.shape[1]
-    best = possible(best_observed(beliefs), lattice, room)
+    best = possible(best_observed(beliefs), discretization, reachable)
     unit = jnp.minimum(model.lengthscale[:columns], 1.0)
-    if room is not None:
-        best = jnp.concatenate([room.here[None, :], best[1:]])
-        wide = room.upper - room.lower
+    if reachable is not None:
+        best = jnp.concatenate([reachable.here[None, :], best[1:]])
+        wide = reachable.upper - reachable.lower
         unit = jnp.minimum(unit, wide)
-        everywhere = room.lower[None, :] + everywhere * wide[None, :]
-        everywhere = possible(everywhere, lattice, room)
+        everywhere = reachable.lower[None, :] + everywhere * wide[None, :]
+        everywhere = possible(everywhere, discretization, reachable)
     around = jnp.repeat(best, AROUND // INCUMBENTS, axis=0)
     # in unordered columns, a step takes the value of a Sobol row
     stepped = jnp.where(
@@ -199,30 +201,36 @@ def look_around(
         jnp.where(trials.steps != 0, everywhere[:AROUND], around),
         around + trials.steps * unit[None, :],
     )
-    near = possible(stepped, lattice, room)
+    near = possible(stepped, discretization, reachable)
     return jnp.concatenate([best, near, everywhere]), unit
 
 
 @compiled
-def highest(beliefs: Beliefs, trials: Trials, lattice: Discretization, room: Room | None) -> Array:
+def highest(
+    beliefs: Beliefs, trials: Trials, discretization: Discretization, reachable: Reachable | None
+) -> Array:
     """Find the row with the highest bound, shape `(d,)`."""
-    candidates, unit = look_around(beliefs, trials, lattice, room)
-    quick, quick_room = mirrored(rough(beliefs)), single(room)
+    candidates, unit = look_around(beliefs, trials, discretization, reachable)
+    quick, quick_room = mirrored(rough(beliefs)), single(reachable)
     bounds = bound(quick, single(candidates), quick_room)
-    bounds = bounds - BARRED * taken(quick, single(candidates), room)
+    bounds = bounds - BARRED * taken(quick, single(candidates), reachable)
     climbers = candidates[jax.lax.top_k(bounds, CLIMBERS)[1]]
     climbed = climb(quick, single(climbers), quick_room, single(unit)).astype(float)
-    finest = jnp.concatenate([candidates[:1], climbers, possible(climbed, lattice, room)])
-    return finest[jnp.argmax(bound(beliefs, finest, room) - BARRED * taken(beliefs, finest, room))]
+    finest = jnp.concatenate(
+        [candidates[:1], climbers, possible(climbed, discretization, reachable)]
+    )
+    return finest[
+        jnp.argmax(bound(beliefs, finest, reachable) - BARRED * taken(beliefs, finest, reachable))
+    ]
 
 
-def taken(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
+def taken(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Array:
     """Return 1 for rows that nearly equal a pending suggestion, else 0, shape `(m,)`.
 
     With movement limits or costs it is always 0: the system may stay at a pending suggestion.
     """
     model, _, imagined, *_ = beliefs
-    if imagined is None or room is not None:
+    if imagined is None or reachable is not None:
         return jnp.zeros(len(rows))
     out = imagined.places
     # small enough that all pending suggestions leave free space
@@ -289,17 +297,17 @@ def single(tree: Any) -> Any:
     return jax.tree.map(rounded, tree)
 
 
-def possible(rows: AnyArray, lattice: Discretization, room: Room | None) -> Array:
+def possible(rows: AnyArray, discretization: Discretization, reachable: Reachable | None) -> Array:
     """Return the nearest valid rows within reach."""
-    if room is None:
-        return lattice.snap(jnp.clip(rows, 0.0, 1.0))
-    lower, upper = room.lower[None, :], room.upper[None, :]
+    if reachable is None:
+        return discretization.snap(jnp.clip(rows, 0.0, 1.0))
+    lower, upper = reachable.lower[None, :], reachable.upper[None, :]
     # clip again: the current setting may lie between two levels with none within reach
-    rows = jnp.clip(lattice.snap(jnp.clip(rows, lower, upper)), lower, upper)
-    return jnp.where(lattice.counting(rows), rows, MIDDLE)
+    rows = jnp.clip(discretization.snap(jnp.clip(rows, lower, upper)), lower, upper)
+    return jnp.where(discretization.counting(rows), rows, MIDDLE)
 
 
-def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
+def bound(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Array:
     """Compute the upper confidence bound minus the movement cost, shape `(m,)`."""
     model, known, imagined, time, width, explore, _, ahead, powers = beliefs
     whole = beliefs.whole(rows)
@@ -312,22 +320,24 @@ def bound(beliefs: Beliefs, rows: AnyArray, room: Room | None) -> Array:
     if powers is not None:
         bonus = bonus * boundary_weight(model, rows, powers)
     bounds = means + explore * width(count + 1, believed) * bonus
-    if room is None:
+    if reachable is None:
         return bounds
-    if room.rates is not None:
-        return jnp.asarray(room.rates.rate(bounds)) - room.fares(model, rows)
+    if reachable.rates is not None:
+        return jnp.asarray(reachable.rates.rate(bounds)) - reachable.costs_of_moves(model, rows)
     # beyond the linear range, rewards grow exponentially with standard units
     beyond = jnp.clip(jnp.abs(bounds) - LINEAR, 0.0, FARTHEST)
     inside = jnp.clip(bounds, -LINEAR, LINEAR)
-    return inside + jnp.sign(bounds) * jnp.expm1(beyond) - room.fares(model, rows)
+    return inside + jnp.sign(bounds) * jnp.expm1(beyond) - reachable.costs_of_moves(model, rows)
 
 
-def climb(beliefs: Beliefs, rows: AnyArray, room: Room | None, unit: Array) -> Array:
+def climb(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None, unit: Array) -> Array:
     """Maximise the bound by Adam (Kingma and Ba 2015) with steps in units of lengthscales."""
-    lower, upper = (0.0, 1.0) if room is None else (room.lower[None, :], room.upper[None, :])
+    lower, upper = (
+        (0.0, 1.0) if reachable is None else (reachable.lower[None, :], reachable.upper[None, :])
+    )
 
     def total(rows: AnyArray) -> Array:
-        return bound(beliefs, rows, room).sum()
+        return bound(beliefs, rows, reachable).sum()
 
     unit = jnp.where(beliefs.model.categorical[: len(unit)], 0.0, unit)[None, :]
     shrink = (LAST / FIRST) ** (1 / (CLIMB - 1))

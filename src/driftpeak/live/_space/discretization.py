@@ -54,8 +54,8 @@ class Discretization(NamedTuple):
         return counts
 
 
-def lattice_of(parameters: dict[str, Parameter]) -> Discretization:
-    """Return the lattice of a box's parameters."""
+def discretization_of(parameters: dict[str, Parameter]) -> Discretization:
+    """Return the discretization of a box's parameters."""
     each, names = list(parameters.values()), list(parameters)
     conditions = [
         (number, names.index(other), [parameters[other].encode(other, value) for value in values])
@@ -76,8 +76,8 @@ def lattice_of(parameters: dict[str, Parameter]) -> Discretization:
     )
 
 
-def free_lattice(dimension: int) -> Discretization:
-    """Return a lattice in which every row is valid."""
+def free_discretization(dimension: int) -> Discretization:
+    """Return a discretization in which every row is valid."""
     nothing = np.zeros(0, int)
     zeros = np.zeros(dimension)
     return Discretization(zeros, zeros, zeros + 1.0, nothing, nothing, np.zeros((0, 0)))

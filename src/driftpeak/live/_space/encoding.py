@@ -17,7 +17,12 @@ from driftpeak._core.types import Vector
 from driftpeak.gp.contexts import Contextual
 from driftpeak.gp.domains import Arms, Grid
 from driftpeak.live._space.box import Box, check_names
-from driftpeak.live._space.discretization import MIDDLE, Discretization, free_lattice, lattice_of
+from driftpeak.live._space.discretization import (
+    MIDDLE,
+    Discretization,
+    discretization_of,
+    free_discretization,
+)
 from driftpeak.live._space.parameters import ROUNDING, ParameterValues
 
 Space = Box | Arms | Grid | Contextual
@@ -34,7 +39,7 @@ class Coding(ABC):
     Attributes:
         names: names of the parameters.
         columns: names of the d columns, for diagnostics.
-        lattice: the valid rows.
+        discretization: the valid rows.
         categorical: whether each column is unordered.
         pool: all rows of a finite space, shape `(n, d)`; None for a box.
         context: the coding of the context; None if the space has no context.
@@ -42,7 +47,7 @@ class Coding(ABC):
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
-    lattice: Discretization
+    discretization: Discretization
     categorical: np.ndarray
     pool: Vector | None = None
     context: "BoxCoding | None" = None
@@ -50,7 +55,7 @@ class Coding(ABC):
     @property
     def dimension(self) -> int:
         """Number d of columns."""
-        return len(self.lattice.levels)
+        return len(self.discretization.levels)
 
     @property
     def all_columns(self) -> tuple[str, ...]:
@@ -130,11 +135,11 @@ class Coding(ABC):
 
     def snap(self, rows: Vector) -> Vector:
         """Return the nearest valid rows."""
-        return self.lattice.snap(np.atleast_2d(rows)).reshape(rows.shape)
+        return self.discretization.snap(np.atleast_2d(rows)).reshape(rows.shape)
 
     def spread(self, uniform: Vector) -> Vector:
         """Map uniform rows to valid rows, with equally frequent levels in discrete columns."""
-        levels = self.lattice.levels
+        levels = self.discretization.levels
         number = np.minimum(np.floor(uniform * levels), np.maximum(levels - 1, 0))
         spread = np.where(levels > 0, number / np.maximum(levels - 1, 1), uniform)
         return self.snap(spread)
@@ -146,7 +151,7 @@ class BoxCoding(Coding):
     def __init__(self, box: Box) -> None:
         self.box = box
         self.names = self.columns = tuple(box.parameters)
-        self.lattice = lattice_of(box.parameters)
+        self.discretization = discretization_of(box.parameters)
         self.categorical = np.array([one.categorical for one in box.parameters.values()])
 
     def row(self, parameters: object) -> Vector:
@@ -161,7 +166,7 @@ class BoxCoding(Coding):
 
     def parameters(self, row: Vector) -> ParameterValues:
         each = self.box.parameters.items()
-        counts = self.lattice.counting(self.snap(row[None]))[0]
+        counts = self.discretization.counting(self.snap(row[None]))[0]
         every = zip(each, row, counts, strict=True)
         return {name: parameter.decode(float(u)) for (name, parameter), u, here in every if here}
 
@@ -181,7 +186,7 @@ class FiniteCoding(Coding):
         coordinates = tuple(f"x{j + 1}" for j in range(dimension))
         self.names = ("arm",) if self.named else coordinates
         self.columns = coordinates if domain.has_coordinates else ("arm",)
-        self.lattice = free_lattice(dimension)  # the pool lists the valid rows
+        self.discretization = free_discretization(dimension)  # the pool lists the valid rows
         self.categorical = np.full(dimension, not domain.has_coordinates)
         self.numbers = {name: number for number, name in enumerate(domain.names)}
 

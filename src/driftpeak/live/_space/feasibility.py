@@ -124,4 +124,4 @@ def _possible(coding: Coding, rows: Vector, reach: Reach | None) -> Vector:
     if reach is None:
         return coding.snap(rows)
     rows = np.clip(coding.snap(rows), reach.lower, reach.upper)
-    return np.where(coding.lattice.counting(rows), rows, MIDDLE)
+    return np.where(coding.discretization.counting(rows), rows, MIDDLE)

@@ -29,7 +29,7 @@ from driftpeak.live._study.study_state import StudyState
 
 
 class EventSourced(ABC):
-    """The part of an `Optimizer` that only events change: a ledger and an engine. Base class."""
+    """The part of an `Optimizer` that only events change: state and engine. Base class."""
 
     coding: Coding
     rules: Rules
@@ -44,16 +44,16 @@ class EventSourced(ABC):
         """Return to the state before the first event."""
         with computing():
             self._engine.reset()
-        self._ledger = StudyState()
-        self._lessons = 0  # number of `Learned` events
+        self._state = StudyState()
+        self._fits = 0  # number of `Learned` events
 
     def mark(self) -> Any:
         """Return a cheap copy of the state for `back`."""
-        return self._ledger.copy(), self._engine.mark(), self._lessons
+        return self._state.copy(), self._engine.mark(), self._fits
 
     def back(self, mark: Any) -> None:
         """Restore the state of a mark."""
-        self._ledger, engine, self._lessons = mark
+        self._state, engine, self._fits = mark
         self._engine.back(engine)
 
     def apply(self, event: Event) -> None:
@@ -93,13 +93,13 @@ class EventSourced(ABC):
 
     def _is_used(self, time: float) -> bool:
         """Return whether the policy uses a reward of this time."""
-        return time >= self._ledger.forgotten and not self._engine.is_too_late(time)
+        return time >= self._state.forgotten and not self._engine.is_too_late(time)
 
     def snapshot(self) -> bytes:
         """Return the whole state as bytes for `restore`, which is faster than replaying events."""
         with computing():
             arrays, rest = self._engine.save()
-        shell = {"of": self._code(), "ledger": self._ledger.save(), "engine": rest}
+        shell = {"of": self._code(), "ledger": self._state.save(), "engine": rest}
         target = io.BytesIO()
         written = np.frombuffer(json.dumps(shell).encode(), np.uint8)
         np.savez(target, allow_pickle=False, shell=written, **arrays)
@@ -125,21 +125,21 @@ class EventSourced(ABC):
         with computing():
             before = self.mark()
             try:
-                ledger = StudyState.load(shell["ledger"])
-                records: list[Any] = [*ledger.pending.values(), *ledger.history]
+                state = StudyState.load(shell["ledger"])
+                records: list[Any] = [*state.pending.values(), *state.history]
                 for record in records:
                     self.coding.clean_context(record.context)
                     self.rules.known_limits(record.chances)
                 settings = [record.parameters for record in records]
-                if ledger.told_last is not None:
-                    settings.append(ledger.told_last.parameters)
+                if state.told_last is not None:
+                    settings.append(state.told_last.parameters)
                 for setting in settings:
                     self.coding.clean(setting)
                 self._engine.load(arrays, shell["engine"])
             except Exception as error:  # any class: the values may be arbitrary
                 self.back(before)
                 raise StorageCorruptError(f"the snapshot is damaged: {shown(error)}") from None
-        self._ledger = ledger
+        self._state = state
 
     def _code(self) -> int:
         """Return a checksum of the arguments."""
@@ -153,23 +153,23 @@ class EventSourced(ABC):
                 event.chances if isinstance(event, happened.Asked) else event.constraints
             )
         too_late = isinstance(event, happened.Told) and self._engine.is_too_late(event.time)
-        self._ledger.enter(event, too_late=too_late)
+        self._state.enter(event, too_late=too_late)
         match event:
             case happened.Asked():
                 self._engine.asked(event.time)
             case happened.Told():
                 self._engine.check(event.reward, event.noise, event.trials)
-                if not self._ledger.history[-1].used:
+                if not self._state.history[-1].used:
                     return
                 reward = self._sign * event.reward
                 setting = event.parameters | event.context
                 self._engine.told(setting, reward, event.time, event.noise, event.trials)
                 if event.constraints:
-                    chances = self._ledger.history[-1].chances
+                    chances = self._state.history[-1].chances
                     self._engine.measured(setting, event.constraints, event.time, chances)
             case happened.Learned():
                 self._engine.learned(event.values)
-                self._lessons += 1
+                self._fits += 1
             case happened.Answered():
                 signed = [None if value is None else self._sign * value for value in event.answers]
                 self._engine.answered(event.queries, signed, event.time)
@@ -177,7 +177,7 @@ class EventSourced(ABC):
                 self._engine.forgot(event.before)
             case happened.Reset():
                 self._engine.reset()
-                self._ledger = self._ledger.after_reset()
+                self._state = self._state.after_reset()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The ledger of a study: pending suggestions, observations, and the kind of its times."""
+"""The state of a study: pending suggestions, observations, and the kind of its times."""
 
 import math
 from collections import deque
@@ -253,7 +253,7 @@ class StudyState:
 
     @classmethod
     def load(cls, written: dict[str, Any]) -> "StudyState":
-        """Return the ledger that `save` wrote.
+        """Return the state that `save` wrote.
 
         Raises:
             DriftpeakError, LookupError, TypeError, ValueError, AttributeError: the data are

@@ -45,7 +45,7 @@ class Inspectable(Shared, EventSourced):
             NoObservationsError: there are no observations.
             DriftpeakError: the context is missing, misspelt or out of range.
         """
-        when, said = self._ledger.time_to_look(time), self.coding.clean_context(context)
+        when, said = self._state.time_to_look(time), self.coding.clean_context(context)
         with computing():
             peak = self._engine.peak(when, said)
         return self._estimate(peak, when, said)
@@ -74,7 +74,7 @@ class Inspectable(Shared, EventSourced):
                 cannot be compared with the study's times.
         """
         settings = self._points(points)
-        when, said = self._ledger.time_to_look(time), self.coding.clean_context(context)
+        when, said = self._state.time_to_look(time), self.coding.clean_context(context)
         with computing():
             settings = [setting | said for setting in settings]
             mean, deviation = self._engine.belief(settings, when)
@@ -111,7 +111,7 @@ class Inspectable(Shared, EventSourced):
         """
         level = unit_interval("level", level, low_open=True, high_open=True)
         settings = self._points(points)
-        when, said = self._ledger.time_to_look(time), self.coding.clean_context(context)
+        when, said = self._state.time_to_look(time), self.coding.clean_context(context)
         tail = (1 - level) / 2  # not 0.5 + level / 2, which rounds to 1 for a level just below it
         with computing():
             settings = [setting | said for setting in settings]
@@ -132,7 +132,7 @@ class Inspectable(Shared, EventSourced):
     @looking
     def history(self) -> list[Observation]:
         """Return the newest 10,000 observations, in the order of `tell`."""
-        return list(self._ledger.history)
+        return list(self._state.history)
 
     @looking
     def to_dataframe(self) -> "pd.DataFrame":
@@ -160,7 +160,7 @@ class Inspectable(Shared, EventSourced):
     @looking
     def pending(self) -> list[Suggestion]:
         """Return the pending suggestions, oldest first."""
-        return [self._suggestion(number) for number in self._ledger.pending]
+        return [self._suggestion(number) for number in self._state.pending]
 
     @looking
     def peaks(self, times: Sequence[Time], *, context: Said = None) -> list[EstimatedPeak]:
@@ -175,7 +175,7 @@ class Inspectable(Shared, EventSourced):
         """
         said = self.coding.clean_context(context)
         times = listed("times", times, "times")
-        numbers = np.array([self._ledger.time_to_look(time) for time in times], float)
+        numbers = np.array([self._state.time_to_look(time) for time in times], float)
         with computing():
             known, peaks = self._engine.peaks(np.sort(numbers), said)
         return [self._estimate(peak, when, said) for when, peak in zip(known, peaks, strict=True)]
@@ -183,10 +183,10 @@ class Inspectable(Shared, EventSourced):
     @looking
     def diagnostics(self, time: Time | None = None) -> Diagnostics:
         """Return the state of the model: memory, drift, noise and ages of the observations."""
-        when = self._ledger.time_to_look(time)
+        when = self._state.time_to_look(time)
         with computing():
             report = self._engine.report(when)
-        return diagnostics(report, len(self._ledger.pending))
+        return diagnostics(report, len(self._state.pending))
 
     @looking
     def calibration(self) -> Calibration:
@@ -213,7 +213,7 @@ class Inspectable(Shared, EventSourced):
             meets its limit. Quantities without measurements are left out.
         """
         settings = self._settings("points", points)
-        when, said = self._ledger.time_to_look(time), self.coding.clean_context(context)
+        when, said = self._state.time_to_look(time), self.coding.clean_context(context)
         with computing():
             return self._engine.chances([setting | said for setting in settings], when)
 
@@ -224,8 +224,8 @@ class Inspectable(Shared, EventSourced):
 
     def _suggestion(self, number: int) -> Suggestion:
         """Return a pending suggestion by number."""
-        record = self._ledger.pending[number]
-        time = self._ledger.show(record.time)
+        record = self._state.pending[number]
+        time = self._state.show(record.time)
         limits = self.rules.limits
         feasible = [limits[name].believes(chance) for name, chance in record.chances.items()]
         return Suggestion(
@@ -246,7 +246,7 @@ class Inspectable(Shared, EventSourced):
 
     def _estimate(self, peak: Peak, when: float, context: ParameterValues) -> EstimatedPeak:
         return EstimatedPeak(
-            self._ledger.show(float(when)),
+            self._state.show(float(when)),
             self._sign * peak.mean,
             peak.deviation,
             peak.parameters,

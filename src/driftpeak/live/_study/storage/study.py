@@ -335,15 +335,15 @@ def rewards(store: Store) -> list[Observation]:
         raise missing(store)
     check_format(description, store)
     observations: list[Observation] = []
-    ledger = StudyState()
+    state = StudyState()
     for _, written in store.read(store.start()).events:
         event = from_dict(written)
         if isinstance(event, Reset):
-            observations, ledger = [], ledger.after_reset()
+            observations, state = [], state.after_reset()
         else:
-            ledger.enter(event)
+            state.enter(event)
         if isinstance(event, Told):
-            observations.append(ledger.history[-1])
+            observations.append(state.history[-1])
     return observations
 
 
