@@ -51,7 +51,7 @@ test-tenth: $(READY)  ## a tenth of the quick tests: enough for a second interpr
 	@$(PYTEST) -m $(QUICK) --every=10 tests README.md
 
 EVERY ?= 1
-test-slow: $(READY)  ## tests that take many seconds each, and the tutorials; EVERY=4: a quarter of them
+test-slow: $(READY)  ## tests that take many seconds each, and the tutorials; EVERY=8: an eighth of them
 	@$(PYTEST) -m slow --every=$(EVERY) tests docs
 
 test-long: $(READY)  ## the tests that take minutes each, before a release
