@@ -103,7 +103,7 @@ class AgainstQueries(Environment[Int[Array, ""]]):
         number = state % len(self.queries)
         arms = jnp.stack([jnp.asarray(self.point), jnp.asarray(self.queries)[number]])
         values = jnp.asarray(self.coefficients)[number] @ self.gram.rows(arms)
-        return state + 1, self.mean + values
+        return state + 1, jnp.asarray(self.mean) + values
 
 
 def _indices(queries: Any, points: int) -> AnyArray:

@@ -333,7 +333,8 @@ def WGPUCB(
         raise DriftpeakError("exactly one of discount, weights and log_weights must be given")
     rule = Weights(weights, log_weights=log_weights) if discount is None else Discount(discount)
     by_error = one_of("deviation", deviation, DEVIATIONS) == "error"
-    return (WeightedErrorPolicy if by_error else BeliefPolicy)(prior, rule, **options)
+    make: type[BeliefPolicy] = WeightedErrorPolicy if by_error else BeliefPolicy
+    return make(prior, rule, **options)
 
 
 @policy(

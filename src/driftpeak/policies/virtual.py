@@ -79,7 +79,7 @@ class VirtualState(NamedTuple):
 
     acting: BeliefState
     arms: Int[Array, " steps"]
-    count: Int[Array, ""]
+    sampled: Int[Array, ""]
 
 
 class VirtualPlayer(Player[VirtualState]):
@@ -108,7 +108,7 @@ class VirtualPlayer(Player[VirtualState]):
     def consult(
         self, state: VirtualState, time: Scalar
     ) -> tuple[VirtualState, Int[Array, " q"], Bool[Array, " q"]]:
-        return state, state.arms, jnp.arange(self.capacity) < state.count
+        return state, state.arms, jnp.arange(self.capacity) < state.sampled
 
     def hear(
         self,
@@ -133,8 +133,8 @@ class VirtualPlayer(Player[VirtualState]):
     def tell(self, state: VirtualState, query: Query, reward: Scalar, time: Scalar) -> VirtualState:
         return VirtualState(
             self.actor.tell(state.acting, query, reward, time),
-            state.arms.at[state.count % self.capacity].set(query),
-            state.count + 1,
+            state.arms.at[state.sampled % self.capacity].set(query),
+            state.sampled + 1,
         )
 
     def predict(self, state: VirtualState, time: Scalar) -> Prediction:
