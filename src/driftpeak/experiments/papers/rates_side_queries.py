@@ -91,14 +91,6 @@ CASES = (
 )
 
 
-def _bounded(policy: str) -> Claim:
-    theory = theoretical(policy, SQUARE)
-    exponent = theory.exponent if theory else 0.0
-    comparison = COEFFICIENTS.below(policy, exponent, f"theory's exponent {exponent:.3g}")
-    text = f"{policy}'s slope against T at these horizons is at most theory's exponent"
-    return Claim(text, (comparison,), whose="ours")
-
-
 CLAIMS = (
     *(
         Claim(
@@ -108,7 +100,6 @@ CLAIMS = (
         )
         for policy in MOVING_POLICIES[1:]
     ),
-    *map(_bounded, SIDES),
     *(
         Claim(
             f"{policy} is sublinear in T, injected drift with alpha = 0.2",
@@ -137,6 +128,8 @@ EXPERIMENTS = (
             "environment has Gaussian increments as in M25's Assumption 2, but the RKHS norm of "
             "its functions grows, against Assumption 1. At every step the functions change by the "
             "noise sd. The policies have B16's practical width.",
+            "The slopes are not tested against theory's exponents. The rates leave out logarithms, "
+            "and at these horizons one logarithm changes a slope by 0.12 to 0.18.",
         ),
         notes=(
             "Bounds hold for the worst case and up to logarithms, so no slope contradicts a "
