@@ -124,6 +124,7 @@ EXAMPLES = {
     "realised-gain": dp.RealisedGain(),
     "tabulated-gain": dp.TabulatedGain([0.0, 1.0]),
     "belief-policy": dp.TVGPUCB(PRIOR, drift=0.01, acquisition="thompson"),
+    "weighted-error-policy": dp.WGPUCB(PRIOR, discount=0.9, deviation="error"),
     "side-queries": dp.SparQ(PRIOR, rate=0.5, width=widths.Constant(2)),
     "every-step": asking.EveryStep(),
     "windows": asking.Windows(1.5, 0.2),
