@@ -82,13 +82,14 @@ def kill_at_start(monkeypatch, count):
 
 
 def test_a_process_that_is_killed_while_it_starts_is_replaced(monkeypatch):
+    before = set(multiprocessing.active_children())  # other tests share a process
     kill_at_start(monkeypatch, 1)
     with (
         pytest.warns(DriftpeakWarning, match=r"worker process died \(exit code -9\)"),
         workers.local_workers(2) as pool,
     ):
         assert dict(workers.spread(abs, [-3], pool)) == {-3: 3}
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) == before
 
 
 @pytest.mark.slow
@@ -119,6 +120,7 @@ def test_an_exit_code_is_not_lost_when_another_process_starts(monkeypatch):
 
 def test_processes_that_are_all_killed_while_they_start_end_the_run(monkeypatch):
     """With an error after four of them; none is left behind."""
+    before = set(multiprocessing.active_children())
     kill_at_start(monkeypatch, 99)
     with (
         pytest.warns(DriftpeakWarning, match=r"worker process died \(exit code -9\)"),
@@ -128,7 +130,7 @@ def test_processes_that_are_all_killed_while_they_start_end_the_run(monkeypatch)
         workers.local_workers(2) as pool,
     ):
         list(workers.spread(abs, [-3], pool))
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) == before
 
 
 def test_processes_compute_with_as_many_threads_as_this_one(monkeypatch):
