@@ -37,7 +37,7 @@ POLICIES = {
 TWO_DEVICES = """
 import jax
 import driftpeak as dp
-from driftpeak.simulation import chunk_runner as stage
+from driftpeak.simulation import _chunk_runner as stage
 
 made, own = [], stage.compiled
 
