@@ -69,11 +69,13 @@ def test_after_the_last_query_the_functions_repeat():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"queries": []}, r"queries must be a sequence of at least one index; got shape \(0,\)"),
-        ({"queries": [[0, 1]]}, r"queries must be a sequence .*got shape \(1, 2\)"),
-        ({"queries": [0, 25]}, "queries must be indices of points, .* to 24; got 0 to 25"),
-        ({"queries": [-1, 3]}, "queries must be indices of points, .* got -1 to 3"),
-        ({"queries": [0.0, 3.0]}, "queries must be indices .* of type float64"),
+        ({"queries": []}, "queries must have at least one index; got none"),
+        ({"queries": [[0, 1]]}, r"queries must be a list of integers .*got \[\[0, 1\]\]"),
+        ({"queries": [[0], [1, 2]]}, r"queries must be .*got \[\[0\], \[1, 2\]\]"),
+        ({"queries": ["a", "b"]}, "queries must be .*got .'a', 'b'"),
+        ({"queries": [0, 25]}, r"queries must be a list of integers in 0..24; got \[0, 25\]"),
+        ({"queries": [-1, 3]}, r"queries must be a list .*got \[-1, 3\]"),
+        ({"queries": [0.0, 3.0]}, r"queries must be a list .*got \[0.0, 3.0\]"),
         ({"queries": [0], "point": 25}, "point must be .* at most 24; got 25"),
         ({"queries": [0], "point": -1}, "point must be .*at least 0.*; got -1"),
         ({"queries": [0], "norm": 0.0}, "norm must be .*above 0; got 0"),

@@ -38,8 +38,8 @@ def test_regret_is_the_gap_to_the_maximum_of_the_true_function(runs):
 
 
 def test_noise_is_the_same_for_all_policies_and_has_the_stated_variance(runs):
-    """Reward minus function, step by step; 240 draws of variance 0.25 have a sample variance
-    within 0.25 +- 0.1 but for one seed in 10,000.
+    """Reward minus function, step by step. The sample variance of 240 draws of variance 0.25 is
+    outside 0.25 +- 0.1 for one seed in 10,000.
 
     Source: M25 (1).
     """

@@ -211,7 +211,7 @@ def test_close_posteriors_have_close_moments():
 
 def test_bad_input():
     for kept in ([0, 0], [8], [-1], [0.5], [[0]], [[0], [1, 2]]):
-        with pytest.raises(dp.DriftpeakError, match="kept must be a list of distinct positions in"):
+        with pytest.raises(dp.DriftpeakError, match="kept must be a list of integers in"):
             nystrom_residual(PRIOR, SEEN, kept)
     with pytest.raises(dp.DriftpeakError, match="arms must be a list of integers in"):
         nystrom_residual(PRIOR, [12], [0])

@@ -33,6 +33,7 @@ __all__ = [
     "finite",
     "finite_array",
     "increasing",
+    "indices",
     "nearest",
     "numbers",
     "one_of",
@@ -301,6 +302,25 @@ def increasing(name: str, value: object) -> npt.NDArray[np.float64]:
     if (np.diff(numbers) <= 0).any():
         raise DriftpeakError(f"{name} must increase; got {list(map(float, numbers))}")
     return numbers
+
+
+def indices(name: str, value: object, count: int) -> npt.NDArray[np.int_]:
+    """Return a list of integers from 0 to `count - 1` as an array; it may be empty.
+
+    Raises:
+        DriftpeakError: the value is something else.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(value, dtype=object)
+    whole = array.ndim == 1 and (array.dtype.kind in "iu" or array.size == 0)
+    array = array.astype(int) if whole else array
+    if not whole or not ((array >= 0) & (array < count)).all():
+        raise DriftpeakError(
+            f"{name} must be a list of integers in 0..{count - 1}; got {shown(array.tolist())}"
+        )
+    return array
 
 
 def one_of(name: str, value: object, choices: Sequence[Choice]) -> Choice:

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, at_least_integer, positive
+from driftpeak._core.errors import DriftpeakError, at_least_integer, indices, positive
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.environments.catalogue import environment
 from driftpeak.environments.protocol import Environment
@@ -75,7 +75,9 @@ class AgainstQueries(Environment[Int[Array, ""]]):
     ) -> None:
         self.gram, self.mean = Gram(prior.gram), prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
-        self.queries = _indices(queries, len(prior))
+        self.queries = indices("queries", queries, len(prior))
+        if len(self.queries) == 0:
+            raise DriftpeakError("queries must have at least one index; got none")
         steps, norm = len(self.queries), positive("norm", norm)
         # equal queries have equal weights: solve for the distinct points only
         arms, which, counts = np.unique(self.queries, return_inverse=True, return_counts=True)
@@ -104,19 +106,3 @@ class AgainstQueries(Environment[Int[Array, ""]]):
         arms = jnp.stack([jnp.asarray(self.point), jnp.asarray(self.queries)[number]])
         values = jnp.asarray(self.coefficients)[number] @ self.gram.rows(arms)
         return state + 1, jnp.asarray(self.mean) + values
-
-
-def _indices(queries: Any, points: int) -> AnyArray:
-    """Return `queries` as indices of `points` points."""
-    given = np.asarray(queries)
-    if given.ndim != 1 or len(given) == 0:
-        raise DriftpeakError(
-            f"queries must be a sequence of at least one index; got shape {given.shape}"
-        )
-    whole = np.issubdtype(given.dtype, np.integer)
-    if not whole or given.min() < 0 or given.max() >= points:
-        raise DriftpeakError(
-            f"queries must be indices of points, integers from 0 to {points - 1}; got "
-            f"{given.min()} to {given.max()} of type {given.dtype}"
-        )
-    return given.astype(np.int64)

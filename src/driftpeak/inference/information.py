@@ -21,6 +21,7 @@ from driftpeak._core.errors import (
     DriftpeakError,
     at_least_integer,
     finite_array,
+    indices,
     positive,
     shown,
     unit_interval,
@@ -155,17 +156,7 @@ def check_arms(prior: Prior, arms: Any) -> np.ndarray[Any, np.dtype[np.int_]]:
     Raises:
         DriftpeakError: not a list of indices of points, or one outside the domain.
     """
-    try:
-        chosen = np.asarray(arms)
-    except ValueError:  # rows of different lengths
-        chosen = np.asarray(arms, dtype=object)
-    whole = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or chosen.size == 0)
-    chosen = chosen.astype(int) if whole else chosen
-    if not whole or not ((chosen >= 0) & (chosen < len(prior))).all():
-        raise DriftpeakError(
-            f"arms must be a list of integers in 0..{len(prior) - 1}; got {chosen.tolist()}"
-        )
-    return chosen
+    return indices("arms", arms, len(prior))
 
 
 def check_worth(worth: Any, count: int) -> Vector:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, at_least, finite_array, positive, shown
+from driftpeak._core.errors import DriftpeakError, at_least, finite_array, indices, positive, shown
 from driftpeak._core.types import Matrix
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.information import check_arms
@@ -191,19 +191,10 @@ def _close(eta: float) -> Condition:
 
 def _observed(prior: Prior, arms: Any, kept: Any) -> tuple[Any, Any]:
     chosen = check_arms(prior, arms)
-    try:
-        subset = np.asarray(kept)
-    except ValueError:  # rows of different lengths
-        subset = np.asarray(kept, dtype=object)
-    whole = subset.ndim == 1 and (subset.dtype.kind in "iu" or subset.size == 0)
-    subset = subset.astype(int) if whole else subset
-    if (
-        not whole
-        or not ((subset >= 0) & (subset < len(chosen))).all()
-        or len(np.unique(subset)) < len(subset)
-    ):
+    subset = indices("kept", kept, len(chosen))
+    if len(np.unique(subset)) < len(subset):
         raise DriftpeakError(
-            f"kept must be a list of distinct positions in 0..{len(chosen) - 1}; got {shown(kept)}"
+            f"kept must be a list of integers in 0..{len(chosen) - 1}, each once; got {shown(kept)}"
         )
     return chosen, subset
 
