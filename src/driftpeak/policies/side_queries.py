@@ -115,38 +115,26 @@ class SideQueryPolicy(RecordsArguments, Policy):
         steps = mixing_steps(points, capacity) if self.mixing is None else self.mixing
         return SideQueryPlayer(
             self.acting.prepare(timing.longest(times, budget)),
+            self.asks,
+            capacity,
             timing,
             prior.pairs,
             np.float64(prior.noise_variance),
             budget,
-            self.asks,
             self.multiplicity,
-            capacity,
             steps,
         )
 
 
-class SideQueryState(NamedTuple):
-    """The acting policy's state, the visits of each point, the rule's state, and the random key."""
+class AnsweringPlayer(Player[Any]):
+    """A player whose belief is replaced by the expert's answers. Base class.
 
-    acting: BeliefState
-    visits: Int[Array, " n"]
-    timing: Any
-    key: PRNGKeyArray
-
-
-class SideQueryPlayer(Player[SideQueryState]):
-    """A side-query policy of fixed size."""
+    Its state is a named tuple with the acting policy's state in `acting`.
+    """
 
     actor: BeliefPlayer
-    timing: Timing
-    pairs: Pairs
-    noise_variance: Any
-    budget: Any  # largest number of side queries at each step
     asks: Asks = eqx.field(static=True)
-    multiplicity: bool = eqx.field(static=True)
     capacity: int = eqx.field(static=True)
-    steps: int = eqx.field(static=True)
 
     @property
     def points(self) -> int:
@@ -159,6 +147,49 @@ class SideQueryPlayer(Player[SideQueryState]):
     @property
     def consults(self) -> Asks:
         return self.asks
+
+    def ask(self, state: Any, time: Scalar) -> tuple[Any, Query]:
+        acting, query = self.actor.ask(state.acting, time)
+        return state._replace(acting=acting), query
+
+    def replaced(
+        self, acting: BeliefState, arms: Any, answers: Any, answered: Any, time: Scalar
+    ) -> BeliefState:
+        """Return the acting policy's state with the answers alone; unchanged without answers."""
+        arguments = (self.actor.belief, arms, answers, answered, jnp.asarray(time, float))
+        belief = on_demand(
+            jnp.any(answered), belief_from_answers, acting.belief, arguments, together=True
+        )
+        return acting._replace(belief=belief)
+
+    def predict(self, state: Any, time: Scalar) -> Prediction:
+        return self.actor.predict(state.acting, time)
+
+    def held(self, state: Any, time: Scalar) -> Int[Array, ""]:
+        return self.actor.held(state.acting, time)
+
+    def refresh(self, state: Any) -> Any:
+        return state._replace(acting=self.actor.refresh(state.acting))
+
+
+class SideQueryState(NamedTuple):
+    """The acting policy's state, the visits of each point, the rule's state, and the random key."""
+
+    acting: BeliefState
+    visits: Int[Array, " n"]
+    timing: Any
+    key: PRNGKeyArray
+
+
+class SideQueryPlayer(AnsweringPlayer):
+    """A side-query policy of fixed size."""
+
+    timing: Timing
+    pairs: Pairs
+    noise_variance: Any
+    budget: Any  # largest number of side queries at each step
+    multiplicity: bool = eqx.field(static=True)
+    steps: int = eqx.field(static=True)
 
     def _number(self, state: SideQueryState) -> Int[Array, ""]:
         """Return the number of the current step (from 1)."""
@@ -208,20 +239,13 @@ class SideQueryPlayer(Player[SideQueryState]):
             expected.variance[arms],
             self.noise_variance,
         )
-        arguments = (self.actor.belief, arms, answers, answered, jnp.asarray(time, float))
-        belief = on_demand(
-            any_answer, belief_from_answers, state.acting.belief, arguments, together=True
-        )
         timing = jax.tree.map(
             lambda new, old: jnp.where(any_answer, new, old),
             self.timing.heard(state.timing, self._number(state), time, report),
             state.timing,
         )
-        return state._replace(acting=state.acting._replace(belief=belief), timing=timing)
-
-    def ask(self, state: SideQueryState, time: Scalar) -> tuple[SideQueryState, Query]:
-        acting, query = self.actor.ask(state.acting, time)
-        return state._replace(acting=acting), query
+        acting = self.replaced(state.acting, arms, answers, answered, time)
+        return state._replace(acting=acting, timing=timing)
 
     def tell(
         self, state: SideQueryState, query: Query, reward: Scalar, time: Scalar
@@ -230,15 +254,6 @@ class SideQueryPlayer(Player[SideQueryState]):
             acting=self.actor.tell(state.acting, query, reward, time),
             visits=state.visits.at[query].add(1),
         )
-
-    def predict(self, state: SideQueryState, time: Scalar) -> Prediction:
-        return self.actor.predict(state.acting, time)
-
-    def held(self, state: SideQueryState, time: Scalar) -> Int[Array, ""]:
-        return self.actor.held(state.acting, time)
-
-    def refresh(self, state: SideQueryState) -> SideQueryState:
-        return state._replace(acting=self.actor.refresh(state.acting))
 
 
 def belief_from_answers(_: Any, arguments: tuple[Belief[Any], Any, Any, Any, Any]) -> Any:

@@ -3,22 +3,20 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Unpack
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import one_of
-from driftpeak._core.numerics.conditionals import on_demand
 from driftpeak._core.times import Horizon, TimesLike, check_times
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
+from driftpeak.policies.belief_policy import BeliefPolicy, BeliefState
 from driftpeak.policies.catalogue import policy
-from driftpeak.policies.player import ASKS, Asks, Player, Prediction, Query, checked_answers
+from driftpeak.policies.player import ASKS, Asks, Query, checked_answers
 from driftpeak.policies.protocol import Policy
-from driftpeak.policies.side_queries import belief_from_answers
+from driftpeak.policies.side_queries import AnsweringPlayer
 from driftpeak.policies.ucb import GPUCB, Options
 
 
@@ -82,24 +80,8 @@ class VirtualState(NamedTuple):
     sampled: Int[Array, ""]
 
 
-class VirtualPlayer(Player[VirtualState]):
+class VirtualPlayer(AnsweringPlayer):
     """GP-UCB's player whose observations are replaced by answers at every step."""
-
-    actor: BeliefPlayer
-    asks: Asks = eqx.field(static=True)
-    capacity: int = eqx.field(static=True)
-
-    @property
-    def points(self) -> int:
-        return self.actor.points
-
-    @property
-    def side_capacity(self) -> int:
-        return self.capacity
-
-    @property
-    def consults(self) -> Asks:
-        return self.asks
 
     def init(self, key: PRNGKeyArray) -> VirtualState:
         arms = jnp.zeros(self.capacity, int)
@@ -120,15 +102,8 @@ class VirtualPlayer(Player[VirtualState]):
     ) -> VirtualState:
         checked_answers(answers, answered)
         answers, answered = jnp.asarray(answers, float), jnp.asarray(answered, bool)
-        arguments = (self.actor.belief, arms, answers, answered, jnp.asarray(time, float))
-        belief = on_demand(
-            jnp.any(answered), belief_from_answers, state.acting.belief, arguments, together=True
-        )
-        return state._replace(acting=state.acting._replace(belief=belief))
-
-    def ask(self, state: VirtualState, time: Scalar) -> tuple[VirtualState, Query]:
-        acting, query = self.actor.ask(state.acting, time)
-        return state._replace(acting=acting), query
+        acting = self.replaced(state.acting, arms, answers, answered, time)
+        return state._replace(acting=acting)
 
     def tell(self, state: VirtualState, query: Query, reward: Scalar, time: Scalar) -> VirtualState:
         return VirtualState(
@@ -136,12 +111,3 @@ class VirtualPlayer(Player[VirtualState]):
             state.arms.at[state.sampled % self.capacity].set(query),
             state.sampled + 1,
         )
-
-    def predict(self, state: VirtualState, time: Scalar) -> Prediction:
-        return self.actor.predict(state.acting, time)
-
-    def held(self, state: VirtualState, time: Scalar) -> Int[Array, ""]:
-        return self.actor.held(state.acting, time)
-
-    def refresh(self, state: VirtualState) -> VirtualState:
-        return state._replace(acting=self.actor.refresh(state.acting))

@@ -22,7 +22,7 @@ from driftpeak.experiments.papers.bogunovic2016 import (
     matched_period,
 )
 from driftpeak.gp.priors import Prior
-from driftpeak.plots import COLOURS
+from driftpeak.plots import COLOURS, tidy
 from driftpeak.policies import GPUCB, RGPUCB, TVGPUCB, BestFixedArm, Policy
 from driftpeak.policies.widths import Bayesian, ScaledLog, Width
 
@@ -208,8 +208,7 @@ def picture(results: Results, title: str) -> Figure:
         axes.set(xscale="log", xlabel="$c_1$ of the width", title=kernel, ylim=(0, None))
         axes.set_xticks(SCALES, [f"{scale:g}" for scale in SCALES], minor=False)
         axes.set_xticks([], minor=True)
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     panels[0].set_ylabel("average regret, $R_T/T$")
     lines, names = panels[0].get_legend_handles_labels()
     figure.legend(lines, names, loc="outside lower center", ncols=3, frameon=False)

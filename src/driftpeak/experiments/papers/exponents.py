@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from driftpeak.experiments.bootstrap import Array, Combine, in_words, interval
 from driftpeak.experiments.claims import Column, Comparison
 from driftpeak.experiments.experiment import Results, ResultTable
-from driftpeak.plots import COLOURS, STYLES
+from driftpeak.plots import COLOURS, STYLES, tidy
 
 SYMBOLS = {"epsilon": r"\epsilon"}
 PLAIN = {r"\sqrt{T}": "sqrt(T)", r"\epsilon": "epsilon", r"\alpha": "alpha", "$": ""}
@@ -73,6 +73,12 @@ class Series:
         """Return the columns of a policy, one per case."""
         return tuple(Column(case, policy) for case in self.cases)
 
+    def exponent(self, policy: str) -> float:
+        """Return theory's exponent of a policy that has one."""
+        theory = self.policies[policy]
+        assert theory is not None
+        return theory.exponent
+
     def below(self, policy: str, exponent: float, name: str) -> Comparison:
         """Return the comparison that the slope of a policy is below an exponent with a name."""
         fit = self.fitted()
@@ -134,8 +140,7 @@ def exponents(results: Results, title: str, *, series: Sequence[Series]) -> Figu
         symbol = SYMBOLS.get(one.quantity, one.quantity)
         axes.set_xlabel(f"exponent of ${symbol}$ in $R_T$")
         axes.invert_yaxis()
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     looks = [
         ("o-", COLOURS[0], "measured slope, 95 % interval"),
         *(BOUNDS[lower] for lower in sorted(drawn)),
@@ -171,8 +176,7 @@ def curves(results: Results, title: str, *, series: Sequence[Series]) -> Figure:
             )  # fmt: skip
         axes.set(xscale="log", yscale="log", xlabel=one.xlabel, title=one.title)
         axes.set_ylabel("regret $R_T$, mean and standard error")
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
         axes.legend(
             frameon=False, fontsize=8, title="slope [95 % interval]; theory's exponent",
             loc="upper center", bbox_to_anchor=(0.5, -0.14),

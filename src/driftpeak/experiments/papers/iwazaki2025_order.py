@@ -24,7 +24,7 @@ from driftpeak.experiments.papers.exponents import slope
 from driftpeak.gp.domains import Arms
 from driftpeak.gp.kernels import SE, Kernel, Matern
 from driftpeak.gp.priors import Prior
-from driftpeak.plots import COLOURS
+from driftpeak.plots import COLOURS, tidy
 from driftpeak.policies import RPERP
 from driftpeak.simulation import true_functions
 
@@ -121,7 +121,6 @@ class WidthColumn(Column):
 
 def width(runs: xr.Dataset) -> float:
     """Return the width (8) of a case."""
-
     return float(json.loads(runs.attrs["settings"])["width"])
 
 
@@ -215,8 +214,7 @@ def picture(results: Results, title: str) -> Figure:
         axes.set(xscale="log", yscale="log", xlabel="queries in the batch, N", title=world)
         axes.set_xticks(steps, [f"{step:,}" for step in steps])
         axes.minorticks_off()
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     panels[0].set_ylabel("largest error of the average function,\nin posterior deviations")
     lines, names = panels[0].get_legend_handles_labels()
     figure.legend(

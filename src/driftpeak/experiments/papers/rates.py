@@ -142,8 +142,7 @@ SERIES = (T_SERIES, V_SERIES)
 
 
 def _no_faster(policy: str, series: Series) -> Comparison:
-    theory = series.policies[policy]
-    exponent = theory.exponent if theory else 0.0
+    exponent = series.exponent(policy)
     return series.below(policy, exponent, f"theory's exponent {exponent:.3g}")
 
 

@@ -87,18 +87,12 @@ VANISHING = Series(
 SERIES = (*DRIFT_SERIES.values(), VANISHING)
 
 
-def _exponent(policy: str, series: Series) -> float:
-    theory = series.policies[policy]
-    assert theory is not None
-    return theory.exponent
-
-
 def _at_least(policy: str) -> dict[str, Comparisons]:
     """Return the comparisons of a policy's slopes with the exponents of its upper bound."""
     return {
         name: (
             series.above(
-                policy, _exponent(policy, series), f"theory's {_exponent(policy, series):.3g}"
+                policy, series.exponent(policy), f"theory's {series.exponent(policy):.3g}"
             ),
         )
         for name, series in DRIFT_SERIES.items()
@@ -136,8 +130,8 @@ def _claims() -> tuple[Claim, ...]:
             Claim(
                 f"{policy}: slope against T at most theory's exponent if eps = 1/sqrt(T)",
                 (VANISHING.below(
-                    policy, _exponent(policy, VANISHING),
-                    f"theory's {_exponent(policy, VANISHING):.3g}"),),
+                    policy, VANISHING.exponent(policy),
+                    f"theory's {VANISHING.exponent(policy):.3g}"),),
                 whose="ours",
             ),
         )

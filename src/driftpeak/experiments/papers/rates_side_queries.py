@@ -80,9 +80,7 @@ def _series(title: str, cases: dict[str, int], exponent: float, names: tuple[str
     return Series(title, "T", "horizon T", values, cases, theory)
 
 
-COEFFICIENTS = _series(
-    r"Moving coefficients, $\alpha$ = 2", MOVING, SQUARE, MOVING_POLICIES
-)  # fmt: skip
+COEFFICIENTS = _series(r"Moving coefficients, $\alpha$ = 2", MOVING, SQUARE, MOVING_POLICIES)
 INJECTED = _series(r"Injected drift, $\alpha$ = 0.2", DRIFTING, SLOW, SLOW_POLICIES)
 SERIES = (COEFFICIENTS, INJECTED)
 CASES = (
