@@ -447,5 +447,7 @@ def test_a_plan_for_a_linear_kernel(run):
     code, out, _ = run("--kernel", "linear", "--horizon", 1000, "--variation", 1, "--json")
     assert code == 0
     assert json.loads(out)["settings"]["kernel"] == "linear"
+    _, _, err = run("--kernel", "cubic", "--horizon", 1000)
+    assert "kernel must be one of se, matern, linear; got 'cubic'" in err
     with pytest.raises(dp.DriftpeakError, match="kernel must be SE, Matern or Linear"):
         Setting(dp.Periodic(), 1, 100)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.errors import DriftpeakError, one_of
 from driftpeak.cli.option_groups import bundled
 from driftpeak.cli.options import Json
 from driftpeak.cli.printing import note
@@ -99,15 +99,12 @@ def plan(
 def _plan(problem: Problem, values: Any, side_queries: int) -> "tuple[Plan, tuple[str, ...]]":
     """Return the plan, and notes about what was estimated from recorded rewards, if given."""
     from driftpeak.gp.kernels import Linear
-    from driftpeak.offline._policy_specs.settings import make_kernel
+    from driftpeak.offline._policy_specs.settings import KERNELS, make_kernel
     from driftpeak.theory.planner import fill_in, plan
     from driftpeak.theory.setting import Setting
 
-    kernel = (
-        Linear()
-        if problem.kernel == "linear"
-        else make_kernel(problem.kernel, problem.nu, lengthscale=1.0)
-    )
+    name = one_of("kernel", problem.kernel, (*KERNELS, "linear"))
+    kernel = Linear() if name == "linear" else make_kernel(name, problem.nu, lengthscale=1.0)
     horizon, variation, drift = problem.horizon, problem.variation, problem.drift
     estimated: tuple[str, ...] = ()
     if values is not None:

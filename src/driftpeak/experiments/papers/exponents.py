@@ -175,6 +175,8 @@ def curves(results: Results, title: str, *, series: Sequence[Series]) -> Figure:
                 linestyle=STYLES[number % len(STYLES)], label=f"{policy}: {shown}{exponent}",
             )  # fmt: skip
         axes.set(xscale="log", yscale="log", xlabel=one.xlabel, title=one.title)
+        axes.set_xticks(values, [f"{value:,g}" for value in values])
+        axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         axes.set_ylabel("regret $R_T$, mean and standard error")
         tidy(axes)
         axes.legend(
