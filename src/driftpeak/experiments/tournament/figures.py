@@ -92,9 +92,9 @@ def overview(results: Results, title: str) -> Figure:
         axes.plot([], [], marker="D", markersize=7, markerfacecolor="white", **dot)[0],
     ]
     words = [
-        "one case, parameters chosen in hindsight",
-        "geometric mean of the cases",
-        "geometric mean with theory's parameters",
+        "case, best parameter in hindsight",
+        "geometric mean",
+        "geometric mean, theory's parameter",
     ]
     figure.legend(handles, words, loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     figure.suptitle(title, fontsize=11)
