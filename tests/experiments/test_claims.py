@@ -13,7 +13,6 @@ import driftpeak as dp
 from driftpeak._core.numerics.holm import holm
 from driftpeak.experiments.bootstrap import Bootstrap, in_words, interval, samples_to_decide
 from driftpeak.experiments.claims import Claim, Column, Comparison, judge, lower, lowest, majority
-from driftpeak.experiments.papers import rates
 from driftpeak.simulation._samples import by_sample, standard_error
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
@@ -147,34 +146,6 @@ def test_totals_count_per_step():
     [every] = judge(claim, results_of(regrets)).measured
     [total] = judge(claim, results_of(totals, steps=50)).measured
     np.testing.assert_allclose([total.estimate, total.low], [every.estimate, every.low])
-
-
-def test_slopes_of_power_laws():
-    """R_T = T^0.7 in every trial: the fit is exact, and so is what the claims make of it."""
-    results = {
-        case: results_of({"ADA-OPKB": np.full((6, 1), horizon**0.7)}, steps=horizon)["case"]
-        for case, (horizon, _) in rates.BY_HORIZON.items()
-    }
-    [bounded] = [
-        c for c in rates.EXPERIMENTS[0].claims if c.text.startswith("ADA-OPKB's slope against T ")
-    ]
-    [sublinear] = [c for c in rates.EXPERIMENTS[0].claims if c.text.startswith("ADA-OPKB is")]
-    np.testing.assert_allclose(judge(bounded, results).measured[0].estimate, 2 / 3 - 0.7)
-    np.testing.assert_allclose(judge(sublinear, results).measured[0].estimate, 0.3)
-
-
-def test_slopes_against_variation():
-    """R_T = V_T^0.5 where V_T is proportional to the number of changes."""
-    results = {
-        case: results_of({"WGP-UCB": np.full((6, 1), 3 * (2.8 * changes) ** 0.5)}, steps=horizon)[
-            "case"
-        ]
-        for case, (horizon, changes) in rates.BY_CHANGES.items()
-    }
-    [bounded] = [
-        c for c in rates.EXPERIMENTS[0].claims if c.text.startswith("WGP-UCB's slope against V_T")
-    ]
-    np.testing.assert_allclose(judge(bounded, results).measured[0].estimate, 1 / 4 - 0.5)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))

@@ -31,6 +31,7 @@ from driftpeak.simulation.executors import cluster_workers, local_workers
 from driftpeak.theory import (
     bounds,
     budget_bounds,
+    few_side_queries,
     gains,
     injection,
     lower_bounds,
@@ -416,6 +417,26 @@ CASES = POLICIES | {
     "identification_error": (
         lower_bounds.identification_error,
         {"divergences": [[0.0, 0.1], [0.1, 0.0]]},
+    ),
+    "hard_functions": (
+        few_side_queries.hard_functions,
+        {"gap": 1e-3, "lengthscale": 0.1, "dimension": 1},
+    ),
+    "fresh_information": (
+        few_side_queries.fresh_information,
+        {"exponent": 2.0, "queries": 3.0, "noise_variance": 0.1},
+    ),
+    "bounded_queries_regret": (
+        few_side_queries.bounded_queries_regret,
+        {
+            "horizon": 100,
+            "exponent": 2.0,
+            "queries": 3.0,
+            "gap": 1e-3,
+            "lengthscale": 0.1,
+            "dimension": 1,
+            "noise_variance": 0.1,
+        },
     ),
     "measured_lower_bound": (
         measured_bounds.measured_lower_bound,

@@ -1,8 +1,8 @@
-"""The finite-domain width of policies with and without resets, under Markov drift.
+"""The finite-domain width of policies with resets, under Markov drift.
 
 B16 states its bounds for a compact domain, and that finite domains have simpler counterparts. On n
 points the width is that of `FiniteDomain`, for the posterior with the drift and the observations
-since the last reset; TV-GP-UCB never resets. The posterior of R-GP-UCB, without the drift, adds the
+since the last reset. The posterior of R-GP-UCB, without the drift, adds the
 errors of Lemma D.1.
 """
 
@@ -34,9 +34,9 @@ def drawn(drift):
     return functions, queries, functions[:, np.arange(STEPS), queries] + noise
 
 
-def since_reset(step, rule, parameter, queries, rewards, period=PERIOD):
+def since_reset(step, rule, parameter, queries, rewards):
     """The error's moments at step number `step` (from 0): means of all draws, and a deviation."""
-    start = step - step % period
+    start = step - step % PERIOD
     arms, times = queries[start:step], np.arange(start + 1.0, step + 1)
     given = (PRIOR.gram, NOISE, PRIOR.mean, rule, parameter)
     responses = [
@@ -48,16 +48,15 @@ def since_reset(step, rule, parameter, queries, rewards, period=PERIOD):
 
 
 @pytest.mark.parametrize(("share", "holds"), [(1.0, True), (0.5, False)])
-@pytest.mark.parametrize("period", [PERIOD, STEPS])
-def test_the_width_covers_at_all_points_and_steps(share, holds, period):
+def test_the_width_covers_at_all_points_and_steps(share, holds):
     """With drift 0.02. Half of the width is too small, so that the test can fail.
 
-    Source: B16 footnote 1, (28)-(29), (62)-(63).
+    Source: B16 footnote 1, (62)-(63).
     """
     functions, queries, rewards = drawn(0.02)
     good = np.ones(DRAWS, bool)
     for step in range(STEPS):
-        mean, deviation = since_reset(step, "drift", 0.02, queries, rewards, period)
+        mean, deviation = since_reset(step, "drift", 0.02, queries, rewards)
         error = np.abs(functions[:, step] - mean)
         good &= (error <= share * WIDTHS[step] * deviation + 1e-12).all(axis=1)
     assert (good.mean() >= LEAST) == holds

@@ -165,3 +165,60 @@ def test_the_band_with_the_bias_covers_where_the_band_without_it_does_not():
         outside = {name: count + failed[name] for name, count in outside.items()}
     assert outside["plain"] > 100
     assert outside["bias"] <= 36
+
+
+def test_regression_bounds_cost_the_root_of_h_and_gain():
+    """The function turns from g to h in H steps. All H queries of greatest variance are made in
+    random order, without noise. R-PERP's interval for the last function is V + width (8) times
+    sigma, V the change in the supremum norm; ZS21's has the bias xi_H P instead. Both cover in all
+    20 draws, and their ratio grows at least as sqrt(H gamma_H).
+
+    Source: IT25 section 5.1.
+    """
+    line, noise, delta = np.linspace(0, 1, 30), 0.01, 0.1
+    gram = np.exp(-((line[:, None] - line) ** 2) / (2 * 0.2**2))
+    generator = np.random.default_rng(0)
+    ratios, scales = [], []
+    for number in (100, 400, 1600):
+        covariance, chosen, gain = gram.copy(), [], 0.0
+        for _ in range(number):
+            best = covariance.diagonal().argmax()
+            total = covariance[best, best] + noise
+            gain += 0.5 * np.log(total / noise)
+            covariance -= np.outer(covariance[:, best], covariance[best]) / total
+            chosen.append(best)
+        weights = np.linalg.solve(
+            gram[np.ix_(chosen, chosen)] + noise * np.eye(number), gram[chosen]
+        ).T
+        deviation = np.sqrt(covariance.diagonal())
+        logs = np.log(4 * 30 * (1 + np.log2(np.log2(number))) / delta)
+        share = np.arange(1, number + 1)[:, None] / number
+        found = []
+        for _ in range(20):
+            coefficients = generator.uniform(-1, 1, (2, 5))
+            centres = generator.integers(30, size=(2, 5))
+            g, h = (c @ gram[x] for c, x in zip(coefficients, centres, strict=True))
+            norms = [
+                np.sqrt(c @ gram[np.ix_(x, x)] @ c)
+                for c, x in zip(coefficients, centres, strict=True)
+            ]
+            cross = coefficients[0] @ gram[np.ix_(*centres)] @ coefficients[1]
+            moved = np.sqrt(norms[0] ** 2 + norms[1] ** 2 - 2 * cross)
+            functions = (1 - share) * g + share * h
+            bound = max(norms)
+            rewards = functions[generator.permutation(number), chosen]
+            error = np.abs(weights @ rewards - functions[-1])
+            width = bound * (np.sqrt(8 / noise * logs) + 1)
+            ours = np.abs(g - h).max() + width * deviation
+            bias = drift_bias(
+                gain=gain, memory=number, variation=moved, noise_variance=noise
+            ).number
+            theirs = bias + bound * deviation
+            assert (error <= ours).all()
+            assert (error <= theirs).all()
+            found.append((theirs / ours).mean())
+        ratios.append(np.mean(found))
+        scales.append(np.sqrt(number * gain))
+    assert ratios[0] > 10
+    assert ratios[1] / ratios[0] > 0.95 * scales[1] / scales[0]
+    assert ratios[2] / ratios[1] > 0.95 * scales[2] / scales[1]

@@ -52,6 +52,34 @@ def test_it25_table_1_and_2_follow_from_the_gain(nu, d):
         assert exponents("ada-opkb", setting) == pytest.approx((2 / 3 + g / 3, 1 / 3))
 
 
+@pytest.mark.parametrize(
+    ("kernel", "d", "static"), [(dp.SE(), 2, 1 / 2), (dp.Matern(1.5), 1, 5 / 8)]
+)
+def test_opkb_without_restarts(kernel, d, static):
+    """V_T T + sqrt(gamma_T T): for Matern-3/2 on a line gamma_T = T^(1/4); without variation the
+    regret of a static function, sqrt(gamma_T T log T). Restarts at every H steps give H23's rate
+    again: V_T H + T sqrt(gamma_H / H) at the best H.
+
+    Source: IT25 (125); H23 Theorem 4.6.
+    """
+    [row] = rates("opkb", "variation", known=False)
+    horizon = 10**6
+    some, none = (Setting(kernel, d, horizon, variation=v) for v in (20.0, 0.0))
+    np.testing.assert_allclose(row.order(some).number, 20 * horizon)
+    np.testing.assert_allclose(row.order(none).number, horizon**static)
+    log_power = (d + 1) / 2 if static == 1 / 2 else 3 / 8
+    expected = horizon**static * math.log(horizon) ** (log_power + 1 / 2)
+    np.testing.assert_allclose(row.with_logarithms(none), expected)
+    assert row.order(Setting(dp.Matern(0.5), d, horizon, variation=1.0)).value is None
+    lengths = np.geomspace(1, horizon, 4001)
+    restarted = (20 * lengths + horizon * lengths ** (static - 1)).min()
+    [known] = [
+        one for one in rates("opkb", "variation", known=True) if one.order(some).value is not None
+    ]
+    ratio = restarted / known.order(some).number
+    assert 1 < ratio < 2.01
+
+
 @given(d=dimensions)
 def test_se_rows_of_it25(d):
     """Table 1: 3/4, 1/4; 2/3, 1/3. The exponents do not depend on d.

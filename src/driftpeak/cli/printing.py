@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.console import Console
 
-    from driftpeak.experiments.experiment import Experiment
+    from driftpeak.experiments.experiment import Experiment, ResultTable
     from driftpeak.experiments.running.report import JudgedExperiment
     from driftpeak.simulation._comparison import Verdict
     from driftpeak.simulation._results import PolicyResult
@@ -207,7 +207,7 @@ def print_experiments(experiments: "Iterable[Experiment]") -> None:
 
 
 def print_claims(judged: "JudgedExperiment") -> None:
-    """Print the verdicts on an experiment's claims, with the measurements."""
+    """Print the verdicts on an experiment's claims, with the measurements, and its cost."""
     print(f"{judged.experiment.id}: {judged.experiment.title}")
     for judgement in judged.judgements:
         kind = "" if judgement.claim.whose == "paper" else "  (a check of our own)"
@@ -217,3 +217,19 @@ def print_claims(judged: "JudgedExperiment") -> None:
                 print(f"    {ruling.verdict.upper()}: {ruling.setting}")
             for measurement in ruling.measured:
                 print(f"      {measurement}")
+    for table in judged.experiment.tables(judged.results):
+        if table.printed:
+            print_table(table)
+    print(f"  {float(judged.provenance['job_seconds']):,.0f} s of processor time")
+
+
+def print_table(table: "ResultTable") -> None:
+    """Print a table of results."""
+    from rich.table import Table
+
+    shown = Table(title=table.title, title_justify="left", box=None, pad_edge=False)
+    for column in table.columns:
+        shown.add_column(column, overflow="fold")
+    for row in table.rows:
+        shown.add_row(*row)
+    console().print(shown)

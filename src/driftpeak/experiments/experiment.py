@@ -25,11 +25,13 @@ class ResultTable:
 
     Attributes:
         title: title of the table. columns: headings. rows: rows with one cell per column.
+        printed: whether `driftpeak reproduce` prints the table with the verdicts.
     """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    printed: bool = False
 
 
 @dataclass(frozen=True)

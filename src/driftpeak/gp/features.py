@@ -263,7 +263,8 @@ def quadrature_fourier(lengthscale: Any, domain: Domain, *, degree: int) -> Feat
     Gauss-Hermite weights \(\prod_j 2^{m-1} m! / (m^2 H_{m-1}(\rho_j)^2)\), which sum to one; D22
     prints m in place of m^2. There are \(2 m^d\) features. The error falls superexponentially once
     m exceeds about (diameter / l)^2. `error` is measured on the domain and is never above
-    `quadrature_fourier_bound`.
+    `quadrature_fourier_bound`. D22 names a modified Matern kernel too, but its roots and weights
+    are those of the SE kernel, and it gives no others.
 
     Raises:
         DriftpeakError: degree below 1, more than a million features, or a domain without

@@ -112,6 +112,11 @@ def _elimination(s: Setting) -> Parameters:
     return {"period": elimination_period(s.kernel, **_known(s, "variation"))}
 
 
+def _restarts_if_known(s: Setting) -> Parameters:
+    """Return no period if V_T is unknown: the rate is then the rate without restarts."""
+    return {} if s.known("variation") is None else _elimination(s)
+
+
 def _markov_restart(s: Setting) -> Parameters:
     period = markov_restart_period(
         s.kernel, drift=s.measured("drift"), horizon=s.horizon, dimension=s.dimension
@@ -141,7 +146,7 @@ MODELS = (
            lambda s: {"window": window_length(s.kernel, **_known(s, "rkhs_variation"))}),
     _Model("w-gp-ucb", "rkhs_variation", REWEIGHTING, ("T",), _discount),
     _Model("r-perp", "variation", "nr", ("T",), _elimination),
-    _Model("opkb", "variation", DESIGN, ("T",), _elimination),
+    _Model("opkb", "variation", DESIGN, ("T",), _restarts_if_known),
     _Model("ada-opkb", "variation", DESIGN, ("T",)),
     _Model("ui-gp-ucb", "exponent", REWEIGHTING, (),
            lambda s: {"exponent": s.measured("exponent")}),

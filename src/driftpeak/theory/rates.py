@@ -330,6 +330,8 @@ RATES: tuple[Rate, ...] = (
          "ZS21 remark 3; IT25 Table 2", requires=(HALF,), logarithms=(UCB_LOGS, UCB_LOGS)),
     Rate("w-gp-ucb", ((UCB, ONE), (UCB, NONE)), "rkhs_variation", False,
          "D22 Corollary 5; IT25 Table 2", requires=(HALF,), logarithms=(UCB_LOGS, UCB_LOGS)),
+    Rate("opkb", ((ONE, ONE), (STATIC, NONE)), "variation", False,
+         "IT25 (125)", requires=(HALF,), logarithms=(_GainPower(0), STATIC_LOGS)),  # no restarts
     Rate("ada-opkb", ((OPKB, THIRD), (STATIC, NONE)), "variation", False,
          "H23; IT25 Table 2", requires=(HALF,), logarithms=(OPKB_LOGS, STATIC_LOGS)),
     Rate("r-perp", ((BEST, ONE), (BEST, NONE)), "variation", False,
@@ -370,8 +372,8 @@ def rates(policy: str, measure: Measure, *, known: bool) -> tuple[Rate, ...]:
         measure: measure of the change.
         known: whether the policy knows the measure.
 
-    Source: B16 Theorem 4.1, Corollary 4.1; IT25 Theorem 1, Tables 1-2; M25 Proposition 2.2, (13),
-    Proposition 2.6, (17)-(18), Tables 1-2; H23 rates.
+    Source: B16 Theorem 4.1, Corollary 4.1; IT25 Theorem 1, (125), Tables 1-2; M25 Proposition 2.2,
+    (13), Proposition 2.6, (17)-(18), Tables 1-2; H23 rates, Theorem 4.6.
     """
     wanted = (policy, measure, known)
     return tuple(rate for rate in RATES if (rate.policy, rate.measure, rate.known) == wanted)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from driftpeak.experiments.bootstrap import Array, Combine, in_words, interval
-from driftpeak.experiments.claims import Column, Comparison
+from driftpeak.experiments.claims import Column
 from driftpeak.experiments.experiment import Results, ResultTable
 from driftpeak.plots import COLOURS, STYLES, tidy
 
@@ -73,30 +73,6 @@ class Series:
         """Return the columns of a policy, one per case."""
         return tuple(Column(case, policy) for case in self.cases)
 
-    def exponent(self, policy: str) -> float:
-        """Return theory's exponent of a policy that has one."""
-        theory = self.policies[policy]
-        assert theory is not None
-        return theory.exponent
-
-    def below(self, policy: str, exponent: float, name: str) -> Comparison:
-        """Return the comparison that the slope of a policy is below an exponent with a name."""
-        fit = self.fitted()
-        return Comparison(
-            f"{policy}: {name} minus the slope of log R_T against log {self.quantity}",
-            self.columns(policy),
-            lambda samples: exponent - fit(samples),
-        )
-
-    def above(self, policy: str, exponent: float, name: str) -> Comparison:
-        """Return the comparison that the slope of a policy is above an exponent with a name."""
-        fit = self.fitted()
-        return Comparison(
-            f"{policy}: slope of log R_T against log {self.quantity} minus {name}",
-            self.columns(policy),
-            lambda samples: fit(samples) - exponent,
-        )
-
 
 def slope(logarithms: Any) -> Combine:
     """Return the fitted slope of log(mean of the column) over `logarithms`, one per column."""
@@ -115,6 +91,22 @@ def measured(series: Series, results: Results, policy: str) -> Measured:
     """Return the slope of a policy and its interval."""
     samples, fit = series.samples(results, policy), series.fitted()
     return float(fit(samples)), *interval(samples, fit)
+
+
+def reading(found: Measured, theory: Theory) -> str:
+    """Return how a measured slope compares with a bound's exponent at the horizons of the run.
+
+    The reading is no verdict on the bound, which holds up to constants and logarithms, and for the
+    worst case.
+    """
+    _, low, high = found
+    if not np.isfinite([low, high]).all():
+        return "too few trials"
+    if high < theory.exponent:
+        return "below the bound's exponent"
+    if low > theory.exponent:
+        return "above the bound's exponent"
+    return "interval contains the bound's exponent"
 
 
 def exponents(results: Results, title: str, *, series: Sequence[Series]) -> Figure:
@@ -195,22 +187,25 @@ def _plain(title: str) -> str:
 
 
 def table(series: Sequence[Series]) -> Callable[[Results], tuple[ResultTable, ...]]:
-    """Return a function that computes the table of slopes and theory's exponents."""
+    """Return a function that computes the table of slopes, bounds' exponents and their order."""
+
+    def row(one: Series, results: Results, policy: str, theory: Theory | None) -> tuple[str, ...]:
+        found = measured(one, results, policy)
+        bound = ("none", "", "")
+        if theory is not None:
+            bound = (str(theory), reading(found, theory), theory.source)
+        return (_plain(one.title), one.quantity, policy, in_words(*found, ".2f"), *bound)
 
     def compute(results: Results) -> tuple[ResultTable, ...]:
         rows = tuple(
-            (
-                _plain(one.title),
-                one.quantity,
-                policy,
-                in_words(*measured(one, results, policy), ".2f"),
-                "none" if theory is None else str(theory),
-                "" if theory is None else theory.source,
-            )
+            row(one, results, policy, theory)
             for one in series
             for policy, theory in one.policies.items()
         )
-        columns = ("cases", "quantity", "policy", "slope of log R_T", "theory's exponent", "source")
-        return (ResultTable("Measured exponents and theory's exponents", columns, rows),)
+        columns = (
+            "cases", "quantity", "policy", "measured exponent", "bound's exponent",
+            "measured, at these horizons", "source of the bound",
+        )  # fmt: skip
+        return (ResultTable("Measured exponents and exponents of bounds", columns, rows, True),)
 
     return compute

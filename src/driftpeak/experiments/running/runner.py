@@ -190,7 +190,7 @@ def run(
     The results do not depend on the executor, because the result of a job depends only on the job.
 
     Arguments:
-        done: called with the experiment, its results and the total run time of its jobs in seconds.
+        done: called with the experiment, its results and the processor time of its jobs in seconds.
         chunks: folder in which finished jobs are stored, so that an interrupted run can be resumed.
         executor: object with the interface of `concurrent.futures`, such as a process pool or a
             cluster; without it, jobs run in this process.
@@ -261,10 +261,10 @@ def play_several(jobs: Sequence[Job]) -> list[xr.Dataset]:
 
 
 def timed_play(job: Job) -> xr.Dataset:
-    """Run a job, and add its run time in seconds, including compilation."""
-    started = clock.perf_counter()
+    """Run a job, and add its processor time in seconds, including compilation."""
+    started = clock.process_time()
     runs = play(job)
-    return runs.assign_attrs(job_seconds=clock.perf_counter() - started)
+    return runs.assign_attrs(job_seconds=clock.process_time() - started)
 
 
 def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]:
