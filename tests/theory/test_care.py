@@ -280,6 +280,27 @@ def test_m25_table_1_and_17(alpha):
     assert upper.growth(setting) >= row.growth(setting)
 
 
+def test_m25_36_cells():
+    """The bump h on the line, by the rectangle rule, with zeta the radius of half height: halfway
+    between two centres that are zeta apart, both bumps exceed half their height; 2 zeta apart, no
+    point has both above it."""
+    frequencies = (np.arange(4000) + 0.5) / 4000
+    spectrum = np.exp(-1 / (1 - frequencies**2))
+
+    def bump(x):
+        return np.cos(2 * np.pi * np.multiply.outer(x, frequencies)) @ spectrum / spectrum.sum()
+
+    line = np.linspace(0, 2, 2001)
+    below = bump(line) <= 0.5
+    zeta = line[below.argmax()]
+    assert below[line >= zeta].all()
+    assert bump(np.array([zeta / 2]))[0] > 0.7
+    points = np.linspace(-2, 4, 6001)
+    for distance, overlap in ((zeta, True), (2 * zeta + 0.002, False)):
+        both = (bump(points) > 0.5) & (bump(points - distance) > 0.5)
+        assert both.any() == overlap
+
+
 def test_b16_block_length():
     """With equal constants N falls as nu rises. The minimiser of T sqrt(N^c / N) + T N^(3/2)
     sqrt(epsilon) is ((1 - c)^2 / (9 epsilon))^(1 / (4 - c)): it rises with nu while epsilon is

@@ -13,6 +13,7 @@ from driftpeak.theory.few_side_queries import (
     fresh_information,
     hard_functions,
 )
+from driftpeak.theory.regimes import landscape
 
 SIDE = {"lengthscale": 0.1, "dimension": 1}
 
@@ -109,6 +110,18 @@ def test_the_information_is_a_known_series():
     slow = fresh_information(exponent=1.001, **common).number
     assert 0.9 < 0.5 * slow * 0.001 < 1.1
     assert fresh_information(exponent=1.0, **common).value is None
+
+
+@pytest.mark.parametrize(("alpha", "power"), [(2.0, 5 / 24), (4.0, 11 / 80), (50.0, 0.01461)])
+def test_the_gap_between_few_and_many_queries_closes_for_fast_change(alpha, power):
+    """many / few = T^(1 - a / alpha - alpha / (alpha + 1)) log T with a = 1/4.
+
+    Source: M25 Remark 5.5.
+    """
+    horizon = 10**6
+    found = landscape(horizon, exponent=alpha, queries=0)
+    gap = found.many / found.few / math.log(horizon)
+    np.testing.assert_allclose(math.log(gap) / math.log(horizon), power, rtol=1e-3)
 
 
 def bumps(gap, count, length):

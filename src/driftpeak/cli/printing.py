@@ -224,12 +224,10 @@ def print_claims(judged: "JudgedExperiment") -> None:
 
 
 def print_table(table: "ResultTable") -> None:
-    """Print a table of results."""
-    from rich.table import Table
-
-    shown = Table(title=table.title, title_justify="left", box=None, pad_edge=False)
-    for column in table.columns:
-        shown.add_column(column, overflow="fold")
+    """Print a table of results, one line per row: the first three cells name the row."""
+    print(f"  {table.title}:")
     for row in table.rows:
-        shown.add_row(*row)
-    console().print(shown)
+        named = [
+            f"{column} {cell}" for column, cell in zip(table.columns, row, strict=True) if cell
+        ]
+        print(f"    {', '.join(row[:3])}: {'; '.join(named[3:])}")

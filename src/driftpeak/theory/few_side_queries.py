@@ -46,7 +46,7 @@ def hard_functions(
     Raises:
         DriftpeakError: a number out of range.
 
-    Source: M25 (36).
+    Source: M25 (36), Figure 5.
     """
     gap, length = positive("gap", gap), positive("lengthscale", lengthscale)
     d = at_least_integer("dimension", dimension, 1, LARGEST_DIMENSION)

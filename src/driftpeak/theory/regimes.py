@@ -127,7 +127,8 @@ class Landscape:
     Attributes:
         regime: "slow", "moderate" or "fast" change.
         few: \(T^{\alpha/(\alpha+1)}\); up to here the queries do not improve the lower bound.
-        many: \(T^{1-a/\alpha} \log^d T\); from here on W-SparQ has enough queries.
+        many: \(T^{1-a/\alpha} \log^d T\); from here on W-SparQ has enough queries. Between
+            `few` and `many`, M25's bounds leave a gap.
         lower: order of the lower bound; no value where M25 states an open question.
         upper: order of the upper bound, with logarithms; no value where M25 has none.
     """
@@ -164,7 +165,7 @@ def landscape(
     Raises:
         DriftpeakError: a number out of range.
 
-    Source: M25 Tables 1-2, Proposition 2.6, Theorem 5.3, (13), (17)-(18).
+    Source: M25 Tables 1-2, Proposition 2.6, Theorem 5.3, Remark 5.5, (13), (17)-(18).
     """
     horizon, d = (
         at_least_integer("horizon", horizon, 3),

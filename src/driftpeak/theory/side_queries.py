@@ -64,7 +64,7 @@ def side_query_windows(
     Raises:
         DriftpeakError: exponent not positive, or a outside (0, 1/3).
 
-    Source: M25 (32).
+    Source: M25 (32), Figure 1.
     """
     growth = checked_share(a) / positive("exponent", exponent)
     elapsed = check_times(times)

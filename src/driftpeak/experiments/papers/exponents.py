@@ -106,7 +106,7 @@ def reading(found: Measured, theory: Theory) -> str:
         return "below the bound's exponent"
     if low > theory.exponent:
         return "above the bound's exponent"
-    return "interval contains the bound's exponent"
+    return "bound's exponent within the interval"
 
 
 def exponents(results: Results, title: str, *, series: Sequence[Series]) -> Figure:
@@ -194,7 +194,7 @@ def table(series: Sequence[Series]) -> Callable[[Results], tuple[ResultTable, ..
         bound = ("none", "", "")
         if theory is not None:
             bound = (str(theory), reading(found, theory), theory.source)
-        return (_plain(one.title), one.quantity, policy, in_words(*found, ".2f"), *bound)
+        return (_plain(one.title), one.quantity, policy, in_words(*found, ".3f"), *bound)
 
     def compute(results: Results) -> tuple[ResultTable, ...]:
         rows = tuple(
@@ -204,7 +204,7 @@ def table(series: Sequence[Series]) -> Callable[[Results], tuple[ResultTable, ..
         )
         columns = (
             "cases", "quantity", "policy", "measured exponent", "bound's exponent",
-            "measured, at these horizons", "source of the bound",
+            "at these horizons", "source of the bound",
         )  # fmt: skip
         return (ResultTable("Measured exponents and exponents of bounds", columns, rows, True),)
 

@@ -29,7 +29,7 @@ from driftpeak.experiments.papers.iwazaki2025 import (
 from driftpeak.gp.kernels import Kernel
 from driftpeak.gp.priors import Prior
 
-TRIALS, NOISE = 15, NOISES[0]
+TRIALS, NOISE = 10, NOISES[0]
 OMITTED = (RESTARTED, ADA)
 
 

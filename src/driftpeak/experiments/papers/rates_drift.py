@@ -95,7 +95,8 @@ def _tv_below_r(width: str) -> dict[str, Comparisons]:
 
 CLAIMS = tuple(
     Claim(
-        f"If eps = 1/sqrt(T), TV-GP-UCB has less regret than R-GP-UCB, {words}",
+        "If eps = 1/sqrt(T), regrets have the order of the bounds, TV-GP-UCB below R-GP-UCB: "
+        f"{words}",
         _tv_below_r(width),
         whose="ours",
     )
