@@ -29,7 +29,7 @@ from driftpeak.experiments.papers.iwazaki2025 import (
 from driftpeak.gp.kernels import Kernel
 from driftpeak.gp.priors import Prior
 
-TRIALS, NOISE = 10, NOISES[0]
+TRIALS, NOISE = 5, NOISES[0]
 OMITTED = (RESTARTED, ADA)
 
 
@@ -80,7 +80,7 @@ EXPERIMENTS = (
         regret_panels,
         choices=(
             "Centres are drawn uniformly from the square, as in IT25. In it25-fig2 they are points "
-            f"of the grid. The noise sd is {NOISE:g}; there are {TRIALS} trials, IT25 has 5. "
+            f"of the grid. The noise sd is {NOISE:g}; there are {TRIALS} trials, as in IT25. "
             "Everything else is as in it25-fig2.",
         ),
     ),
