@@ -28,6 +28,7 @@ from .environments import (
     SignSwitches as SignSwitches,
     SlowChange as SlowChange,
 )
+from .fleet import Fleet as Fleet
 from .gp import features as features, forgetting as forgetting, kernels as kernels
 from .gp.context_points import Contexts as Contexts
 from .gp.domains import Arms as Arms, Grid as Grid, unit_sphere as unit_sphere

@@ -4,7 +4,9 @@ Under `jax.vmap`, a `lax.cond` whose predicate differs between trials becomes a 
 computes both branches at every step for every trial. The functions here remain conditionals.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,6 +22,21 @@ State = TypeVar("State")
 Given = TypeVar("Given")
 Result = TypeVar("Result")
 
+_out_of_step: ContextVar[bool] = ContextVar("_out_of_step", default=False)
+
+
+@contextmanager
+def out_of_step() -> Iterator[None]:
+    """Trace `lockstep` for batches in which the shared values may differ, as in a fleet.
+
+    Where they are equal in a whole batch, its conditionals are still decided once.
+    """
+    before = _out_of_step.set(True)
+    try:
+        yield
+    finally:
+        _out_of_step.reset(before)
+
 
 def lockstep(function: Callable[[Given, State], Result], shared: Given, own: State) -> Result:
     """Return `function(shared, own)` for a `shared` that is equal in all trials of a batch.
@@ -30,7 +47,8 @@ def lockstep(function: Callable[[Given, State], Result], shared: Given, own: Sta
 
     Arguments:
         function: pure; all arrays that it needs are arguments.
-        shared: pytree of arrays. Results are wrong if it differs between trials.
+        shared: pytree of arrays. Results are wrong if it differs between trials, unless the program
+            is traced inside `out_of_step`.
         own: pytree of arrays.
     """
 
@@ -43,7 +61,17 @@ def lockstep(function: Callable[[Given, State], Result], shared: Given, own: Sta
         first = jax.tree.map(lambda differs, x: x[0] if differs else x, batched[0], shared)
         axes = jax.tree.map(lambda differs: 0 if differs else None, batched[1])
         mapped = jax.vmap(function, in_axes=(None, axes), axis_size=size)
-        result = mapped(first, own)
+        differing = [x for differs, x in zip(jax.tree.leaves(batched[0]), jax.tree.leaves(shared),
+                                             strict=True) if differs]
+        if _out_of_step.get() and differing:
+            own_axes = jax.tree.map(lambda differs: 0 if differs else None, batched[0])
+            each = jax.vmap(function, in_axes=(own_axes, axes), axis_size=size)
+            equal = jnp.stack([(x == x[:1]).all() for x in differing]).all()
+            result = jax.lax.cond(
+                equal, lambda: mapped(first, own), lambda: each(shared, own)
+            )
+        else:
+            result = mapped(first, own)
         return result, jax.tree.map(lambda _: True, result)
 
     return call(shared, own)

@@ -1,0 +1,6 @@
+"""Fleets: thousands of drifting optimisers of one space, advanced in batches."""
+
+from driftpeak.fleet._fleet import Fleet
+from driftpeak.fleet._suggestions import Suggestions
+
+__all__ = ["Fleet", "Suggestions"]

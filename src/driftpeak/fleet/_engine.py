@@ -1,0 +1,241 @@
+"""The players of a fleet: the states of all members in one array, advanced batch by batch."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from driftpeak._core.errors import UnsupportedError
+from driftpeak._core.numerics.precision import double_precision
+from driftpeak._core.types import Integers, Matrix, Vector
+from driftpeak.fleet import _programs as programs
+from driftpeak.fleet._layout import changed_by_ask, layout_of
+from driftpeak.fleet._steps import ASK, TELL, Rows, Steps
+from driftpeak.policies import Player
+from driftpeak.policies.player import REFRESH
+from driftpeak.simulation._programs import random_keys
+
+PHASE = 12
+"""Members are put in order of their observations modulo this number. Rare work of a policy that is
+due at every second, third, fourth, sixth or twelfth observation is then due in whole chunks."""
+
+
+class Engine:
+    """The states of the players of all members, in rows.
+
+    Each member has three states: the current one, and two earlier ones from which its newest steps
+    are replayed after a late observation (`Steps`).
+
+    Arguments:
+        player: the first player.
+        seed: the member with serial number s has the random key of trial s of `simulate`.
+        late: number of the newest steps among which a late observation has a place.
+    """
+
+    @double_precision
+    def __init__(self, player: Player[Any], *, seed: int, late: int) -> None:
+        self.players = [jax.tree.map(jnp.asarray, player)]
+        self.layout = layout_of(self.players[0])
+        self.changed = changed_by_ask(self.players[0])
+        self._columns = np.array(self.layout.columns(self.changed), int)
+        self.seed = seed
+        self.points = int(player.points)
+        self.now, self.middle, self.old = (np.zeros((0, self.layout.width)) for _ in range(3))
+        self.steps = Steps(late)
+        self.whose = np.zeros(0, np.int32)  # the number of each member's player
+        self.tells = np.zeros(0, np.int64)
+        self.refreshed = np.zeros(0, np.int64)  # steps since the last refresh
+
+    @property
+    def bytes_per_member(self) -> int:
+        """Bytes of the states and steps of one member."""
+        return 3 * 8 * self.layout.width + 2 * self.steps.late * (1 + 4 + 8 + 8) + 40
+
+    def resize(self, members: int) -> None:
+        """Make room for members."""
+        for name in ("now", "middle", "old", "whose", "tells", "refreshed"):
+            old = getattr(self, name)
+            new = np.zeros((members, *old.shape[1:]), old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)
+        self.steps.resize(members)
+
+    @double_precision
+    def begin(self, rows: Rows, serials: Integers, resets: Integers) -> None:
+        """Give members the states before the first observation."""
+        for player, batch in self._batches(rows):
+            keys = random_keys(self.seed, serials[batch.places]).policy
+            state = programs.start(self.layout, player, keys, resets[batch.places])
+            mine = rows[batch.mine]
+            self.now[mine] = self.old[mine] = np.asarray(state)[: batch.size]
+        self.steps.clear(rows)
+        self.tells[rows] = self.refreshed[rows] = 0
+
+    @double_precision
+    def decide(
+        self, rows: Rows, times: Vector, pending: tuple[Any, Any, Any], among: Any
+    ) -> "Decisions":
+        """Return the decisions of distinct members, which `decided` then takes.
+
+        A decision is not earlier than the member's latest step.
+
+        Arguments:
+            pending: points, times and number of pending suggestions, as `programs.ask` needs them.
+            among: points that each member may choose, shape `(members, n)`; None for all.
+        """
+        times = np.maximum(times, self.steps.latest[rows])
+        points = np.zeros(len(rows), np.int64)
+        states = np.zeros((len(rows), len(self._columns)))
+        for player, batch in self._batches(rows):
+            some = batch.places
+            after, query = programs.ask(
+                self.layout,
+                self.changed,
+                player,
+                self.now[rows[some]],
+                times[some],
+                tuple(x[some] for x in pending),
+                None if among is None else among[some],
+            )
+            points[batch.mine] = np.asarray(query)[: batch.size]
+            states[batch.mine] = np.asarray(after)[: batch.size]
+        return Decisions(points, times, states)
+
+    @double_precision
+    def decided(self, rows: Rows, decisions: "Decisions") -> None:
+        """Take the states after decisions."""
+        if self.changed:
+            self.now[rows[:, None], self._columns] = decisions.states
+            self._append(rows, ASK, 0, 0.0, decisions.times)
+
+    @double_precision
+    def tell(self, rows: Rows, arms: Integers, rewards: Vector, times: Vector) -> Any:
+        """Observe one reward of each of distinct members, and return which are used.
+
+        A reward that is earlier than all steps that are kept is not used.
+        """
+        used = times >= self.steps.reach[rows]
+        late = used & (times < self.steps.latest[rows])
+        in_order = np.flatnonzero(used & ~late)
+        if len(in_order):
+            self._tell_newest(rows[in_order], arms[in_order], rewards[in_order], times[in_order])
+        if late.any():
+            self._tell_late(rows[late], arms[late], rewards[late], times[late])
+        self.tells[rows[used]] += 1
+        return used
+
+    def _tell_newest(self, rows: Rows, arms: Integers, rewards: Vector, times: Vector) -> None:
+        for player, batch in self._batches(rows):
+            some = batch.places
+            arguments = arms[some], rewards[some], times[some]
+            after = programs.tell(self.layout, player, self.now[rows[some]], *arguments)
+            self.now[rows[batch.mine]] = np.asarray(after)[: batch.size]
+        self._append(rows, TELL, arms, rewards, times)
+
+    def _tell_late(self, rows: Rows, arms: Integers, rewards: Vector, times: Vector) -> None:
+        late = self.steps.late
+        places = self.steps.insert(rows, arms, rewards, times)
+        counts = self.steps.counts[rows]
+        # `middle` is the state after the first `late` steps, if there are more than `late` before
+        early = (places < late) & (counts > late)
+        if early.any():
+            self._replay(rows[early], self.old, 0, np.full(early.sum(), late), self.middle)
+        several = counts > late
+        if several.any():
+            rest = counts[several] - late
+            self._replay(rows[several], self.middle, late, rest, self.now)
+        if not several.all():
+            self._replay(rows[~several], self.old, 0, counts[~several], self.now)
+        self._store(rows)
+
+    def _replay(self, rows: Rows, source: Matrix, first: int, counts: Any, target: Matrix) -> None:
+        for player, batch in self._batches(rows):
+            steps = self.steps.part(rows[batch.places], first)
+            before = source[rows[batch.places]]
+            after = programs.replay(self.layout, player, before, *steps, counts[batch.places])
+            target[rows[batch.mine]] = np.asarray(after)[: batch.size]
+
+    def _append(self, rows: Rows, kind: int, arms: Any, rewards: Any, times: Vector) -> None:
+        self.steps.append(rows, kind, arms, rewards, times)
+        self._store(rows)
+
+    def _store(self, rows: Rows) -> None:
+        """Store the states of members that have taken `late` steps since the last stored state."""
+        late, counts = self.steps.late, self.steps.counts[rows]
+        self.refreshed[rows] += 1
+        full = rows[counts == 2 * late]
+        if len(full):
+            self._refresh(full[self.refreshed[full] >= REFRESH])
+            self.old[full] = self.middle[full]
+            self.steps.drop_half(full)
+        half = rows[counts == late]
+        for some in (half, full):
+            self.middle[some] = self.now[some]
+
+    def _refresh(self, rows: Rows) -> None:
+        for player, batch in self._batches(rows):
+            after = programs.refresh(self.layout, player, self.now[rows[batch.places]])
+            self.now[rows[batch.mine]] = np.asarray(after)[: batch.size]
+        self.refreshed[rows] = 0
+
+    @double_precision
+    def predict(self, rows: Rows, times: Vector) -> tuple[Matrix, Matrix, Vector]:
+        """Return mean and variance of every point, shape `(members, n)`, and the noise variance.
+
+        Raises:
+            UnsupportedError: the policy makes no predictions.
+        """
+        shape = len(rows), self.points
+        mean, variance, noise = np.zeros(shape), np.zeros(shape), np.zeros(len(rows))
+        times = np.maximum(times, self.steps.latest[rows])
+        for player, batch in self._batches(rows):
+            some = batch.places
+            found = programs.predict(self.layout, player, self.now[rows[some]], times[some])
+            if found is None:
+                raise UnsupportedError("this policy makes no predictions. Use another policy")
+            for into, values in zip((mean, variance, noise), found, strict=True):
+                into[batch.mine] = np.asarray(values)[: batch.size]
+        return mean, variance, noise
+
+    def _batches(self, rows: Rows) -> Iterator[tuple[Player[Any], "Batch"]]:
+        """Return the batches of some members, by player, members in the same phase together."""
+        if not len(rows):
+            return
+        whose, phase = self.whose[rows], self.tells[rows] % PHASE
+        order = np.lexsort((phase, whose)) if phase.any() or whose.any() else np.arange(len(rows))
+        cuts = np.flatnonzero(np.diff(whose[order])) + 1
+        for mine in np.split(order, cuts):
+            player = self.players[whose[mine[0]]]
+            for places in _cut(mine):
+                yield player, places
+
+
+class Decisions(NamedTuple):
+    """Decisions of some members: points, times, and the parts of the states that they change."""
+
+    points: Integers
+    times: Vector
+    states: Matrix
+
+
+class Batch:
+    """The places of the members of one batch.
+
+    Attributes:
+        mine: the places, without padding.
+        places: the places with padding, which repeats the first.
+    """
+
+    def __init__(self, mine: Integers, size: int) -> None:
+        self.mine, self.size = mine, len(mine)
+        padding = np.full(size - len(mine), mine[0])
+        self.places = np.concatenate([mine, padding]) if len(padding) else mine
+
+
+def _cut(mine: Integers, sizes: Sequence[int] = programs.SIZES) -> Iterator[Batch]:
+    """Cut places into batches of fixed sizes."""
+    for first in range(0, len(mine), sizes[-1]):
+        some = mine[first : first + sizes[-1]]
+        yield Batch(some, next(size for size in sizes if size >= len(some)))

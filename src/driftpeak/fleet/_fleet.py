@@ -1,0 +1,401 @@
+"""`Fleet`: thousands of drifting optimisers that are advanced in batches."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import (
+    LARGEST_SEED,
+    DriftpeakError,
+    UnknownSuggestionError,
+    UnsupportedError,
+    at_least_integer,
+    one_of,
+    shown,
+    whole,
+)
+from driftpeak._core.times import Horizon
+from driftpeak._core.types import Integers, Matrix, Vector
+from driftpeak.fleet import _columns as columns
+from driftpeak.fleet._contexts import kinds_of
+from driftpeak.fleet._default import default_policy
+from driftpeak.fleet._engine import Engine
+from driftpeak.fleet._members import Members, member_ids
+from driftpeak.fleet._pending import Pending, number_of, serial_of
+from driftpeak.fleet._steps import Rows
+from driftpeak.fleet._suggestions import Suggestions
+from driftpeak.gp.context_points import Contexts
+from driftpeak.gp.domains import Domain
+from driftpeak.policies import Policy
+
+Invalid = Literal["reject", "skip"]
+INVALID: tuple[Invalid, ...] = ("reject", "skip")
+
+
+class Fleet:
+    """Many optimisers of one space, each with its own drifting objective, advanced in batches.
+
+    A member is one objective, such as the price of one article. All members have one policy, and
+    each member has its own state, random key and clock. Rewards are maximised. A member's decisions
+    are those of a single player of the policy, whatever the batches.
+
+    Arguments:
+        space: `Arms` or a `Grid`, the candidates of every member.
+        members: their number, for the ids 0, 1, ...; or their ids, distinct integers or strings; or
+            a table (pandas, Arrow or a mapping) with the ids in the column "member".
+        arms: which arms each member has, booleans of shape `(members, n)`; all by default. It needs
+            a policy that supports a choice among given points: `Auto` or the GP-UCB family.
+        policy: "auto", or a policy of `driftpeak.policies` with as many points as the space.
+        contexts: the contexts that `ask` may be given; the policy is then one of
+            `contexts.cells(space)`.
+        seed: seed of the random keys. The member added as number s has the key of trial s of
+            `simulate` with this seed.
+        late: number of the newest asks and tells of each member among which a late observation is
+            inserted at its time. Older observations are not used.
+        horizon: maximum of decisions of a member, for policies that allocate memory for them.
+
+    Raises:
+        DriftpeakError: ids that are not distinct, a policy with another number of points, arms of
+            another shape, or a member without arms.
+        UnsupportedError: a policy that needs the true function, makes side queries, or does not
+            support sets of arms or contexts although they are given.
+
+    The states are kept in double precision on the host, `bytes_per_member` bytes for each member.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> shop = dp.Fleet(dp.Arms([9.9, 11.9, 13.9]), members=["tea", "coffee"])
+        >>> offers = shop.ask(time=1.0)
+        >>> offers.members.tolist()
+        ['tea', 'coffee']
+        >>> shop.tell(offers.ids, [20.0, 31.5]).tolist()
+        [True, True]
+    """
+
+    @checked
+    def __init__(
+        self,
+        space: Domain,
+        members: Any,
+        *,
+        arms: Any = None,
+        policy: Literal["auto"] | Policy = "auto",
+        contexts: Contexts | None = None,
+        seed: int = 0,
+        late: int = 16,
+        horizon: int = 100_000,
+    ) -> None:
+        self.space, self.contexts = space, contexts
+        self.late = at_least_integer("late", late, 1, 1024)
+        self.horizon = at_least_integer("horizon", horizon, 1)
+        self.seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
+        self._kinds = 1 if contexts is None else len(contexts.kinds)
+        cells = space if contexts is None else contexts.cells(space)
+        self.policy = default_policy(cells) if isinstance(policy, str) else policy
+        self._check_policy(len(cells))
+        player = self.policy.prepare(Horizon(self.horizon))
+        if player.side_capacity:
+            raise UnsupportedError(
+                f"a fleet supports no side queries; got {type(self.policy).__name__}. Use an "
+                "Optimizer for each member"
+            )
+        self._members, self._pending = Members(len(space)), Pending()
+        self._engine = Engine(player, seed=self.seed, late=self.late)
+        self.add(np.arange(members) if whole(members) and members >= 0 else members, arms=arms)
+
+    def _check_policy(self, points: int) -> None:
+        name = type(self.policy).__name__
+        if self.policy.points != points:
+            raise DriftpeakError(
+                f"the policy must have as many points as the space, {points}; got "
+                f"{self.policy.points}"
+            )
+        if self.policy.foresight != "none":
+            raise UnsupportedError(
+                f"{name} needs the true function and cannot run live. Use another policy"
+            )
+        if self.contexts is not None and not self.policy.chooses_among:
+            raise UnsupportedError(
+                f"{name} supports no contexts. Use Auto or a policy of the GP-UCB family"
+            )
+
+    def __len__(self) -> int:
+        """Return the number of members."""
+        return len(self._members)
+
+    @property
+    def members(self) -> np.ndarray[Any, np.dtype[Any]]:
+        """The ids of the members, in the order in which they were added."""
+        return self._members.index.to_numpy().copy()
+
+    @property
+    def bytes_per_member(self) -> int:
+        """Bytes of memory of one member, without its id."""
+        pending = 16 * (8 + 4 + 8)
+        return self._engine.bytes_per_member + pending + len(self.space) + 40
+
+    @property
+    def observations(self) -> Integers:
+        """The number of observations of each member that were used, since its last reset."""
+        return self._engine.tells[self._members.rows].copy()
+
+    def ask(self, members: Any = None, *, time: Any = None, context: Any = None) -> Suggestions:
+        """Suggest the next arm of each member.
+
+        Pending suggestions of a member are fantasised at their posterior mean. A member has at most
+        16; further ones replace the oldest.
+
+        Arguments:
+            members: distinct ids; all members by default.
+            time: one time or one for each member; by default 1, 2, ... for the first, second, ...
+                suggestion of each member. A time before the member's latest step counts as the time
+                of that step.
+            context: one context or one for each member, if the fleet has contexts.
+
+        Raises:
+            DriftpeakError: an unknown member, a member given twice, a time that is not a finite
+                number, an unknown context, or more decisions than the horizon. Nothing is changed.
+        """
+        ids, rows = self._members.find(members)
+        asked = self._pending.asked[rows]
+        times = (asked + 1.0) if time is None else columns.reals("time", time, len(rows),
+                                                                 scalar=True)  # fmt: skip
+        columns.check_valid("time", times)
+        kinds = kinds_of(self.contexts, context, len(rows))
+        if len(asked) and asked.max() >= self.horizon:
+            raise DriftpeakError(
+                f"a member must have at most horizon={self.horizon:,} decisions; got one more for "
+                f"{shown(ids[np.argmax(asked)])}. Create a fleet with a larger horizon"
+            )
+        pending = self._pending.of(rows)
+        decisions = self._engine.decide(rows, times, pending, self._among(rows, kinds))
+        numbers = self._pending.ids(rows, self._members.serials[rows])
+        self._engine.decided(rows, decisions)
+        self._pending.add(rows, decisions.points, decisions.times)
+        choices = decisions.points % len(self.space)
+        return Suggestions(numbers, ids.copy(), choices, decisions.times, self.space)
+
+    def _among(self, rows: Rows, kinds: Integers | None) -> Any:
+        """Return the points that members may choose as a mask, or None for all."""
+        arms = None if self._members.arms is None else self._members.arms[rows]
+        if kinds is None:
+            return arms
+        here = np.repeat(np.arange(self._kinds), len(self.space)) == kinds[:, None]
+        return here if arms is None else here & np.tile(arms, self._kinds)
+
+    def tell(
+        self, ids: Any, rewards: Any = None, *, time: Any = None, invalid: Invalid = "reject"
+    ) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Report the rewards of suggestions, in any order and of any subset.
+
+        A suggestion can be answered once. If a row is invalid, the whole call is rejected and
+        nothing is changed; with `invalid="skip"` the other rows are accepted.
+
+        Arguments:
+            ids: ids of pending suggestions. Or a table with the columns "id", "reward" and, if
+                times are not those of the suggestions, "time".
+            rewards: finite numbers, one for each id.
+            time: one time or one for each id, of the observation; by default the time of the
+                suggestion. Observations of one call are processed in the order of time.
+            invalid: "reject", or "skip" for rows with unknown or answered ids and rows whose reward
+                or time is not a finite number.
+
+        Returns:
+            Which rows were used. Rows that are too late (see `late`) or were skipped are not.
+
+        Raises:
+            UnknownSuggestionError: an id is unknown, already answered, given twice or of a removed
+                member.
+            DriftpeakError: columns of different lengths, or a reward or time that is not a finite
+                number.
+        """
+        one_of("invalid", invalid, INVALID)
+        if columns.is_table(ids):
+            if rewards is not None or time is not None:
+                raise DriftpeakError("rewards and time must be columns of the table, if one is given")
+            table, ids = ids, columns.of_table(ids, "id")
+            rewards = columns.of_table(table, "reward")
+            time = table["time"] if columns.has_column(table, "time") else None
+        if isinstance(ids, Suggestions):
+            ids = ids.ids
+        numbers = columns.integers("ids", ids)
+        values = columns.reals("rewards", rewards, len(numbers))
+        given = (
+            np.zeros(len(numbers))
+            if time is None
+            else columns.reals("time", time, len(numbers), scalar=True)
+        )
+        rows, numbers_in = self._members.rows_of(serial_of(numbers)), number_of(numbers)
+        fits = self._answerable(numbers, rows, numbers_in, reject=invalid == "reject")
+        if invalid == "reject":
+            columns.check_valid("rewards", values)
+            columns.check_valid("time", given)
+        fits &= columns.valid(values) & columns.valid(given)
+        used = np.zeros(len(numbers), bool)
+        mine = np.flatnonzero(fits)
+        points, times = self._pending.find(rows[mine], numbers_in[mine])
+        times = times if time is None else given[mine]
+        self._pending.remove(rows[mine], numbers_in[mine])
+        used[mine] = self._observe(rows[mine], points, values[mine], times)
+        return used
+
+    def _answerable(self, ids: Integers, rows: Rows, numbers: Integers, *, reject: bool) -> Any:
+        """Return which ids are pending and given for the first time.
+
+        Raises:
+            UnknownSuggestionError: one is not, if `reject` is true.
+        """
+        fits = rows >= 0
+        fits[fits] = self._pending.known(rows[fits], numbers[fits])
+        first = np.zeros(len(ids), bool)
+        first[np.unique(ids, return_index=True)[1]] = True
+        if reject and not (fits & first).all():
+            place = int(np.argmin(fits & first))
+            name = f"{ids[place]} at row {place}"
+            if fits[place]:
+                raise UnknownSuggestionError(
+                    f"ids must be distinct; got {name} for the second time. Leave it out, or set "
+                    "invalid='skip'"
+                )
+            if rows[place] == -1:
+                raise UnknownSuggestionError(
+                    f"ids must be of members of the fleet; got {name}, whose member was removed. "
+                    "Leave it out, or set invalid='skip'"
+                )
+            if rows[place] < 0:
+                raise UnknownSuggestionError(f"ids must be ids that ask() returned; got {name}")
+            raise self._pending.why_not(int(rows[place]), int(numbers[place]), name)
+        return fits & first
+
+    def observe(
+        self, members: Any, choices: Any, rewards: Any, *, time: Any
+    ) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Report rewards of arms that were not suggested, such as recorded ones.
+
+        Arguments:
+            members: ids, which may repeat.
+            choices: numbers of arms, from 0; with contexts, numbers of cells.
+            rewards: finite numbers.
+            time: one time or one for each row.
+
+        Returns:
+            Which rows were used. Rows that are too late (see `late`) are not.
+
+        Raises:
+            DriftpeakError: an unknown member, an arm that does not exist or that the member does
+                not have, columns of different lengths, or a number that is not finite. Nothing is
+                changed.
+        """
+        _, rows = self._members.find_repeated(members)
+        points = columns.integers("choices", choices)
+        if len(points) != len(rows):
+            raise DriftpeakError(
+                f"choices must have {len(rows):,} entries, one for each row; got {len(points):,}"
+            )
+        count = self._engine.points
+        wrong = (points < 0) | (points >= count)
+        if wrong.any():
+            raise DriftpeakError(
+                f"choices must be numbers of arms in 0..{count - 1}; got "
+                f"{points[np.argmax(wrong)]} at row {np.argmax(wrong)}"
+            )
+        if self._members.arms is not None:
+            has = self._members.arms[rows, points % len(self.space)]
+            if not has.all():
+                place = int(np.argmin(has))
+                raise DriftpeakError(
+                    f"choices must be arms that the members have; got {points[place]} at row "
+                    f"{place}"
+                )
+        values = columns.reals("rewards", rewards, len(rows))
+        times = columns.reals("time", time, len(rows), scalar=True)
+        columns.check_valid("rewards", values)
+        columns.check_valid("time", times)
+        return self._observe(rows, points, values, times)
+
+    def _observe(self, rows: Rows, points: Integers, values: Vector, times: Vector) -> Any:
+        """Process observations in the order of time, one of each member after another."""
+        used = np.zeros(len(rows), bool)
+        order = np.lexsort((times, rows))
+        sorted_rows = rows[order]
+        starts = np.flatnonzero(np.diff(sorted_rows, prepend=-1))
+        turn = np.arange(len(rows)) - np.repeat(starts, np.diff(starts, append=len(rows)))
+        for number in range(int(turn.max()) + 1 if len(rows) else 0):
+            some = order[turn == number]
+            used[some] = self._engine.tell(rows[some], points[some], values[some], times[some])
+        return used
+
+    def predict(self, members: Any = None, *, time: Any) -> tuple[Matrix, Matrix, Vector]:
+        """Return the prediction of each member's objective at a time.
+
+        Arguments:
+            members: distinct ids; all members by default.
+            time: one time or one for each member, not before its latest step.
+
+        Returns:
+            The mean and the variance of the noiseless objective, shape `(members, n)`, in units of
+            the reward and of its square, and the variance of the noise of one reward, shape
+            `(members,)`.
+
+        Raises:
+            UnsupportedError: the policy makes no predictions.
+            DriftpeakError: an unknown member, or a time that is not a finite number.
+        """
+        _, rows = self._members.find(members)
+        times = columns.reals("time", time, len(rows), scalar=True)
+        columns.check_valid("time", times)
+        return self._engine.predict(rows, times)
+
+    def add(self, members: Any, *, arms: Any = None) -> None:
+        """Add members.
+
+        Arguments:
+            members: new ids, or a table with the column "member".
+            arms: which arms each has, as for the fleet.
+
+        Raises:
+            DriftpeakError: ids that are not distinct or not new, arms of another shape, or a member
+                without arms. Nothing is changed.
+        """
+        if columns.is_table(members):
+            members = columns.of_table(members, "member")
+        ids = member_ids(members)
+        mask = self._members.check_new(ids, arms)
+        if mask is not None and not self.policy.chooses_among:
+            raise UnsupportedError(
+                f"{type(self.policy).__name__} supports no sets of arms. Use Auto or a policy of "
+                "the GP-UCB family"
+            )
+        rows = self._members.add(ids, mask)
+        self._engine.resize(self._members.room)
+        self._pending.resize(self._members.room)
+        self._pending.clear(rows)
+        self._pending.asked[rows] = 0
+        self._begin(rows)
+
+    def remove(self, members: Any) -> None:
+        """Remove members. Their pending suggestions can no longer be answered.
+
+        Raises:
+            DriftpeakError: an unknown member, or a member given twice.
+        """
+        _, rows = self._members.find(members)
+        self._members.remove(rows)
+
+    def reset(self, members: Any = None) -> None:
+        """Delete the observations and pending suggestions of members; all members by default.
+
+        Raises:
+            DriftpeakError: an unknown member, or a member given twice.
+        """
+        _, rows = self._members.find(members)
+        self._members.resets[rows] += 1
+        self._pending.clear(rows)
+        self._begin(rows)
+
+    def _begin(self, rows: Rows) -> None:
+        self._engine.begin(rows, self._members.serials[rows], self._members.resets[rows])
+
+    def __repr__(self) -> str:
+        return f"Fleet({self.space!r}, {len(self):,} members, {type(self.policy).__name__})"

@@ -1,0 +1,87 @@
+"""The state of a player as one row of numbers, so that the states of a fleet are one array."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from driftpeak.policies import Player
+
+
+class Leaf(NamedTuple):
+    """One array of a state: its place in the row, its shape and its type."""
+
+    first: int
+    last: int
+    shape: tuple[int, ...]
+    dtype: Any
+    key: bool  # whether it is a random key, stored as its two words
+
+
+class Layout(NamedTuple):
+    """The places of all arrays of a state in a row.
+
+    Integers and the words of random keys are stored as doubles, which represent them exactly.
+    """
+
+    leaves: tuple[Leaf, ...]
+    tree: Any
+
+    @property
+    def width(self) -> int:
+        """Number of doubles of a row."""
+        return self.leaves[-1].last if self.leaves else 0
+
+    def pack(self, states: Any, only: tuple[int, ...] | None = None) -> Float[Array, "b w"]:
+        """Return the states of a batch as rows, or only the leaves with these numbers."""
+        columns = []
+        for number, x in enumerate(jax.tree.leaves(states)):
+            if only is None or number in only:
+                x = jax.random.key_data(x) if self.leaves[number].key else x
+                columns.append(x.reshape(len(x), -1).astype(float))
+        return jnp.concatenate(columns, axis=1)
+
+    def unpack(self, rows: Float[Array, "b w"]) -> Any:
+        """Return the states of rows."""
+        leaves = []
+        for leaf in self.leaves:
+            x = rows[:, leaf.first : leaf.last].reshape(len(rows), *leaf.shape).astype(leaf.dtype)
+            leaves.append(jax.random.wrap_key_data(x) if leaf.key else x)
+        return jax.tree.unflatten(self.tree, leaves)
+
+    def columns(self, numbers: tuple[int, ...]) -> list[int]:
+        """Return the columns of some leaves."""
+        return [c for n in numbers for c in range(self.leaves[n].first, self.leaves[n].last)]
+
+
+def layout_of(player: Player[Any]) -> Layout:
+    """Return the layout of a player's state."""
+    state = jax.eval_shape(player.init, jax.random.key(0))
+    leaves, first = [], 0
+    for x in jax.tree.leaves(state):
+        key = jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
+        words = jax.eval_shape(jax.random.key_data, x) if key else x
+        size = 1
+        for length in words.shape:
+            size *= length
+        leaves.append(Leaf(first, first + size, words.shape, words.dtype, bool(key)))
+        first += size
+    return Layout(tuple(leaves), jax.tree.structure(state))
+
+
+def changed_by_ask(player: Player[Any]) -> tuple[int, ...]:
+    """Return the numbers of the leaves that `ask` may change.
+
+    The others are outputs of its program that are also its inputs. Most policies change only the
+    number of decisions and the random key, so that few numbers are written back.
+    """
+    state = jax.eval_shape(player.init, jax.random.key(0))
+    inputs, tree = jax.tree.flatten(state)
+
+    def ask(leaves: Any, time: Any) -> Any:
+        return jax.tree.leaves(player.ask(jax.tree.unflatten(tree, leaves), time)[0])
+
+    program = jax.make_jaxpr(ask)(inputs, jnp.zeros(())).jaxpr
+    pairs = zip(program.outvars, program.invars[: len(inputs)], strict=True)
+    return tuple(number for number, (after, before) in enumerate(pairs) if after is not before)

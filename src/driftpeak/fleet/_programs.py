@@ -1,0 +1,182 @@
+"""Compiled programs of a fleet: one step of a batch of members, which differ in everything.
+
+A batch has a fixed size and is run in chunks of `CHUNK` members, whose states fit the processor's
+cache. Conditionals for rare work remain conditionals in each chunk in which all members agree.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from driftpeak._core.numerics.conditionals import out_of_step
+from driftpeak.fleet._layout import Layout
+from driftpeak.policies import Player
+
+CHUNK = 128
+SIZES = (16, CHUNK, 8 * CHUNK)
+"""Sizes of batches: a batch is padded to the next of them, so that few programs are compiled."""
+ASK, TELL = 0, 1
+"""Kinds of steps that are replayed."""
+
+
+@partial(jax.jit, static_argnums=0)
+def start(layout: Layout, player: Player[Any], keys: Any, resets: Int[Array, " b"]) -> Array:
+    """Return the states of new members; `resets` is the number of resets of each."""
+
+    def one(key: Any, resets: Any) -> Any:
+        again = jax.random.fold_in(key, resets)
+        words = jnp.where(resets > 0, jax.random.key_data(again), jax.random.key_data(key))
+        return player.init(jax.random.wrap_key_data(words))
+
+    return layout.pack(jax.vmap(one)(keys, resets))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def ask(
+    layout: Layout,
+    changed: tuple[int, ...],
+    player: Player[Any],
+    rows: Float[Array, "b w"],
+    times: Float[Array, " b"],
+    pending: tuple[Array, Array, Array],
+    among: Bool[Array, "b n"] | None,
+) -> tuple[Float[Array, "b c"], Int[Array, " b"]]:
+    """Return the changed leaves after a decision of each member, and the points to sample.
+
+    Arguments:
+        pending: points and times of pending suggestions, shape `(b, p)`, in order of time, and
+            their number, shape `(b,)`. They are fantasised at their posterior mean.
+        among: points that each member may choose; None for all.
+    """
+
+    def chunk(rows: Any, times: Any, pending: Any, among: Any) -> Any:
+        states = layout.unpack(rows)
+        after, query = _decide(player, states, times, among)
+        most = pending[2].max()
+
+        def imagined() -> Any:
+            assumed = _fantasised(player, states, pending, most)
+            return jnp.where(pending[2] > 0, _decide(player, assumed, times, among)[1], query)
+
+        query = jax.lax.cond(most > 0, imagined, lambda: query)
+        return _packed(layout, changed, after, len(rows)), query
+
+    return _by_chunk(chunk, (rows, times, pending, among))
+
+
+@partial(jax.jit, static_argnums=0)
+def tell(
+    layout: Layout,
+    player: Player[Any],
+    rows: Float[Array, "b w"],
+    arms: Int[Array, " b"],
+    rewards: Float[Array, " b"],
+    times: Float[Array, " b"],
+) -> Float[Array, "b w"]:
+    """Return the states after an observation of each member."""
+
+    def chunk(rows: Any, arms: Any, rewards: Any, times: Any) -> Any:
+        return layout.pack(jax.vmap(player.tell)(layout.unpack(rows), arms, rewards, times))
+
+    return _by_chunk(chunk, (rows, arms, rewards, times))
+
+
+@partial(jax.jit, static_argnums=0)
+def replay(
+    layout: Layout,
+    player: Player[Any],
+    rows: Float[Array, "b w"],
+    kinds: Int[Array, "b s"],
+    arms: Int[Array, "b s"],
+    rewards: Float[Array, "b s"],
+    times: Float[Array, "b s"],
+    counts: Int[Array, " b"],
+) -> Float[Array, "b w"]:
+    """Return the states after the first `counts` steps of each member."""
+
+    def chunk(rows: Any, kinds: Any, arms: Any, rewards: Any, times: Any, counts: Any) -> Any:
+        def one(state: Any, kind: Any, arm: Any, reward: Any, time: Any) -> Any:
+            ways = (
+                lambda: player.ask(state, time)[0],
+                lambda: player.tell(state, arm, reward, time),
+            )
+            return jax.lax.switch(kind, ways)
+
+        def step(number: Any, states: Any) -> Any:
+            seen = (kinds[:, number], arms[:, number], rewards[:, number], times[:, number])
+            return _where(number < counts, jax.vmap(one)(states, *seen), states)
+
+        return layout.pack(jax.lax.fori_loop(0, counts.max(), step, layout.unpack(rows)))
+
+    return _by_chunk(chunk, (rows, kinds, arms, rewards, times, counts))
+
+
+@partial(jax.jit, static_argnums=0)
+def refresh(layout: Layout, player: Player[Any], rows: Float[Array, "b w"]) -> Float[Array, "b w"]:
+    """Return the states without accumulated rounding errors."""
+
+    def chunk(rows: Any) -> Any:
+        return layout.pack(jax.vmap(player.refresh)(layout.unpack(rows)))
+
+    return _by_chunk(chunk, (rows,))
+
+
+@partial(jax.jit, static_argnums=0)
+def predict(
+    layout: Layout, player: Player[Any], rows: Float[Array, "b w"], times: Float[Array, " b"]
+) -> Any:
+    """Return the prediction of each member at every point, or None."""
+
+    def chunk(rows: Any, times: Any) -> Any:
+        return jax.vmap(player.predict)(layout.unpack(rows), times)
+
+    return _by_chunk(chunk, (rows, times))
+
+
+def _decide(player: Player[Any], states: Any, times: Any, among: Any) -> tuple[Any, Any]:
+    if among is None:
+        return jax.vmap(player.ask)(states, times)
+    return jax.vmap(player.ask_among)(states, times, among)
+
+
+def _fantasised(player: Player[Any], states: Any, pending: Any, most: Any) -> Any:
+    """Return the states as if pending suggestions had the rewards that are expected."""
+    points, times, counts = pending
+
+    def one(state: Any, point: Any, time: Any) -> Any:
+        expected = player.predict(state, time)
+        return state if expected is None else player.tell(state, point, expected.mean[point], time)
+
+    def step(number: Any, states: Any) -> Any:
+        after = jax.vmap(one)(states, points[:, number], times[:, number])
+        return _where(number < counts, after, states)
+
+    return jax.lax.fori_loop(0, most, step, states)
+
+
+def _packed(layout: Layout, changed: tuple[int, ...], states: Any, size: int) -> Any:
+    return layout.pack(states, changed) if changed else jnp.zeros((size, 0))
+
+
+def _where(mask: Any, after: Any, before: Any) -> Any:
+    """Return the states after where the mask is true, and the states before elsewhere."""
+
+    def leaf(x: Any, y: Any) -> Any:
+        return jnp.where(mask.reshape(-1, *(1,) * (x.ndim - 1)), x, y)
+
+    return jax.tree.map(leaf, after, before)
+
+
+def _by_chunk(function: Callable[..., Any], arrays: Any) -> Any:
+    """Apply a function to chunks of the members of a batch, one after another."""
+    size = len(jax.tree.leaves(arrays)[0])
+    with out_of_step():
+        if size <= CHUNK:
+            return function(*arrays)
+        cut = jax.tree.map(lambda x: x.reshape(-1, CHUNK, *x.shape[1:]), arrays)
+        found = jax.lax.map(lambda chunk: function(*chunk), cut)
+    return jax.tree.map(lambda x: x.reshape(size, *x.shape[2:]), found)
