@@ -13,7 +13,7 @@ from driftpeak.fleet import _programs as programs
 from driftpeak.simulation._programs import random_keys
 
 HORIZON, NOISE = 50, 0.1
-PLACES = np.linspace(0, 1, 5)
+PLACES = np.array([0.0, 0.17, 0.38, 0.71, 1.0])  # without symmetry, no two scores are equal
 PRIOR = dp.Prior(dp.Arms(PLACES), dp.SE(lengthscale=0.3), noise_variance=NOISE)
 POLICIES = {
     "TV": dp.TVGPUCB(PRIOR, drift=0.05),
@@ -55,8 +55,9 @@ class Single:
 
     def ask(self, time, expected=()):
         """Ask after the rewards that are expected at pending points."""
-        state = self.state
+        state, latest = self.state, max((step[1] for step in self.steps), default=-np.inf)
         for point, when in sorted(expected, key=lambda one: one[1]):
+            when = max(when, latest)
             prediction = self.player.predict(state, when)
             if prediction is not None:
                 state = tell_player(self.player, state, point, prediction.mean[point], when)

@@ -148,6 +148,7 @@ CASES = POLICIES | {
     "Contexts": (dp.Contexts, {"said": ["a", "b"]}),
     "Doubling": (dp.Doubling, {"make": lambda horizon: dp.PE(PRIOR, horizon=horizon)}),
     "DriftingGP": (dp.DriftingGP, {}),
+    "Fleet": (dp.Fleet, {"space": GRID, "members": 2, "policy": POLICY}),
     "Float": (dp.Float, {"low": 0, "high": 1}),
     "Grid": (lambda range, size: dp.Grid(range, size=size), {"range": [0, 1], "size": 5}),
     "InContext": (dp.InContext, {"policy": dp.GPUCB(CELLS), "contexts": CONTEXTS}),

@@ -47,6 +47,7 @@ class Engine:
         self.whose = np.zeros(0, np.int32)  # the number of each member's player
         self.tells = np.zeros(0, np.int64)
         self.refreshed = np.zeros(0, np.int64)  # steps since the last refresh
+        self.clock = np.zeros(0)  # time of the newest ask or tell
 
     @property
     def bytes_per_member(self) -> int:
@@ -55,7 +56,7 @@ class Engine:
 
     def resize(self, members: int) -> None:
         """Make room for members."""
-        for name in ("now", "middle", "old", "whose", "tells", "refreshed"):
+        for name in ("now", "middle", "old", "whose", "tells", "refreshed", "clock"):
             old = getattr(self, name)
             new = np.zeros((members, *old.shape[1:]), old.dtype)
             new[: len(old)] = old
@@ -72,6 +73,7 @@ class Engine:
             self.now[mine] = self.old[mine] = np.asarray(state)[: batch.size]
         self.steps.clear(rows)
         self.tells[rows] = self.refreshed[rows] = 0
+        self.clock[rows] = -np.inf
 
     @double_precision
     def decide(
@@ -82,10 +84,13 @@ class Engine:
         A decision is not earlier than the member's latest step.
 
         Arguments:
-            pending: points, times and number of pending suggestions, as `programs.ask` needs them.
+            pending: points, times and number of pending suggestions, in the order of time. They are
+                fantasised at their posterior mean, at the latest step if they are earlier.
             among: points that each member may choose, shape `(members, n)`; None for all.
         """
-        times = np.maximum(times, self.steps.latest[rows])
+        latest = self.clock[rows]
+        times = np.maximum(times, latest)
+        pending = pending[0], np.maximum(pending[1], latest[:, None]), pending[2]
         points = np.zeros(len(rows), np.int64)
         states = np.zeros((len(rows), len(self._columns)))
         for player, batch in self._batches(rows):
@@ -106,6 +111,7 @@ class Engine:
     @double_precision
     def decided(self, rows: Rows, decisions: "Decisions") -> None:
         """Take the states after decisions."""
+        self.clock[rows] = decisions.times
         if self.changed:
             self.now[rows[:, None], self._columns] = decisions.states
             self._append(rows, ASK, 0, 0.0, decisions.times)
@@ -124,6 +130,7 @@ class Engine:
         if late.any():
             self._tell_late(rows[late], arms[late], rewards[late], times[late])
         self.tells[rows[used]] += 1
+        self.clock[rows] = np.maximum(self.clock[rows], np.where(used, times, -np.inf))
         return used
 
     def _tell_newest(self, rows: Rows, arms: Integers, rewards: Vector, times: Vector) -> None:

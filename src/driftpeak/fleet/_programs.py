@@ -48,8 +48,9 @@ def ask(
     """Return the changed leaves after a decision of each member, and the points to sample.
 
     Arguments:
-        pending: points and times of pending suggestions, shape `(b, p)`, in order of time, and
-            their number, shape `(b,)`. They are fantasised at their posterior mean.
+        pending: points and times of pending suggestions, shape `(b, p)`, in the order of time and
+            not before the latest step, and their number, shape `(b,)`. They are fantasised at their
+            posterior mean.
         among: points that each member may choose; None for all.
     """
 
@@ -100,11 +101,9 @@ def replay(
 
     def chunk(rows: Any, kinds: Any, arms: Any, rewards: Any, times: Any, counts: Any) -> Any:
         def one(state: Any, kind: Any, arm: Any, reward: Any, time: Any) -> Any:
-            ways = (
-                lambda: player.ask(state, time)[0],
-                lambda: player.tell(state, arm, reward, time),
-            )
-            return jax.lax.switch(kind, ways)
+            asked = player.ask(state, time)[0]
+            told = player.tell(state, arm, reward, time)
+            return jax.tree.map(partial(jnp.where, kind == TELL), told, asked)
 
         def step(number: Any, states: Any) -> Any:
             seen = (kinds[:, number], arms[:, number], rewards[:, number], times[:, number])

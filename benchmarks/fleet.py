@@ -1,0 +1,80 @@
+"""Throughput and memory of a fleet of 10,000 members with 20 arms.
+
+Members are asked and answered in batches of 1,000, each at its own random time, in memory. The
+figures are pairs of ask and tell per second after compilation, for TV-GP-UCB and `auto`, and their
+ratio to the speed of as many `Optimizer` objects (extrapolated from 100). `simulate` with 1,000
+trials of the same policies is measured for comparison: it has no separate calls. The speed of a
+shared machine varies; the processor time of one pair varies less.
+"""
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+import driftpeak as dp
+
+MEMBERS = int(os.environ.get("MEMBERS", "10000"))
+BATCH, ARMS = 1_000, 20
+TARGETS = {
+    "TV-GP-UCB: pairs per second": ">= 200000",
+    "auto: pairs per second": ">= 25000",
+    "TV-GP-UCB: times the speed of optimizers": ">= 50",
+    "auto: times the speed of optimizers": ">= 50",
+    "peak memory (GiB)": "<= 2",
+}
+
+
+def run() -> dict[str, Any]:
+    """Return pairs per second, processor time and memory per member of both policies."""
+    prior = dp.Prior(dp.Arms(np.linspace(0, 1, ARMS)), dp.SE(lengthscale=0.2), noise_variance=0.1)
+    figures: dict[str, Any] = {}
+    rounds = {"TV-GP-UCB": (dp.TVGPUCB(prior, drift=0.02), 12), "auto": (dp.Auto(prior), 3)}
+    for name, (policy, passes) in rounds.items():
+        fleet = dp.Fleet(prior.domain, MEMBERS, policy=policy)
+        generator = np.random.default_rng(0)
+        play(fleet, generator, 1)
+        wall, processor = play(fleet, generator, passes)
+        pairs = passes * MEMBERS
+        alone = optimizers(prior, policy)
+        figures |= {
+            f"{name}: pairs per second": pairs / wall,
+            f"{name}: processor time of a pair (us)": 1e6 * processor / pairs,
+            f"{name}: times the speed of optimizers": pairs / wall * alone,
+            f"{name}: steps per second of simulate": simulated(prior, policy),
+            f"{name}: KiB per member": fleet.bytes_per_member / 1024,
+        }
+    return figures
+
+
+def play(fleet: dp.Fleet, generator: np.random.Generator, passes: int) -> tuple[float, float]:
+    """Ask and answer all members in batches, and return the seconds, and those of processors."""
+    spent = np.zeros(2)
+    for _ in range(passes):
+        for some in generator.permutation(MEMBERS).reshape(-1, BATCH):
+            rewards = generator.normal(size=BATCH)
+            times = fleet.observations[some] + generator.random(BATCH)
+            started = np.array([time.perf_counter(), time.process_time()])
+            asked = fleet.ask(some, time=times)
+            fleet.tell(asked.ids, rewards)
+            spent += np.array([time.perf_counter(), time.process_time()]) - started
+    return float(spent[0]), float(spent[1])
+
+
+def optimizers(prior: dp.Prior, policy: Any) -> float:
+    """Return the seconds of an ask and a tell of one of 100 optimizers."""
+    each = [dp.Optimizer(prior.domain, maximize=True, policy=policy, seed=s) for s in range(100)]
+    for one in each:
+        one.tell(one.ask(), 0.5)
+    started = time.perf_counter()
+    for one in each:
+        one.tell(one.ask(), 0.5)
+    return (time.perf_counter() - started) / len(each)
+
+
+def simulated(prior: dp.Prior, policy: Any) -> float:
+    """Return the steps per second of `simulate`."""
+    world = dp.MarkovDrift(prior, drift=0.02)
+    runs = dp.simulate({"policy": policy}, world, steps=30, trials=BATCH, progress=False)
+    return 30 * BATCH / float(runs.seconds.sum())
