@@ -170,14 +170,20 @@ def test_the_batches_do_not_matter(data):
     )
     for step in range(4):
         some = data.draw(st.lists(st.integers(0, 6), unique=True, min_size=1))
-        times = np.array(data.draw(st.lists(st.floats(0, 9), min_size=len(some), max_size=len(some))))
+        times = np.array(
+            data.draw(st.lists(st.floats(0, 9), min_size=len(some), max_size=len(some)))
+        )
         asked = whole.ask(some, time=times)
-        each = [parts.ask([i], time=when) for i, when in reversed(list(zip(some, times, strict=True)))]
+        each = [
+            parts.ask([i], time=when) for i, when in reversed(list(zip(some, times, strict=True)))
+        ]
         assert [one.choices[0] for one in reversed(each)] == asked.choices.tolist()
         assert arms[some, asked.choices].all()
         rewards = np.arange(len(some)) + step
         used = whole.tell(asked.ids, rewards)
-        alone = [parts.tell(one.ids, [r])[0] for one, r in zip(reversed(each), rewards, strict=True)]
+        alone = [
+            parts.tell(one.ids, [r])[0] for one, r in zip(reversed(each), rewards, strict=True)
+        ]
         assert used.tolist() == alone
     for x, y in zip(whole.predict(time=10.0), parts.predict(time=10.0), strict=True):
         np.testing.assert_allclose(x, y, atol=1e-12)
@@ -267,7 +273,9 @@ def test_tables_of_pandas_and_arrow():
             frame = fleet.ask(pd.Series(["y", "x"])).to_pandas().assign(reward=[1, 2])
             assert fleet.tell(pa.Table.from_pandas(frame)).all()
             asked = fleet.ask(pa.array(["x"]))
-            assert fleet.tell(pa.array(asked.ids), pa.chunked_array([[3.0]]), time=pa.array([9])).all()
+            assert fleet.tell(
+                pa.array(asked.ids), pa.chunked_array([[3.0]]), time=pa.array([9])
+            ).all()
             frame = fleet.ask().to_pandas().assign(reward=[1.0, 2.0], time=10.0)
     first = fleets[0].predict(time=11.0)
     for other in fleets[1:]:

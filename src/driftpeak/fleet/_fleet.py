@@ -213,7 +213,9 @@ class Fleet:
         one_of("invalid", invalid, INVALID)
         if columns.is_table(ids):
             if rewards is not None or time is not None:
-                raise DriftpeakError("rewards and time must be columns of the table, if one is given")
+                raise DriftpeakError(
+                    "rewards and time must be columns of the table, if one is given"
+                )
             table, ids = ids, columns.of_table(ids, "id")
             rewards = columns.of_table(table, "reward")
             time = table["time"] if columns.has_column(table, "time") else None

@@ -61,15 +61,16 @@ def lockstep(function: Callable[[Given, State], Result], shared: Given, own: Sta
         first = jax.tree.map(lambda differs, x: x[0] if differs else x, batched[0], shared)
         axes = jax.tree.map(lambda differs: 0 if differs else None, batched[1])
         mapped = jax.vmap(function, in_axes=(None, axes), axis_size=size)
-        differing = [x for differs, x in zip(jax.tree.leaves(batched[0]), jax.tree.leaves(shared),
-                                             strict=True) if differs]
+        differing = [
+            x
+            for differs, x in zip(jax.tree.leaves(batched[0]), jax.tree.leaves(shared), strict=True)
+            if differs
+        ]
         if _out_of_step.get() and differing:
             own_axes = jax.tree.map(lambda differs: 0 if differs else None, batched[0])
             each = jax.vmap(function, in_axes=(own_axes, axes), axis_size=size)
             equal = jnp.stack([(x == x[:1]).all() for x in differing]).all()
-            result = jax.lax.cond(
-                equal, lambda: mapped(first, own), lambda: each(shared, own)
-            )
+            result = jax.lax.cond(equal, lambda: mapped(first, own), lambda: each(shared, own))
         else:
             result = mapped(first, own)
         return result, jax.tree.map(lambda _: True, result)
