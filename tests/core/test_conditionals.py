@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from driftpeak._core.numerics.conditionals import lockstep, on_demand
+from driftpeak._core.numerics.conditionals import lockstep, on_demand, out_of_step
 
 MATRIX = np.random.default_rng(0).normal(size=(5, 5)) / 4
 
@@ -65,3 +65,13 @@ def test_under_vmap_it_stays_a_conditional(trial):
     assert "cond[" in program
     plain = jax.vmap(lambda s, v: jax.lax.cond(s > 2, lambda: MATRIX @ v, lambda: v))
     assert "cond[" not in str(jax.make_jaxpr(plain)(jnp.full(3, 4), jnp.ones((3, 5))))
+
+
+def test_lockstep_of_trials_out_of_step():
+    """Inside `out_of_step`, trials whose shared values differ get their own results."""
+    vectors = np.random.default_rng(4).normal(size=(4, 5))
+    with out_of_step():
+        found = jax.vmap(lambda s, v: lockstep(grow, s, (MATRIX, v)))(jnp.arange(4), vectors)
+    for number, row in enumerate(found):
+        power = np.linalg.matrix_power(MATRIX, number) if number % 2 == 0 else np.eye(5)
+        np.testing.assert_allclose(row, power @ vectors[number], atol=1e-14)

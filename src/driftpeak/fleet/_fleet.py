@@ -159,8 +159,8 @@ class Fleet:
         """
         ids, rows = self._members.find(members)
         asked = self._pending.asked[rows]
-        times = (asked + 1.0) if time is None else columns.reals("time", time, len(rows),
-                                                                 scalar=True)  # fmt: skip
+        given = asked + 1.0 if time is None else time
+        times = columns.reals("time", given, len(rows), scalar=True)
         columns.check_valid("time", times)
         kinds = kinds_of(self.contexts, context, len(rows))
         if len(asked) and asked.max() >= self.horizon:
