@@ -99,6 +99,8 @@ FILES = (
          ("line 1: column 4 has no name; name the arm, or remove the column",)),
     File("lines of separators at the end", PLAIN + ",,\n,,\n",
          Read(WHOLE, notes=("ignored lines without any value at the end: 2",))),
+    File("two separators at the end of lines", "t,a,b,,\n0,1,2,,\n1,3,4,,\n",
+         Read(WHOLE, notes=("ignored separators at the end of the lines",))),
     # ends of lines, quotes
     File("lines end as on Windows", PLAIN.replace("\n", "\r\n"), Read(WHOLE)),
     File("lines end as on old Macs", PLAIN.replace("\n", "\r"), Read(WHOLE)),
@@ -292,6 +294,8 @@ FILES = (
          ("line 3, column 'date': the time '2026-02-29' does not exist",)),
     File("a date that is none", dated("2026-02-28", "tomorrow", "2026-03-01"),
          ("line 3, column 'date': 'tomorrow' is not a date like the other",)),
+    File("the year 0", dated("2026-02-28", "0000-01-01", "1 March 2026"),
+         ("line 3, column 'date': '0000-01-01' is not a date like the other",)),
     File("a blank date", dated("2026-02-27", "", "2026-03-01"),
          three("2026-02-27", "", "2026-03-01")),
     File("labels", dated("mon", "tue", "wed"), three("mon", "tue", "wed")),
@@ -333,6 +337,8 @@ FILES = (
     File("long, half said", LONG,
          ("needs index, columns and values", "values is not given"),
          {"index": "time", "columns": "sensor"}, DriftpeakError),
+    File("contexts alone", "a,b\n1,2\n3,4\n", ("at least two arms", "got only contexts"),
+         {"context_columns": ["a", "b"]}),
     File("long, said twice", LONG, ("must be different columns",), AS_LONG | {"values": "time"},
          DriftpeakError),
 )  # fmt: skip

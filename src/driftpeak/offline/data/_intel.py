@@ -91,13 +91,12 @@ def read_intel_lab(
     notes = [f"kept {kept.shape[1]} of {means.shape[1]} sensors; incomplete lines: {short}, "
              f"values outside {plausible[0]:g} to {plausible[1]:g}: "
              f"{len(readings) - len(accepted)}"]  # fmt: skip
-    arms, values = tuple(str(mote) for mote in kept), kept.to_numpy()
-    gaps = kept.isna().to_numpy()
-    if gaps.any():
-        values, note = interpolated(path, values, arms, gaps)
+    kept.columns = kept.columns.astype(str)
+    if kept.isna().any(axis=None):
+        kept, note = interpolated(path, kept)
         notes.append(note)
     times = tuple((first + place * width).isoformat(" ") for place in range(bins))
-    return RewardTable(values, arms, times, "time", tuple(notes))
+    return RewardTable(kept.to_numpy(), tuple(kept), times, "time", tuple(notes))
 
 
 def _readings(path: Path, column: str) -> "tuple[pd.DataFrame, int]":

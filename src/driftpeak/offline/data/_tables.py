@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,23 +20,26 @@ from driftpeak._core.errors import (
     shown,
     warn,
 )
-from driftpeak.offline.data._reading.contexts import Said, by_time, without_contexts
-from driftpeak.offline.data._reading.csv_dialects import Dialect, read_sheet
+from driftpeak.offline.data._reading.contexts import Contexts, by_time, without_contexts
+from driftpeak.offline.data._reading.csv_dialects import Sheet, labels, read_sheet
 from driftpeak.offline.data._reading.decoding import PARQUET, content_of, decoded
 from driftpeak.offline.data._reading.headers import check_names, column_of, is_time_name, unit_of
-from driftpeak.offline.data._reading.long_tables import Long, long_columns, places_of, widened
-from driftpeak.offline.data._reading.messages import quoted
+from driftpeak.offline.data._reading.long_tables import Long, long_columns, widened
+from driftpeak.offline.data._reading.messages import cell_error, quoted
 from driftpeak.offline.data._reading.missing_values import Missing, treated
 from driftpeak.offline.data._reading.numbers import (
     Decimal,
     NotANumberError,
     is_blank,
-    looks_like_number,
+    is_number,
     numbers,
 )
 from driftpeak.offline.data._reading.outliers import Outliers, doubtful
 from driftpeak.offline.data._reading.parquet import read_parquet
 from driftpeak.offline.data._reading.timestamps import Dates, check_order, read_stamps
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Dates", "Decimal", "Missing", "Outliers", "RewardTable", "read_table"]
 
@@ -170,136 +174,113 @@ def read_table(
     if content.startswith(PARQUET):
         sheet = read_parquet(path, content)
     else:
-        text, notes = decoded(path, content, encoding)
-        sheet = read_sheet(path, text)
-        sheet.notes[:0] = notes
+        sheet = read_sheet(path, *decoded(path, content, encoding))
     check_names(sheet, time_column)
     taken = [time_column] if time_column else [] if long is None else vars(long).values()
-    sheet, said = without_contexts(sheet, context_columns or (), tuple(taken), decimal)
+    sheet, contexts = without_contexts(sheet, context_columns or (), tuple(taken), decimal)
     if long is None:
-        read = _wide(sheet, time_column, dates, decimal, said)
+        rewards, table = _wide(sheet, time_column, dates, decimal)
     else:
-        read = _long(sheet, long, dates, decimal, said)
-    return _checked(path, read, missing, outliers)
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """A table that may have gaps, and the position of each row."""
-
-    table: RewardTable
-    places: Sequence[str]
-
-
-def _wide(
-    sheet: Dialect,
-    time_column: str | None,
-    dates: Dates | None,
-    decimal: Decimal | None,
-    said: Said,
-) -> _Found:
-    names, path = list(sheet.names), sheet.path
-    place = _time_place(sheet, time_column)
-    stamps, time_name = None, None
-    rows = sheet.rows
-    if place is not None:
-        time_name = names.pop(place)
-        cells = [row[place] for row in rows]
-        stamps = read_stamps(path, time_name, cells, sheet.places, dates)
-        rows = [[*row[:place], *row[place + 1 :]] for row in rows]
-    if len(names) < 2:
-        raise DataError(
-            f"{path}: a table must have at least two arms, one column each; got only "
-            f"{quoted(names[0])} and the time column {quoted(time_name or '')}"
-        )
-    rewards, read_as = _numbers(sheet, names, rows, decimal, time_name)
-    arms, unit, of_unit = unit_of(path, names)
-    notes = [*sheet.notes, *(stamps.notes if stamps else ()), *read_as, *of_unit]
-    doubts = check_order(path, time_name or "", stamps, sheet.places) if stamps else []
-    times = stamps.texts if stamps else None
-    table = RewardTable(
-        rewards, arms, times, time_name, tuple(notes), unit=unit, doubts=tuple(doubts),
-        contexts=said,
-    )  # fmt: skip
-    return _Found(table, sheet.places)
-
-
-def _long(
-    sheet: Dialect, long: Long, dates: Dates | None, decimal: Decimal | None, said: Said
-) -> _Found:
-    time, arm, reward = places_of(sheet, long)
-    path, name = sheet.path, sheet.names[reward]
-    stamps = read_stamps(path, long.index, [row[time] for row in sheet.rows], sheet.places, dates)
-    rewards, read_as = _numbers(sheet, [name], [[row[reward]] for row in sheet.rows], decimal, None)
-    named = [row[arm].strip() for row in sheet.rows]
-    rewards, arms, times, _ = widened(sheet, stamps.texts, stamps.instants, named, rewards[:, 0])
-    _, unit, of_unit = unit_of(path, [name])
-    notes = (*sheet.notes, *stamps.notes, *read_as, *of_unit)
-    said = by_time(sheet, said, stamps.texts, times)
-    table = RewardTable(rewards, arms, times, sheet.names[time], notes, unit=unit, contexts=said)
-    return _Found(table, [f"time {quoted(time)}" for time in times])
-
-
-def _checked(path: Path, read: _Found, missing: Missing, outliers: Outliers) -> RewardTable:
-    """Return the table without gaps, and warn about irregularities."""
-    table, places = read.table, read.places
-    values, doubts, blanked = doubtful(path, table.values, table.arms, places, outliers)
-    doubts = [f"{path}: {doubt}" for doubt in table.doubts] + doubts
+        rewards, table, contexts = _long(sheet, long, dates, decimal, contexts)
+    rewards, doubts, blanked = doubtful(path, rewards, outliers)
+    doubts = [*(f"{path}: {doubt}" for doubt in table.doubts), *doubts]
     for doubt in doubts:
         warn(doubt)
-    values, arms, _, notes = treated(path, values, table.arms, places, missing)
+    rewards, filled = treated(path, rewards, missing)
     return replace(
         table,
-        values=values,
-        arms=arms,
-        notes=(*table.notes, *blanked, *notes),
+        values=np.ascontiguousarray(rewards.to_numpy()),
+        arms=tuple(rewards.columns),
+        notes=(*table.notes, *blanked, *filled),
         doubts=tuple(doubts),
+        contexts=contexts,
     )
 
 
-def _time_place(sheet: Dialect, time_column: str | None) -> int | None:
-    """Return the index of the time column; None if there is none."""
-    if time_column is not None:
-        place = column_of(sheet, time_column, "times")
-        if place and not sheet.names[0]:
+def _wide(
+    sheet: Sheet, time_column: str | None, dates: Dates | None, decimal: Decimal | None
+) -> tuple[pd.DataFrame, RewardTable]:
+    """Return the rewards, which may have gaps, by position and arm, and the rest of the table."""
+    time_name, stamps = _time_column(sheet, time_column), None
+    cells = sheet.cells
+    if time_name is not None:
+        stamps = read_stamps(sheet, time_name, dates)
+        cells = cells.drop(columns=time_name)
+    if cells.shape[1] < 2:
+        others = "" if time_name is None else f" and the time column {quoted(time_name)}"
+        raise DataError(
+            f"{sheet.path}: a table must have at least two arms, one column each; got only "
+            f"{quoted(cells.columns[0]) if cells.shape[1] else 'contexts'}{others}"
+        )
+    rewards, read_as = _numbers(sheet, cells, decimal, time_name)
+    arms, unit, of_unit = unit_of(list(rewards.columns))
+    rewards.columns = labels(arms)
+    notes = (*sheet.notes, *(stamps.notes if stamps else ()), *read_as, *of_unit)
+    doubts = check_order(sheet, time_name, stamps) if time_name is not None and stamps else []
+    times = stamps.texts if stamps else None
+    return rewards, RewardTable(
+        rewards.to_numpy(), arms, times, time_name, notes, unit=unit, doubts=tuple(doubts)
+    )
+
+
+def _long(
+    sheet: Sheet, long: Long, dates: Dates | None, decimal: Decimal | None, contexts: Contexts
+) -> tuple[pd.DataFrame, RewardTable, Contexts]:
+    """Return what `_wide` does, and the contexts at the times of the rows."""
+    index = column_of(sheet, long.index, "times")
+    arm = column_of(sheet, long.columns, "arms' names")
+    reward = column_of(sheet, long.values, "rewards")
+    stamps = read_stamps(sheet, index, dates)
+    values, read_as = _numbers(sheet, sheet.cells[[reward]], decimal, None)
+    wide = widened(sheet, stamps, arm, values[reward])
+    arms, times = tuple(wide.columns), tuple(wide.index)
+    wide.index = labels([f"time {quoted(time)}" for time in times])
+    _, unit, of_unit = unit_of([reward])
+    notes = (*sheet.notes, *stamps.notes, *read_as, *of_unit)
+    table = RewardTable(wide.to_numpy(), arms, times, index, notes, unit=unit)
+    return wide, table, by_time(sheet, contexts, stamps.texts, times)
+
+
+def _time_column(sheet: Sheet, given: str | None) -> str | None:
+    """Return the name of the time column; None if there is none."""
+    if given is not None:
+        name = column_of(sheet, given, "times")
+        if name and not sheet.names[0]:
             raise DataError(
                 f"{sheet.path}: {sheet.header}: column 1 has no name and is not the time column; "
                 "name the arm, or remove the column (in pandas, write with index=False)"
             )
-        return place
-    if is_time_name(sheet.names[0]):
-        return 0
-    first = next((row[0] for row in sheet.rows if not is_blank(row[0])), "")
-    return None if looks_like_number(first) else 0
+        return name
+    for first, cells in sheet.cells.items():
+        known = next((cell for cell in cells if not is_blank(cell)), "")
+        return first if is_time_name(first) or not is_number(known) else None
+    return None  # all columns are contexts
 
 
 def _numbers(
-    sheet: Dialect,
-    names: Sequence[str],
-    rows: list[list[str]],
-    decimal: Decimal | None,
-    time_name: str | None,
-) -> tuple[npt.NDArray[np.float64], list[str]]:
+    sheet: Sheet, cells: pd.DataFrame, decimal: Decimal | None, time_name: str | None
+) -> tuple[pd.DataFrame, list[str]]:
     """Return the cells as finite numbers, NaN where one is missing, and notes."""
+    why = ""
     try:
-        values, notes = numbers(rows, decimal)
+        values, notes = numbers(cells, decimal)
+        too_large = (values.abs() > LARGEST).to_numpy()
+        if not too_large.any():
+            return values, notes
+        row, column = np.argwhere(too_large)[0]
+        why = (
+            f"{quoted(cells.iloc[row, column])} is infinite or beyond 1e100; an arm's cells must "
+            "be finite numbers, so correct the cell or leave it blank"
+        )
     except NotANumberError as error:
-        cell, name = rows[error.row][error.column], names[error.column]
-        where = f"{sheet.path}: {sheet.places[error.row]}, column {quoted(name)}"
-        why = error.why or (
+        row, column, why = error.row, error.column, error.why
+    cell, name = cells.iloc[row, column], cells.columns[column]
+    if not why:
+        why = (
             f"{quoted(cell)} is not a number; an arm's cells must be numbers such as 12.5, or "
-            f"blank if missing; {_hint(error.row, name, cell, time_name, names)}"
+            f"blank if missing; {_hint(row, name, cell, time_name, list(cells.columns))}"
         )
-        raise DataError(f"{where}: {why}") from None
-    too_large = np.abs(values) > LARGEST
-    if too_large.any():
-        row, arm = np.argwhere(too_large)[0]
-        raise DataError(
-            f"{sheet.path}: {sheet.places[row]}, column {quoted(names[arm])}: "
-            f"{quoted(rows[row][arm])} is infinite or beyond 1e100; an arm's cells must be finite "
-            "numbers, so correct the cell or leave it blank"
-        )
-    return values, notes
+    raise cell_error(sheet.path, cells.index[row], name, why) from None
 
 
 def _hint(row: int, name: str, cell: str, time_name: str | None, names: Sequence[str]) -> str:

@@ -15,39 +15,75 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from driftpeak._core.errors import DataError
 from driftpeak.offline.data._reading.messages import quoted
-from driftpeak.offline.data._reading.numbers import is_number, looks_like_number
+from driftpeak.offline.data._reading.numbers import is_number
 
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEPARATORS = ",;\t|"
 _SAMPLE = 50  # lines from which the separator is inferred
 _NAMED_SEPARATOR = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # the first line of Excel's CSV
 _DATE_LIKE = re.compile(r"\d[\d\s:/.,TZ+-]*")
+Line = tuple[int, list[str]]
+"""The number of a line in its file, from 1, and its cells."""
 
 
 @dataclass(frozen=True, eq=False)
-class Dialect:
+class Sheet:
     """The cells of a table, as in its file.
 
     Attributes:
         path: the file, for messages.
-        names: the cells of the header line, without surrounding blanks.
         header: the position of the header, such as "line 1".
-        places: the position of each row, such as "line 2".
-        rows: the cells below the header, each row as long as `names`.
+        cells: the cells below the header as text. The columns have the names in the header, and the
+            index has the position of each row, such as "line 2".
         notes: descriptions of omitted parts.
     """
 
     path: Path
-    names: list[str]
     header: str
-    places: Sequence[str]
-    rows: list[list[str]]
+    cells: pd.DataFrame
     notes: list[str]
 
+    @classmethod
+    def of(
+        cls,
+        path: Path,
+        header: str,
+        names: Sequence[str],
+        places: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        notes: list[str],
+    ) -> Sheet:
+        """Return a sheet of rows, each as long as `names`."""
+        import pandas as pd
 
-def read_sheet(path: Path, text: str) -> Dialect:
+        cells = pd.DataFrame(rows, labels(places), labels(names), dtype=object)
+        return cls(path, header, cells, notes)
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the columns."""
+        return list(self.cells.columns)
+
+    @property
+    def rows(self) -> pd.Index:
+        """Return the positions of the rows."""
+        return self.cells.index
+
+
+def labels(texts: Sequence[str]) -> pd.Index:
+    """Return the labels of rows or columns as Python strings, which may have any characters."""
+    import pandas as pd
+
+    return pd.Index(texts, dtype=object)
+
+
+def read_sheet(path: Path, text: str, notes: list[str]) -> Sheet:
     """Parse a CSV text that has a header line and one line per row.
 
     Notes report the omitted parts: lines above the header that are blank or begin with "#", blank
@@ -58,56 +94,55 @@ def read_sheet(path: Path, text: str) -> Dialect:
             different numbers of cells.
     """
     comments, above, separator = _above(text)
-    separator = separator or _separator(_from_line(text, above).read(1 << 20))
-    lines, rows = _split(path, _from_line(text, above), separator, above)
-
-    notes = []
+    lines = _split(path, _from_line(text, above), separator, above)
+    notes = list(notes)
     at_the_end = 0
-    while rows and not any(cell.strip() for cell in rows[-1]):
-        at_the_end += len(rows.pop()) > 1
-        lines.pop()
+    while lines and not any(cell.strip() for cell in lines[-1][1]):
+        at_the_end += len(lines.pop()[1]) > 1
     if at_the_end:
         notes.append(f"ignored lines without any value at the end: {at_the_end}")
-    if not rows:
+    if not lines:
         raise DataError(
             f"{path}: the file is empty; a header line and a line per time step are needed"
         )
-    if comments and is_headless(rows[0]):  # NumPy writes its header as a comment
-        line, comment = comments.pop()
-        lines.insert(0, line)
-        rows.insert(0, next(csv.reader([comment.lstrip("# ")], delimiter=separator)))
+    if comments and is_headless(lines[0][1]):  # NumPy writes its header as a comment
+        number, comment = comments.pop()
+        lines.insert(0, (number, next(csv.reader([comment.lstrip("# ")], delimiter=separator))))
     if comments:
         notes.append(f"ignored lines above the header that begin with #: {len(comments)}")
-    blank = [line for line, row in zip(lines, rows, strict=True) if not any(map(str.strip, row[:2]))
-             and len(row) < 2]  # fmt: skip
+    blank = [number for number, row in lines if len(row) < 2 and not "".join(row).strip()]
     if blank:
         notes.append(f"ignored blank lines: {len(blank)}, the first is line {blank[0]}")
-        kept = [
-            (line, row) for line, row in zip(lines, rows, strict=True) if line not in set(blank)
-        ]
-        lines, rows = [line for line, _ in kept], [row for _, row in kept]
-
-    names = [name.strip() for name in rows.pop(0)]
-    header = lines.pop(0)
-    if not any(names):
+        lines = [(number, row) for number, row in lines if number not in set(blank)]
+    if not any(cell.strip() for cell in lines[0][1]):
         raise DataError(
-            f"{path}: line {header} must contain the column names, one column per arm; got a blank "
-            "line"
+            f"{path}: line {lines[0][0]} must contain the column names, one column per arm; got a "
+            "blank line"
         )
-    if _has_empty_end(names, rows):
+    width = longest = max(len(row) for _, row in lines)
+    while not any("".join(row[width - 1 :]).strip() for _, row in lines):
+        width -= 1
+    if width < longest:
         notes.append("ignored separators at the end of the lines, after the last column")
-        count = max(len(names) - (not names[-1]), 1)
-        names, rows = names[:count], [row[:count] for row in rows]
-    _check_widths(path, header, names, lines, rows)
-    return Dialect(path, names, f"line {header}", [f"line {line}" for line in lines], rows, notes)
+        lines = [(number, row[:width]) for number, row in lines]
+    _check_widths(path, lines)
+    (header, names), *rows = lines
+    return Sheet.of(
+        path,
+        f"line {header}",
+        [name.strip() for name in names],
+        [f"line {number}" for number, _ in rows],
+        [row for _, row in rows],
+        notes,
+    )
 
 
-def _above(text: str) -> tuple[list[tuple[int, str]], int, str | None]:
+def _above(text: str) -> tuple[list[tuple[int, str]], int, str]:
     """Return the comments above the header with line numbers, the number of lines, the separator.
 
-    The separator is None unless the first line states it.
+    The separator is the one that the first line states, or else inferred from the table.
     """
-    comments, separator, count = [], None, 0
+    comments, separator, count = [], "", 0
     for line in io.StringIO(text, newline=""):
         stripped = line.strip()
         if count == 0 and (stated := _NAMED_SEPARATOR.fullmatch(line)):
@@ -117,7 +152,7 @@ def _above(text: str) -> tuple[list[tuple[int, str]], int, str | None]:
         elif stripped:
             break
         count += 1
-    return comments, count, separator
+    return comments, count, separator or _separator(_from_line(text, count).read(1 << 20))
 
 
 def _from_line(text: str, count: int) -> io.StringIO:
@@ -133,7 +168,7 @@ def _separator(start: str) -> str:
 
     It is the one that gives the most lines of equal length, and among those the most numbers.
     """
-    best, chosen = (0.0, 0.0), ","
+    scores: dict[str, tuple[float, float]] = {}
     for separator in SEPARATORS:
         reader = csv.reader(io.StringIO(start, newline=""), delimiter=separator,
                             skipinitialspace=True)  # fmt: skip
@@ -141,79 +176,58 @@ def _separator(start: str) -> str:
             header, *rows = [row for row in islice(reader, _SAMPLE) if any(map(str.strip, row))]
         except (csv.Error, ValueError):
             continue
-        if len(header) < 2:
-            continue
-        alike = sum(abs(len(row) - len(header)) < 2 and len(row) > 1 for row in rows)
-        cells = [cell for row in rows for cell in row[1:]]
-        numbers = sum(map(looks_like_number, cells))
-        score = (round(alike / max(len(rows), 1), 1), numbers / max(len(cells), 1))
-        if score > best or (not rows and chosen == "," and best == (0.0, 0.0)):
-            best, chosen = max(score, (0.0, 1e-9)), separator
-    return chosen
+        if len(header) > 1:
+            alike = sum(abs(len(row) - len(header)) < 2 and len(row) > 1 for row in rows)
+            cells = [cell for row in rows for cell in row[1:]]
+            numbers = sum(map(is_number, cells))
+            share = numbers / max(len(cells), 1)
+            scores[separator] = round(alike / max(len(rows), 1), 1), share
+    return max(scores, key=lambda separator: scores[separator], default=",")
 
 
-def _split(
-    path: Path, body: io.StringIO, separator: str, above: int
-) -> tuple[list[int], list[list[str]]]:
-    """Return the line numbers where the rows begin, and the rows."""
+def _split(path: Path, body: io.StringIO, separator: str, above: int) -> list[Line]:
     reader = csv.reader(body, delimiter=separator, strict=True, skipinitialspace=True)
-    lines: list[int] = []
-    rows: list[list[str]] = []
+    lines: list[Line] = []
     begins = above + 1
     try:
         for row in reader:
-            lines.append(begins)
-            rows.append(row)
+            lines.append((begins, row))
             begins = above + reader.line_num + 1
     except csv.Error as error:
         raise DataError(
             f"{path}: line {begins}: not a CSV line ({error}); a cell that begins with a quote "
             "must end with one"
         ) from None
-    return lines, rows
-
-
-def _has_empty_end(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the last separator of header or rows begins a column without name or value."""
-    if len(names) > 2 and not names[-1]:  # nameless in the header, blank or absent in the rows
-        return bool(rows) and all(
-            len(row) == len(names) - 1 or (len(row) == len(names) and not row[-1].strip())
-            for row in rows
-        )
-    return bool(rows) and all(len(row) == len(names) + 1 and not row[-1].strip() for row in rows)
+    return lines
 
 
 def is_headless(names: Sequence[str]) -> bool:
     """Return whether a line contains numbers instead of column names."""
-    cells = [name.strip() for name in names]
-    return bool(
-        cells[0]
-        and all(map(is_number, cells[1:]))
-        and (is_number(cells[0]) or _DATE_LIKE.fullmatch(cells[0]))
-    )
+    first, *others = (name.strip() for name in names)
+    starts = first and (is_number(first) or _DATE_LIKE.fullmatch(first))
+    return bool(starts and all(map(is_number, others)))
 
 
-def _check_widths(
-    path: Path, header: int, names: Sequence[str], lines: Sequence[int], rows: Sequence[list[str]]
-) -> None:
-    widths = Counter(map(len, rows))
-    usual = widths.most_common(1)[0][0] if widths else len(names)
-    first = next((line for line, row in zip(lines, rows, strict=True) if len(row) == usual), 0)
+def _check_widths(path: Path, lines: Sequence[Line]) -> None:
+    (header, names), *rows = lines
     if len(names) < 2:
-        title = (
-            f"; line {first} is the first with {usual} cells: if it contains the column names, "
-            "remove the lines above it or begin them with #"
-            if usual > 1 and len(rows) > 2
-            else ", separated by commas, semicolons, tabs or |"
-        )
+        widths = Counter(len(row) for _, row in rows)
+        usual = widths.most_common(1)[0][0] if widths else 1
+        title = ", separated by commas, semicolons, tabs or |"
+        if usual > 1 and len(rows) > 2:
+            first = next(number for number, row in rows if len(row) == usual)
+            title = (
+                f"; line {first} is the first with {usual} cells: if it contains the column names, "
+                "remove the lines above it or begin them with #"
+            )
         raise DataError(
-            f"{path}: line {header}: only one column, {quoted(names[0])}; a table needs at least "
-            f"two arms, one column each{title}"
+            f"{path}: line {header}: only one column, {quoted(names[0].strip())}; a table needs at "
+            f"least two arms, one column each{title}"
         )
-    for line, row in zip(lines, rows, strict=True):
+    for number, row in rows:
         if len(row) != len(names):
             raise DataError(
-                f"{path}: line {line}: expected {len(names)} cells as in the header, found "
+                f"{path}: line {number}: expected {len(names)} cells as in the header, found "
                 f"{len(row)}; check for a missing cell, a decimal comma, a separator within a cell "
                 "without quotes, or lines of text above or below the table (begin those above it "
                 "with #)"

@@ -21,23 +21,17 @@ _MARKS = (  # longest first: the mark of UTF-32 begins with the mark of UTF-16
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_UNPACK = "unpack it, or compress it with gzip"
+_GRID = "write the table as CSV, or see driftpeak.offline.data.read_grid"
 # Files that are often mistaken for CSV files: first bytes, type, and remedy.
 _OTHERS = (
     (b"PK\x03\x04", "a zip archive or an Excel workbook", "unpack it, or save the sheet as CSV"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "save the sheet as CSV"),
-    (
-        b"\x89HDF",
-        "an HDF5 or netCDF file",
-        "write the table as CSV, or see driftpeak.offline.data.read_grid",
-    ),
-    (
-        b"CDF\x01",
-        "a netCDF file",
-        "write the table as CSV, or see driftpeak.offline.data.read_grid",
-    ),
-    (b"\xfd7zXZ", "compressed with xz", "unpack it, or compress it with gzip"),
-    (b"BZh", "compressed with bzip2", "unpack it, or compress it with gzip"),
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "unpack it, or compress it with gzip"),
+    (b"\x89HDF", "an HDF5 or netCDF file", _GRID),
+    (b"CDF\x01", "a netCDF file", _GRID),
+    (b"\xfd7zXZ", "compressed with xz", _UNPACK),
+    (b"BZh", "compressed with bzip2", _UNPACK),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", _UNPACK),
     (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
     (b"%PDF", "a PDF document", "save the table as CSV"),
 )

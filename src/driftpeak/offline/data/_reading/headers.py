@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from driftpeak._core.errors import DataError, DriftpeakError, nearest
-from driftpeak.offline.data._reading.csv_dialects import Dialect, is_headless
+from driftpeak.offline.data._reading.csv_dialects import Sheet, is_headless
 from driftpeak.offline.data._reading.messages import listed, quoted
 
 # Names of a first column with the times. pandas writes an empty name for an index, and "unnamed: 0"
@@ -19,57 +18,61 @@ _UNIT = re.compile(r"(?P<name>.*\S)\s*(?:\[(?P<square>[^\[\]]+)\]|\((?P<round>[^
 
 def is_time_name(name: str) -> bool:
     """Return whether a column of this name, with or without a unit, contains the times."""
-    match = _UNIT.fullmatch(name)
-    return (match["name"] if match else name).strip().lower() in _TIME_NAMES
+    return _without_unit(name).strip().lower() in _TIME_NAMES
 
 
-def check_names(sheet: Dialect, time_column: str | None) -> None:
+def check_names(sheet: Sheet, time_column: str | None) -> None:
     """Check that all columns have different names; the first may have an empty name.
 
     Raises:
         DataError: a name is missing or repeated, or the line contains numbers instead of names.
     """
-    path, names, header = sheet.path, sheet.names, sheet.header
+    place, names = f"{sheet.path}: {sheet.header}", sheet.names
     # Arms may be named by numbers: then a time column that the user names identifies the header.
     if is_headless(names) and time_column not in names:
         raise DataError(
-            f"{path}: {header}: no header line, its first cell is {quoted(names[0])} and the "
-            "others are numbers; put a line with the column names first"
+            f"{place}: no header line, its first cell is {quoted(names[0])} and the others are "
+            "numbers; put a line with the column names first"
         )
     columns: dict[str, int] = {}
     for column, name in enumerate(names, start=1):
         if not name and column > 1:
             raise DataError(
-                f"{path}: {header}: column {column} has no name; name the arm, or remove "
-                "the column (a separator at the end of lines makes one, and so do merged cells: "
-                "write out every name in one header line)"
+                f"{place}: column {column} has no name; name the arm, or remove the column (a "
+                "separator at the end of lines makes one, and so do merged cells: write out every "
+                "name in one header line)"
             )
         if name in columns:
             raise DataError(
-                f"{path}: {header}: columns {columns[name]} and {column} are both named "
-                f"{quoted(name)}; give every column its own name"
+                f"{place}: columns {columns[name]} and {column} are both named {quoted(name)}; "
+                "give every column its own name"
             )
         columns[name] = column
 
 
-def column_of(sheet: Dialect, name: str, what: str) -> int:
-    """Return the index of the column with this name, with or without a unit.
+def column_of(sheet: Sheet, name: str, what: str) -> str:
+    """Return the full name of the column with this name, with or without a unit.
 
     Raises:
         DriftpeakError: there is no such column.
     """
     if name in sheet.names:
-        return sheet.names.index(name)
-    plain = [match["name"] if (match := _UNIT.fullmatch(each)) else each for each in sheet.names]
-    if plain.count(name) == 1:
-        return plain.index(name)
+        return name
+    matches = [full for full in sheet.names if _without_unit(full) == name]
+    if len(matches) == 1:
+        return matches[0]
     raise DriftpeakError(
         f"{sheet.path}: {sheet.header}: no column is named {quoted(name)}; give the name of the "
         f"column of the {what} as in {sheet.header}.{nearest(name, sheet.names)}"
     )
 
 
-def unit_of(path: Path, names: Sequence[str]) -> tuple[tuple[str, ...], str | None, list[str]]:
+def _without_unit(name: str) -> str:
+    match = _UNIT.fullmatch(name)
+    return match["name"] if match else name
+
+
+def unit_of(names: Sequence[str]) -> tuple[tuple[str, ...], str | None, list[str]]:
     """Return the names without their common unit, "speed [mph]" or "speed (mph)", and the unit.
 
     If the units differ or some names have none, the names are unchanged. If units in square

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from driftpeak._core.errors import DataError, DriftpeakError
-from driftpeak.offline.data._reading.csv_dialects import Dialect
-from driftpeak.offline.data._reading.headers import column_of
+from driftpeak.offline.data._reading.csv_dialects import Sheet
 from driftpeak.offline.data._reading.messages import quoted
-from driftpeak.offline.data._reading.numbers import is_blank, is_number
+from driftpeak.offline.data._reading.numbers import is_blank
+from driftpeak.offline.data._reading.timestamps import Timestamps
 
-Values = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -33,53 +32,37 @@ def long_columns(index: str | None, columns: str | None, values: str | None) -> 
         DriftpeakError: only one or two are given, or two are equal.
     """
     given = {"index": index, "columns": columns, "values": values}
-    if index is None and columns is None and values is None:
+    names = {name for name in given.values() if name is not None}
+    if not names:
         return None
-    if index is None or columns is None or values is None:
-        absent = " and ".join(name for name, value in given.items() if value is None)
+    absent = " and ".join(name for name, value in given.items() if value is None)
+    if absent:
         raise DriftpeakError(
-            f"a long table needs index, columns and values (the columns of the times, of the "
-            f"arms' names and of the rewards); {absent} is not given"
+            "a long table needs index, columns and values (the columns of the times, of the arms' "
+            f"names and of the rewards); {absent} is not given"
         )
-    if len({index, columns, values}) < 3:
+    if len(names) < 3:
         raise DriftpeakError(
             f"index, columns and values must be different columns; got {index!r}, {columns!r} "
             f"and {values!r}"
         )
-    return Long(index, columns, values)
+    return Long(str(index), str(columns), str(values))
 
 
-def places_of(sheet: Dialect, long: Long) -> tuple[int, int, int]:
-    """Return the indices of the three columns.
-
-    Raises:
-        DriftpeakError: a column does not exist.
-    """
-    return (
-        column_of(sheet, long.index, "times"),
-        column_of(sheet, long.columns, "arms' names"),
-        column_of(sheet, long.values, "rewards"),
-    )
-
-
-def widened(
-    sheet: Dialect,
-    times: Sequence[str],
-    instants: np.ndarray | None,
-    arms: Sequence[str],
-    rewards: Values,
-) -> tuple[Values, tuple[str, ...], tuple[str, ...], np.ndarray | None]:
+def widened(sheet: Sheet, stamps: Timestamps, arm: str, rewards: pd.Series) -> pd.DataFrame:
     """Convert a long table to a wide one.
 
     Times that are dates or numbers are sorted. Other times, and the arms, keep the order of their
     first appearance.
 
     Args:
-        sheet: the table, for messages.
-        times, instants, arms, rewards: the values of each line.
+        sheet: the table.
+        stamps: the times of the lines.
+        arm: the name of the column of the arms' names.
+        rewards: the rewards of the lines.
 
     Returns:
-        Rewards, shape `(times, arms)`, NaN where there is none; arms; times; times as instants.
+        Rewards with times as index and arms as columns, NaN where there is none.
 
     Raises:
         DataError: a time or a name is blank, a pair of time and arm occurs twice, or there are
@@ -87,38 +70,37 @@ def widened(
     """
     import pandas as pd
 
-    for what, cells in (("time", times), ("arm's name", arms)):
-        blank = next((row for row, cell in enumerate(cells) if is_blank(cell)), None)
-        if blank is not None:
+    arms = sheet.cells[arm].str.strip()
+    table = pd.DataFrame({"time": stamps.texts, "arm": arms.tolist()}, dtype=object)
+    table["reward"] = rewards.to_numpy()
+    for what, column in (("time", "time"), ("arm's name", "arm")):
+        blank = table[column].map(is_blank)
+        if blank.any():
             raise DataError(
-                f"{sheet.path}: {sheet.places[blank]}: the {what} is blank; a long table needs one "
-                "in every line, so fill it in or remove the line"
+                f"{sheet.path}: {sheet.rows[blank.argmax()]}: the {what} is blank; a long table "
+                "needs one in every line, so fill it in or remove the line"
             )
-    frame = pd.DataFrame({"time": list(times), "arm": list(arms), "reward": rewards}, dtype=object)
-    if (twice := frame.duplicated(["time", "arm"])).any():
-        row = int(twice.to_numpy().argmax())
-        before = int(
-            ((frame["time"] == times[row]) & (frame["arm"] == arms[row])).to_numpy().argmax()
-        )
+    twice = table.duplicated(["time", "arm"])
+    if twice.any():
+        row = twice.argmax()
+        time, name = table.loc[row, ["time", "arm"]]
+        before = ((table["time"] == time) & (table["arm"] == name)).argmax()
         raise DataError(
-            f"{sheet.path}: {sheet.places[row]}: arm {quoted(arms[row])} must have one reward at "
-            f"{quoted(times[row])}; got another one in {sheet.places[before]}, the first of "
-            f"{twice.sum()} such lines. Keep one of them."
+            f"{sheet.path}: {sheet.rows[row]}: arm {quoted(name)} must have one reward at "
+            f"{quoted(time)}; got another one in {sheet.rows[before]}, the first of {twice.sum()} "
+            "such lines. Keep one of them."
         )
-    names = tuple(dict.fromkeys(arms))
-    order = list(dict.fromkeys(times))
-    if instants is not None:
-        when = dict(zip(times, instants, strict=True))
-        order.sort(key=lambda time: when[time])
-    elif all(map(is_number, order)):
-        order.sort(key=float)
-    wide = frame.pivot(index="time", columns="arm", values="reward").reindex(
-        index=order, columns=names
-    )
-    if len(names) < 2 or len(order) < 2:
+    wide = table.pivot(index="time", columns="arm", values="reward")
+    times = table["time"].unique()
+    if stamps.instants is not None:
+        table["instant"] = stamps.instants
+        times = table.sort_values("instant", kind="stable")["time"].unique()
+    else:
+        with suppress(ValueError):  # the times are not numbers
+            times = sorted(times, key=float)
+    if wide.shape[0] < 2 or wide.shape[1] < 2:
         raise DataError(
-            f"{sheet.path}: a long table must have at least two arms and times; got {len(names)} "
-            f"arms at {len(order)} times"
+            f"{sheet.path}: a long table must have at least two arms and times; got "
+            f"{wide.shape[1]} arms at {wide.shape[0]} times"
         )
-    ordered = None if instants is None else np.array([when[time] for time in order])
-    return wide.to_numpy(dtype=np.float64), names, tuple(order), ordered
+    return wide.reindex(index=times, columns=arms.unique())

@@ -1,6 +1,21 @@
-"""Parts of messages: quoted names and shortened lists."""
+"""Parts of messages: positions in a file, quoted names and shortened lists."""
 
 from collections.abc import Sequence
+from pathlib import Path
+
+from driftpeak._core.errors import DataError
+
+
+def cell_error(path: Path, row: str, column: str, why: str) -> DataError:
+    """Return an error about one cell.
+
+    Args:
+        path: the file.
+        row: the position of the row, such as "line 2".
+        column: the name of the column.
+        why: the reason, and the remedy.
+    """
+    return DataError(f"{path}: {row}, column {quoted(column)}: {why}")
 
 
 def quoted(text: str) -> str:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
-
-import numpy as np
-import numpy.typing as npt
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Decimal = Literal["point", "comma"]
 BLANKS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "+nan", "null", "none", "nat"})
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
-_COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)  # 1,234.5
-_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?", re.ASCII)  # 1.234,5
-_SPACES = re.compile(r"[+-]?[1-9]\d{0,2}([ \u00a0\u2009\u202f'’]\d{3})+([.,]\d*)?", re.ASCII)
+_BLANK_SIGNS = " \u00a0\u2009\u202f'’"  # that separate thousands
 _MINUS = str.maketrans({"\u2212": "-"})
+
+
+def _notation(mark: str, thousands: str) -> re.Pattern[str]:
+    """Return the pattern of numbers with a decimal mark and any of several thousands separators."""
+    grouped = rf"[1-9]\d{{0,2}}(?P<thousands>[{thousands}])\d{{3}}(?:(?P=thousands)\d{{3}})*"
+    number = rf"(?:(?:{grouped}|\d+)(?:{mark}\d*)?|{mark}\d+)(?:e[+-]?\d+)?"
+    return re.compile(rf"[+-]?(?:{number}|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+
+
+_NOTATIONS: dict[Decimal, re.Pattern[str]] = {
+    "point": _notation(r"\.", "," + _BLANK_SIGNS),
+    "comma": _notation(",", "." + _BLANK_SIGNS),
+}
 
 
 class NotANumberError(ValueError):
@@ -37,21 +43,13 @@ def is_blank(cell: str) -> bool:
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell is blank or a number with a decimal point."""
-    text = cell.strip()
-    return bool(is_blank(cell) or _NUMBER.fullmatch(text) or _INFINITE.fullmatch(text))
-
-
-def looks_like_number(cell: str) -> bool:
     """Return whether a cell is blank or a number in any supported notation."""
-    forms = (_DECIMAL_COMMA, _COMMAS, _POINTS, _SPACES)
-    return is_number(cell) or any(form.fullmatch(cell.strip()) for form in forms)
+    text = cell.strip().translate(_MINUS)
+    return is_blank(cell) or any(form.fullmatch(text) for form in _NOTATIONS.values())
 
 
-def numbers(
-    rows: Sequence[Sequence[str]], decimal: Decimal | None = None
-) -> tuple[npt.NDArray[np.float64], list[str]]:
-    """Return the cells as numbers, shape `(rows, columns)`, with NaN for blanks, and notes.
+def numbers(cells: pd.DataFrame, decimal: Decimal | None = None) -> tuple[pd.DataFrame, list[str]]:
+    """Return the cells as numbers, with NaN for blanks, and notes.
 
     Without `decimal`, the cells determine the meaning of a comma: in "0,25" it is a decimal comma,
     in "1,234.5" it separates thousands, and "1,234" is ambiguous.
@@ -59,106 +57,100 @@ def numbers(
     Raises:
         NotANumberError: for the first cell that is not a number, or whose comma is ambiguous.
     """
+    import numpy as np
+    import pandas as pd
+
+    texts: list[str] = cells.to_numpy(dtype=object).ravel().tolist()
+    values: list[float] | None = None
+    notes: list[str] = []
     if decimal != "comma":
-        try:
-            return _plain(rows), []
-        except ValueError:
-            pass
-    return _with_separators(rows, decimal)
+        values = _plain(texts)
+    if values is None:
+        values, notes = _with_separators(texts, cells.shape[1], decimal)
+    array = np.array(values, dtype=np.float64).reshape(cells.shape)
+    return pd.DataFrame(array, cells.index, cells.columns), notes
 
 
-def _plain(rows: Sequence[Sequence[str]]) -> npt.NDArray[np.float64]:
-    """Convert cells by Python's rules; raise ValueError if one is neither number nor blank."""
-    values = np.empty((len(rows), len(rows[0]) if rows else 0))
-    for i, row in enumerate(rows):
-        if "_" in "".join(row):  # float() accepts 1_000, which in a table is a name
-            raise ValueError
-        try:
-            values[i] = [float(cell) for cell in row]
-        except ValueError:
-            values[i] = [np.nan if is_blank(cell) else float(cell) for cell in row]
-    return values
+def _plain(texts: list[str]) -> list[float] | None:
+    """Return the cells as numbers by Python's rules; None if one is neither number nor blank."""
+    if "_" in "".join(texts):  # float() accepts 1_000, which in a table is a name
+        return None
+    try:
+        return list(map(float, texts))
+    except ValueError:
+        pass
+    try:
+        return [math.nan if is_blank(text) else float(text) for text in texts]
+    except ValueError:
+        return None
 
 
 def _with_separators(
-    rows: Sequence[Sequence[str]], decimal: Decimal | None
-) -> tuple[npt.NDArray[np.float64], list[str]]:
-    import pandas as pd
+    cells: list[str], columns: int, decimal: Decimal | None
+) -> tuple[list[float], list[str]]:
+    # cells repeat: each text is converted once
+    texts = {
+        cell: cell.strip().translate(_MINUS) for cell in dict.fromkeys(cells) if not is_blank(cell)
+    }
+    matches = {
+        mark: {cell: match for cell, text in texts.items() if (match := form.fullmatch(text))}
+        for mark, form in _NOTATIONS.items()
+    }
 
-    shape = (len(rows), len(rows[0]))
-    every = pd.Series([cell for row in rows for cell in row], dtype=object)
-    cells = every.str.strip().str.translate(_MINUS)
-    cells = cells[~cells.str.lower().isin(BLANKS)]
-    spaced = cells.str.fullmatch(_SPACES)
-    notes = []
-    if spaced.any():
-        notes.append(
-            _read_as(cells[spaced].iloc[0], "thousands separated by blanks or apostrophes")
-        )
-        cells = cells.mask(spaced, cells.str.replace("[ \u00a0\u2009\u202f'’]", "", regex=True))
-    number = cells.str.fullmatch(_NUMBER) | cells.str.fullmatch(_INFINITE)
-    commas, points = cells.str.fullmatch(_COMMAS), cells.str.fullmatch(_POINTS)
-    comma = cells.str.fullmatch(_DECIMAL_COMMA)
+    def error(cell: str, why: str = "") -> NotANumberError:
+        return NotANumberError(*divmod(cells.index(cell), columns), why)
+
     if decimal is None:
-        decimal = _decimal(cells, number, commas, points, comma, shape[1])
-    grouped, right = (points, comma) if decimal == "comma" else (commas, number)
-    wrong = ~(grouped | right | number if decimal == "point" else grouped | right | _whole(cells))
-    if wrong.any():
-        raise NotANumberError(*divmod(int(cells.index[wrong.argmax()]), shape[1]))
-    thousands, mark = (".", ",") if decimal == "comma" else (",", ".")
-    if (grouped & cells.str.contains(thousands, regex=False)).any():
-        notes.append(_read_as(cells[grouped].iloc[0], f"{_named(thousands)} separate thousands"))
-    elif decimal == "comma" and comma.any():
-        notes.append(_read_as(cells[comma].iloc[0], "decimal commas"))
-    plain = cells.str.replace(thousands, "", regex=False).str.replace(mark, ".", regex=False)
-    values = np.full(len(every), np.nan)
-    values[cells.index.to_numpy()] = plain.to_numpy(dtype=object).astype(np.float64)
-    return values.reshape(shape), notes
+        decimal = _decimal(texts, matches, error)
+    chosen = matches[decimal]
+    for cell in texts:
+        if cell not in chosen:
+            raise error(cell)
+    known: dict[str, float] = {}
+    used: dict[str, str] = {}  # the first cell of every kind of separator
+    for cell, match in chosen.items():
+        text = match[0]
+        if thousands := match["thousands"]:
+            text = text.replace(thousands, "")
+            if thousands in _BLANK_SIGNS:
+                used.setdefault("thousands separated by blanks or apostrophes", match[0])
+            else:
+                name = "commas" if thousands == "," else "points"
+                used.setdefault(f"{name} separate thousands", match[0])
+        if decimal == "comma" and "," in text:
+            text = text.replace(",", ".")
+            used.setdefault("decimal commas", match[0])
+        known[cell] = float(text)
+    values = [known.get(cell, math.nan) for cell in cells]
+    return values, [f"numbers such as {cell!r} are read with {how}" for how, cell in used.items()]
 
 
 def _decimal(
-    cells: pd.Series,
-    number: pd.Series,
-    commas: pd.Series,
-    points: pd.Series,
-    comma: pd.Series,
-    columns: int,
+    texts: dict[str, str],
+    matches: dict[Decimal, dict[str, re.Match[str]]],
+    error: Callable[[str, str], NotANumberError],
 ) -> Decimal:
     """Return the decimal separator that the cells show.
 
     Raises:
         NotANumberError: the cells contradict each other, or do not show it.
     """
-    several = cells.str.count(r"[.,]") > 1
-    shows_comma = (comma & ~commas) | (points & several)
-    shows_point = (number & cells.str.contains(".", regex=False) & ~points) | (commas & several)
-    if shows_comma.any() and shows_point.any():
-        one, other = cells[shows_comma].iloc[0], cells[shows_point].iloc[0]
-        row, column = divmod(int(cells.index[shows_comma.argmax()]), columns)
-        raise NotANumberError(
-            row, column,
-            f"{one!r} has a decimal comma, but {other!r} in another cell has a decimal point; "
-            "use one format for all numbers",
-        )  # fmt: skip
-    if shows_comma.any():
+    either = matches["point"].keys() & matches["comma"].keys()
+    shows = {mark: [cell for cell in own if cell not in either] for mark, own in matches.items()}
+    if shows["comma"] and shows["point"]:
+        comma, point = shows["comma"][0], shows["point"][0]
+        raise error(
+            comma,
+            f"{texts[comma]!r} has a decimal comma, but {texts[point]!r} in another cell has a "
+            "decimal point; use one format for all numbers",
+        )
+    if shows["comma"]:
         return "comma"
-    if commas.any() and not shows_point.any():
-        row, column = divmod(int(cells.index[commas.argmax()]), columns)
-        raise NotANumberError(
-            row, column,
-            f"{cells[commas].iloc[0]!r} is ambiguous: its comma is a decimal comma or separates "
+    unclear = next((cell for cell in texts if cell in either and "," in cell), None)
+    if unclear is not None and not shows["point"]:
+        raise error(
+            unclear,
+            f"{texts[unclear]!r} is ambiguous: its comma is a decimal comma or separates "
             "thousands, and no other cell decides; give decimal=comma or decimal=point",
-        )  # fmt: skip
+        )
     return "point"
-
-
-def _whole(cells: pd.Series) -> pd.Series:
-    return cells.str.fullmatch(r"[+-]?\d+([eE][+-]?\d+)?") | cells.str.fullmatch(_INFINITE)
-
-
-def _named(sign: str) -> str:
-    return "points" if sign == "." else "commas"
-
-
-def _read_as(cell: str, how: str) -> str:
-    return f"numbers such as {cell!r} are read with {how}"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from driftpeak._core.errors import DataError
 from driftpeak.offline.data._reading.messages import quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Outliers = Literal["warn", "error", "blank", "keep"]
 Values = npt.NDArray[np.float64]
@@ -82,10 +84,10 @@ def stuck(values: Values) -> Mask:
     Args:
         values: shape (rows, arms), NaN where one is missing.
     """
-    held = np.zeros(values.shape, dtype=bool)
+    constant = np.zeros(values.shape, dtype=bool)
     rows, arms = values.shape
     if rows < STUCK or arms < 2:
-        return held
+        return constant
     pairs = ~np.isnan(values[1:]) & ~np.isnan(values[:-1])
     moves = pairs & (values[1:] != values[:-1])
     stays = pairs & ~moves
@@ -102,24 +104,19 @@ def stuck(values: Values) -> Mask:
             moving = moves_until[last] - moves_until[first]
             rare = (last - first) * math.log(staying) + math.log(values.size) < math.log(CHANCE)
             if rare and others > 0 and moving >= MOVING * others:
-                held[first : last + 1, arm] = True
-    return held
+                constant[first : last + 1, arm] = True
+    return constant
 
 
 def doubtful(
-    path: Path,
-    values: Values,
-    arms: Sequence[str],
-    places: Sequence[str],
-    outliers: Outliers,
-) -> tuple[Values, list[str], list[str]]:
+    path: Path, table: pd.DataFrame, outliers: Outliers
+) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Find outliers and stuck values, and treat them.
 
     Args:
         path: the file, for messages.
-        values: (rows, arms), NaN where one is missing.
-        arms: their names.
-        places: the position of each row, for messages.
+        table: a column per arm, and a row per time with its position in the file as label; NaN
+            where a value is missing.
         outliers: the treatment.
 
     Returns:
@@ -129,57 +126,50 @@ def doubtful(
         DataError: there are such values and `outliers` is "error".
     """
     if outliers == "keep":
-        return values, [], []
+        return table, [], []
+    values = table.to_numpy()
     far = impossible(values)
-    held = stuck(values) & ~far
-    problems = []
-    if far.any():
-        middles = np.nanmedian(np.where(far, np.nan, values), axis=0)
-        problems.append(
-            f"{far.sum()} outliers (more than {FAR:g} robust standard deviations from the median), "
-            f"in {far.any(axis=0).sum()} of {len(arms)} arms: "
-            + _shown(far, values, arms, places, middles)
+    constant = stuck(values) & ~far
+    middles = np.nanmedian(np.where(far, np.nan, values), axis=0) if far.any() else None
+    problems = [
+        f"{mask.sum()} {what}, in {mask.any(axis=0).sum()} of {mask.shape[1]} arms: "
+        + _shown(mask, table, usual)
+        for mask, what, usual in (
+            (far, f"outliers (more than {FAR:g} robust standard deviations from the median)",
+             middles),
+            (constant, f"stuck values (constant for {STUCK} rows or more while other arms change)",
+             None),
         )
-    if held.any():
-        problems.append(
-            f"{held.sum()} stuck values (constant for {STUCK} rows or more while other arms "
-            f"change), in {held.any(axis=0).sum()} of {len(arms)} arms: "
-            + _shown(held, values, arms, places, None)
-        )
+        if mask.any()
+    ]  # fmt: skip
     if not problems:
-        return values, [], []
+        return table, [], []
     if outliers == "error":
         raise DataError(
             f"{path}: {'; '.join(problems)}; correct them, treat them as missing with "
             "outliers=blank, or use them unchanged with outliers=warn"
         )
     if outliers == "blank":
-        values = np.where(far | held, np.nan, values)
-        return values, [], [f"treated as missing: {problem}" for problem in problems]
+        blanked = table.mask(far | constant)
+        return blanked, [], [f"treated as missing: {problem}" for problem in problems]
     remedy = (
         "they are used unchanged; outliers=blank treats them as missing, and outliers=keep skips "
         "this check"
     )
-    return values, [f"{path}: {problem}; {remedy}" for problem in problems], []
+    return table, [f"{path}: {problem}; {remedy}" for problem in problems], []
 
 
-def _shown(
-    mask: Mask,
-    values: Values,
-    arms: Sequence[str],
-    places: Sequence[str],
-    middles: Values | None,
-) -> str:
+def _shown(mask: Mask, table: pd.DataFrame, middles: Values | None) -> str:
     """Return text on the most affected columns: number, range of rows, and an example."""
     counts = mask.sum(axis=0)
     order = [arm for arm in np.argsort(-counts, kind="stable") if counts[arm]]
     texts = []
     for arm in order[:_NAMED]:
-        rows = np.flatnonzero(mask[:, arm])
-        span = places[rows[0]] + (f" to {places[rows[-1]]}" if len(rows) > 1 else "")
+        affected = table.iloc[mask[:, arm], arm]
+        span = " to ".join(dict.fromkeys([affected.index[0], affected.index[-1]]))
         usual = "" if middles is None or np.isnan(middles[arm]) else f" (median {middles[arm]:.4g})"
         texts.append(
-            f"column {quoted(arms[arm])}, {counts[arm]} in {span}, such as "
-            f"{values[rows[0], arm]:.6g}{usual}"
+            f"column {quoted(str(affected.name))}, {counts[arm]} in {span}, such as "
+            f"{affected.iloc[0]:.6g}{usual}"
         )
     return "; ".join(texts) + ("; ..." if len(order) > _NAMED else "")

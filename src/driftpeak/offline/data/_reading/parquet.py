@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from driftpeak._core.errors import DataError, DriftpeakError
-from driftpeak.offline.data._reading.csv_dialects import Dialect
+from driftpeak.offline.data._reading.csv_dialects import Sheet
 
 
-def read_parquet(path: Path, content: bytes) -> Dialect:
+def read_parquet(path: Path, content: bytes) -> Sheet:
     """Return the cells of a Parquet table as text; an index written by pandas is the first column.
 
     Raises:
@@ -39,10 +39,10 @@ def read_parquet(path: Path, content: bytes) -> Dialect:
             f"{path}: a table must have at least two rows and columns; got {rows} rows and "
             f"{columns} columns"
         )
-    cells = [[_text(cell) for cell in frame.iloc[:, column]] for column in range(columns)]
     names = [str(name).strip() for name in frame.columns]
     places = [f"row {row}" for row in range(1, rows + 1)]
-    return Dialect(path, names, "the header", places, list(map(list, zip(*cells, strict=True))), [])
+    texts = zip(*([_text(cell) for cell in frame.iloc[:, i]] for i in range(columns)), strict=True)
+    return Sheet.of(path, "the header", names, places, list(texts), [])
 
 
 def _text(cell: Any) -> str:
