@@ -421,7 +421,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
     path = tmp_path / "rewards.csv"
     path.write_bytes(b"PAR1 and the rest")
     with pytest.raises(
-        DriftpeakError, match=r"needs pyarrow: install driftpeak\[parquet\], or save"
+        DriftpeakError, match=r"needs the package pyarrow. Run .*driftpeak\[parquet\]', or save"
     ):
         read_table(path)
 

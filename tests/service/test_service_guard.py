@@ -442,7 +442,7 @@ def test_a_missing_extra_is_named(run, tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "driftpeak.service._server")
     code, _, err = run("serve", tmp_path)
     assert code == 2
-    assert "serve needs uvicorn: pip install 'driftpeak[serve]'" in err
+    assert "needs the package uvicorn. Run pip install 'driftpeak[serve]'" in err
 
 
 def test_a_folder_is_read_as_it_is(tmp_path):

@@ -14,6 +14,9 @@ EXTRAS = {
     "pooch": "files",
     "jinja2": "cli",
     "typer": "cli",
+    "fastapi": "serve",
+    "uvicorn": "serve",
+    "pyarrow": "parquet",
 }
 """Packages that driftpeak imports, and the extra that installs each."""
 

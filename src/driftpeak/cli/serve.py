@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.extras import EXTRAS, message
 from driftpeak.cli.program_cache import keep_programs
 from driftpeak.cli.spinner import busy
 
 MIB = 2**20
-NEEDED = "serve needs {}: pip install 'driftpeak[serve]'"
 
 
 def serve(
@@ -61,7 +61,9 @@ def serve(
             from driftpeak.service._server import serve as run
             from driftpeak.service._tokens import read_token
         except ModuleNotFoundError as error:
-            raise DriftpeakError(NEEDED.format(error.name)) from None
+            if error.name not in EXTRAS:
+                raise
+            raise DriftpeakError(message(error.name)) from None
     limits = Limits(studies=studies, memory=memory * MIB, rate=rate, burst=max(int(2 * rate), 1))
 
     def ready(where: str, number: int) -> None:

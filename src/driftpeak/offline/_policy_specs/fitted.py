@@ -71,13 +71,13 @@ def tune(
     return findings
 
 
-def complete(policies: Sequence[str], found: dict[str, Finding]) -> list[str]:
+def complete(policies: Sequence[str], estimates: dict[str, Finding]) -> list[str]:
     """Return the descriptions of the policies with the estimates of omitted parameters."""
     texts = []
     for text in policies:
         name = _open(text)
         if name is not None:
-            value = found[name].value
+            value = estimates[name].value
             written = str(int(value)) if name in ("window", "period") else f"{value:.6g}"
             text += f"{',' if ':' in text else ':'}{name}={written}"
         texts.append(text)

@@ -18,7 +18,7 @@ from driftpeak.offline._policy_specs.policies import DEFAULT_POLICIES, HISTORIC
 from driftpeak.offline.data import RewardTable
 from driftpeak.offline.history import learn_contexts
 from driftpeak.offline.replay._contexts import contexts_of
-from driftpeak.offline.replay._players import Setting, beside_told, make_players
+from driftpeak.offline.replay._players import Setting, make_players, with_contexts
 from driftpeak.offline.replay._prior import Mean
 from driftpeak.simulation._simulator import simulate
 
@@ -118,9 +118,9 @@ def replay(
     setting = Setting(noise_variance, mean, fit, width, steps)
     plain = players = make_players(policies, table.rows(0, first), setting)
     if contexts is not None:
-        told = learn_contexts(table.values[:first], contexts)
-        words = [told.report(), *words]
-        players = beside_told(policies, table.rows(0, first), setting, plain, told)
+        effects = learn_contexts(table.values[:first], contexts)
+        words = [effects.report(), *words]
+        players = with_contexts(policies, table.rows(0, first), setting, plain, effects)
     made, texts = players.policies, players.texts
     rewards, learned = table.values[first:], players.learned
     # on a single history, all trials of a deterministic policy are equal
@@ -165,7 +165,7 @@ def replay(
             contexts="\n".join(words),
             next_context=coming,
             noise_variance_told=players.prior.noise_variance,
-            fitted_told=_as_json(players.found),
+            fitted_told=_as_json(players.estimates),
         )
     return runs.assign_attrs(
         train_rows=first,
@@ -177,7 +177,7 @@ def replay(
         minimize=int(minimize),
         unit=unit,
         policies="\n".join(texts),
-        fitted=_as_json(plain.found),
+        fitted=_as_json(plain.estimates),
     )
 
 

@@ -14,7 +14,7 @@ from driftpeak.offline.history import ContextsLearned, Learned, calendar_periods
 from driftpeak.offline.replay._prior import Mean, prior_from_history
 from driftpeak.policies import InContext, Policy, Timetable
 
-NOT_TOLD = " (without contexts)"
+WITHOUT_CONTEXTS = " (without contexts)"
 """Suffix of the name of a policy that runs without contexts, next to the same policy with them."""
 
 
@@ -36,7 +36,7 @@ class Players:
     policies: dict[str, Policy]
     texts: Sequence[str]  # the descriptions, with estimated parameters
     prior: Prior
-    found: dict[str, Finding]
+    estimates: dict[str, Finding]
     learned: Learned | None
 
 
@@ -44,7 +44,7 @@ def make_players(
     texts: Sequence[str],
     rows: RewardTable,
     setting: Setting,
-    told: ContextsLearned | None = None,
+    effects: ContextsLearned | None = None,
 ) -> Players:
     """Return the policies that `texts` describe.
 
@@ -52,54 +52,54 @@ def make_players(
         texts: descriptions of policies.
         rows: the training rows.
         setting: the arguments common to all policies.
-        told: context effects; if given, the policies act on pairs of arm and context.
+        effects: context effects; if given, the policies act on pairs of arm and context.
     """
-    history = rows.values if told is None else told.rest
+    history = rows.values if effects is None else effects.rest
     noise = setting.noise_variance
-    learned = learned_for(texts, rows, noise, None if told is None else told.contexts)
+    learned = learned_for(texts, rows, noise, None if effects is None else effects.contexts)
 
     def from_rows(rows_so_far: Any, noise: float | None) -> Prior:
         return prior_from_history(rows_so_far, rows.arms, noise_variance=noise, mean=setting.mean)
 
-    prior, found = from_rows(history, noise), {}
+    prior, estimates = from_rows(history, noise), {}
 
     def made(texts: Sequence[str]) -> dict[str, Policy]:
-        own = prior if told is None else told.prior(prior)
+        own = prior if effects is None else effects.prior(prior)
         return make_policies(texts, own, setting.steps, width=setting.width, learned=learned)
 
     policies = made(texts)  # refuses invalid texts before the long computation
     if setting.fit:
-        found = tune(texts, history, from_rows, noise)
+        estimates = tune(texts, history, from_rows, noise)
         if noise is None:
-            prior = prior.with_noise_variance(found["noise_variance"].value)
-        texts = complete(texts, found)
+            prior = prior.with_noise_variance(estimates["noise_variance"].value)
+        texts = complete(texts, estimates)
         policies = made(texts)
-    return Players(policies, texts, prior, found, learned)
+    return Players(policies, texts, prior, estimates, learned)
 
 
-def beside_told(
+def with_contexts(
     texts: Sequence[str],
     rows: RewardTable,
     setting: Setting,
     plain: Players,
-    told: ContextsLearned,
+    effects: ContextsLearned,
 ) -> Players:
     """Return all policies of `plain`, each preceded by its version with contexts if it has one."""
     described = dict(zip(plain.policies, texts, strict=True))
     able = {name: text for name, text in described.items() if plain.policies[name].chooses_among}
-    cells = make_players(list(able.values()), rows, setting, told)
+    cells = make_players(list(able.values()), rows, setting, effects)
     made = zip(cells.policies.values(), cells.texts, strict=True)
     knowing: dict[str, tuple[Policy, str]] = dict(zip(able, made, strict=True))
     pairs: dict[str, tuple[Policy, str]] = {}
     for (name, policy), text in zip(plain.policies.items(), plain.texts, strict=True):
         if name in knowing:
             own, its_text = knowing[name]
-            knows = own if isinstance(own, InContext) else InContext(own, told.ahead)
+            knows = own if isinstance(own, InContext) else InContext(own, effects.ahead)
             pairs[name] = knows, its_text
         elif text.split(":")[0] == "best-of-history":
-            best = told.best(rows.values.mean(axis=0))[: setting.steps]
+            best = effects.best(rows.values.mean(axis=0))[: setting.steps]
             pairs[name] = Timetable(best, setting.steps), text
-        pairs[name + NOT_TOLD if name in pairs else name] = policy, text
+        pairs[name + WITHOUT_CONTEXTS if name in pairs else name] = policy, text
     policies = {name: policy for name, (policy, _) in pairs.items()}
     return replace(cells, policies=policies, texts=[text for _, text in pairs.values()])
 

@@ -9,7 +9,7 @@ from driftpeak._core.errors import DriftpeakError, shown
 from driftpeak.live._policy_file import StoredPolicy
 from driftpeak.offline._policy_specs.policies import make_policy, make_width
 from driftpeak.offline.data import RewardTable
-from driftpeak.offline.replay._players import NOT_TOLD, learned_for
+from driftpeak.offline.replay._players import WITHOUT_CONTEXTS, learned_for
 from driftpeak.offline.replay._prior import prior_from_history
 
 
@@ -33,10 +33,11 @@ def policy_for_live(table: RewardTable, runs: xr.Dataset, name: str) -> StoredPo
     names = [str(policy) for policy in runs["policy"].values]
     if name not in names:
         raise DriftpeakError(f"name must be one of {', '.join(names)}; got {shown(name)}")
-    if name + NOT_TOLD in names:
+    if name + WITHOUT_CONTEXTS in names:
         raise DriftpeakError(
             f"{name} uses the contexts of the table, which a stored policy does not support. "
-            f"Create a live study on a space with space.context(...), or use {name + NOT_TOLD!r}."
+            "Create a live study on a space with space.context(...), or use "
+            f"{name + WITHOUT_CONTEXTS!r}."
         )
     place, minimize = names.index(name), bool(runs.attrs["minimize"])
     text, steps = runs.attrs["policies"].split("\n")[place], runs.sizes["step"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from driftpeak._core.errors import DataError, DriftpeakError
+from driftpeak._core.extras import message
 from driftpeak.offline.data._reading.csv_dialects import Sheet
 
 
@@ -23,8 +24,7 @@ def read_parquet(path: Path, content: bytes) -> Sheet:
         frame = pd.read_parquet(io.BytesIO(content))
     except ImportError:
         raise DriftpeakError(
-            f"{path}: is a Parquet file, which needs pyarrow: install driftpeak[parquet], or save "
-            "the table as CSV"
+            f"{path}: is a Parquet file; {message('pyarrow')}, or save the table as CSV"
         ) from None
     except Exception as error:  # pyarrow raises errors of many classes
         first = str(error).partition("\n")[0]
