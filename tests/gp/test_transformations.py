@@ -7,7 +7,7 @@ import pytest
 import driftpeak as dp
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak.environments import RecordedRewards
-from driftpeak.gp.transforms import CHANGES, transformed
+from driftpeak.gp.transforms import TRANSFORMS, transformed
 from driftpeak.offline.history._transform import find_transformation
 
 
@@ -46,7 +46,7 @@ def test_nothing_is_transformed_without_need():
 @pytest.mark.parametrize("name", ["root", "log"])
 def test_the_density_and_the_moments_are_those_of_draws(name):
     """4,000,000 draws: the slope by differences, mean and variance within four standard errors."""
-    change = CHANGES[name]
+    change = TRANSFORMS[name]
     y, small = np.array([0.3, 2.0, 50.0]), 1e-6
     slope = (transformed(y * (1 + small), name) - transformed(y, name)) / (y * small)
     np.testing.assert_allclose(change.log_slope(y), np.log(slope), atol=1e-4)

@@ -7,42 +7,12 @@ import math
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import ClassVar, TypeGuard, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-
-__all__ = [
-    "DataError",
-    "DriftpeakError",
-    "DriftpeakWarning",
-    "InfeasibleError",
-    "NoObservationsError",
-    "NotConvergedError",
-    "StorageCorruptError",
-    "StorageError",
-    "StorageLockedError",
-    "StudyMismatchError",
-    "StudyNotFoundError",
-    "UnknownSuggestionError",
-    "UnsupportedError",
-    "at_least",
-    "at_least_integer",
-    "finite",
-    "finite_array",
-    "increasing",
-    "indices",
-    "nearest",
-    "numbers",
-    "one_of",
-    "positive",
-    "shown",
-    "unit_interval",
-    "warn",
-    "whole",
-]
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -200,11 +170,7 @@ def positive(name: str, value: object) -> float:
     Raises:
         DriftpeakError: if it is not a finite number above 0.
     """
-    accepted = "be a finite number above 0"
-    number = _finite(name, value, accepted)
-    if number <= 0:
-        raise _rejected(name, value, accepted)
-    return number
+    return _finite(name, value, "be a finite number above 0", lambda number: number > 0)
 
 
 def unit_interval(
@@ -217,10 +183,13 @@ def unit_interval(
             0 and 1 themselves.
     """
     accepted = f"lie in {'(' if low_open else '['}0, 1{')' if high_open else ']'}"
-    number = _finite(name, value, accepted)
-    if not 0 <= number <= 1 or (low_open and number == 0) or (high_open and number == 1):
-        raise _rejected(name, value, accepted)
-    return number
+
+    def inside(number: float) -> bool:
+        return (number > 0 if low_open else number >= 0) and (
+            number < 1 if high_open else number <= 1
+        )
+
+    return _finite(name, value, accepted, inside)
 
 
 def at_least(name: str, value: object, minimum: float) -> float:
@@ -230,10 +199,7 @@ def at_least(name: str, value: object, minimum: float) -> float:
         DriftpeakError: if it is not a finite number of at least `minimum`.
     """
     accepted = f"be a finite number of at least {minimum}"
-    number = _finite(name, value, accepted)
-    if number < minimum:
-        raise _rejected(name, value, accepted)
-    return number
+    return _finite(name, value, accepted, lambda number: number >= minimum)
 
 
 def at_least_integer(name: str, value: object, minimum: int, maximum: int = LARGEST_INTEGER) -> int:
@@ -344,14 +310,21 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     return f" Did you mean {by_folded[matches[0]]!r}?" if matches else ""
 
 
-def _finite(name: str, value: object, accepted: str) -> float:
+def _finite(
+    name: str, value: object, accepted: str, inside: Callable[[float], bool] = math.isfinite
+) -> float:
+    """Return `value` as a float.
+
+    Raises:
+        DriftpeakError: if it is not a finite number, or not `inside` the accepted range.
+    """
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real):
         raise _rejected(name, value, accepted)
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
+    if not (math.isfinite(number) and inside(number)):
         raise _rejected(name, value, accepted)
     return number
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from driftpeak._core.errors import DriftpeakError, shown
+from driftpeak._core.errors import DriftpeakError, one_of, shown
 from driftpeak._core.files import check_apart
 from driftpeak.cli.executor_options import Workers
 from driftpeak.cli.option_groups import bundled
@@ -290,10 +290,10 @@ def compare(
             make_kernel,
             make_prior,
         )
-        from driftpeak.simulation._aggregation import check_keep
+        from driftpeak.simulation._aggregation import KEEPS
         from driftpeak.simulation._simulator import simulate
 
-        check_keep(keeping.keep)
+        one_of("keep", keeping.keep, KEEPS)
         kernel = make_kernel(world.kernel, world.nu, world.lengthscale)
         prior = make_prior(kernel, world.dimension, world.size, world.noise_variance)
         environment = make_environment(world.environment, prior, world.drift, steps)

@@ -12,7 +12,7 @@ It holds if it holds in all settings and does not hold if it fails in all. It de
 if it holds in some settings and fails in others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,6 +72,11 @@ class Column:
 def difference(samples: Array) -> Array:
     """Return the mean of the first column minus the mean of the second."""
     return np.asarray((samples[..., 0] - samples[..., 1]).mean(axis=-1))
+
+
+def weighted(*factors: float) -> Combine:
+    """Return a statistic: the mean of the weighted sum of the columns."""
+    return lambda samples: (samples * factors).sum(axis=-1).mean(axis=-1)
 
 
 def majority(samples: Array) -> Array:
@@ -193,6 +198,18 @@ def lowest(
 ) -> tuple[Comparison, ...]:
     """Return the comparisons that `policy` has less of a measure than each of `others`."""
     return tuple(lower((case, policy), (case, other), measure=measure) for other in others)
+
+
+def lowest_by_setting(
+    cases: Mapping[str, str], policy: str, others: Sequence[str]
+) -> dict[str, Comparisons]:
+    """Return the comparisons of `lowest` in the case of every setting."""
+    return {setting: lowest(case, policy, others) for setting, case in cases.items()}
+
+
+def lower_in(cases: Iterable[str], policy: str, other: str) -> dict[str, Comparisons]:
+    """Return the comparison that `policy` has less regret than `other`, by case."""
+    return lowest_by_setting({case: case for case in cases}, policy, (other,))
 
 
 def judge(claim: Claim, results: Mapping[str, xr.Dataset]) -> Judgement:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from driftpeak.experiments.experiment import Results
-from driftpeak.plots import BAND, COLOURS, STYLES, with_unit
+from driftpeak.plots import BAND, COLOURS, STYLES, new_figure, tidy, with_unit
 
 _BANDS = "bands: one standard error"
 _MEASURES = {  # by name, and whether the measure is averaged over steps
@@ -35,9 +35,7 @@ def regret_panels(
     """
     cases = list(cases or results)
     rows = {"regret": average} | {measure: measure == "squared_error" for measure in further}
-    figure = Figure(
-        figsize=(max(6.4, 0.6 + 4.4 * len(cases)), 3.8 * len(rows) + 0.8), layout="constrained"
-    )
+    figure = new_figure(max(6.4, 0.6 + 4.4 * len(cases)), 3.8 * len(rows) + 0.8)
     panels = figure.subplots(len(rows), len(cases), squeeze=False)
     names = list(dict.fromkeys(str(n) for case in cases for n in results[case]["policy"].values))
     for column, case in enumerate(cases):
@@ -66,7 +64,7 @@ def regret_overlay(
     Each policy has one line style. `kinds` are the names of the policies in the legend, in their
     order within each case.
     """
-    figure = Figure(figsize=(7.2, 5.0), layout="constrained")
+    figure = new_figure(7.2, 5.0)
     axes = figure.add_subplot()
     top = 0.0
     for number, case in enumerate(cases):
@@ -81,7 +79,7 @@ def regret_overlay(
     figure.legend(
         loc="outside lower center", ncols=len(cases), frameon=False, title=_BANDS, fontsize=9
     )
-    _tidy(axes)
+    tidy(axes)
     return figure
 
 
@@ -96,7 +94,7 @@ def mismatch(
     regret = runs["regret"].mean("step").values
     mean = regret.mean(axis=1)
     deviation = regret.std(axis=1, ddof=1) if regret.shape[1] > 1 else 0 * mean
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    figure = new_figure(6.4, 4.4)
     axes = figure.add_subplot()
     axes.fill_between(
         values, mean - deviation, mean + deviation, color=COLOURS[0], alpha=BAND, lw=0
@@ -108,7 +106,7 @@ def mismatch(
     axes.set(xlabel=xlabel, ylabel="average regret, $R_T/T$", ylim=(0, None))
     figure.suptitle(title, fontsize=11)
     axes.legend(frameon=False)
-    _tidy(axes)
+    tidy(axes)
     return figure
 
 
@@ -119,18 +117,14 @@ def regret_and_order(
 
     `order` maps steps to regrets. A dotted line shows regret that grows as T.
     """
-    figure = Figure(figsize=(0.6 + 4.4 * len(results), 5.2), layout="constrained")
+    figure = new_figure(0.6 + 4.4 * len(results), 5.2)
     panels = figure.subplots(1, len(results), squeeze=False, sharey=True)
     names = list(dict.fromkeys(str(n) for runs in results.values() for n in runs["policy"].values))
     for axes, (case, runs) in zip(panels[0], results.items(), strict=True):
         steps = runs["step"].values
         for name in map(str, runs["policy"].values):
-            curve(
-                axes,
-                runs,
-                runs["regret"].sel(policy=name).values.cumsum(axis=1),
-                _look(names.index(name)),
-            )
+            totals = runs["regret"].sel(policy=name).values.cumsum(axis=1)
+            curve(axes, runs, totals, _look(names.index(name)))
         lowest = float(runs["regret"].mean("trial").min())
         bound = axes.plot(steps[1:], order(steps[1:]), color="black", linewidth=1.6, label=label)
         line = axes.plot(steps, steps, color="black", linestyle=":", linewidth=1.2, label="t")
@@ -177,16 +171,10 @@ def _look(number: int) -> dict[str, Any]:
 
 def _finish(figure: Figure, panels: Any, title: str, names: list[str], note: str) -> None:
     for axes in panels.flat:
-        _tidy(axes)
+        tidy(axes)
     lines = [panels[0, 0].plot([], [], label=n, **_look(i))[0] for i, n in enumerate(names)]
     columns = min(4, len(names), 2 + panels.shape[1])
     figure.legend(
         handles=lines, loc="outside lower center", ncols=columns, frameon=False, title=note or None
     )
     figure.suptitle(title, fontsize=11)
-
-
-def _tidy(axes: Axes) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)
-    axes.set_axisbelow(True)

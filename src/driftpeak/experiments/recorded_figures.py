@@ -12,7 +12,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from driftpeak.experiments.experiment import Results
-from driftpeak.plots import COLOURS, track_figure
+from driftpeak.plots import COLOURS, new_figure, tidy, track_figure
 
 COLUMNS = 4
 MARKS = "osD^v<>P"
@@ -43,7 +43,7 @@ def error_map(results: Results, title: str, *, case: str, unit: str) -> Figure:
     east, north = runs["longitude"].values, runs["latitude"].values
     columns = min(COLUMNS, len(names))
     rows = ceil(len(names) / columns)
-    figure = Figure(figsize=(0.8 + 3.1 * columns, 1.1 + 3.0 * rows), layout="constrained")
+    figure = new_figure(0.8 + 3.1 * columns, 1.1 + 3.0 * rows)
     panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     scale = LogNorm(float(errors.min()), float(errors.max()))  # errors differ by a factor of 10
     for axes, name in zip(panels, names, strict=False):
@@ -86,14 +86,13 @@ def every_point(results: Results, title: str, *, case: str, ylabel: str) -> Figu
     runs = results[case]
     values = runs["rewards"].values
     steps = np.arange(1, len(values) + 1)
-    figure = Figure(figsize=(9.0, 4.4), layout="constrained")
+    figure = new_figure(9.0, 4.4)
     axes = figure.add_subplot()
     axes.plot(steps, values, color=COLOURS[-1], alpha=0.35, linewidth=0.6)
     axes.plot([], [], color=COLOURS[-1], linewidth=0.6, label=f"each of {values.shape[1]} points")
     axes.plot(steps, values.max(axis=1), color=COLOURS[1], linewidth=1.4, label="maximum")
     axes.set(xlabel="step t", ylabel=ylabel)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)
+    tidy(axes)
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     figure.suptitle(title, fontsize=11)
     return figure
@@ -106,7 +105,7 @@ def by_case(
 
     Bars span the lower to the upper quartile of the trials.
     """
-    figure = Figure(figsize=(max(6.4, 1.6 + 0.9 * len(cases)), 4.4), layout="constrained")
+    figure = new_figure(max(6.4, 1.6 + 0.9 * len(cases)), 4.4)
     axes = figure.add_subplot()
     names = list(policies) or [str(name) for name in results[cases[0]]["policy"].values]
     places = np.arange(len(cases))

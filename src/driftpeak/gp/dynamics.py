@@ -131,7 +131,19 @@ class MarkovMotion(RecordsArguments, Motion):
         return markov_correlation(self.drift, elapsed)[:, None, None]
 
 
-class Matern32(RecordsArguments, Motion):
+class SecondOrder(RecordsArguments, Motion):
+    """Motions of two components, the function and its companion. Base class."""
+
+    @property
+    def observed(self) -> Float[Array, "k d"]:
+        return jnp.broadcast_to(jnp.array([[1.0, 0.0]]), (self.count, 2))
+
+    @property
+    def parts(self) -> Parts:
+        return ((0, 1), (0, 1))
+
+
+class Matern32(SecondOrder):
     r"""Motion with momentum: a Matern-3/2 process in time, of correlation \((1 + av) e^{-av}\).
 
     Its sample paths are differentiable: a value that rises keeps rising for a while. It models
@@ -169,14 +181,6 @@ class Matern32(RecordsArguments, Motion):
     def labels(self) -> tuple[str, ...]:
         return tuple(f"momentum {rate:g}" for rate in self.rates)
 
-    @property
-    def observed(self) -> Float[Array, "k d"]:
-        return jnp.broadcast_to(jnp.array([[1.0, 0.0]]), (self.count, 2))
-
-    @property
-    def parts(self) -> Parts:
-        return ((0, 1), (0, 1))
-
     def transition(self, elapsed: Scalar) -> Float[Array, "k d d"]:
         moved = jnp.asarray(self.rates) * elapsed
         rows = [[1 + moved, moved], [-moved, 1 - moved]]
@@ -184,7 +188,7 @@ class Matern32(RecordsArguments, Motion):
         return jnp.exp(-moved)[:, None, None] * matrix
 
 
-class DampedOscillator(RecordsArguments, Motion):
+class DampedOscillator(SecondOrder):
     r"""A cycle whose phase and amplitude change slowly: correlation \(\cos(2\pi v/P)\, e^{-v/l}\).
 
     The transition is a rotation with damping; harmonics are oscillations of P/2, P/3, ... (Solin
@@ -225,14 +229,6 @@ class DampedOscillator(RecordsArguments, Motion):
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(f"period {period:g}" for period in self.periods)
-
-    @property
-    def observed(self) -> Float[Array, "k d"]:
-        return jnp.broadcast_to(jnp.array([[1.0, 0.0]]), (self.count, 2))
-
-    @property
-    def parts(self) -> Parts:
-        return ((0, 1), (0, 1))
 
     def transition(self, elapsed: Scalar) -> Float[Array, "k d d"]:
         angle = 2 * jnp.pi * elapsed / jnp.asarray(self.periods)

@@ -64,7 +64,29 @@ class Loadings(eqx.Module):
         r"""Return \(\phi^\top M \phi\) for each row \(\phi\)."""
 
 
-class Rows(Loadings):
+class InMemory(Loadings):
+    """A feature matrix that is written out. Base class."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, r = self.matrix.shape
+        return n, r
+
+    def combined(self, values: Values) -> Float[Array, " r"]:
+        return jnp.asarray(self.matrix).T @ values
+
+    def squares(self, weights: AnyArray | None = None) -> Any:
+        squares = self.matrix**2
+        return squares.sum(axis=1) if weights is None else squares @ weights
+
+    def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
+        return squared_sums(jnp.asarray(self.matrix), factor)
+
+    def quadratic_forms(self, matrix: Float[Array, "r r"]) -> Values:
+        return quadratic_forms(jnp.asarray(self.matrix), matrix)
+
+
+class Rows(InMemory):
     """A feature matrix stored with a row for each point: fast for one vector of weights at a time.
 
     Arguments:
@@ -77,11 +99,6 @@ class Rows(Loadings):
     def matrix(self) -> Any:
         return self.by_point
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        n, r = self.by_point.shape
-        return n, r
-
     def rows(self, arms: Any) -> Float[Array, "*arms r"]:
         return jnp.asarray(self.by_point)[arms]
 
@@ -89,24 +106,11 @@ class Rows(Loadings):
         matrix = jnp.asarray(self.by_point)
         return matrix @ weights if weights.ndim == 1 else weights @ matrix.T
 
-    def combined(self, values: Values) -> Float[Array, " r"]:
-        return jnp.asarray(self.by_point).T @ values
-
-    def squares(self, weights: AnyArray | None = None) -> Any:
-        squares = self.by_point**2
-        return squares.sum(axis=1) if weights is None else squares @ weights
-
     def divided(self, by: float) -> "Rows":
         return Rows(self.by_point / by)
 
-    def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
-        return squared_sums(jnp.asarray(self.by_point), factor)
 
-    def quadratic_forms(self, matrix: Float[Array, "r r"]) -> Values:
-        return quadratic_forms(jnp.asarray(self.by_point), matrix)
-
-
-class Columns(Loadings):
+class Columns(InMemory):
     """A feature matrix stored by column: fast for several vectors of weights at a time.
 
     Stored by row, the matrix would be transposed at every product with several vectors.
@@ -124,32 +128,14 @@ class Columns(Loadings):
     def matrix(self) -> Any:
         return self.by_feature.T
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        r, n = self.by_feature.shape
-        return n, r
-
     def rows(self, arms: Any) -> Float[Array, "*arms r"]:
         return jnp.moveaxis(jnp.asarray(self.by_feature)[:, arms], 0, -1)
 
     def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
         return weights @ jnp.asarray(self.by_feature)
 
-    def combined(self, values: Values) -> Float[Array, " r"]:
-        return jnp.asarray(self.by_feature) @ values
-
-    def squares(self, weights: AnyArray | None = None) -> Any:
-        squares = self.by_feature**2
-        return squares.sum(axis=0) if weights is None else weights @ squares
-
     def divided(self, by: float) -> "Columns":
-        return Columns(np.asarray(self.by_feature).T / by)
-
-    def squared_sums(self, factor: Float[Array, "k r"]) -> Values:
-        return squared_sums(jnp.asarray(self.by_feature).T, factor)
-
-    def quadratic_forms(self, matrix: Float[Array, "r r"]) -> Values:
-        return quadratic_forms(jnp.asarray(self.by_feature).T, matrix)
+        return Columns(self.matrix / by)
 
 
 class Kronecker(Loadings):

@@ -24,9 +24,16 @@ class Pairs(eqx.Module):
         """Return the covariances of the points `arms` with all points."""
 
     @property
-    @abstractmethod
     def matrix(self) -> Any:
-        """All covariances, shape `(n, n)`."""
+        """All covariances, shape `(n, n)`.
+
+        Raises:
+            DriftpeakError: the matrix is not in memory.
+        """
+        raise DriftpeakError(
+            "draws of a whole function on many points require feature space: set "
+            "form='feature-space' or give features"
+        )
 
     @property
     @abstractmethod
@@ -84,10 +91,6 @@ class ToeplitzGram(Pairs):
         self.table = np.pad(ahead, [(count - 1, 0) for count in grid.shape], mode="reflect")
 
     @property
-    def matrix(self) -> Any:
-        raise _not_listed()
-
-    @property
     def diagonal(self) -> Any:
         return jnp.full(math.prod(self._shape), jnp.asarray(self.table).max())
 
@@ -133,20 +136,9 @@ class LazyGram(Pairs):
         self.kernel, self.points, self.variance = kernel, domain.points, kernel.diagonal(domain)
 
     @property
-    def matrix(self) -> Any:
-        raise _not_listed()
-
-    @property
     def diagonal(self) -> Any:
         return jnp.asarray(self.variance)
 
     def rows(self, arms: Any) -> Float[Array, "*arms n"]:
         points, arms = jnp.asarray(self.points), jnp.asarray(arms)
         return self.kernel(points[arms.reshape(-1)], points).reshape(*arms.shape, -1)
-
-
-def _not_listed() -> DriftpeakError:
-    return DriftpeakError(
-        "draws of a whole function on many points require feature space: set form='feature-space' "
-        "or give features"
-    )

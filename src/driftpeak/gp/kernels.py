@@ -9,7 +9,7 @@ Matern kernel is not smooth.
 
 import math
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -54,9 +54,24 @@ class Kernel(eqx.Module):
     def __call__(self, x: Points, y: Others) -> Gram:
         """Return the covariance between the rows of `x` and the rows of `y`, shape `(n, m)`."""
 
-    @abstractmethod
+    scales: ClassVar[tuple[str, ...]] = ()
+    """Names of the numbers that may be one for each dimension."""
+
     def check(self, domain: Domain) -> None:
         """Raise DriftpeakError if the kernel cannot be evaluated on `domain`."""
+        if not domain.has_coordinates:
+            raise DriftpeakError(
+                f"{type(self).__name__} requires arms with coordinates. For arms without, give the "
+                "covariance as driftpeak.gp.kernels.Table(matrix)"
+            )
+        dimension = domain.points.shape[1]
+        for name in self.scales:
+            scale = getattr(self, name)
+            if np.ndim(scale) == 1 and len(scale) not in (1, dimension):
+                raise DriftpeakError(
+                    f"{type(self).__name__} must have one {name} or {dimension}, one for each "
+                    f"dimension of the domain; got {len(scale)}"
+                )
 
     @double_precision
     def rows(self, domain: Domain, indices: Any = None) -> np.ndarray:
@@ -118,6 +133,7 @@ def _evaluate_diagonal(kernel: Kernel, x: Points) -> Float[Array, " n"]:
 class Stationary(Kernel):
     """A kernel that depends on the scaled distance alone, with variance 1. Base class."""
 
+    scales: ClassVar[tuple[str, ...]] = ("lengthscale",)
     lengthscale: Scale
 
     @checked
@@ -134,10 +150,6 @@ class Stationary(Kernel):
 
     def __call__(self, x: Points, y: Others) -> Gram:
         return self.of_squared_distance(squared_distance(x, y, self.lengthscale))
-
-    def check(self, domain: Domain) -> None:
-        _check_coordinates(self, domain)
-        _check_dimensions(self, self.lengthscale, domain)
 
 
 class SE(Stationary):
@@ -295,6 +307,7 @@ class Periodic(Kernel):
         DriftpeakError: a number that is not positive and finite.
     """
 
+    scales: ClassVar[tuple[str, ...]] = ("lengthscale", "period")
     period: Scale
     lengthscale: Scale
 
@@ -320,11 +333,6 @@ class Periodic(Kernel):
         each = (np.broadcast_to(x, (dimension,)) for x in (self.period, self.lengthscale))
         return tuple(map(Periodic, *each))
 
-    def check(self, domain: Domain) -> None:
-        _check_coordinates(self, domain)
-        _check_dimensions(self, self.lengthscale, domain)
-        _check_dimensions(self, self.period, domain, "period")
-
 
 class Linear(Kernel):
     r"""Linear, \(k = c + \sum_j x_j y_j / l_j^2\) with `offset` c >= 0, the constant's variance.
@@ -337,6 +345,7 @@ class Linear(Kernel):
         DriftpeakError: a number that is not positive and finite.
     """
 
+    scales: ClassVar[tuple[str, ...]] = ("lengthscale",)
     offset: Scale
     lengthscale: Scale
 
@@ -348,10 +357,6 @@ class Linear(Kernel):
     def __call__(self, x: Points, y: Others) -> Gram:
         scales = jnp.broadcast_to(self.lengthscale, x.shape[1:])[None, :]
         return self.offset + (x / scales) @ (y / scales).T
-
-    def check(self, domain: Domain) -> None:
-        _check_coordinates(self, domain)
-        _check_dimensions(self, self.lengthscale, domain)
 
 
 class Table(Kernel):
@@ -510,22 +515,3 @@ def squared_distance(x: Points, y: Others, lengthscale: Scale) -> Gram:
     scales = jnp.broadcast_to(lengthscale, x.shape[1:])
     differences = (((x[:, None, j] - y[None, :, j]) / scales[j]) ** 2 for j in range(x.shape[1]))
     return sum(differences, jnp.zeros((len(x), len(y)), x.dtype))
-
-
-def _check_coordinates(kernel: Kernel, domain: Domain) -> None:
-    if not domain.has_coordinates:
-        raise DriftpeakError(
-            f"{type(kernel).__name__} requires arms with coordinates. For arms without, give the "
-            "covariance as driftpeak.gp.kernels.Table(matrix)"
-        )
-
-
-def _check_dimensions(
-    kernel: Kernel, scale: Scale, domain: Domain, name: str = "lengthscale"
-) -> None:
-    dimension = domain.points.shape[1]
-    if np.ndim(scale) == 1 and len(scale) not in (1, dimension):
-        raise DriftpeakError(
-            f"{type(kernel).__name__} must have one {name} or {dimension}, one for each dimension "
-            f"of the domain; got {len(scale)}"
-        )

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, finite_array, positive
+from driftpeak._core.errors import DriftpeakError, finite_array, indices, positive
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import Scalar
 from driftpeak.gp.feature_matrix import Loadings, Rows
@@ -264,11 +264,9 @@ def _checked(features: Any, regulariser: float, tolerance: float) -> tuple[Loadi
 def _mask(arms: Any, points: int) -> Any:
     if arms is None:
         return np.ones(points, bool)
-    chosen = np.asarray(arms)
-    if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
-        raise DriftpeakError("arms must be a non-empty list of indices of points")
-    if not ((chosen >= 0) & (chosen < points)).all():
-        raise DriftpeakError(f"arms must lie in 0..{points - 1}; got {chosen.tolist()}")
+    chosen = indices("arms", arms, points)
+    if len(chosen) == 0:
+        raise DriftpeakError("arms must be a non-empty list of indices of points; got none")
     return np.isin(np.arange(points), chosen)
 
 

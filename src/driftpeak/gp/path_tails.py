@@ -5,7 +5,6 @@ B16 (9) and (11) require constants with \(\Pr(\sup_x |f(x)| > L) \le a_0 e^{-(L/
 and j. `driftpeak.gp.sample_paths.derivative_tail` has those of the first derivatives, (10).
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,8 @@ from driftpeak.gp.kernels import (
     RationalQuadratic,
     Scaled,
     Sum,
-    bessel_correlation,
 )
-from driftpeak.gp.sample_paths import Tail, check_sides, supremum_tail
+from driftpeak.gp.sample_paths import Tail, check_sides, radial_derivative, supremum_tail
 
 
 @checked
@@ -115,45 +113,16 @@ def curvature_covariance(kernel: Kernel, lags: Any) -> Matrix:
             f"kernel must be SE, Matern with nu above 2, RationalQuadratic or Linear, or a sum or "
             f"multiple of these; got {type(kernel).__name__}"
         )
+    if isinstance(kernel, Matern) and kernel.nu <= 2:
+        raise DriftpeakError(
+            f"nu must be above 2: the sample paths of a Matern kernel with nu = {kernel.nu:g} have "
+            "no second derivatives, so B16 (11) holds for no a and b"
+        )
     square = np.broadcast_to(np.asarray(kernel.lengthscale) ** 2, lags.shape[1:])
-    two, three, four = (part[:, None] for part in _derivatives(kernel, (lags**2 / square).sum(1)))
+    q = (lags**2 / square).sum(axis=1)
+    two, three, four = (radial_derivative(kernel, q, order)[:, None] for order in (2, 3, 4))
     u, slope = 1 / square, (lags / square) ** 2
     a, b, ua, ub = slope[:, first], slope[:, second], u[first], u[second]
     mixed = 4 * ua * ub * two + 8 * (ua * b + ub * a) * three + 16 * a * b * four
     alike = 12 * ua**2 * two + 48 * ua * a * three + 16 * a**2 * four
     return np.where(first == second, alike, mixed)
-
-
-def _derivatives(kernel: Kernel, q: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """Return the second to fourth derivative of psi(q), q = sum h_j^2 / l_j^2."""
-    if isinstance(kernel, SE):
-        value = np.exp(-q / 2)
-        return value / 4, -value / 8, value / 16
-    if isinstance(kernel, RationalQuadratic):
-        mixture = float(kernel.mixture)
-        base, factor, found = 1 + q / (2 * mixture), -1 / 2, []
-        for order in (2, 3, 4):
-            factor *= -(mixture + order - 1) / (2 * mixture)
-            found.append(factor * base ** (-mixture - order))
-        return found[0], found[1], found[2]
-    assert isinstance(kernel, Matern)
-    if kernel.nu <= 2:
-        raise DriftpeakError(
-            f"nu must be above 2: the sample paths of a Matern kernel with nu = {kernel.nu:g} have "
-            "no second derivatives, so B16 (11) holds for no a and b"
-        )
-    return _matern(kernel.nu, q, 2), _matern(kernel.nu, q, 3), _matern(kernel.nu, q, 4)
-
-
-def _matern(nu: float, q: Matrix, order: int) -> Matrix:
-    """Return a derivative of psi = c z^nu K_nu(z), z^2 = 2 nu q: (-nu)^order c z^m K_m(z)."""
-    left, z = nu - order, np.sqrt(2 * nu * q)
-    if left > 0:
-        ratio = math.prod(nu / (2 * (nu - k)) for k in range(1, order + 1))
-        return (-1) ** order * ratio * bessel_correlation(left, z)
-    from scipy.special import gammaln, kv
-
-    # infinite at 0, where the powers of the lag that multiply it make up for it
-    away = np.maximum(z, 1e-30)
-    constant = math.exp(order * math.log(nu) + (1 - nu) * math.log(2) - gammaln(nu))
-    return (-1) ** order * constant * away**left * kv(-left, away)

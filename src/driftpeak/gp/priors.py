@@ -1,6 +1,6 @@
 """Priors: Gaussian processes before the first observation."""
 
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class Prior:
     kernel: Kernel
     noise_variance: float
     mean: Vector = field(repr=False)
-    _covariance: "Covariance" = field(repr=False)
+    _cache: "Cache" = field(repr=False)
 
     @checked
     def __init__(
@@ -67,7 +67,7 @@ class Prior:
                 f"mean must be one number or {len(domain)}, one for each point; got {len(vector)}"
             )
         noise = positive("noise_variance", noise_variance)
-        self.__attrs_init__(domain, kernel, noise, vector.copy(), Covariance(domain, kernel))
+        self.__attrs_init__(domain, kernel, noise, vector.copy(), Cache())
 
     def __len__(self) -> int:
         return len(self.domain)
@@ -75,7 +75,7 @@ class Prior:
     @property
     def variance(self) -> Vector:
         """Prior variance of each point, shape `(n,)`."""
-        return self._covariance.variance
+        return self._cached("variance", lambda: self.kernel.diagonal(self.domain))
 
     @property
     def gram(self) -> Matrix:
@@ -84,7 +84,16 @@ class Prior:
         Raises:
             DriftpeakError: more points than `MOST_PAIRED`.
         """
-        return self._covariance.gram
+        count = len(self)
+        if count > MOST_PAIRED:
+            raise DriftpeakError(
+                "the number of points whose pairwise covariances are kept must be at most "
+                f"{MOST_PAIRED:,}; got {count:,}, {8 * count**2 / 2**30:,.0f} GiB. Policies and "
+                "environments do not need it if the kernel has a closed form, such as SE or Matern "
+                "with nu = 0.5, 1.5 or 2.5, or is stationary on a Grid. Policies of the GP-UCB "
+                "family also run in feature space (form='feature-space')"
+            )
+        return self._cached("gram", lambda: self.kernel.rows(self.domain))
 
     @property
     def pairs(self) -> Pairs:
@@ -95,7 +104,12 @@ class Prior:
                 evaluate (`kernels.Table`, Matern without a closed form), unless it is stationary
                 and the domain is a grid.
         """
-        return self._covariance.pairs
+        if not self.by_row:
+            return Gram(self.gram)
+        if isinstance(self.domain, Grid) and self.kernel.stationary:
+            grid = self.domain
+            return self._cached("pairs", lambda: ToeplitzGram(self.kernel, grid))
+        return self._cached("pairs", lambda: LazyGram(self.kernel, self.domain))
 
     @property
     def listed_pairs(self) -> Pairs:
@@ -108,8 +122,9 @@ class Prior:
 
     @property
     def by_row(self) -> bool:
-        """Whether `pairs` needs little memory at any number of points."""
-        return self._covariance.by_row
+        """Whether the domain is large and `pairs` gives one row at a time, in little memory."""
+        in_lags = isinstance(self.domain, Grid) and self.kernel.stationary
+        return len(self) > MANY and (in_lags or self.kernel.pointwise)
 
     @property
     def features(self) -> Features:
@@ -119,11 +134,23 @@ class Prior:
         is about the error of the features divided by the noise variance. It is at least
         \(10^{-16}\), the limit of rounding.
         """
-        return self._covariance.features(self._tolerance)
+        tolerance = self._tolerance
+        return self._cached(
+            tolerance, lambda: factored(self.kernel, self.domain, tolerance=tolerance)
+        )
 
     def features_within(self, rank: int) -> Features | None:
         """Return `features`, or None, determined cheaply, if they need more than `rank` columns."""
-        return self._covariance.features_within(rank, self._tolerance)
+        tolerance, most = self._tolerance, max(rank, 1)
+        if tolerance not in self._cache:
+            cheap = not self.by_row or separated(self.kernel, self.domain) is not None
+            if not cheap and most < SOME and self._some_need_more(most):
+                return None
+            attempt = factored(self.kernel, self.domain, tolerance=tolerance, rank=most)
+            if attempt.error is None or attempt.error > tolerance * self.variance.max():
+                return None
+            self._cache[tolerance] = attempt
+        return self.features if self.features.rank <= rank else None
 
     def features_or(self, features: Features | None, *, tolerance: float | None = None) -> Features:
         """Return `features` after a check of their size, or the features of the prior if None.
@@ -153,7 +180,7 @@ class Prior:
         """Return this prior with another noise variance."""
         prior = object.__new__(Prior)
         noise = positive("noise_variance", noise_variance)
-        prior.__attrs_init__(self.domain, self.kernel, noise, self.mean, self._covariance)
+        prior.__attrs_init__(self.domain, self.kernel, noise, self.mean, self._cache)
         return prior
 
     @property
@@ -162,76 +189,24 @@ class Prior:
         ratio = self.noise_variance / max(float(self.variance.max()), 1e-300)
         return min(TOLERANCE, max(1e-6 * ratio, 1e-16))
 
-
-class Covariance:
-    """The covariance of the points of a domain, computed on first use and kept."""
-
-    def __init__(self, domain: Domain, kernel: Kernel) -> None:
-        self.domain, self.kernel = domain, kernel
-        self._found: dict[float, Features] = {}  # by tolerance
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the large arrays, which another process recomputes quickly."""
-        return {name: value for name, value in vars(self).items() if name not in ("gram", "pairs")}
-
-    @cached_property
-    def variance(self) -> Vector:
-        """Prior variance of each point, shape `(n,)`."""
-        return self.kernel.diagonal(self.domain)
-
-    @cached_property
-    def gram(self) -> Matrix:
-        """Covariance of all pairs of points, shape `(n, n)`; for at most `MOST_PAIRED` points."""
-        count = len(self.domain)
-        if count > MOST_PAIRED:
-            raise DriftpeakError(
-                "the number of points whose pairwise covariances are kept must be at most "
-                f"{MOST_PAIRED:,}; got {count:,}, {8 * count**2 / 2**30:,.0f} GiB. Policies and "
-                "environments do not need it if the kernel has a closed form, such as SE or Matern "
-                "with nu = 0.5, 1.5 or 2.5, or is stationary on a Grid. Policies of the GP-UCB "
-                "family also run in feature space (form='feature-space')"
-            )
-        return self.kernel.rows(self.domain)
-
-    @cached_property
-    def pairs(self) -> Pairs:
-        """The covariances for compiled programs."""
-        if not self.by_row:
-            return Gram(self.gram)
-        if isinstance(self.domain, Grid) and self.kernel.stationary:
-            return ToeplitzGram(self.kernel, self.domain)
-        return LazyGram(self.kernel, self.domain)
-
-    @property
-    def by_row(self) -> bool:
-        """Whether the domain is large and `pairs` gives one row at a time."""
-        in_lags = isinstance(self.domain, Grid) and self.kernel.stationary
-        return len(self.domain) > MANY and (in_lags or self.kernel.pointwise)
-
-    def features(self, tolerance: float) -> Features:
-        """Return a factor whose error is at most `tolerance` of the largest variance."""
-        if tolerance not in self._found:
-            self._found[tolerance] = factored(self.kernel, self.domain, tolerance=tolerance)
-        return self._found[tolerance]
-
-    def features_within(self, rank: int, tolerance: float) -> Features | None:
-        """Return that factor, or None, determined cheaply, if it needs more than `rank` columns."""
-        if tolerance not in self._found:
-            most = max(rank, 1)
-            cheap = not self.by_row or separated(self.kernel, self.domain) is not None
-            if not cheap and most < SOME and self._some_need_more(most, tolerance):
-                return None
-            attempt = factored(self.kernel, self.domain, tolerance=tolerance, rank=most)
-            if attempt.error is None or attempt.error > tolerance * self.variance.max():
-                return None
-            self._found[tolerance] = attempt
-        features = self._found[tolerance]
-        return features if features.rank <= rank else None
-
-    def _some_need_more(self, rank: int, tolerance: float) -> bool:
+    def _some_need_more(self, rank: int) -> bool:
         """Return whether a subset of the points needs more columns; if so, all points do."""
         few = np.random.default_rng(0).choice(len(self.domain), SOME, replace=False)
         points = Arms(self.domain.points[few])
-        some = factored(self.kernel, points, tolerance=tolerance, rank=rank)
+        some = factored(self.kernel, points, tolerance=self._tolerance, rank=rank)
         assert some.error is not None
-        return some.error > tolerance * float(self.variance.max())
+        return some.error > self._tolerance * float(self.variance.max())
+
+    def _cached(self, key: str | float, compute: Callable[[], Any]) -> Any:
+        """Return a property of the covariance, computed on first use."""
+        if key not in self._cache:
+            self._cache[key] = compute()
+        return self._cache[key]
+
+
+class Cache(dict[str | float, Any]):
+    """Properties of a covariance by name, and features by tolerance."""
+
+    def __reduce__(self) -> tuple[type["Cache"], tuple[dict[str | float, Any]]]:
+        """Leave out the large arrays, which another process recomputes quickly."""
+        return Cache, ({key: self[key] for key in self if key not in ("gram", "pairs")},)

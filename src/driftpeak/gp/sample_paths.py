@@ -209,19 +209,15 @@ def _jet(kernel: Kernel, lags: Matrix) -> _Jet:
 
 def _radial(kernel: Stationary, lags: Matrix) -> _Jet:
     """Return psi(q), q = sum h_j^2/l_j^2: k' = 2 psi' h/l^2, k'' = 2 psi'/l^2 + 4 psi'' h^2/l^4."""
+    if isinstance(kernel, Matern) and kernel.nu <= 1:
+        raise DriftpeakError(
+            f"nu must be above 1: the sample paths of a Matern kernel with nu = {kernel.nu:g} have "
+            "no derivative, so B16 (10) holds for no a and b. Use widths.FiniteDomain on finitely "
+            "many points"
+        )
     square = np.asarray(kernel.lengthscale) ** 2
     q = (lags**2 / square).sum(axis=1)
-    if isinstance(kernel, SE):
-        value = np.exp(-q / 2)
-        slope, bend = -value / 2, value / 4
-    elif isinstance(kernel, RationalQuadratic):
-        mixture = float(kernel.mixture)
-        base = 1 + q / (2 * mixture)
-        value, slope = base**-mixture, -(base ** (-mixture - 1)) / 2
-        bend = (mixture + 1) / (4 * mixture) * base ** (-mixture - 2)
-    else:
-        assert isinstance(kernel, Matern)
-        value, slope, bend = _matern(kernel.nu, q)
+    value, slope, bend = (radial_derivative(kernel, q, order) for order in range(3))
     scaled = lags / square
     return _Jet(
         value,
@@ -230,25 +226,32 @@ def _radial(kernel: Stationary, lags: Matrix) -> _Jet:
     )
 
 
-def _matern(nu: float, q: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """Return psi, psi', psi'' of a Matern kernel: (z^nu K_nu)' = -z^nu K_(nu-1)."""
-    if nu <= 1:
-        raise DriftpeakError(
-            f"nu must be above 1: the sample paths of a Matern kernel with nu = {nu:g} have no "
-            "derivative, so B16 (10) holds for no a and b. Use widths.FiniteDomain on finitely "
-            "many points"
-        )
-    z = np.sqrt(2 * nu * q)
-    factor = nu / (2 * (nu - 1))
-    slope = -factor * bessel_correlation(nu - 1, z)
-    if nu > 2:
-        bend = factor * nu / (2 * (nu - 2)) * bessel_correlation(nu - 2, z)
-    else:  # infinite at 0, where h^2 makes up for it
-        from scipy.special import gamma, kv
+def radial_derivative(kernel: Stationary, q: Matrix, order: int) -> Matrix:
+    r"""Return a derivative of the covariance psi(q) as a function of \(q = \sum_j h_j^2 / l_j^2\).
 
-        away = np.maximum(z, 1e-100)
-        bend = factor * nu * 2 ** (2 - nu) / gamma(nu - 1) * away ** (nu - 2) * kv(2 - nu, away)
-    return bessel_correlation(nu, z), slope, bend
+    For a Matern kernel, psi = c z^nu K_nu(z) with z^2 = 2 nu q, and the derivative of order k is
+    (-nu)^k c z^m K_m(z) with m = nu - k.
+
+    Arguments:
+        kernel: SE, Matern or rational quadratic.
+    """
+    if isinstance(kernel, SE):
+        return (-0.5) ** order * np.exp(-q / 2)
+    if isinstance(kernel, RationalQuadratic):
+        mixture = float(kernel.mixture)
+        factor = math.prod(-(mixture + k) / (2 * mixture) for k in range(order))
+        return factor * (1 + q / (2 * mixture)) ** (-mixture - order)
+    assert isinstance(kernel, Matern)
+    nu, z = kernel.nu, np.sqrt(2 * kernel.nu * q)
+    if nu > order:
+        ratio = math.prod(nu / (2 * (nu - k)) for k in range(1, order + 1))
+        return (-1) ** order * ratio * bessel_correlation(nu - order, z)
+    from scipy.special import gammaln, kv
+
+    # infinite at 0, where the powers of the lag that multiply it make up for it
+    away = np.maximum(z, 1e-30)
+    constant = math.exp(order * math.log(nu) + (1 - nu) * math.log(2) - gammaln(nu))
+    return (-1) ** order * constant * away ** (nu - order) * kv(order - nu, away)
 
 
 def check_sides(extents: Any) -> Matrix:

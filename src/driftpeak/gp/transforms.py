@@ -12,7 +12,7 @@ Transformation = Literal["none", "root", "log"]
 TRANSFORMATIONS: tuple[Transformation, ...] = get_args(Transformation)
 
 
-class Change(NamedTuple):
+class OutputTransform(NamedTuple):
     r"""An increasing function g of the reward y.
 
     Attributes:
@@ -27,15 +27,15 @@ class Change(NamedTuple):
     variance: Callable[[Any, Any], Any]
 
 
-CHANGES: dict[Transformation, Change] = {
-    "none": Change(lambda y: y, np.zeros_like, lambda m, v: m, lambda m, v: v),
-    "root": Change(
+TRANSFORMS: dict[Transformation, OutputTransform] = {
+    "none": OutputTransform(lambda y: y, np.zeros_like, lambda m, v: m, lambda m, v: v),
+    "root": OutputTransform(
         jnp.sqrt,
         lambda y: -0.5 * np.log(4 * y),
         lambda m, v: m**2 + v,
         lambda m, v: 2 * v**2 + 4 * m**2 * v,
     ),
-    "log": Change(
+    "log": OutputTransform(
         jnp.log,
         lambda y: -np.log(y),
         lambda m, v: jnp.exp(m + v / 2),
@@ -49,4 +49,4 @@ def transformed(
     rewards: Any, transformation: Transformation
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Transform the rewards, on the host."""
-    return np.asarray(CHANGES[transformation].forward(rewards))
+    return np.asarray(TRANSFORMS[transformation].forward(rewards))

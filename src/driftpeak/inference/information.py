@@ -125,28 +125,28 @@ def _greedy(prior: Prior, noise: Vector, kept: float) -> Vector:
     size = len(prior) if factor is None else factor.shape[1]
     folded, recent = np.zeros((size, size)), np.zeros((BLOCK, size))
     variance, explained = prior.variance, np.zeros(len(prior))
-    faded, held, gain = 1.0, 0, 0.0
+    faded, count, gain = 1.0, 0, 0.0
     gains = np.empty(len(noise))
     for step, noise_variance in enumerate(noise):
         explained *= kept
         faded *= kept
-        recent[:held] *= np.sqrt(kept)
+        recent[:count] *= np.sqrt(kept)
         arm = int(np.argmax(variance - explained))
         if factor is None:
-            new = prior.gram[arm] - faded * folded[arm] - recent[:held, arm] @ recent[:held]
+            new = prior.gram[arm] - faded * folded[arm] - recent[:count, arm] @ recent[:count]
         else:
             unit = factor[arm]
-            new = unit - faded * (folded @ unit) - (recent[:held] @ unit) @ recent[:held]
+            new = unit - faded * (folded @ unit) - (recent[:count] @ unit) @ recent[:count]
         covariance = new if factor is None else factor @ new
         scale = covariance[arm] + noise_variance
         gain += 0.5 * np.log(scale / noise_variance)
         gains[step] = gain
-        recent[held] = new / np.sqrt(scale)
+        recent[count] = new / np.sqrt(scale)
         explained += covariance**2 / scale
-        held += 1
-        if held == BLOCK:
+        count += 1
+        if count == BLOCK:
             folded = faded * folded + recent.T @ recent
-            faded, held = 1.0, 0
+            faded, count = 1.0, 0
     return gains
 
 

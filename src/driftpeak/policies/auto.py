@@ -46,8 +46,8 @@ from driftpeak.gp.features import Features
 from driftpeak.gp.means import PeriodicMean
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.imm import (
-    BankState,
     Forecast,
+    IMMState,
     InteractingMultipleModel,
     Level,
     LevelState,
@@ -78,7 +78,7 @@ class AutoState(NamedTuple):
     times of observations, NaN for missing differences; None if the step is known.
     """
 
-    banks: tuple[BankState, ...]
+    banks: tuple[IMMState, ...]
     weights: Float[Array, " k"]
     changed: Float[Array, " k"]  # probability that the function has recently switched to it
     level: LevelState

@@ -22,7 +22,7 @@ from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.catalogue import Family, policy
 from driftpeak.policies.fixed_horizon import PlannedPolicy
-from driftpeak.policies.player import Foresight, Query, checked_reward
+from driftpeak.policies.player import Foresight, Query, State, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
 from driftpeak.policies.randomised import draw
 from driftpeak.policies.reward_range import RewardRange
@@ -36,8 +36,21 @@ class RandomState(NamedTuple):
     key: PRNGKeyArray
 
 
+class Ignorant(ActingPolicy[State]):
+    """A baseline whose choices do not depend on the rewards. Base class."""
+
+    size: eqx.AbstractVar[int]
+
+    @property
+    def points(self) -> int:
+        return self.size
+
+    def tell(self, state: State, query: Query, reward: Scalar, time: Scalar) -> State:
+        return state
+
+
 @policy("random", tag="uniform-random")
-class UniformRandom(RecordsArguments, ActingPolicy[RandomState]):
+class UniformRandom(RecordsArguments, Ignorant[RandomState]):
     """A baseline that samples a point uniformly at random.
 
     Arguments:
@@ -50,10 +63,6 @@ class UniformRandom(RecordsArguments, ActingPolicy[RandomState]):
     def __init__(self, prior: Prior) -> None:
         self.size = len(prior)
 
-    @property
-    def points(self) -> int:
-        return self.size
-
     def init(self, key: PRNGKeyArray) -> RandomState:
         return RandomState(jnp.zeros((), int), key)
 
@@ -61,11 +70,8 @@ class UniformRandom(RecordsArguments, ActingPolicy[RandomState]):
         key = jax.random.fold_in(state.key, state.step)
         return state._replace(step=state.step + 1), jax.random.randint(key, (), 0, self.size)
 
-    def tell(self, state: RandomState, query: Query, reward: Scalar, time: Scalar) -> RandomState:
-        return state
 
-
-class Foreseeing(ActingPolicy[Float[Array, " n"]]):
+class Foreseeing(Ignorant[Float[Array, " n"]]):
     """A baseline that samples the largest of the values it was shown. Base class."""
 
     size: int = eqx.field(static=True)
@@ -73,10 +79,6 @@ class Foreseeing(ActingPolicy[Float[Array, " n"]]):
     @checked
     def __init__(self, prior: Prior) -> None:
         self.size = len(prior)
-
-    @property
-    def points(self) -> int:
-        return self.size
 
     @property
     def deterministic(self) -> bool:
@@ -87,9 +89,6 @@ class Foreseeing(ActingPolicy[Float[Array, " n"]]):
 
     def ask(self, state: Any, time: Scalar) -> tuple[Any, Query]:
         return state, jnp.argmax(state)
-
-    def tell(self, state: Any, query: Query, reward: Scalar, time: Scalar) -> Any:
-        return state
 
 
 @policy("clairvoyant", tag="", kept="none; samples the true maximum")
@@ -124,7 +123,7 @@ class BestFixedArm(Foreseeing):
     tag="timetable",
     kept="none; the best arm at this time of day in recorded rows (:func:`~driftpeak.fit_history`)",
 )
-class Timetable(RecordsArguments, ActingPolicy[Int[Array, ""]]):
+class Timetable(RecordsArguments, Ignorant[Int[Array, ""]]):
     """A baseline that plays the arm with the best history at this phase of the cycle.
 
     It does not learn. A policy that does not beat it is not worth using if there is a history. With
@@ -156,10 +155,6 @@ class Timetable(RecordsArguments, ActingPolicy[Int[Array, ""]]):
         self.arms = means.argmax(axis=1)
 
     @property
-    def points(self) -> int:
-        return self.size
-
-    @property
     def deterministic(self) -> bool:
         return True
 
@@ -169,9 +164,6 @@ class Timetable(RecordsArguments, ActingPolicy[Int[Array, ""]]):
     def ask(self, state: Any, time: Scalar) -> tuple[Any, Query]:
         arms = jnp.asarray(self.arms)
         return state, arms[jnp.rint(time - 1).astype(int) % len(arms)]
-
-    def tell(self, state: Any, query: Query, reward: Scalar, time: Scalar) -> Any:
-        return state
 
 
 class RExp3State(NamedTuple):
@@ -238,10 +230,6 @@ class RExp3(RecordsArguments, PlannedPolicy[RExp3State], RewardRange[RExp3State]
         self.batch_length = rexp3_batch_length(self.size, horizon=self.horizon, variation=scaled)
         share = self.size * math.log(self.size) / ((math.e - 1) * self.batch_length)
         self.exploration = np.float64(min(1.0, math.sqrt(share)))
-
-    @property
-    def points(self) -> int:
-        return self.size
 
     def init(self, key: PRNGKeyArray) -> RExp3State:
         return RExp3State(jnp.zeros((), int), jnp.zeros(self.size), key)

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
+from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import one_of
 from driftpeak._core.times import Horizon, TimesLike, check_times, median_step
 from driftpeak._core.types import Scalar
@@ -18,7 +19,7 @@ from driftpeak.gp.dynamics import HORIZONS
 from driftpeak.gp.features import Features
 from driftpeak.gp.forgetting import Drift, Forgetting
 from driftpeak.gp.priors import Prior
-from driftpeak.inference.beliefs import Belief, Form, check_form, make_belief
+from driftpeak.inference.beliefs import FORMS, Belief, Form, make_belief
 from driftpeak.policies.catalogue import stored
 from driftpeak.policies.player import Player, Prediction, Query, checked_reward, largest
 from driftpeak.policies.protocol import Policy
@@ -74,9 +75,9 @@ class Influence(Acquisition):
         variance, bonus = jnp.maximum(posterior.variance, 0.0), jnp.zeros(belief.points)
         for steps in HORIZONS:
             ahead = steps * self.unit
-            worth = rule.remaining(time, ahead, steps)
-            moved = jnp.abs(belief.persistence(state, time, ahead)) * jnp.sqrt(worth)
-            moved = moved / jnp.sqrt(variance * worth + belief.prior.noise_variance)
+            weight = rule.remaining(time, ahead, steps)
+            moved = jnp.abs(belief.persistence(state, time, ahead)) * jnp.sqrt(weight)
+            moved = moved / jnp.sqrt(variance * weight + belief.prior.noise_variance)
             bonus = bonus + moved / len(HORIZONS)
         return posterior.mean + self.width(step, posterior) * bonus
 
@@ -96,6 +97,24 @@ class BeliefState(NamedTuple):
     belief: Any
     step: Int[Array, ""]
     key: PRNGKeyArray
+
+
+class ActsByBelief(RecordsArguments, Policy):
+    """A policy whose decisions are those of a `BeliefPolicy`, `acting`. Base class."""
+
+    acting: eqx.AbstractVar["BeliefPolicy"]
+
+    @property
+    def points(self) -> int:
+        return self.acting.points
+
+    @property
+    def deterministic(self) -> bool:
+        return self.acting.deterministic
+
+    @property
+    def assumed(self) -> Mapping[str, float]:
+        return self.acting.assumed
 
 
 @stored("belief-policy")
@@ -135,13 +154,11 @@ class BeliefPolicy(Policy):
         form: Form = "auto",
         features: Features | None = None,
     ) -> None:
-        acquisition = one_of("acquisition", acquisition, ACQUISITIONS)
-        check_form(form)
         self.prior = prior
         self.forgetting = forgetting
         self.width = ScaledLog() if width is None else width
-        self.acquisition = acquisition
-        self.form = form
+        self.acquisition = one_of("acquisition", acquisition, ACQUISITIONS)
+        self.form = one_of("form", form, FORMS)
         self.features = features
 
     @property

@@ -88,10 +88,6 @@ class DUCB(RecordsArguments, RewardRange[DiscountedState]):
         self.size = len(prior)
 
     @property
-    def points(self) -> int:
-        return self.size
-
-    @property
     def deterministic(self) -> bool:
         return True
 

@@ -124,10 +124,10 @@ class Stages(Player[StagesState]):
         return state._replace(states=states)
 
     def predict(self, state: StagesState, time: Scalar) -> Prediction | None:
-        return self._see(_predict, state, time)
+        return self._see("predict", state, time)
 
     def held(self, state: StagesState, time: Scalar) -> Int[Array, ""] | None:
-        return self._see(_held, state, time)
+        return self._see("held", state, time)
 
     def refresh(self, state: StagesState) -> StagesState:
         refreshed = (p.refresh(s) for p, s in zip(self.players, state.states, strict=True))
@@ -142,7 +142,7 @@ class Stages(Player[StagesState]):
         return self.players[0].readings
 
     def read(self, state: StagesState) -> dict[str, Any]:
-        return self._see(_read, state)
+        return self._see("read", state)
 
     def _stage(self, step: Any) -> Any:
         return jnp.searchsorted(jnp.asarray(self.starts), step, side="right") - 1
@@ -151,8 +151,8 @@ class Stages(Player[StagesState]):
         """Return the states after `change` of the stage that acts at `step`, and its results."""
         return lockstep(partial(_of_one, change), self._stage(step), (self, state.states, given))
 
-    def _see(self, look: Any, state: StagesState, *given: Any) -> Any:
-        """Return the result of `look` for the newest stage that has decided."""
+    def _see(self, look: str, state: StagesState, *given: Any) -> Any:
+        """Return the result of the method `look` of the newest stage that has decided."""
         newest = self._stage(jnp.maximum(state.step - 1, 0))
         return lockstep(partial(_shown_by_one, look), newest, (self, state.states, given))
 
@@ -167,10 +167,11 @@ def _of_one(change: Any, stage: Any, own: Any) -> Any:
     return jax.lax.switch(stage, [partial(of, number) for number in range(len(states))])
 
 
-def _shown_by_one(look: Any, stage: Any, own: Any) -> Any:
+def _shown_by_one(look: str, stage: Any, own: Any) -> Any:
     self, states, given = own
     pairs = zip(self.players, states, strict=True)
-    return jax.lax.switch(stage, [partial(look, *pair, *given) for pair in pairs])
+    looks = [partial(getattr(player, look), state, *given) for player, state in pairs]
+    return jax.lax.switch(stage, looks)
 
 
 def _ask(_: Stages, player: Player[Any], state: Any, time: Scalar) -> Any:
@@ -196,15 +197,3 @@ def _hear(
     if size := player.side_capacity:
         state = player.hear(state, arms[:size], answers[:size], answered[:size], time)
     return state, None
-
-
-def _predict(player: Player[Any], state: Any, time: Scalar) -> Any:
-    return player.predict(state, time)
-
-
-def _held(player: Player[Any], state: Any, time: Scalar) -> Any:
-    return player.held(state, time)
-
-
-def _read(player: Player[Any], state: Any) -> Any:
-    return player.read(state)

@@ -1,7 +1,6 @@
 r"""ET-GP-UCB: resets when a reward fails a change-point test (Brunzema et al. 2025)."""
 
 import math
-from collections.abc import Mapping
 from typing import Unpack
 
 import jax
@@ -10,15 +9,13 @@ import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import unit_interval
 from driftpeak._core.times import Horizon, TimesLike
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy
+from driftpeak.policies.belief_policy import ActsByBelief, BeliefPlayer, BeliefPolicy
 from driftpeak.policies.catalogue import WIDE, Family, policy
 from driftpeak.policies.player import Query, checked_reward
-from driftpeak.policies.protocol import Policy
 from driftpeak.policies.ucb import GPUCB, Options
 from driftpeak.policies.wrappers import WrappedState, Wrapping
 
@@ -36,7 +33,7 @@ from driftpeak.policies.wrappers import WrappedState, Wrapping
         lambda known, delta, width: make(known.prior, delta=delta, width=width),
     ),
 )
-class ETGPUCB(RecordsArguments, Policy):
+class ETGPUCB(ActsByBelief):
     r"""ET-GP-UCB: GP-UCB that resets when a reward fails a change-point test (TMLR 2025, Alg. 1).
 
     After the t-th decision since the last restart it restarts if
@@ -63,20 +60,8 @@ class ETGPUCB(RecordsArguments, Policy):
         self.delta = np.float64(unit_interval("delta", delta, low_open=True, high_open=True))
 
     @property
-    def points(self) -> int:
-        return self.acting.points
-
-    @property
-    def deterministic(self) -> bool:
-        return self.acting.deterministic
-
-    @property
     def chooses_among(self) -> bool:
         return self.acting.chooses_among
-
-    @property
-    def assumed(self) -> Mapping[str, float]:
-        return self.acting.assumed
 
     def prepare(self, times: TimesLike | Horizon) -> "ETGPUCBPlayer":
         return ETGPUCBPlayer(self.acting.prepare(times), self.delta)

@@ -120,10 +120,6 @@ class GLRKLUCB(RecordsArguments, PlannedPolicy[GLRState], RewardRange[GLRState])
         self.delta = np.float64(unit_interval("delta", delta, low_open=True, high_open=True))
 
     @property
-    def points(self) -> int:
-        return self.size
-
-    @property
     def deterministic(self) -> bool:
         return True
 

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import equinox as eqx
 import numpy as np
 
 from driftpeak._core.errors import positive
@@ -23,6 +24,11 @@ class RewardRange(ActingPolicy[State]):
     low: Any
     range: Any
     reward_bound: Any
+    size: eqx.AbstractVar[int]
+
+    @property
+    def points(self) -> int:
+        return self.size
 
     def _set_range(self, prior: Prior, reward_bound: float | None) -> None:
         """Set the range: the prior means, and `reward_bound` on both sides.

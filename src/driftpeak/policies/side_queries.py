@@ -23,7 +23,6 @@ by SparQ and W-SparQ the newest, as many as between two timely answers; by the a
 All raise DriftpeakError for a parameter outside its range.
 """
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple, Unpack
 
 import equinox as eqx
@@ -33,7 +32,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import at_least_integer, one_of, positive, warn
 from driftpeak._core.numerics.conditionals import on_demand
 from driftpeak._core.times import Horizon, TimesLike, check_times
@@ -42,18 +40,17 @@ from driftpeak.gp.forgetting import Forgetting, Injection, Keep
 from driftpeak.gp.gram import Pairs
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs import Belief
-from driftpeak.policies.belief_policy import BeliefPlayer, BeliefPolicy, BeliefState
+from driftpeak.policies.belief_policy import ActsByBelief, BeliefPlayer, BeliefPolicy, BeliefState
 from driftpeak.policies.catalogue import policy, stored
 from driftpeak.policies.dpp import draw, mixing_steps
 from driftpeak.policies.player import ASKS, Asks, Player, Prediction, Query, checked_answers
-from driftpeak.policies.protocol import Policy
 from driftpeak.policies.query_times import EveryStep, Feedback, Report, Timing, Windows
 from driftpeak.policies.ucb import Options
 from driftpeak.theory.side_queries import side_query_budget
 
 
 @stored("side-queries", BeliefPolicy.__init__)
-class SideQueryPolicy(RecordsArguments, Policy):
+class SideQueryPolicy(ActsByBelief):
     """A belief, an acquisition function, and a rule for the times of side queries.
 
     `SparQ`, `WSparQ` and `AdaptiveSparQ` return it.
@@ -91,12 +88,8 @@ class SideQueryPolicy(RecordsArguments, Policy):
         self.mixing = None if mixing is None else at_least_integer("mixing", mixing, 0)
 
     @property
-    def points(self) -> int:
-        return self.acting.points
-
-    @property
-    def assumed(self) -> Mapping[str, float]:
-        return self.acting.assumed
+    def deterministic(self) -> bool:
+        return False
 
     def prepare(self, times: TimesLike | Horizon) -> "SideQueryPlayer":
         times = check_times(times)
@@ -152,15 +145,17 @@ class AnsweringPlayer(Player[Any]):
         acting, query = self.actor.ask(state.acting, time)
         return state._replace(acting=acting), query
 
-    def replaced(
-        self, acting: BeliefState, arms: Any, answers: Any, answered: Any, time: Scalar
-    ) -> BeliefState:
-        """Return the acting policy's state with the answers alone; unchanged without answers."""
+    def hear(
+        self, state: Any, arms: Int[Array, " q"], answers: Any, answered: Any, time: Scalar
+    ) -> Any:
+        """Replace the belief by the answers alone; without answers it is unchanged."""
+        checked_answers(answers, answered)
+        answers, answered = jnp.asarray(answers, float), jnp.asarray(answered, bool)
         arguments = (self.actor.belief, arms, answers, answered, jnp.asarray(time, float))
         belief = on_demand(
-            jnp.any(answered), belief_from_answers, acting.belief, arguments, together=True
+            jnp.any(answered), belief_from_answers, state.acting.belief, arguments, together=True
         )
-        return acting._replace(belief=belief)
+        return state._replace(acting=state.acting._replace(belief=belief))
 
     def predict(self, state: Any, time: Scalar) -> Prediction:
         return self.actor.predict(state.acting, time)
@@ -221,14 +216,9 @@ class SideQueryPlayer(AnsweringPlayer):
         return state, arms, wanted
 
     def hear(
-        self,
-        state: SideQueryState,
-        arms: Int[Array, " q"],
-        answers: Any,
-        answered: Any,
-        time: Scalar,
+        self, state: Any, arms: Int[Array, " q"], answers: Any, answered: Any, time: Scalar
     ) -> SideQueryState:
-        checked_answers(answers, answered)
+        after = super().hear(state, arms, answers, answered, time)
         answers, answered = jnp.asarray(answers, float), jnp.asarray(answered, bool)
         any_answer = jnp.any(answered)
         expected = self.actor.belief.posterior(state.acting.belief, time)
@@ -244,8 +234,7 @@ class SideQueryPlayer(AnsweringPlayer):
             self.timing.heard(state.timing, self._number(state), time, report),
             state.timing,
         )
-        acting = self.replaced(state.acting, arms, answers, answered, time)
-        return state._replace(acting=acting, timing=timing)
+        return after._replace(timing=timing)
 
     def tell(
         self, state: SideQueryState, query: Query, reward: Scalar, time: Scalar

@@ -11,7 +11,7 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, one_of, positive
 from driftpeak._core.times import Horizon, TimesLike
 from driftpeak._core.types import Scalar
-from driftpeak.gp.transforms import CHANGES, TRANSFORMATIONS, Transformation
+from driftpeak.gp.transforms import TRANSFORMATIONS, TRANSFORMS, Transformation
 from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import Prediction, Query, checked_reward
 from driftpeak.policies.protocol import Policy
@@ -91,10 +91,10 @@ class TransformedPlayer(Wrapping):
         prediction = super().predict(state, time)
         if prediction is None:
             return None
-        change, (mean, variance, noise) = CHANGES[self.transformation], prediction
-        own = change.variance(mean, variance)
-        whole = change.variance(mean, variance + noise)
-        return Prediction(change.mean(mean, variance), own, (whole - own).mean())
+        transform, (mean, variance, noise) = TRANSFORMS[self.transformation], prediction
+        own = transform.variance(mean, variance)
+        whole = transform.variance(mean, variance + noise)
+        return Prediction(transform.mean(mean, variance), own, (whole - own).mean())
 
     def _changed(self, reward: Any) -> Any:
-        return CHANGES[self.transformation].forward(jnp.maximum(reward, self.least))
+        return TRANSFORMS[self.transformation].forward(jnp.maximum(reward, self.least))

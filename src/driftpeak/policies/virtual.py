@@ -1,21 +1,18 @@
 """GP-UCB in the virtual setting of M25: every past point is asked again at every step."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple, Unpack
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PRNGKeyArray
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import one_of
 from driftpeak._core.times import Horizon, TimesLike, check_times
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.belief_policy import BeliefPolicy, BeliefState
+from driftpeak.policies.belief_policy import ActsByBelief, BeliefPolicy
 from driftpeak.policies.catalogue import policy
-from driftpeak.policies.player import ASKS, Asks, Query, checked_answers
-from driftpeak.policies.protocol import Policy
+from driftpeak.policies.player import ASKS, Asks, Query
 from driftpeak.policies.side_queries import AnsweringPlayer
 from driftpeak.policies.ucb import GPUCB, Options
 
@@ -26,7 +23,7 @@ from driftpeak.policies.ucb import GPUCB, Options
     width="``Heteroscedastic``",
     options=BeliefPolicy.__init__,
 )
-class VirtualGPUCB(RecordsArguments, Policy):
+class VirtualGPUCB(ActsByBelief):
     r"""GP-UCB on the virtual data that SparQ approximates: all past points, asked again (M25).
 
     At every step the expert re-evaluates the current function once for each past sample:
@@ -56,18 +53,6 @@ class VirtualGPUCB(RecordsArguments, Policy):
         self.acting = GPUCB(prior, **options)
         self.asks = one_of("asks", asks, ASKS)
 
-    @property
-    def points(self) -> int:
-        return self.acting.points
-
-    @property
-    def deterministic(self) -> bool:
-        return self.acting.deterministic
-
-    @property
-    def assumed(self) -> Mapping[str, float]:
-        return self.acting.assumed
-
     def prepare(self, times: TimesLike | Horizon) -> "VirtualPlayer":
         return VirtualPlayer(self.acting.prepare(times), self.asks, len(check_times(times)))
 
@@ -75,7 +60,7 @@ class VirtualGPUCB(RecordsArguments, Policy):
 class VirtualState(NamedTuple):
     """The state of GP-UCB, and the points sampled so far in their order."""
 
-    acting: BeliefState
+    acting: Any
     arms: Int[Array, " steps"]
     sampled: Int[Array, ""]
 
@@ -91,19 +76,6 @@ class VirtualPlayer(AnsweringPlayer):
         self, state: VirtualState, time: Scalar
     ) -> tuple[VirtualState, Int[Array, " q"], Bool[Array, " q"]]:
         return state, state.arms, jnp.arange(self.capacity) < state.sampled
-
-    def hear(
-        self,
-        state: VirtualState,
-        arms: Int[Array, " q"],
-        answers: Any,
-        answered: Any,
-        time: Scalar,
-    ) -> VirtualState:
-        checked_answers(answers, answered)
-        answers, answered = jnp.asarray(answers, float), jnp.asarray(answered, bool)
-        acting = self.replaced(state.acting, arms, answers, answered, time)
-        return state._replace(acting=acting)
 
     def tell(self, state: VirtualState, query: Query, reward: Scalar, time: Scalar) -> VirtualState:
         return VirtualState(

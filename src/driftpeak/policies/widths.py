@@ -75,7 +75,16 @@ class ScaledLog(Width):
         return jnp.sqrt(self.c1 * jnp.log(jnp.maximum(self.c2 * step, 1.0)))
 
 
-class Constant(Width):
+class Fixed(Width):
+    """A width that is equal at every step. Base class."""
+
+    value: eqx.AbstractVar[Scalar]
+
+    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
+        return jnp.asarray(self.value, dtype=float)
+
+
+class Constant(Fixed):
     """A width that is equal at every step.
 
     Raises:
@@ -87,9 +96,6 @@ class Constant(Width):
     @checked
     def __init__(self, value: float) -> None:
         self.value = np.float64(at_least("width", value, 0))
-
-    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
-        return jnp.asarray(self.value, dtype=float)
 
 
 class FiniteDomain(Width):
@@ -288,9 +294,13 @@ class Confidence(FrequentistWidth):
         self.noise_variance = np.float64(positive("noise_variance", noise_variance))
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
-        inside = 2 * self.gain(posterior) - 2 * jnp.log(self.delta)
+        inside = 2 * self.gain(posterior) + self._surprise()
         root = jnp.sqrt(inside / self.noise_variance)
         return jnp.asarray(self.norm_bound + self.noise_scale * root)
+
+    def _surprise(self) -> Float[Array, ""]:
+        """Return twice the logarithm of the inverse failure probability."""
+        return -2 * jnp.log(self.delta)
 
 
 class SlidingConfidence(Confidence):
@@ -322,10 +332,8 @@ class SlidingConfidence(Confidence):
         super().__init__(norm_bound, noise_scale, delta, gain, noise_variance=noise_variance)
         self.horizon = np.float64(at_least_integer("horizon", horizon, 1))
 
-    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
-        inside = 2 * self.gain(posterior) + 2 * jnp.log(self.horizon / self.delta)
-        root = jnp.sqrt(inside / self.noise_variance)
-        return jnp.asarray(self.norm_bound + self.noise_scale * root)
+    def _surprise(self) -> Float[Array, ""]:
+        return 2 * jnp.log(self.horizon / self.delta)
 
 
 class Heteroscedastic(Width):
@@ -353,7 +361,7 @@ class Heteroscedastic(Width):
         return jnp.asarray(self.norm_bound + jnp.sqrt(2 * inside))
 
 
-class FixedDesign(RecordsArguments, Width):
+class FixedDesign(RecordsArguments, Fixed):
     r"""The width for points chosen without rewards, equal at every step.
 
     \(B + \frac{\rho}{\sqrt\lambda} \sqrt{2 \log(2 n b / \delta)}\) for n points and b batches, with
@@ -390,11 +398,8 @@ class FixedDesign(RecordsArguments, Width):
             at_least("norm_bound", norm_bound, 0) + at_least("noise_scale", noise_scale, 0) * root
         )
 
-    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
-        return jnp.asarray(self.value, dtype=float)
 
-
-class Elimination(RecordsArguments, Width):
+class Elimination(RecordsArguments, Fixed):
     r"""The width of phased elimination with restarts, equal at every step.
 
     \(B (\frac{C}{\sqrt\lambda} \sqrt{L} + 1) + \frac{\rho}{\sqrt\lambda} \sqrt{2 L}\) with
@@ -445,9 +450,6 @@ class Elimination(RecordsArguments, Width):
         self.value = np.float64(
             bias + at_least("noise_scale", noise_scale, 0) * math.sqrt(2) * root
         )
-
-    def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
-        return jnp.asarray(self.value, dtype=float)
 
 
 def _extents(prior: Prior) -> np.ndarray[Any, np.dtype[np.float64]]:

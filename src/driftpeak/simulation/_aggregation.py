@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from driftpeak._core.errors import DriftpeakError, nearest, shown
+from driftpeak._core.errors import DriftpeakError
 from driftpeak.simulation._chunking import Chunk
 from driftpeak.simulation._record import MEANINGS
 
@@ -32,15 +32,6 @@ SERIES = {
     "mean_regret_so_far": "regret per step so far, mean over trials",
 }
 QUERIES = "mean_side_queries"
-
-
-def check_keep(keep: str) -> None:
-    """Raise DriftpeakError for an invalid value of `keep`."""
-    if keep not in KEEPS:
-        raise DriftpeakError(
-            f"keep must be one of {', '.join(KEEPS)}; got {shown(keep)}."
-            + nearest(str(keep), KEEPS)
-        )
 
 
 def check_room(policies: int, trials: int, steps: int) -> None:

@@ -1,7 +1,7 @@
 """Simulation of one chunk of a run; its results do not depend on other chunks or the process."""
 
 import time as clock
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ from driftpeak.simulation._programs import (
     LITTLE,
     Block,
     Chance,
-    Played,
     advance,
     compiled,
     expect,
@@ -32,16 +31,7 @@ from driftpeak.simulation._programs import (
     refresh,
     start,
 )
-from driftpeak.simulation._record import Record
-
-
-@dataclass(frozen=True)
-class RecordOptions:
-    """Optional recordings in addition to actions, rewards and regrets; see `simulate`."""
-
-    predictions: bool = False
-    readings: bool = False
-    forecast: bool = False
+from driftpeak.simulation._record import Record, RecordOptions
 
 
 @dataclass(frozen=True)
@@ -52,7 +42,7 @@ class Simulation:
     environment: Environment[Any]
     times: Times
     seed: int
-    wishes: RecordOptions
+    options: RecordOptions
 
 
 class ChunkRunner:
@@ -89,7 +79,7 @@ class ChunkRunner:
     @property
     def readings(self) -> tuple[Mapping[str, Reading], ...]:
         """Readings of each policy; empty if readings are not recorded."""
-        if not self.simulation.wishes.readings:
+        if not self.simulation.options.readings:
             return ()
         return tuple(self.player(name).readings for name in self.simulation.policies)
 
@@ -112,26 +102,65 @@ class ChunkRunner:
             The dataset of `simulate` with the variable `contradictions`: the number of rewards
             outside each policy's bound.
         """
-        simulation, points = self.simulation, self.points
-        times, wishes = simulation.times, simulation.wishes
+        simulation, world = self.simulation, self.world
+        times, options, seed = simulation.times, simulation.options, simulation.seed
         players = {name: self.player(name) for name in names}
-        record = Record(
-            list(names),
-            [player.foresight for player in players.values()],
-            chunk.trials,
-            len(times),
-            first_trial=chunk.first_trial,
-            points=points if wishes.predictions else None,
-            readings=readings or None,
-            forecast=points if wishes.forecast else None,
-        )
-        _play(self.world, players, times, simulation.seed, plan, chunk, record, bar, wishes)
-        runs = record.dataset(times, simulation.seed)
+        # numbers past the last trial or step pad the last chunk and block; they are not recorded
+        trials = chunk.first_trial + np.arange(plan.chunk)
+        blocks = np.arange(plan.blocks * plan.steps).reshape(plan.blocks, plan.steps)
+        padded = times[np.minimum(blocks, len(times) - 1)]
+        record = Record(players, trials[: chunk.trials], self.points, options, readings)
+        keys = random_keys(seed, trials)
+        chance = Chance(keys.noise, keys.expert, world.noise)
+        wanted = playing(predictions=options.predictions, readings=options.readings)
+        # states are donated to what updates them, so each gets a copy of the keys of its own
+        states = {
+            name: start(player, random_keys(seed, trials).policy)
+            for name, player in players.items()
+        }
+        foreseeing = [name for name, player in players.items() if player.foresight == "all"]
+        if foreseeing:
+            world_state = start(world, random_keys(seed, trials).world)
+            for numbers, moments in zip(blocks, padded, strict=True):
+                world_state, values, _ = advance(world, world_state, jnp.asarray(moments))
+                here = jnp.asarray(numbers < len(times))
+                for name in foreseeing:
+                    states[name] = inform(players[name], states[name], values, here)
+
+        world_state = start(world, random_keys(seed, trials).world)
+        for block, numbers in enumerate(blocks):
+            if options.forecast:
+                # padding must not change the state from which the final forecast is made
+                numbers = numbers[numbers < len(times)]
+            moments = jnp.asarray(padded[block][: len(numbers)])
+            world_state, values, best = advance(world, world_state, moments)
+            _check_finite(best, numbers, len(times))
+            steps = Block(values, best, moments, jnp.asarray(numbers))
+            for index, (name, player) in enumerate(players.items()):
+                arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
+                bar.now(f"compiling {name}")  # takes no time if the program is cached
+                little = values.shape[1] * values.shape[2] * len(times) < LITTLE
+                program, compile_seconds = compiled(wanted, arguments, little=little)
+                bar.now(name)
+                started = clock.perf_counter()
+                played = jax.block_until_ready(program(*arguments))
+                last = min(int(numbers[-1]) + 1, len(times))
+                check_digits(f"policy {name!r} after step {last:,}", played.least_variance)
+                states[name] = played.state
+                refresh_due = (block + 1) * plan.steps // REFRESH > block * plan.steps // REFRESH
+                if refresh_due and block + 1 < plan.blocks:
+                    states[name] = jax.block_until_ready(refresh(states[name], player))
+                seconds = clock.perf_counter() - started
+                record.write(index, played, seconds, compile_seconds)
+                bar.done()
+        if options.forecast:
+            after = times[-1] + median_step(times)
+            for index, (name, player) in enumerate(players.items()):
+                record.foresee(index, expect(states[name], player, after))
+        runs = record.dataset(times, seed)
         contradictions = [
             int(np.sum(simulation.policies[name].out_of_bounds(*seen)))
-            for name, *seen in zip(
-                names, record.steps["action"], record.steps["reward"], strict=True
-            )
+            for name, *seen in zip(names, runs["action"].values, runs["reward"].values, strict=True)
         ]
         return runs.assign(contradictions=("policy", contradictions))
 
@@ -139,74 +168,6 @@ class ChunkRunner:
 def to_device(module: Any) -> Any:
     """Return a module with all arrays on the device of JAX."""
     return jax.tree.map(jnp.asarray, module)
-
-
-def _play(
-    world: Environment[Any],
-    players: Mapping[str, Player[Any]],
-    times: Times,
-    seed: int,
-    plan: Plan,
-    chunk: Chunk,
-    record: Record,
-    bar: Progress,
-    wishes: RecordOptions,
-) -> None:
-    # numbers past the last trial or step pad the last chunk and block; their results are dropped
-    trials = chunk.first_trial + np.arange(plan.chunk)
-    numbers = np.arange(plan.blocks * plan.steps).reshape(plan.blocks, plan.steps)
-    padded = times[np.minimum(numbers, len(times) - 1)]
-    keys = random_keys(seed, trials)
-    chance = Chance(keys.noise, keys.expert, world.noise)
-    wanted: Callable[..., Played] = playing(
-        predictions=wishes.predictions, readings=wishes.readings
-    )
-    # states are donated to what updates them, so each gets a copy of the keys of its own
-    states = {
-        name: start(player, random_keys(seed, trials).policy) for name, player in players.items()
-    }
-
-    foreseeing = [name for name, player in players.items() if player.foresight == "all"]
-    if foreseeing:
-        world_state = start(world, random_keys(seed, trials).world)
-        for block in range(plan.blocks):
-            here = numbers[block] < len(times)
-            world_state, values, _ = advance(world, world_state, jnp.asarray(padded[block]))
-            for name in foreseeing:
-                states[name] = inform(players[name], states[name], values, jnp.asarray(here))
-
-    world_state = start(world, random_keys(seed, trials).world)
-    for block in range(plan.blocks):
-        if record.forecasts is not None:
-            # padding must not change the state from which the final forecast is made
-            numbers_here = numbers[block][numbers[block] < len(times)]
-        else:
-            numbers_here = numbers[block]
-        clock_times = jnp.asarray(padded[block][: len(numbers_here)])
-        world_state, values, best = advance(world, world_state, clock_times)
-        _check_finite(best, numbers_here, len(times))
-        steps = Block(values, best, clock_times, jnp.asarray(numbers_here))
-        for index, (name, player) in enumerate(players.items()):
-            arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
-            bar.now(f"compiling {name}")  # takes no time if the program is cached
-            little = values.shape[1] * values.shape[2] * len(times) < LITTLE
-            program, compile_seconds = compiled(wanted, arguments, little=little)
-            bar.now(name)
-            started = clock.perf_counter()
-            played = jax.block_until_ready(program(*arguments))
-            last = min(int(numbers_here[-1]) + 1, len(times))
-            check_digits(f"policy {name!r} after step {last:,}", played.least_variance)
-            states[name] = played.state
-            refresh_due = (block + 1) * plan.steps // REFRESH > block * plan.steps // REFRESH
-            if refresh_due and block + 1 < plan.blocks:
-                states[name] = jax.block_until_ready(refresh(states[name], player))
-            seconds = clock.perf_counter() - started
-            record.write(index, trials, numbers_here, played, seconds, compile_seconds)
-            bar.done()
-    if record.forecasts is not None:
-        after = times[-1] + median_step(times)
-        for index, (name, player) in enumerate(players.items()):
-            record.foresee(index, trials, expect(states[name], player, after))
 
 
 def _check_finite(best: Any, numbers: np.ndarray, steps: int) -> None:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import inspect
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from numbers import Number
 from typing import Any
 
@@ -118,7 +118,7 @@ class _Walk:
             if ours(base) or id(base) in self._seen:
                 continue
             self._seen.add(id(base))
-            fields = _field_names(base)  # defaults are not hashed: the object's values are
+            fields = _field_names(base) or []  # defaults are not hashed: the object's values are
             for name, member in sorted(vars(base).items()):
                 inner = _unwrapped(member)
                 if isinstance(inner, types.FunctionType):
@@ -173,29 +173,22 @@ def _constant(name: str, thing: Any) -> bool:
     return isinstance(thing, _PLAIN)
 
 
-def _field_names(cls: type) -> set[str]:
+def _field_names(cls: type) -> list[str] | None:
+    """Return the names of the fields that a class declares, in order; None for other classes."""
     if attrs.has(cls):
-        return {field.name for field in attrs.fields(cls)}
+        return [field.name for field in attrs.fields(cls)]
     if dataclasses.is_dataclass(cls):
-        return {field.name for field in dataclasses.fields(cls)}
-    return set()
+        return [field.name for field in dataclasses.fields(cls)]
+    return None
 
 
 def _fields(thing: Any) -> dict[str, Any]:
     """Return the values of an object's fields by name."""
-    if isinstance(thing, eqx.Module):
-        names = [field.name for field in dataclasses.fields(thing)]
-    elif attrs.has(type(thing)):
-        names = _public(field.name for field in attrs.fields(type(thing)))
-    elif dataclasses.is_dataclass(thing):
-        names = _public(field.name for field in dataclasses.fields(thing))
-    else:
-        names = sorted(_public(getattr(thing, "__dict__", {})))
+    names = _field_names(type(thing))
+    names = sorted(getattr(thing, "__dict__", {})) if names is None else names
+    if not isinstance(thing, eqx.Module):
+        names = [name for name in names if not name.startswith("_")]
     return {name: getattr(thing, name) for name in names if hasattr(thing, name)}
-
-
-def _public(names: Iterable[str]) -> list[str]:
-    return [name for name in names if not name.startswith("_")]
 
 
 def _code(code: types.CodeType) -> Iterator[bytes]:

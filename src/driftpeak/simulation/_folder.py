@@ -31,13 +31,14 @@ from driftpeak._core.errors import (
     StorageCorruptError,
     StorageError,
     StudyMismatchError,
+    one_of,
     shown,
     warn,
     whole,
 )
 from driftpeak._core.extras import netcdf_engine
 from driftpeak._core.files import netcdf, new_file, read_regular, writing
-from driftpeak.simulation._aggregation import KEEPS, Gathering, Keep, check_keep, summarised
+from driftpeak.simulation._aggregation import KEEPS, Gathering, Keep, summarised
 from driftpeak.simulation._chunk_runner import Simulation
 from driftpeak.simulation._chunking import MOST_CHUNKS, Chunk, Plan
 from driftpeak.simulation._fingerprint import fingerprint
@@ -49,18 +50,13 @@ _PART = re.compile(r"\.(simulation\.json|chunk-\d+\.nc)\.\d+\.part")  # as `new_
 BEING_WRITTEN = 600  # seconds since its last change for which a part may still be being written
 KIND, FORMAT = "driftpeak simulation", 1
 WORDS = {
-    "seed": "seed",
-    "steps": "steps",
-    "first_trial": "first_trial",
-    "trials": "trials",
     "chunk": "chunk (trials in a chunk; the default depends on memory_budget)",
     "block": "block of steps (depends on memory_budget)",
     "blocks": "blocks of steps",
-    "keep": "keep",
-    "predictions": "predictions",
-    "readings": "readings",
-    "forecast": "forecast",
 }
+"""Names of fields in messages, where they differ."""
+FINGERPRINTS = {"policies", "environment", "times", "made_with"}
+"""Fields whose values are not part of messages about differences."""
 Rule = tuple[Callable[[Any], bool], str]
 """The check of a field of a manifest, and the requirement in words."""
 TEXT: Rule = (lambda value: isinstance(value, str), "be a string")
@@ -235,9 +231,9 @@ def manifest_of(simulation: Simulation, plan: Plan, keep: Keep) -> dict[str, Any
         "block": plan.steps,
         "blocks": plan.blocks,
         "keep": keep,
-        "predictions": simulation.wishes.predictions,
-        "readings": simulation.wishes.readings,
-        "forecast": simulation.wishes.forecast,
+        "predictions": simulation.options.predictions,
+        "readings": simulation.options.readings,
+        "forecast": simulation.options.forecast,
         "made_with": likeness(),
     }
 
@@ -278,8 +274,7 @@ def read_runs(folder: str | PathLike[str], *, keep: Keep | None = None) -> xr.Da
     path = Path(folder)
     manifest = _read_manifest(path)
     kept: Keep = manifest["keep"]
-    wanted = kept if keep is None else keep
-    check_keep(wanted)
+    wanted = kept if keep is None else one_of("keep", keep, KEEPS)
     if (kept, wanted) == ("summaries", "everything"):
         raise DriftpeakError(
             f"keep must be 'summaries', because {path} holds only summaries; got 'everything'. "
@@ -383,9 +378,9 @@ def _check_same(path: Path, there: Mapping[str, Any], here: Mapping[str, Any]) -
     if there["environment"] != here["environment"]:
         differences.append("the environment differs")
     differences += [
-        f"{words}: {there[name]} there, {here[name]} here"
-        for name, words in WORDS.items()
-        if there[name] != here[name]
+        f"{WORDS.get(name, name)}: {there[name]} there, {here[name]} here"
+        for name in FIELDS
+        if name not in FINGERPRINTS and there[name] != here[name]
     ]
     if there["steps"] == here["steps"] and there["times"] != here["times"]:
         differences.append("the times differ")

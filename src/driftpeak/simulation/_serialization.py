@@ -43,13 +43,13 @@ def packed(simulation: Simulation) -> bytes:
     return pickle.dumps((code, written.getvalue()))
 
 
-def opened(parcel: bytes) -> Simulation:
+def opened(packed: bytes) -> Simulation:
     """Unpickle a simulation.
 
     Raises:
         DriftpeakError: a class or function is missing in this process, or differs.
     """
-    code, content = pickle.loads(parcel)
+    code, content = pickle.loads(packed)
     try:
         for (module, name), mark in code.items():
             if fingerprint(attrgetter(name)(importlib.import_module(module))) != mark:

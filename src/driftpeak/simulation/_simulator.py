@@ -17,6 +17,7 @@ from driftpeak._core.errors import (
     MOST_STEPS,
     DriftpeakError,
     at_least_integer,
+    one_of,
     shown,
     warn,
 )
@@ -28,11 +29,12 @@ from driftpeak._core.times import Times, TimesLike, check_times
 from driftpeak.environments import Environment
 from driftpeak.policies import Policy
 from driftpeak.policies.player import Reading
-from driftpeak.simulation._aggregation import Gathering, Keep, check_keep, check_room, summarised
-from driftpeak.simulation._chunk_runner import ChunkRunner, RecordOptions, Simulation, to_device
+from driftpeak.simulation._aggregation import KEEPS, Gathering, Keep, check_room, summarised
+from driftpeak.simulation._chunk_runner import ChunkRunner, Simulation, to_device
 from driftpeak.simulation._chunking import MEMORY_BUDGET, MOST_TRIALS, Chunk, Plan, make_plan
 from driftpeak.simulation._folder import Folder, manifest_of
 from driftpeak.simulation._programs import advance, random_keys, start
+from driftpeak.simulation._record import RecordOptions
 from driftpeak.simulation._serialization import opened, packed
 from driftpeak.simulation.executors import spread, taken
 
@@ -157,23 +159,25 @@ def simulate(
     seed = at_least_integer("seed", seed, 0, LARGEST_SEED)
     memory_budget = at_least_integer("memory_budget", memory_budget, 1)
     chunk = None if chunk is None else at_least_integer("chunk", chunk, 1)
-    check_keep(keep)
+    keep = one_of("keep", keep, KEEPS)
     if keep == "everything":
         check_room(len(policies), trials, len(times))
-    wishes = RecordOptions(predictions, readings, forecast)
-    if keep == "summaries" and (asked := [name for name, wanted in vars(wishes).items() if wanted]):
+    options = RecordOptions(predictions, readings, forecast)
+    if keep == "summaries" and (
+        asked := [name for name, wanted in vars(options).items() if wanted]
+    ):
         raise DriftpeakError(
             f"{asked[0]} must be False if keep is 'summaries'; got True. Use keep='everything'"
         )
-    simulation = Simulation(dict(policies), environment, times, seed, wishes)
+    simulation = Simulation(dict(policies), environment, times, seed, options)
     with progress_bar("simulating", show=progress) as bar:
         bar.now("preparing")
-        stage = ChunkRunner(simulation)
-        stage.check_points()
+        runner = ChunkRunner(simulation)
+        runner.check_points()
         plan = make_plan(
-            [stage.world, *(stage.player(name) for name in policies)],
+            [runner.world, *(runner.player(name) for name in policies)],
             policies=len(policies),
-            points=stage.points,
+            points=runner.points,
             steps=len(times),
             first_trial=first_trial,
             trials=trials,
@@ -185,7 +189,7 @@ def simulate(
             into = Folder.claim(folder, manifest_of(simulation, plan, keep))
         gathering = Gathering(keep, plan.chunks)
         with taken(executor) as shared:
-            _gather(stage, plan, keep, into, shared, gathering, bar)
+            _gather(runner, plan, keep, into, shared, gathering, bar)
     runs = gathering.dataset()
     _warn_of_contradictions(policies, runs)
     return runs.drop_vars("contradictions")
@@ -235,7 +239,7 @@ def _times(steps: int | None, times: TimesLike | None) -> Times:
 
 
 def _gather(
-    stage: ChunkRunner,
+    runner: ChunkRunner,
     plan: Plan,
     keep: Keep,
     into: Folder | None,
@@ -257,7 +261,7 @@ def _gather(
     if into is not None and missing:
         check_writable(into.path)
     try:
-        for chunk, part in _played(stage, plan, missing, keep, executor, bar):
+        for chunk, part in _played(runner, plan, missing, keep, executor, bar):
             if into is not None:
                 writing = chunk
                 into.write(chunk, part)
@@ -275,7 +279,7 @@ def _gather(
 
 
 def _played(
-    stage: ChunkRunner,
+    runner: ChunkRunner,
     plan: Plan,
     missing: list[Chunk],
     keep: Keep,
@@ -283,29 +287,29 @@ def _played(
     bar: Progress,
 ) -> Iterator[tuple[Chunk, xr.Dataset]]:
     """Simulate the missing chunks, and yield each with the results that are kept."""
-    names = tuple(stage.simulation.policies)
-    readings = stage.readings
+    names = tuple(runner.simulation.policies)
+    readings = runner.readings
     if executor is None or not missing:
         bar.expect(len(missing) * plan.blocks * len(names))
         with single_threaded_lapack():
             for chunk in missing:
-                part = stage.play(plan, chunk, names, readings, bar)
+                part = runner.play(plan, chunk, names, readings, bar)
                 yield chunk, summarised(part) if keep == "summaries" else part
         return
-    parcel = packed(stage.simulation)
+    content = packed(runner.simulation)
     few = len(missing) < FEW_CHUNKS
     shares = [(name,) for name in names] if few else [names]
     jobs = [Job(plan, chunk, share, readings, keep) for chunk in missing for share in shares]
     bar.expect(len(jobs))
     bar.now(f"{len(missing):,} chunks")
     parts: dict[Chunk, dict[tuple[str, ...], xr.Dataset]] = {}
-    with closing(spread(play_job, jobs, executor, common=parcel)) as played:
+    with closing(spread(play_job, jobs, executor, common=content)) as played:
         for job, part in played:
             bar.done()
             mine = parts.setdefault(job.chunk, {})
             mine[job.names] = part
             if len(mine) == len(shares):
-                yield job.chunk, _side_by_side([mine[share] for share in shares])
+                yield job.chunk, joined([mine[share] for share in shares], "policy")
                 del parts[job.chunk]
 
 
@@ -324,25 +328,25 @@ class Job(NamedTuple):
 
 
 @double_precision
-def play_job(job: Job, parcel: bytes) -> xr.Dataset:
+def play_job(job: Job, content: bytes) -> xr.Dataset:
     """Run one job of a packed simulation in this process."""
-    stage = _staged(parcel)
+    runner = _prepared(content)
     with single_threaded_lapack():
-        part = stage.play(job.plan, job.chunk, job.names, job.readings, Progress(""))
+        part = runner.play(job.plan, job.chunk, job.names, job.readings, Progress(""))
     return summarised(part) if job.keep == "summaries" else part
 
 
 @lru_cache(maxsize=1)
-def _staged(parcel: bytes) -> ChunkRunner:
+def _prepared(content: bytes) -> ChunkRunner:
     """Unpack and prepare a simulation, once in each process."""
-    return ChunkRunner(opened(parcel))
+    return ChunkRunner(opened(content))
 
 
-def _side_by_side(parts: list[xr.Dataset]) -> xr.Dataset:
-    """Concatenate the parts of one chunk along the policies."""
+def joined(parts: list[xr.Dataset], dimension: str) -> xr.Dataset:
+    """Concatenate parts along a dimension; what does not have it is that of the first part."""
     return xr.concat(
         parts,
-        "policy",
+        dimension,
         data_vars="minimal",
         coords="minimal",
         compat="override",

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import jax
 
-from driftpeak._core.numerics import disk_cache as kept
+from driftpeak._core.numerics import disk_cache
 from driftpeak._core.numerics.compiler import soon
 
 Arguments = ParamSpec("Arguments")
@@ -62,7 +62,7 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
         leaves, tree = jax.tree.flatten(args)
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             return jitted(*args)
-        key = tree, tuple(map(_kind, leaves)), jax.config.read("jax_enable_x64"), kept.is_on()
+        key = tree, tuple(map(_kind, leaves)), jax.config.read("jax_enable_x64"), disk_cache.is_on()
         if key not in programs:
             if _only_known.get():
                 raise NotCompiledError
@@ -99,12 +99,12 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
     flat.__name__ = function.__name__
     called_with = " ".join(map(str, key))
     # a key with the memory address of a foreign function cannot identify a program
-    if not kept.is_on() or " at 0x" in called_with:
+    if not disk_cache.is_on() or " at 0x" in called_with:
         return jax.jit(flat, compiler_options=soon())
     export = _export()
     written = "\n".join((_code(), function.__module__, function.__qualname__, called_with))
     name = f"{function.__name__}-{hashlib.sha256(written.encode()).hexdigest()}"
-    content = kept.read(name)
+    content = disk_cache.read(name)
     if content is not None:
         # the file is complete, but another release of JAX may have written it
         with suppress(Exception):
@@ -112,7 +112,7 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
             _find_lapack()
             return jax.jit(program, compiler_options=soon())
     lowered = export.export(jax.jit(flat))(*leaves)
-    kept.write(name, bytes(lowered.serialize()))
+    disk_cache.write(name, bytes(lowered.serialize()))
     return jax.jit(lowered.call, compiler_options=soon())
 
 

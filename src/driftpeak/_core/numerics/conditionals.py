@@ -153,7 +153,7 @@ def on_demand(
         result = jax.lax.cond(
             need.any(),
             lambda s: serve(function, need, s, inputs, batched[2]),
-            _same,
+            lambda s: s,
             states,
         )
         return result, jax.tree.map(lambda _: True, result)
@@ -195,7 +195,3 @@ def _together(
 
 def _keep(current: State, inputs: Given) -> State:
     return current
-
-
-def _same(states: State) -> State:
-    return states

@@ -3,15 +3,14 @@
 Synthetic functions of section 5.1, figure 2.
 """
 
-from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from driftpeak.environments import MarkovDrift
-from driftpeak.experiments.bootstrap import Array, Combine
-from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons, lower
+from driftpeak.experiments.bootstrap import Array
+from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons, lower_in, weighted
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.figures import mismatch, regret_overlay
 from driftpeak.gp.domains import Grid
@@ -102,9 +101,6 @@ def oscillates(case: str, period: int, steps: int) -> Comparisons:
 
 
 def _matched(id: str, belief: Prior, name: str, *, longer: int) -> Experiment:
-    def better(policy: str, other: str, cases: Iterable[str]) -> Mapping[str, Comparisons]:
-        return {case: (lower((case, policy), (case, other)),) for case in cases}
-
     return Experiment(
         id,
         f"Matched parameters, {name}",
@@ -118,11 +114,11 @@ def _matched(id: str, belief: Prior, name: str, *, longer: int) -> Experiment:
         ),
         (
             *(Claim(f"TV-GP-UCB has less regret than R-GP-UCB at {case}", every)
-              for case, every in better(TV, R, CASES).items()),
+              for case, every in lower_in(CASES, TV, R).items()),
             Claim("In the cases of this figure TV-GP-UCB has less regret than GP-UCB (abstract)",
-                  better(TV, STATIC, CASES | LONGER)),
+                  lower_in(CASES | LONGER, TV, STATIC)),
             Claim("In the cases of this figure R-GP-UCB has less regret than GP-UCB (abstract)",
-                  better(R, STATIC, CASES | LONGER)),
+                  lower_in(CASES | LONGER, R, STATIC)),
             Claim("R-GP-UCB's regret oscillates: it is higher just after a reset than just "
                   "before; TV-GP-UCB's is steadier",
                   {f"{case}, {steps} steps":
@@ -143,11 +139,6 @@ def _matched(id: str, belief: Prior, name: str, *, longer: int) -> Experiment:
     )  # fmt: skip
 
 
-def _weighted(*factors: float) -> Combine:
-    """Return the mean of a weighted sum of the columns."""
-    return lambda samples: (samples * factors).sum(axis=-1).mean(axis=-1)
-
-
 def _tv(drift: float) -> Column:
     return Column("eps = 0.01", f"{TV} {drift:g}")
 
@@ -159,14 +150,14 @@ def _r(period: int) -> Column:
 def _over_estimated(drift: float) -> Comparison:
     return Comparison(
         f"(eps 0 minus 0.01) minus twice (eps {drift:g} minus 0.01), regret per step",
-        (_tv(0), _tv(drift), _tv(0.01)), _weighted(1, -2, 1),
+        (_tv(0), _tv(drift), _tv(0.01)), weighted(1, -2, 1),
     )  # fmt: skip
 
 
 def _under_estimated(drift: float) -> Comparison:
     return Comparison(
         f"a tenth of (eps 0 minus 0.01) minus (eps {drift:g} minus 0.01), regret per step",
-        (_tv(0), _tv(drift), _tv(0.01)), _weighted(0.1, -1, 0.9),
+        (_tv(0), _tv(drift), _tv(0.01)), weighted(0.1, -1, 0.9),
     )  # fmt: skip
 
 
@@ -197,7 +188,7 @@ EXPERIMENTS = (
             Claim("The regret increases slowly as the drift is over-estimated", {
                 "per unit of eps, slower up to 0.1 than down to 0": (Comparison(
                     "(eps 0 minus 0.01) minus a ninth of (eps 0.1 minus 0.01), regret per step",
-                    (_tv(0), _tv(0.1), _tv(0.01)), _weighted(1, -1 / 9, -8 / 9)),),
+                    (_tv(0), _tv(0.1), _tv(0.01)), weighted(1, -1 / 9, -8 / 9)),),
                 "five and ten times the drift cost less than half of what ignoring it costs":
                     (_over_estimated(0.05), _over_estimated(0.1)),
             }),
@@ -209,7 +200,7 @@ EXPERIMENTS = (
             Claim("Beyond a certain point the regret increases rapidly as the drift is "
                   "under-estimated", (Comparison(
                       "(eps 0 minus 0.001) minus a fifth of (0.005 minus 0.01), regret per step",
-                      (_tv(0), _tv(0.001), _tv(0.005), _tv(0.01)), _weighted(1, -1, -0.2, 0.2)),)),
+                      (_tv(0), _tv(0.001), _tv(0.005), _tv(0.01)), weighted(1, -1, -0.2, 0.2)),)),
         ),
         partial(mismatch, case="eps = 0.01", values=ASSUMED, true=0.01,
                 xlabel=r"assumed drift rate $\epsilon$"),
@@ -236,13 +227,13 @@ EXPERIMENTS = (
             Claim("The mean is robust to a larger period, up to N = T, which is GP-UCB", {
                 "none costs a tenth more than N = 38": tuple(
                     Comparison(f"1.1 times N 38 minus N {period}, regret per step",
-                               (_r(38), _r(period)), _weighted(1.1, -1))
+                               (_r(38), _r(period)), weighted(1.1, -1))
                     for period in (60, 100, 200)
                 ),
                 "none costs half of what N = 2 does": tuple(
                     Comparison(
                         f"(N 2 minus N 38) minus twice (N {period} minus N 38), regret per step",
-                        (_r(2), _r(period), _r(38)), _weighted(1, -2, 1))
+                        (_r(2), _r(period), _r(38)), weighted(1, -2, 1))
                     for period in (60, 100, 200)
                 ),
             }),

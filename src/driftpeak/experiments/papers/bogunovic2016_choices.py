@@ -9,7 +9,15 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from driftpeak.environments import MarkovDrift
-from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons, lower
+from driftpeak.experiments.claims import (
+    Claim,
+    Column,
+    Comparison,
+    Comparisons,
+    lower,
+    lower_in,
+    weighted,
+)
 from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
 from driftpeak.experiments.papers.bogunovic2016 import (
     DRIFTS,
@@ -121,7 +129,7 @@ def _at_most(case: str, policy: str, other: str, factor: float) -> Comparison:
     return Comparison(
         f"{factor:g} times {other} minus {policy}, regret per step",
         (Column(case, other), Column(case, policy)),
-        lambda samples: (factor * samples[..., 0] - samples[..., 1]).mean(axis=-1),
+        weighted(factor, -1),
     )
 
 
@@ -133,7 +141,7 @@ def _late(case: str) -> Comparisons:
         Column(case, STATIC, last=third), Column(case, TV, last=third),
     )  # fmt: skip
     label = f"{STATIC} minus {TV}, last {third} steps minus first, regret per step"
-    return (Comparison(label, columns, lambda s: (s * (1, -1, -1, 1)).sum(axis=-1).mean(axis=-1)),)
+    return (Comparison(label, columns, weighted(1, -1, -1, 1)),)
 
 
 CLAIMS = (
@@ -151,7 +159,7 @@ CLAIMS = (
     Claim(
         "All fixed strategies perform poorly: the best fixed point in hindsight has more regret "
         "than TV-GP-UCB",
-        {case: (lower((case, TV), (case, FIXED)),) for case in SHORT_CASES | LONG_CASES},
+        lower_in(SHORT_CASES | LONG_CASES, TV, FIXED),
     ),
     Claim(
         "c1 = 0.8 and c2 = 4 are suitable: no other c1 from 0.2 to 3.2 has less than 0.8 times the "

@@ -14,7 +14,7 @@ from driftpeak.experiments.experiment import Case, Experiment, Results, Setup
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE, Kernel, Matern
 from driftpeak.gp.priors import Prior
-from driftpeak.plots import COLOURS, STYLES
+from driftpeak.plots import COLOURS, STYLES, tidy
 from driftpeak.policies import Clairvoyant
 from driftpeak.simulation._simulator import true_functions
 
@@ -65,8 +65,7 @@ def picture(results: Results, title: str) -> Figure:
             best = values.argmax()
             axes.plot(position[best], values[best], "o", color=COLOURS[number], markersize=6)
         axes.set(title=f"{case}, l = {LENGTHSCALE:g}", xlabel="x")
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     panels[0].set_ylabel("$f_t(x)$; dots: maximum")
     lines, names = panels[0].get_legend_handles_labels()
     figure.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False)

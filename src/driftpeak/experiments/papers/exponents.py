@@ -112,15 +112,15 @@ def reading(found: Measured, theory: Theory) -> str:
 def exponents(results: Results, title: str, *, series: Sequence[Series]) -> Figure:
     """Draw slopes with 95 % intervals and theory's exponents, one panel per series."""
     rows = (len(series) + 1) // 2
-    most = max(len(one.policies) for one in series)
+    most = max(len(each.policies) for each in series)
     figure = Figure(figsize=(12.0, rows * (0.9 + 0.32 * most) + 0.9), layout="constrained")
     panels = figure.subplots(rows, 2, squeeze=False)
     drawn: set[bool] = set()
     for axes in panels.flat[len(series) :]:
         axes.set_axis_off()
-    for axes, one in zip(panels.flat, series, strict=False):
-        for place, (policy, theory) in enumerate(one.policies.items()):
-            estimate, low, high = measured(one, results, policy)
+    for axes, each in zip(panels.flat, series, strict=False):
+        for place, (policy, theory) in enumerate(each.policies.items()):
+            estimate, low, high = measured(each, results, policy)
             if np.isfinite([low, high]).all():
                 axes.plot([low, high], [place, place], color=COLOURS[0], linewidth=2)
             axes.plot(estimate, place, "o", color=COLOURS[0], markersize=6)
@@ -128,8 +128,10 @@ def exponents(results: Results, title: str, *, series: Sequence[Series]) -> Figu
                 mark, colour = BOUNDS[theory.lower][:2]
                 axes.plot(theory.exponent, place, mark, color=colour, markersize=7)
                 drawn.add(theory.lower)
-        axes.set(yticks=range(len(one.policies)), yticklabels=list(one.policies), title=one.title)
-        symbol = SYMBOLS.get(one.quantity, one.quantity)
+        axes.set(
+            yticks=range(len(each.policies)), yticklabels=list(each.policies), title=each.title
+        )
+        symbol = SYMBOLS.get(each.quantity, each.quantity)
         axes.set_xlabel(f"exponent of ${symbol}$ in $R_T$")
         axes.invert_yaxis()
         tidy(axes)
@@ -153,20 +155,20 @@ def curves(results: Results, title: str, *, series: Sequence[Series]) -> Figure:
     panels = figure.subplots(rows, 2, squeeze=False)
     for axes in panels.flat[len(series) :]:
         axes.set_axis_off()
-    for axes, one in zip(panels.flat, series, strict=False):
-        values = list(one.cases.values())
-        steps = np.array([one.horizons[case] for case in one.cases])
-        for number, (policy, theory) in enumerate(one.policies.items()):
-            samples = one.samples(results, policy) * steps
+    for axes, each in zip(panels.flat, series, strict=False):
+        values = list(each.cases.values())
+        steps = np.array([each.horizons[case] for case in each.cases])
+        for number, (policy, theory) in enumerate(each.policies.items()):
+            samples = each.samples(results, policy) * steps
             exponent = "" if theory is None else f"; theory {theory}"
-            shown = in_words(*measured(one, results, policy), ".2f")
+            shown = in_words(*measured(each, results, policy), ".2f")
             mean = samples.mean(axis=0)
             error = samples.std(axis=0, ddof=min(1, len(samples) - 1)) / len(samples) ** 0.5
             axes.errorbar(
                 values, mean, error, marker=MARKERS[number], ms=5, color=COLOURS[number],
                 linestyle=STYLES[number % len(STYLES)], label=f"{policy}: {shown}{exponent}",
             )  # fmt: skip
-        axes.set(xscale="log", yscale="log", xlabel=one.xlabel, title=one.title)
+        axes.set(xscale="log", yscale="log", xlabel=each.xlabel, title=each.title)
         axes.set_xticks(values, [f"{value:,g}" for value in values])
         axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         axes.set_ylabel("regret $R_T$, mean and standard error")
@@ -189,18 +191,18 @@ def _plain(title: str) -> str:
 def table(series: Sequence[Series]) -> Callable[[Results], tuple[ResultTable, ...]]:
     """Return a function that computes the table of slopes, bounds' exponents and their order."""
 
-    def row(one: Series, results: Results, policy: str, theory: Theory | None) -> tuple[str, ...]:
-        found = measured(one, results, policy)
+    def row(each: Series, results: Results, policy: str, theory: Theory | None) -> tuple[str, ...]:
+        estimate = measured(each, results, policy)
         bound = ("none", "", "")
         if theory is not None:
-            bound = (str(theory), reading(found, theory), theory.source)
-        return (_plain(one.title), one.quantity, policy, in_words(*found, ".3f"), *bound)
+            bound = (str(theory), reading(estimate, theory), theory.source)
+        return (_plain(each.title), each.quantity, policy, in_words(*estimate, ".3f"), *bound)
 
     def compute(results: Results) -> tuple[ResultTable, ...]:
         rows = tuple(
-            row(one, results, policy, theory)
-            for one in series
-            for policy, theory in one.policies.items()
+            row(each, results, policy, theory)
+            for each in series
+            for policy, theory in each.policies.items()
         )
         columns = (
             "cases", "quantity", "policy", "measured exponent", "bound's exponent",

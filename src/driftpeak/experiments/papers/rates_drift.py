@@ -9,7 +9,7 @@ epsilon is small. If epsilon = 1/sqrt(T), the bound of TV-GP-UCB is below that o
 from functools import partial
 
 from driftpeak.environments import MarkovDrift
-from driftpeak.experiments.claims import Claim, Comparisons, lower
+from driftpeak.experiments.claims import Claim, lower_in
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.papers.exponents import Series, Theory, curves, exponents, table
 from driftpeak.gp.domains import Grid
@@ -87,17 +87,11 @@ VANISHING = Series(
 SERIES = (*DRIFT_SERIES.values(), VANISHING)
 
 
-def _tv_below_r(width: str) -> dict[str, Comparisons]:
-    return {
-        case: (lower((case, TV + width), (case, R + width)),) for case in BY_HORIZON
-    }  # fmt: skip
-
-
 CLAIMS = tuple(
     Claim(
         "If eps = 1/sqrt(T), regrets have the order of the bounds, TV-GP-UCB below R-GP-UCB: "
         f"{words}",
-        _tv_below_r(width),
+        lower_in(BY_HORIZON, TV + width, R + width),
         whose="ours",
     )
     for width, words in ((PRACTICAL, "practical width"), (THEOREM, "widths of the theorems"))

@@ -65,15 +65,16 @@ def read_judged(directory: Path) -> Iterator[JudgedExperiment]:
             yield judged(experiment, results, provenance)
 
 
-def as_json(one: JudgedExperiment) -> dict[str, object]:
+def as_json(outcome: JudgedExperiment) -> dict[str, object]:
     """Return the entry of an experiment in summary.json: everything except the curves."""
+    experiment = outcome.experiment
     return {
-        "title": one.experiment.title,
-        "source": one.experiment.source,
-        "choices": one.experiment.choices,
-        "notes": one.experiment.notes,
-        "seed": int(one.provenance["seed"]),
-        "job_seconds": round(float(one.provenance["job_seconds"]), 1),
+        "title": experiment.title,
+        "source": experiment.source,
+        "choices": experiment.choices,
+        "notes": experiment.notes,
+        "seed": int(outcome.provenance["seed"]),
+        "job_seconds": round(float(outcome.provenance["job_seconds"]), 1),
         "claims": [
             {
                 "claim": judgement.claim.text,
@@ -88,9 +89,11 @@ def as_json(one: JudgedExperiment) -> dict[str, object]:
                     for ruling in judgement.rulings
                 ],
             }
-            for judgement in one.judgements
+            for judgement in outcome.judgements
         ],
-        "tables": [dataclasses.asdict(table) for table in one.experiment.tables(one.results)],
+        "tables": [
+            dataclasses.asdict(table) for table in outcome.experiment.tables(outcome.results)
+        ],
         "cases": {
             name: {
                 "trials": runs.sizes["trial"],
@@ -98,7 +101,7 @@ def as_json(one: JudgedExperiment) -> dict[str, object]:
                 "settings": json.loads(runs.attrs["settings"]),
                 "policies": _policies(runs),
             }
-            for name, runs in one.results.items()
+            for name, runs in outcome.results.items()
         },
     }
 
@@ -150,13 +153,13 @@ def summary(outcomes: Mapping[str, dict[str, Any]]) -> dict[str, object]:
     }
 
 
-def draw(one: JudgedExperiment, directory: Path) -> list[bytes]:
+def draw(outcome: JudgedExperiment, directory: Path) -> list[bytes]:
     """Write an experiment's figures into a folder, and return their PNG files."""
-    title = f"{one.experiment.source}: {one.experiment.title}"
+    title = f"{outcome.experiment.source}: {outcome.experiment.title}"
     drawn = []
-    for name, picture in one.experiment.pictures.items():
+    for name, picture in outcome.experiment.pictures.items():
         buffer = io.BytesIO()
-        picture(one.results, title).savefig(buffer, format="png", dpi=130)
+        picture(outcome.results, title).savefig(buffer, format="png", dpi=130)
         write_bytes(directory / f"{name}.png", buffer.getvalue())
         drawn.append(buffer.getvalue())
     return drawn
@@ -182,11 +185,11 @@ RULE = (
 )
 
 
-def page(found: Mapping[str, object], pictures: Mapping[str, Sequence[bytes]]) -> str:
+def page(results: Mapping[str, object], pictures: Mapping[str, Sequence[bytes]]) -> str:
     """Return the report as one HTML page with embedded figures.
 
     Arguments:
-        found: result of `summary`.
+        results: result of `summary`.
         pictures: PNG files by the id of the experiment.
     """
     folder = FileSystemLoader(Path(__file__).parent)
@@ -194,4 +197,4 @@ def page(found: Mapping[str, object], pictures: Mapping[str, Sequence[bytes]]) -
     encoded = {
         id: [base64.b64encode(picture).decode() for picture in own] for id, own in pictures.items()
     }
-    return template.render(found=found, pictures=encoded, rule=RULE) + "\n"
+    return template.render(results=results, pictures=encoded, rule=RULE) + "\n"

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,13 +24,11 @@ from driftpeak.experiments.bootstrap import FEWEST
 from driftpeak.experiments.experiment import Case, Experiment, Setup
 from driftpeak.experiments.running.registry import EXPERIMENTS
 from driftpeak.offline.data import data_path, require_data
-from driftpeak.simulation._simulator import simulate
+from driftpeak.simulation._simulator import joined, simulate
 from driftpeak.simulation.executors import MADE_WITH, likeness, spread, versions
 
 MANY_TRIALS = 30
 FEW, FEWER = FEWEST, 2  # trials of a quick run: enough for an interval; for a standard deviation
-DROPPED = ("compile_seconds",)
-OF_A_JOB = ("job_seconds",)
 
 
 class Job(NamedTuple):
@@ -102,19 +99,11 @@ class RunSize:
 
 def _named(path: Path) -> tuple[str, str]:
     """Return a file's absolute path and the SHA-256 of its content."""
-    return str(path.resolve()), _checksum(path.resolve())
+    return str(path.resolve()), _checksum(path)
 
 
 def _checksum(path: Path) -> str:
-    status = path.stat()
-    return _digest(path, status.st_mtime_ns, status.st_size)
-
-
-@cache
-def _digest(path: Path, modified: int, size: int) -> str:
-    """Return the SHA-256 of a file, cached while its time and size are unchanged."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def check_data(experiments: Sequence[Experiment], data: Path | None) -> None:
@@ -148,7 +137,7 @@ def play(job: Job) -> xr.Dataset:
         seed=job.seed,
         progress=False,
         predictions=case.predictions,
-    ).drop_vars(DROPPED)
+    ).drop_vars("compile_seconds")
     if case.totals_only:
         last = runs["step"].values[-1:]
         totals = runs[["regret", "side_queries", "restarts"]].sum("step", dtype=float)
@@ -272,14 +261,9 @@ def _assemble(jobs: list[Job], parts: list[xr.Dataset]) -> dict[str, xr.Dataset]
     results = {}
     for case in dict.fromkeys(job.case for job in jobs):
         mine = [part for job, part in zip(jobs, parts, strict=True) if job.case == case]
-        measured = [name for name in mine[0] if "trial" in mine[0][name].dims]
-        whole = xr.concat([part[measured] for part in mine], "trial")
-        rest = mine[0].drop_vars([*measured, "seconds", "trial"])
-        seconds = sum(part["seconds"] for part in mine)
-        whole = whole.merge(rest).assign(seconds=seconds)
-        attrs = {k: v for k, v in mine[0].attrs.items() if k not in OF_A_JOB}
-        whole.attrs = {**attrs, "trials": whole.sizes["trial"]}
-        results[case] = whole
+        whole = joined(mine, "trial").assign(seconds=sum(part["seconds"] for part in mine))
+        del whole.attrs["job_seconds"]
+        results[case] = whole.assign_attrs(trials=whole.sizes["trial"])
     return results
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftpeak.experiments.bootstrap import in_words, interval
-from driftpeak.experiments.claims import Claim, Comparison, difference
+from driftpeak.experiments.claims import Claim, Comparison, difference, weighted
 from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable
 from driftpeak.experiments.tournament.cases import CASES, CHOSEN_ON, KINDS, UNSEEN
 from driftpeak.experiments.tournament.environments import (
@@ -49,13 +49,10 @@ def _near_the_best(case: str) -> Claim:
     """Return the claim that `auto` has at most `MARGIN` times the regret of the best setting."""
     columns = (Hindsight(case, "best", settings=PUBLISHED), Hindsight(case, AUTO, settings=(AUTO,)))
 
-    def spare(samples: Any) -> Any:
-        return (MARGIN * samples[..., 0] - samples[..., 1]).mean(axis=-1)
-
     return Claim(
         f"{case}: auto is within 10 % of the best setting of any published policy",
         (Comparison(f"{MARGIN:g} times the best setting minus auto, regret per step", columns,
-                    spare),),
+                    weighted(MARGIN, -1)),),
         whose="ours",
     )  # fmt: skip
 

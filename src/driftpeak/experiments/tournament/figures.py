@@ -1,12 +1,13 @@
 """Figures of the tournament: a heat map of all results, and an overview by family."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from driftpeak.experiments.experiment import Results
 from driftpeak.experiments.tournament.players import AUTO, FAMILIES, RANDOM
@@ -44,9 +45,7 @@ def heat_map(results: Results, title: str) -> Figure:
     axes.add_patch(Rectangle((-0.5, own - 0.5), columns, 1, clip_on=False, **frame))
     axes.spines[:].set_visible(False)
     bar = figure.colorbar(image, ax=axes, location="bottom", aspect=60, extend="both", pad=0.02)
-    bar.ax.xaxis.set_major_locator(FixedLocator([1, 1.5, 2, 3, 5, 10]))
-    bar.ax.xaxis.set_minor_locator(NullLocator())
-    bar.ax.xaxis.set_major_formatter(FuncFormatter(_plain))
+    _label(bar.ax.xaxis, (1, 1.5, 2, 3, 5, 10))
     bar.set_label(f"{RELATIVE}; in brackets: mean rank")
     figure.suptitle(title, fontsize=11)
     return figure
@@ -78,9 +77,7 @@ def overview(results: Results, title: str) -> Figure:
     axes.get_yticklabels()[own].set(fontweight="bold", color=COLOURS[1])
     axes.axvline(1, color="black", linewidth=0.8, zorder=0)
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(FixedLocator(TICKS))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(_plain))
+    _label(axes.xaxis, TICKS)
     axes.set_xlabel(RELATIVE)
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -101,5 +98,8 @@ def overview(results: Results, title: str) -> Figure:
     return figure
 
 
-def _plain(value: float, position: Any) -> str:
-    return f"{value:g}"
+def _label(axis: Any, ticks: Sequence[float]) -> None:
+    """Label these values of a logarithmic axis, and no others."""
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")

@@ -64,8 +64,8 @@ def _three_weeks(path: Path) -> RewardTable:
     first = math.floor(TRAIN * len(good))
     kept = np.flatnonzero(good[:first].mean(axis=0) >= 0.8)
     rows = np.where(good, np.arange(len(good))[:, None], 0)
-    held = np.take_along_axis(table.values, np.maximum.accumulate(rows, axis=0), axis=0)
-    return replace(table, values=held).columns(kept)
+    values = np.take_along_axis(table.values, np.maximum.accumulate(rows, axis=0), axis=0)
+    return replace(table, values=values).columns(kept)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """GP regression under a forgetting rule: one posterior, computed in the cheapest of five forms."""
 
-from driftpeak.inference.beliefs.choice import FORMS, Form, check_form, make_belief
+from driftpeak.inference.beliefs.choice import FORMS, Form, make_belief
 from driftpeak.inference.beliefs.estimation_error import EstimationError
 from driftpeak.inference.beliefs.function_space import Dense, Triangular
 from driftpeak.inference.beliefs.growing import Growing
@@ -22,6 +22,5 @@ __all__ = [
     "Scaling",
     "Sliding",
     "Triangular",
-    "check_form",
     "make_belief",
 ]

@@ -23,7 +23,7 @@ The orders are those of the operations; the factors are fitted to measurements o
 arrays; trials in feature space share their matrix products.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -43,13 +43,8 @@ from driftpeak.inference.beliefs.sliding import Sliding, step_cost
 Form = Literal["auto", "feature-space", "function-space"]
 MANY_FEATURES = 256
 """Largest number of features for which "auto" uses feature space above `features.MANY` points."""
-FORMS = ("auto", "feature-space", "function-space")
+FORMS: tuple[Form, ...] = get_args(Form)
 """Accepted values of `form`."""
-
-
-def check_form(form: str) -> None:
-    """Raise DriftpeakError unless `form` is one of `FORMS`."""
-    one_of("form", form, FORMS)
 
 
 @checked
@@ -76,7 +71,7 @@ def make_belief(
         DriftpeakError: times that decrease or are empty, an unknown form, features for another
             number of points, or feature space for a rule that requires function space.
     """
-    check_form(form)
+    one_of("form", form, FORMS)
     # unknown times may all fall into one period: the largest possible number in memory
     worst = np.ones(times.decisions) if isinstance(times, Horizon) else check_times(times)
     capacity = forgetting.memory(worst)

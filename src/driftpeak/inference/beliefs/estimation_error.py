@@ -56,10 +56,6 @@ class EstimationError(Belief[TwiceWeighted]):
         self.twice = Scaling(prior, squared(forgetting), features)
         self.prior, self.forgetting = self.once.prior, forgetting
 
-    @property
-    def points(self) -> int:
-        return self.once.points
-
     def init(self) -> TwiceWeighted:
         return TwiceWeighted(self.once.init(), self.twice.init())
 

@@ -20,7 +20,7 @@ from driftpeak.gp.forgetting import Forgetting
 from driftpeak.gp.gram import Pairs
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs.history import History
-from driftpeak.inference.beliefs.posterior import AFRESH, Belief, Posterior, fade
+from driftpeak.inference.beliefs.posterior import AFRESH, Belief, Fading, Posterior, fade
 
 JITTER = 1e-10  # in units of the largest prior variance; allows draws from a singular covariance
 
@@ -53,7 +53,7 @@ class TriangularState(NamedTuple):
     time: Float[Array, ""]
 
 
-class Triangular(Belief[TriangularState]):
+class Triangular(Fading[TriangularState]):
     r"""A posterior for Keep, Restart and Drift, with covariance \(K - V^\top V\).
 
     V has one row for each observation: with \(L L^\top = \tilde K_A + \lambda I\),
@@ -71,10 +71,6 @@ class Triangular(Belief[TriangularState]):
         self.forgetting = forgetting
         self.capacity = capacity
 
-    @property
-    def points(self) -> int:
-        return len(self.prior.variance)
-
     def init(self) -> TriangularState:
         require_double_precision()
         return TriangularState(
@@ -86,15 +82,6 @@ class Triangular(Belief[TriangularState]):
             information=jnp.zeros(()),
             observations=jnp.zeros((), int),
             time=jnp.zeros(()),
-        )
-
-    def posterior(self, state: TriangularState, time: Scalar) -> Posterior:
-        c, kept = self._elapse(state, time)
-        return Posterior(
-            mean=self.prior.mean + c * state.mean,
-            variance=fade(c, state.variance, self.prior.variance),
-            information=jnp.where(kept, state.information, 0.0),
-            observations=jnp.where(kept, state.observations, 0),
         )
 
     def update(
@@ -132,11 +119,6 @@ class Triangular(Belief[TriangularState]):
         rows = self._correlation(state, time)[:, None] * state.rows
         return draw_values(posterior.mean, self.prior.gram.matrix - rows.T @ rows, self.prior, key)
 
-    def _elapse(self, state: TriangularState, time: Scalar) -> tuple[Scalar, Scalar]:
-        kept = self.forgetting.same_epoch(state.time, time)
-        faded = self.forgetting.correlation(jnp.maximum(time - state.time, 0.0))
-        return jnp.where(kept, faded, 0.0), kept
-
     def _correlation(self, state: TriangularState, time: Scalar) -> Float[Array, " c"]:
         """Return the correlation of the time of each row with `time`; 0 for unused rows."""
         current = self.forgetting.same_epoch(state.time, time)
@@ -168,10 +150,6 @@ class Dense(Belief[History]):
         self.prior = FunctionPrior(prior)
         self.forgetting = forgetting
         self.capacity = capacity
-
-    @property
-    def points(self) -> int:
-        return len(self.prior.variance)
 
     def init(self) -> History:
         require_double_precision()

@@ -78,10 +78,6 @@ class Growing(Belief[GrowingState]):
         self.capacity = capacity
         self.replaces = decisions > capacity
 
-    @property
-    def points(self) -> int:
-        return len(self.prior.variance)
-
     def init(self) -> GrowingState:
         require_double_precision()
         zeros = jnp.zeros(self.capacity)

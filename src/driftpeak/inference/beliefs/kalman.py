@@ -15,7 +15,7 @@ from driftpeak._core.types import Scalar, Values
 from driftpeak.gp.features import Features
 from driftpeak.gp.forgetting import Forgetting
 from driftpeak.gp.priors import Prior
-from driftpeak.inference.beliefs.posterior import AFRESH, Belief, FeaturePrior, Posterior, fade
+from driftpeak.inference.beliefs.posterior import AFRESH, Fading, FeaturePrior, fade
 from driftpeak.inference.beliefs.weights import draw
 
 
@@ -31,7 +31,7 @@ class KalmanState(NamedTuple):
     time: Float[Array, ""]
 
 
-class Kalman(Belief[KalmanState]):
+class Kalman(Fading[KalmanState]):
     r"""A posterior for Keep, Restart and Drift, as a Kalman filter on the weights.
 
     Between observations, with correlation c (0 at a restart),
@@ -47,10 +47,6 @@ class Kalman(Belief[KalmanState]):
         self.prior = FeaturePrior(prior, features)
         self.forgetting = forgetting
 
-    @property
-    def points(self) -> int:
-        return len(self.prior.variance)
-
     def init(self) -> KalmanState:
         require_double_precision()
         rank = self.prior.features.shape[1]
@@ -62,15 +58,6 @@ class Kalman(Belief[KalmanState]):
             information=jnp.zeros(()),
             observations=jnp.zeros((), int),
             time=jnp.zeros(()),
-        )
-
-    def posterior(self, state: KalmanState, time: Scalar) -> Posterior:
-        c, kept = self._elapse(state, time)
-        return Posterior(
-            mean=self.prior.mean + c * state.mean,
-            variance=fade(c, state.variance, self.prior.variance),
-            information=jnp.where(kept, state.information, 0.0),
-            observations=jnp.where(kept, state.observations, 0),
         )
 
     def update(self, state: KalmanState, arm: Scalar, reward: Scalar, time: Scalar) -> KalmanState:
@@ -114,11 +101,6 @@ class Kalman(Belief[KalmanState]):
             mean=features.values(state.weight_mean),
             variance=self.prior.variance - features.quadratic_forms(explained),
         )
-
-    def _elapse(self, state: KalmanState, time: Scalar) -> tuple[Scalar, Scalar]:
-        kept = self.forgetting.same_epoch(state.time, time)
-        faded = self.forgetting.correlation(jnp.maximum(time - state.time, 0.0))
-        return jnp.where(kept, faded, 0.0), kept
 
 
 def _values(_: Values, inputs: tuple[Any, Any]) -> Values:

@@ -54,9 +54,9 @@ class Belief(eqx.Module, Generic[State]):
     forgetting: eqx.AbstractVar[Any]
 
     @property
-    @abstractmethod
     def points(self) -> int:
         """The number of points of the domain, n."""
+        return len(self.prior.variance)
 
     @abstractmethod
     def init(self) -> State:
@@ -89,6 +89,29 @@ class Belief(eqx.Module, Generic[State]):
     def refresh(self, state: State) -> State:
         """Return the state with accumulated rounding errors removed; call it occasionally."""
         return state
+
+
+class Fading(Belief[State]):
+    """A belief for Keep, Restart and Drift: all moments fade by one factor. Base class.
+
+    The state has `mean` (relative to the prior mean), `variance`, `information`, `observations`
+    and `time`, all at the last observation.
+    """
+
+    def posterior(self, state: Any, time: Scalar) -> Posterior:
+        c, kept = self._elapse(state, time)
+        return Posterior(
+            mean=self.prior.mean + c * state.mean,
+            variance=fade(c, state.variance, self.prior.variance),
+            information=jnp.where(kept, state.information, 0.0),
+            observations=jnp.where(kept, state.observations, 0),
+        )
+
+    def _elapse(self, state: Any, time: Scalar) -> tuple[Scalar, Scalar]:
+        """Return the correlation since the last observation, and whether it still counts."""
+        kept = self.forgetting.same_epoch(state.time, time)
+        faded = self.forgetting.correlation(jnp.maximum(time - state.time, 0.0))
+        return jnp.where(kept, faded, 0.0), kept
 
 
 class FeaturePrior(eqx.Module):

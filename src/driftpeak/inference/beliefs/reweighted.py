@@ -6,7 +6,7 @@ factorisation of r x r or slightly more; O(n r^2 + r^3).
 """
 
 from abc import abstractmethod
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -19,10 +19,8 @@ from driftpeak.gp.features import Features
 from driftpeak.gp.forgetting import Forgetting
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs.history import History
-from driftpeak.inference.beliefs.posterior import Belief, FeaturePrior, Posterior
+from driftpeak.inference.beliefs.posterior import Belief, FeaturePrior, Posterior, State
 from driftpeak.inference.beliefs.weights import condense, draw, weight_posterior
-
-State = TypeVar("State")
 
 
 class Gathered(NamedTuple):
@@ -38,10 +36,6 @@ class Reweighted(Belief[State]):
 
     prior: FeaturePrior
     forgetting: Forgetting
-
-    @property
-    def points(self) -> int:
-        return len(self.prior.variance)
 
     @abstractmethod
     def gathered(self, state: State, time: Scalar) -> Gathered:

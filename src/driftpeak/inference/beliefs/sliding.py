@@ -87,10 +87,6 @@ class Sliding(Belief[SlidingState]):
         self.span = edge_length(len(prior), features.rank, self.ring)
 
     @property
-    def points(self) -> int:
-        return len(self.prior.variance)
-
-    @property
     def window(self) -> Scalar:
         """The number of newest observations that count."""
         length = self.forgetting.window

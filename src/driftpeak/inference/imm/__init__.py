@@ -1,16 +1,16 @@
 """Interacting multiple models: posteriors under several motions that exchange information."""
 
 from driftpeak.inference.imm.interacting_multiple_model import (
-    BankState,
     Forecast,
+    IMMState,
     InteractingMultipleModel,
 )
 from driftpeak.inference.imm.level import Level, LevelState
 from driftpeak.inference.imm.scale import Scale, ScaleState
 
 __all__ = [
-    "BankState",
     "Forecast",
+    "IMMState",
     "InteractingMultipleModel",
     "Level",
     "LevelState",

@@ -52,7 +52,7 @@ class Moments(NamedTuple):
     variances: Blocks  # of (k, n)
 
 
-BankState = tuple[Moments, ...]
+IMMState = tuple[Moments, ...]
 """The moments of each kind of motion, immediately after the last observation."""
 
 TINY = 1e-300
@@ -110,7 +110,7 @@ class InteractingMultipleModel(eqx.Module):
         """Drift of the Markov drift that forgets as fast as each member."""
         return jnp.concatenate([motion.drift for motion in self.motions])
 
-    def init(self) -> BankState:
+    def init(self) -> IMMState:
         require_double_precision()
         n, r = self.loadings.shape
 
@@ -127,16 +127,16 @@ class InteractingMultipleModel(eqx.Module):
 
         return tuple(start(motion) for motion in self.motions)
 
-    def posterior(self, state: BankState, elapsed: Scalar) -> Forecast:
+    def posterior(self, state: IMMState, elapsed: Scalar) -> Forecast:
         """Return the forecast of all n points, `elapsed` after the last observation."""
         return self._forecast(state, slice(None), elapsed)
 
-    def forecast(self, state: BankState, arm: Scalar, elapsed: Scalar) -> Forecast:
+    def forecast(self, state: IMMState, arm: Scalar, elapsed: Scalar) -> Forecast:
         """Return the forecast of one point."""
         single = self._forecast(state, jnp.asarray(arm)[None], elapsed)
         return Forecast(single.mean[..., 0], single.variance[:, 0])
 
-    def _forecast(self, state: BankState, arms: Any, elapsed: Scalar) -> Forecast:
+    def _forecast(self, state: IMMState, arms: Any, elapsed: Scalar) -> Forecast:
         prior = jnp.asarray(self.variance)[arms][None]
         means, variances = [], []
         for motion, now in zip(self.motions, state, strict=True):
@@ -148,7 +148,7 @@ class InteractingMultipleModel(eqx.Module):
         return Forecast(jnp.concatenate(means), jnp.concatenate(variances))
 
     def persistence(
-        self, state: BankState, elapsed: Scalar, horizons: Sequence[float]
+        self, state: IMMState, elapsed: Scalar, horizons: Sequence[float]
     ) -> Float[Array, "k n"]:
         """Return the mean absolute covariance of each point with itself at the `horizons` ahead.
 
@@ -173,12 +173,12 @@ class InteractingMultipleModel(eqx.Module):
 
     def update(
         self,
-        state: BankState,
+        state: IMMState,
         arm: Scalar,
         observed: Float[Array, " c"],
         noise: Scalar,
         elapsed: Scalar,
-    ) -> BankState:
+    ) -> IMMState:
         """Update with one observation of every series.
 
         Arguments:
@@ -236,12 +236,12 @@ class InteractingMultipleModel(eqx.Module):
 
     def mix(
         self,
-        state: BankState,
+        state: IMMState,
         weights: Float[Array, " k"],
         switching: Scalar,
         amplitude: Scalar,
         shares: Float[Array, " c"],
-    ) -> tuple[BankState, Float[Array, " k"]]:
+    ) -> tuple[IMMState, Float[Array, " k"]]:
         """Replace each member by the mixture of itself and of members that may have switched.
 
         A switch leads to each of the other members with equal probability. Components other than
@@ -290,7 +290,7 @@ class InteractingMultipleModel(eqx.Module):
             begin = mine.stop
         return tuple(mixed), 1 - kept
 
-    def refresh(self, state: BankState) -> BankState:
+    def refresh(self, state: IMMState) -> IMMState:
         """Recompute the values of the points from the weights, which removes rounding errors."""
         n, r = self.loadings.shape
 

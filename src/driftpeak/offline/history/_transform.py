@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from driftpeak.gp.transforms import CHANGES, TRANSFORMATIONS, Transformation, transformed
+from driftpeak.gp.transforms import TRANSFORMATIONS, TRANSFORMS, Transformation, transformed
 from driftpeak.offline.history._correlation import Array
 
 LEVEL = 0.001
@@ -49,5 +49,5 @@ def _density(rows: Array, name: Transformation) -> Array:
     away = now - follows * before
     variance = (away**2).mean(axis=0)
     variance = np.maximum(variance, 1e-12 * centred.var(axis=0))
-    density = -0.5 * (away**2 / variance + np.log(variance)) + CHANGES[name].log_slope(rows[1:])
+    density = -0.5 * (away**2 / variance + np.log(variance)) + TRANSFORMS[name].log_slope(rows[1:])
     return np.asarray(density.mean(axis=1))
