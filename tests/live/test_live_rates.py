@@ -197,7 +197,7 @@ def test_many_trials_count_as_so_many_rewards(kind):
     # the mean of many is as sure as its rate, and a single one by its own variance less so
     (mean,), (deviation,) = many.belief([{"x1": 1.0}])
     single, mean_of_many = (
-        many._engine.expected({"x1": 1.0}, 0.0, None, trials) for trials in (None, 10**9)
+        many._engine.expected(Sample({"x1": 1.0}, 0.0, None, trials)) for trials in (None, 10**9)
     )
     assert single[0] == pytest.approx(mean)
     assert mean_of_many[1] == pytest.approx(deviation)

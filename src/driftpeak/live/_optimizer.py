@@ -25,6 +25,7 @@ from driftpeak.live._space.constraints import Constraints, Rules, constraints_fr
 from driftpeak.live._space.encoding import Space, make_coding
 from driftpeak.live._space.movement import Movement, Shares
 from driftpeak.live._space.parameters import ParameterValues
+from driftpeak.live._space.records import Request, Sample
 from driftpeak.live._space.serialization import space_from_data, space_to_data
 from driftpeak.live._study import events as happened
 from driftpeak.live._study.clock import Kind, Time, show_time
@@ -309,7 +310,8 @@ class Optimizer(Inspectable):
                 parameters = self.start
             else:
                 reach = self.travel.reach(place, when)
-                parameters = self._engine.propose(number, when, pending, reach, context)
+                request = Request(number, when, context, pending, reach)
+                parameters = self._engine.propose(request)
             predicted = self._engine.chances([parameters | context], when)
         chances = {name: float(values[0]) for name, values in predicted.items()}
         self._commit(happened.Asked(number, when, kind, parameters, context, chances))
@@ -393,7 +395,8 @@ class Optimizer(Inspectable):
         expected = None
         with computing():
             if used:
-                expected = self._engine.expected(parameters | said, when, noise, trials)
+                sample = Sample(parameters | said, when, noise, trials)
+                expected = self._engine.expected(sample)
         if expected is not None:
             expected = (self._sign * expected[0], expected[1])
             if not self._engine.rejects_outliers:

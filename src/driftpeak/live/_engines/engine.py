@@ -9,14 +9,12 @@ from copy import copy
 from statistics import NormalDist
 from typing import Any
 
-from driftpeak._core.errors import (
-    UnsupportedError,
-)
+from driftpeak._core.errors import UnsupportedError
 from driftpeak._core.types import Vector
 from driftpeak.live._model.likelihoods import Rates
 from driftpeak.live._model.observations import Memory
 from driftpeak.live._space.parameters import ParameterValues
-from driftpeak.live._space.records import Arrays, Outstanding, Peak, Reach
+from driftpeak.live._space.records import Arrays, Numbers, Peak, Request, Sample
 
 NORMAL = NormalDist()
 
@@ -37,23 +35,8 @@ class Engine(ABC):
     looks_back: bool = True  # it also predicts past times
 
     @abstractmethod
-    def propose(
-        self,
-        number: int,
-        time: float,
-        pending: list[Outstanding],
-        reach: Reach | None,
-        context: ParameterValues,
-    ) -> ParameterValues:
-        """Compute suggestion `number`, to be sampled at `time`.
-
-        Arguments:
-            number: number of the suggestion, from 1.
-            time: when it will be sampled.
-            pending: pending suggestions, oldest first.
-            reach: settings within reach and movement costs; None without limits and costs.
-            context: values of the context.
-        """
+    def propose(self, request: Request) -> ParameterValues:
+        """Compute a suggestion."""
 
     @abstractmethod
     def asked(self, time: float) -> None:
@@ -74,29 +57,15 @@ class Engine(ABC):
             )
 
     @abstractmethod
-    def told(
-        self,
-        parameters: ParameterValues,
-        reward: float,
-        time: float,
-        noise: float | None,
-        trials: int | None,
-    ) -> None:
-        """Record a reward, with its noise's standard deviation and its trials if given."""
+    def told(self, sample: Sample, reward: float) -> None:
+        """Record a reward."""
 
-    def measured(  # noqa: B027
-        self,
-        setting: ParameterValues,
-        values: dict[str, float],
-        time: float,
-        chances: dict[str, float],
-    ) -> None:
+    def measured(self, sample: Sample, values: Numbers, chances: Numbers) -> None:  # noqa: B027
         """Record measurements of the quantities with limits.
 
         Arguments:
-            setting: the setting with its context.
+            sample: the setting and the time of the measurements.
             values: measurements by name.
-            time: when they were made.
             chances: posterior probabilities of meeting the limits, if the setting was suggested.
         """
 
@@ -105,9 +74,7 @@ class Engine(ABC):
         return {}
 
     @abstractmethod
-    def expected(
-        self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
-    ) -> tuple[float, float] | None:
+    def expected(self, sample: Sample) -> tuple[float, float] | None:
         """Predict a reward: mean and deviation, noise included; None without a prediction."""
 
     @abstractmethod

@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak._core.errors import (
-    NoObservationsError,
-)
+from driftpeak._core.errors import NoObservationsError
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import Vector
 from driftpeak.gp.dynamics import HORIZONS
@@ -33,7 +31,7 @@ from driftpeak.live._model.scaling import LINEAR, RobustScaler
 from driftpeak.live._search import maximization as search
 from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.parameters import ParameterValues
-from driftpeak.live._space.records import Outstanding, Peak, Reach, setting_of
+from driftpeak.live._space.records import Peak, Request, Sample, setting_of
 from driftpeak.policies.widths import ScaledLog
 
 REFITS = 10  # hyperparameters are learned again after 1/10 as many rewards as are in memory
@@ -60,53 +58,31 @@ class GPEngine(GPBelief):
         super().reset()
         self._averaged: tuple[Any, Average] | None = None
 
-    def propose(
-        self,
-        number: int,
-        time: float,
-        pending: list[Outstanding],
-        reach: Reach | None,
-        context: ParameterValues,
-    ) -> ParameterValues:
-        if len(self.memory) + len(pending) < self.initial:
-            row = self.searcher.first(number, reach)
+    def propose(self, request: Request) -> ParameterValues:
+        if len(self.memory) + len(request.pending) < self.initial:
+            row = self.searcher.first(request.number, request.reach)
         else:
-            row = self._search(number, time, pending, context, explore=1.0, reach=reach)
-        return setting_of(self.coding, row, reach)
+            row = self._search(request, explore=1.0)
+        return setting_of(self.coding, row, request.reach)
 
-    def _search(
-        self,
-        number: int,
-        time: float,
-        pending: list[Outstanding],
-        context: ParameterValues,
-        *,
-        explore: float,
-        reach: Reach | None = None,
-    ) -> Vector:
-        beliefs, reachable = self._beliefs(time, pending, context, explore=explore, reach=reach)
+    def _search(self, request: Request, *, explore: float) -> Vector:
+        beliefs, reachable = self._beliefs(request, explore)
         if self.coding.pool is not None:
             return self.coding.pool[int(search.highest_of(beliefs, self.coding.pool, reachable))]
-        trials = self.searcher.trials(number)
+        trials = self.searcher.trials(request.number)
         return np.asarray(search.highest(beliefs, trials, self.coding.discretization, reachable))
 
     def _beliefs(
-        self,
-        time: float,
-        pending: list[Outstanding],
-        context: ParameterValues,
-        *,
-        explore: float,
-        reach: Reach | None,
+        self, request: Request, explore: float
     ) -> tuple[search.Beliefs, search.Reachable | None]:
         """Return the posterior and the reach for a search."""
-        known, elapsed = self.known(time), time - self.origin
-        imagined = self.ahead.imagined(self.model, known, pending, self.origin, self.rates)
-        its_context = self.coding.context_row(context)
+        known, elapsed, reach = self.known(request.time), request.time - self.origin, request.reach
+        imagined = self.ahead.imagined(self.model, known, request.pending, self.origin, self.rates)
+        context = self.coding.context_row(request.context)
         influence = self.policy.acquisition == "influence"
         ahead = self.pace * np.array(HORIZONS) if influence else None
         beliefs = search.Beliefs(
-            self.model, known, imagined, elapsed, self.width, explore, its_context, ahead
+            self.model, known, imagined, elapsed, self.width, explore, context, ahead
         )
         if self.policy.boundary_weighting:
             beliefs = beliefs._replace(powers=search.powers_now(beliefs))
@@ -223,15 +199,13 @@ class GPEngine(GPBelief):
     def _rates(self, standard: RobustScaler) -> Rates | None:
         return None
 
-    def expected(
-        self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
-    ) -> tuple[float, float] | None:
+    def expected(self, sample: Sample) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
             return None  # too few rewards to estimate their scale
-        mean, deviation = self._posterior(self.coding.row_in(parameters)[None], time)
+        mean, deviation = self._posterior(self.coding.row_in(sample.setting)[None], sample.time)
         own = self.model.noise_variance
-        if noise is not None:
-            own = np.clip(noise / self.standard.scale, QUIETEST, 1 / QUIETEST) ** 2
+        if sample.noise is not None:
+            own = np.clip(sample.noise / self.standard.scale, QUIETEST, 1 / QUIETEST) ** 2
         whole = np.sqrt(deviation**2 + own)
         mean, whole = self.standard.back(mean, whole)
         return float(mean[0]), float(whole[0])
@@ -239,7 +213,7 @@ class GPEngine(GPBelief):
     def peak(self, time: float, context: ParameterValues) -> Peak:
         if len(self.memory) == 0:
             raise NoObservationsError("no observations yet; call tell() first")
-        row = self._search(0, time, [], context, explore=0.0)
+        row = self._search(Request(0, time, context), explore=0.0)
         whole = np.append(row, self.coding.context_row(context))
         mean, deviation = self._back(*self._posterior(whole[None], time))
         return Peak(self.coding.parameters(row), float(mean[0]), float(deviation[0]))

@@ -19,8 +19,7 @@ from driftpeak.live._model.hyperparameters import check_hyperparameters, default
 from driftpeak.live._model.observations import Memory, pad, places, size_for
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._space.encoding import Coding
-from driftpeak.live._space.parameters import ParameterValues
-from driftpeak.live._space.records import Arrays
+from driftpeak.live._space.records import Arrays, Sample
 
 NEWEST = 256  # observations to learn hyperparameters from
 DROPPED = 8  # one in so many observations of a full memory is deleted at once
@@ -88,19 +87,11 @@ class GPBelief(Engine):
             kind.period,
         )
 
-    def told(
-        self,
-        parameters: ParameterValues,
-        reward: float,
-        time: float,
-        noise: float | None,
-        trials: int | None,
-    ) -> None:
+    def told(self, sample: Sample, reward: float) -> None:
         if len(self.memory) == self.policy.capacity:
-            self._drop(max(time, self.origin))
+            self._drop(max(sample.time, self.origin))
         size = self.memory.size
-        row = self.coding.row_in(parameters)
-        self.newest = self.memory.insert(row, reward, time, noise, trials)
+        self.newest = self.memory.insert(self.coding.row_in(sample.setting), reward, sample)
         self.tells += 1
         self.since_fit += 1
         if self.rule is not None or self.memory.size != size or self.base == 0:
@@ -258,22 +249,17 @@ class GPBelief(Engine):
         return self.standard.back(standardised, np.zeros_like(standardised))[0]
 
     def save(self) -> tuple[Arrays, dict[str, Any]]:
-        held = self.memory
-        arrays = {"rows": held.rows, "rewards": held.rewards, "times": held.times}
-        arrays |= {"doubted": held.rejected, "noise": held.noise, "trials": held.trials}
         rest = {
             "lessons": self.hyperparameters,
             "since": self.since_fit,
             "tells": self.tells,
             "base": self.base,
         }
-        return arrays, rest
+        return self.memory.save(), rest
 
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         self.reset()
-        names = ("rows", "rewards", "times", "doubted", "noise", "trials")
-        arrays = {"trials": np.ones(len(arrays["times"]))} | arrays  # older snapshots lack trials
-        self.memory.load(*(arrays[name] for name in names))
+        self.memory.load(arrays)
         self.tells, self.since_fit, base = (
             at_least_integer(name, rest[name], 0) for name in ("tells", "since", "base")
         )

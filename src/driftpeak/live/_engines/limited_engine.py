@@ -46,7 +46,7 @@ from driftpeak.live._space.constraints import Limit, Rules
 from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.feasibility import anchor_of, drawn
 from driftpeak.live._space.parameters import ParameterValues
-from driftpeak.live._space.records import Arrays, Outstanding, Reach, setting_of
+from driftpeak.live._space.records import Arrays, Numbers, Reach, Request, Sample, setting_of
 
 FARTHER = 0.8  # the unit of measurements is this quantile of their distances from the limit
 NORMAL = NormalDist()
@@ -173,25 +173,16 @@ class LimitedEngine(GPEngine):
 
     # suggestions
 
-    def propose(
-        self,
-        number: int,
-        time: float,
-        pending: list[Outstanding],
-        reach: Reach | None,
-        context: ParameterValues,
-    ) -> ParameterValues:
-        known = len(self.memory) + len(pending)
+    def propose(self, request: Request) -> ParameterValues:
+        known = len(self.memory) + len(request.pending)
         if self.safe and (known < len(self.safe) or not self._is_measured):
-            return self._safe(number, reach)
+            return self._safe(request.number, request.reach)
         if self.safe or known >= self.initial:
-            curious = bool(self.safe) and number % CURIOUS == 0
-            row = self._search(
-                number, time, pending, context, explore=1.0, reach=reach, curious=float(curious)
-            )
+            curious = bool(self.safe) and request.number % CURIOUS == 0
+            row = self._search(request, explore=1.0, curious=float(curious))
         else:
-            row = self._first(number, reach)
-        return setting_of(self.coding, row, reach)
+            row = self._first(request.number, request.reach)
+        return setting_of(self.coding, row, request.reach)
 
     @property
     def _is_measured(self) -> bool:
@@ -240,19 +231,9 @@ class LimitedEngine(GPEngine):
             "system to a feasible setting, and call tell() with its reward"
         )
 
-    def _search(
-        self,
-        number: int,
-        time: float,
-        pending: list[Outstanding],
-        context: ParameterValues,
-        *,
-        explore: float,
-        reach: Reach | None = None,
-        curious: float = 0.0,
-    ) -> Vector:
-        beliefs, reachable = self._beliefs(time, pending, context, explore=explore, reach=reach)
-        watched = [q.watched(time) for q in self.quantities.values() if len(q.memory)]
+    def _search(self, request: Request, *, explore: float, curious: float = 0.0) -> Vector:
+        (beliefs, reachable), reach = self._beliefs(request, explore), request.reach
+        watched = [q.watched(request.time) for q in self.quantities.values() if len(q.memory)]
         situation = feasible.Situation(beliefs, tuple(watched), reachable, curious)
         if self.allowed is not None:
             pool = self.coding.pool
@@ -263,7 +244,7 @@ class LimitedEngine(GPEngine):
             if not inside.any():
                 raise self._nothing()
             return pool[int(feasible.best_of(situation, pool, inside))]
-        trials, discretization = self.searcher.trials(number), self.coding.discretization
+        trials, discretization = self.searcher.trials(request.number), self.coding.discretization
         candidates, unit = feasible.around(beliefs, trials, discretization, reachable)
         rows = np.concatenate([np.asarray(candidates), self._begun(reach)])
         anchor = self._anchor(reach)
@@ -290,15 +271,9 @@ class LimitedEngine(GPEngine):
 
     # events
 
-    def measured(
-        self,
-        setting: ParameterValues,
-        values: dict[str, float],
-        time: float,
-        chances: dict[str, float],
-    ) -> None:
+    def measured(self, sample: Sample, values: Numbers, chances: Numbers) -> None:
         for name, value in values.items():
-            self.quantities[name].told(setting, value, time, None, None)
+            self.quantities[name].told(Sample(sample.setting, sample.time), value)
             self.quantities[name].adapt(value, chances.get(name))
 
     def refit(self, *, dates: bool = False) -> dict[str, Any] | None:

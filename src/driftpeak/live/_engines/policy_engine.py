@@ -7,7 +7,9 @@ further back the state before every 32nd step. Older steps are kept without stat
 
 import math
 from bisect import bisect_right
+from functools import partial
 from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import jax
@@ -25,13 +27,13 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.numerics.precision import check_digits
 from driftpeak._core.times import Horizon
-from driftpeak._core.types import Scalar, Vector
+from driftpeak._core.types import Vector
 from driftpeak.live._engines.engine import Engine
 from driftpeak.live._space.encoding import FiniteCoding
 from driftpeak.live._space.parameters import ParameterValues
-from driftpeak.live._space.records import PENDING, Arrays, Outstanding, Peak, Reach
+from driftpeak.live._space.records import PENDING, Arrays, Peak, Request, Sample
 from driftpeak.policies import Policy
-from driftpeak.policies.player import REFRESH, Player, Prediction, Query, State
+from driftpeak.policies.player import REFRESH, Player, State
 from driftpeak.simulation._programs import random_keys
 
 LARGEST = 1e100  # bound of a reward: sums of squares do not overflow
@@ -115,29 +117,22 @@ class PolicyEngine(Engine):
         """Time of the newest step."""
         return self.steps[-1].time if self.steps else -np.inf
 
-    def propose(
-        self,
-        number: int,
-        time: float,
-        pending: list[Outstanding],
-        reach: Reach | None,
-        context: ParameterValues,
-    ) -> ParameterValues:
-        assert reach is None  # `EngineSetup.play` rejects limits
+    def propose(self, request: Request) -> ParameterValues:
+        assert request.reach is None  # `EngineSetup.play` rejects limits
         if self.asks >= self.horizon:
             raise DriftpeakError(
                 f"a study must have at most horizon={self.horizon:,} decisions; all are made. "
                 "Create a study with a larger horizon"
             )
-        state, time = self.head, max(time, self.latest)
-        if pending:
+        state, time = self.head, max(request.time, self.latest)
+        if request.pending:
             # pending suggestions are fantasised at their posterior mean
             points, times = np.zeros(PENDING, int), np.zeros(PENDING)
-            for place, record in enumerate(sorted(pending, key=lambda record: record.time)):
+            for place, record in enumerate(sorted(request.pending, key=attrgetter("time"))):
                 points[place] = self.coding.number(record.parameters)
                 times[place] = max(record.time, self.latest)
-            state = _fantasize(self.player, state, points, times, len(pending))
-        return self.coding.at(int(_ask(self.player, state, time)[1]))
+            state = _fantasize(self.player, state, points, times, len(request.pending))
+        return self.coding.at(int(_call("ask", self.player, state, time)[1]))
 
     def asked(self, time: float) -> None:
         self.asks += 1
@@ -153,21 +148,14 @@ class PolicyEngine(Engine):
                 f"got {reward:g}. Leave the reward out, or use a DriftingGP, which rejects outliers"
             )
 
-    def told(
-        self,
-        parameters: ParameterValues,
-        reward: float,
-        time: float,
-        noise: float | None,
-        trials: int | None,
-    ) -> None:
+    def told(self, sample: Sample, reward: float) -> None:
         self.tells += 1
-        self._take(Step("tell", time, (self.coding.number(parameters),), (reward,)))
+        self._take(Step("tell", sample.time, (self.coding.number(sample.setting),), (reward,)))
 
     def consult(self, time: float) -> list[ParameterValues]:
         if self.player.side_capacity == 0:
             raise UnsupportedError(NO_QUERIES)
-        _, arms, wanted = _consult(self.player, self.head, max(time, self.latest))
+        _, arms, wanted = _call("consult", self.player, self.head, max(time, self.latest))
         return [self.coding.at(int(arm)) for arm in np.asarray(arms)[np.asarray(wanted)]]
 
     def answered(
@@ -187,13 +175,12 @@ class PolicyEngine(Engine):
         points = tuple(self.coding.number(query) for query in queries)
         self._take(Step("hear", max(time, self.latest), points, tuple(answers)))
 
-    def expected(
-        self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
-    ) -> tuple[float, float] | None:
-        expected = None if time < self.latest else _predict(self.player, self.head, time)
+    def expected(self, sample: Sample) -> tuple[float, float] | None:
+        late = sample.time < self.latest
+        expected = None if late else _call("predict", self.player, self.head, sample.time)
         if expected is None:
             return None
-        number, noise = self.coding.number(parameters), float(expected.noise_variance)
+        number, noise = self.coding.number(sample.setting), float(expected.noise_variance)
         variance = float(expected.variance[number])
         check_digits("the policy", variance / noise)
         deviation = math.sqrt(max(variance, 0.0) + noise)
@@ -219,7 +206,7 @@ class PolicyEngine(Engine):
         return self._see(self.head, time)
 
     def _see(self, state: Any, time: float) -> tuple[Vector, Vector]:
-        expected = _predict(self.player, state, time)
+        expected = _call("predict", self.player, state, time)
         if expected is None:
             raise UnsupportedError("this policy makes no predictions")
         check_digits("the policy", np.min(expected.variance) / expected.noise_variance)
@@ -260,12 +247,14 @@ class PolicyEngine(Engine):
         values: dict[str, Any] = {"told": self.tells}
         values |= self.assumed
         time = max(time, self.latest)
-        if (held := _held(self.player, self.head, time)) is not None:
+        if (held := _call("held", self.player, self.head, time)) is not None:
             values["held"] = int(held)
-        if (expected := _predict(self.player, self.head, time)) is not None:
+        if (expected := _call("predict", self.player, self.head, time)) is not None:
             values["noise"] = math.sqrt(float(expected.noise_variance))
         if meanings := self.player.readings:
-            read = {name: np.asarray(got) for name, got in _read(self.player, self.head).items()}
+            read = {
+                name: np.asarray(got) for name, got in _call("read", self.player, self.head).items()
+            }
             values["readings"] = {
                 name: dict(zip(meanings[name].labels, reading.tolist(), strict=True))
                 if meanings[name].labels
@@ -417,8 +406,8 @@ class PolicyEngine(Engine):
         for place, (point, answer) in enumerate(zip(step.points, step.rewards, strict=True)):
             arms[place], answered[place] = point, answer is not None
             answers[place] = 0.0 if answer is None else answer
-        state = _consult(self.player, state, step.time)[0]
-        return _observe(self.player, state, arms, answers, answered, step.time)
+        state = _call("consult", self.player, state, step.time)[0]
+        return _call("hear", self.player, state, arms, answers, answered, step.time)
 
 
 def _time(written: float | None) -> float:
@@ -431,9 +420,10 @@ def _written(time: float) -> float | None:
     return None if time == -np.inf else time
 
 
-@jax.jit
-def _ask(player: Player[State], state: State, time: Scalar) -> tuple[State, Query]:
-    return player.ask(state, time)
+@partial(jax.jit, static_argnames="method")
+def _call(method: str, player: Player[Any], *arguments: Any) -> Any:
+    """Return the result of a player's method."""
+    return getattr(player, method)(*arguments)
 
 
 @jax.jit
@@ -476,33 +466,6 @@ def _fantasize(
         return state if expected is None else player.tell(state, point, expected.mean[point], time)
 
     return jax.lax.fori_loop(0, count, step, state)
-
-
-@jax.jit
-def _consult(player: Player[State], state: State, time: Scalar) -> tuple[State, Array, Array]:
-    return player.consult(state, time)
-
-
-@jax.jit
-def _observe(
-    player: Player[State], state: State, arms: Array, answers: Array, answered: Array, time: Scalar
-) -> State:
-    return player.hear(state, arms, answers, answered, time)
-
-
-@jax.jit
-def _predict(player: Player[State], state: State, time: Scalar) -> Prediction | None:
-    return player.predict(state, time)
-
-
-@jax.jit
-def _held(player: Player[State], state: State, time: Scalar) -> Array | None:
-    return player.held(state, time)
-
-
-@jax.jit
-def _read(player: Player[State], state: State) -> dict[str, Any]:
-    return player.read(state)
 
 
 def _named(state: Any) -> dict[str, Array]:

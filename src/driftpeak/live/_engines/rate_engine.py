@@ -4,9 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak._core.errors import (
-    UnsupportedError,
-)
+from driftpeak._core.errors import UnsupportedError
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import Vector
 from driftpeak.live._engines.drifting_gp import DriftingGP
@@ -17,7 +15,7 @@ from driftpeak.live._model.likelihoods import KINDS, Rates, worth
 from driftpeak.live._model.observations import pad, places, size_for
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._space.encoding import Coding
-from driftpeak.live._space.parameters import ParameterValues
+from driftpeak.live._space.records import Sample
 
 APPENDED = 64  # the joint mode is computed again if more than 1 in so many rewards were appended
 
@@ -51,15 +49,8 @@ class RateEngine(GPEngine):
             )
         self.kind.check(reward, trials or 1)
 
-    def told(
-        self,
-        parameters: ParameterValues,
-        reward: float,
-        time: float,
-        noise: float | None,
-        trials: int | None,
-    ) -> None:
-        super().told(parameters, reward, time, noise, trials)
+    def told(self, sample: Sample, reward: float) -> None:
+        super().told(sample, reward)
         if (len(self.memory) - self.base) * APPENDED > self.base:
             self._refactor()
 
@@ -95,13 +86,11 @@ class RateEngine(GPEngine):
             known = _append(self.model, known, number, *new, self.rates)
         return known
 
-    def expected(
-        self, parameters: ParameterValues, time: float, noise: float | None, trials: int | None
-    ) -> tuple[float, float] | None:
+    def expected(self, sample: Sample) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
             return None
-        latent = self._posterior(self.coding.row_in(parameters)[None], time)
-        mean, deviation = self.rates.spread(*latent, trials or 1)
+        latent = self._posterior(self.coding.row_in(sample.setting)[None], sample.time)
+        mean, deviation = self.rates.spread(*latent, sample.trials or 1)
         return float(mean[0]), float(deviation[0])
 
     def _back(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:

@@ -6,6 +6,8 @@ can therefore be reused for the next, with results that are bit-identical to a n
 any process.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from driftpeak._core.numerics.compiled import compiled
@@ -33,7 +35,7 @@ class Ahead:
         self,
         model: gp.Model,
         known: gp.Conditioned,
-        pending: list[Outstanding],
+        pending: Sequence[Outstanding],
         origin: float,
         rates: Rates | None = None,
     ) -> gp.Fantasies | None:
@@ -62,7 +64,7 @@ class Ahead:
             return self._imagined
         return self._with(model, pending[whole:], origin, rates)
 
-    def _goes_on(self, known: gp.Conditioned, whole: list[Outstanding], size: int) -> bool:
+    def _goes_on(self, known: gp.Conditioned, whole: Sequence[Outstanding], size: int) -> bool:
         kept = self._imagined is not None and len(self._imagined.places.times) == size
         same = zip(self._added, whole, strict=False)
         return (
@@ -73,7 +75,7 @@ class Ahead:
         )
 
     def _with(
-        self, model: gp.Model, block: list[Outstanding], origin: float, rates: Rates | None
+        self, model: gp.Model, block: Sequence[Outstanding], origin: float, rates: Rates | None
     ) -> gp.Fantasies:
         assert self._known is not None
         assert self._imagined is not None  # `imagined` has made it

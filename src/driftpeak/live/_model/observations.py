@@ -7,8 +7,18 @@ import numpy as np
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.types import Vector
 from driftpeak.live._model.gp import PaddedObservations
+from driftpeak.live._space.records import Arrays, Sample
 
 SIZES = (32, 128, 256, 512, 1024, 2048)  # array lengths for which programs are compiled
+ARRAYS = {
+    "rows": "rows",
+    "rewards": "rewards",
+    "times": "times",
+    "rejected": "doubted",
+    "noise": "noise",
+    "trials": "trials",
+}
+"""Names of the arrays of a `Memory`, and their stored names."""
 
 
 def places(
@@ -56,14 +66,18 @@ class Memory:
         trials: number of measurements that each observation averages.
     """
 
+    rows: np.ndarray
+    rewards: np.ndarray
+    times: np.ndarray
+    rejected: np.ndarray
+    noise: np.ndarray
+    trials: np.ndarray
+
     def __init__(self, capacity: int, dimension: int) -> None:
         self.capacity = capacity
+        for name in ARRAYS:
+            setattr(self, name, np.zeros(0, bool if name == "rejected" else float))
         self.rows = np.zeros((0, dimension))
-        self.rewards = np.zeros(0)
-        self.times = np.zeros(0)
-        self.rejected = np.zeros(0, bool)
-        self.noise = np.zeros(0)
-        self.trials = np.zeros(0)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -73,46 +87,42 @@ class Memory:
         """Array length to compute with."""
         return size_for(len(self), self.capacity)
 
-    def load(
-        self, rows: Any, rewards: Any, times: Any, rejected: Any, noise: Any, trials: Any
-    ) -> None:
-        """Replace all observations.
+    def save(self) -> Arrays:
+        """Return the arrays by their stored names."""
+        return {stored: getattr(self, name) for name, stored in ARRAYS.items()}
+
+    def load(self, stored: Arrays) -> None:
+        """Replace all observations by those that `save` returned.
 
         Raises:
             DriftpeakError: a shape, type or value is invalid.
+            LookupError: an array is missing.
         """
-        count = len(times)
-        shapes = ((count, self.rows.shape[1]), *[(count,)] * 5)
-        arrays = (rows, rewards, times, rejected, noise, trials)
-        kinds = "fffbff"
+        count = len(stored["times"])
+        stored = {"trials": np.ones(count)} | stored  # older snapshots lack trials
+        new = {name: stored[of] for name, of in ARRAYS.items()}
         if (
             count > self.capacity
-            or any(array.shape != shape for array, shape in zip(arrays, shapes, strict=True))
-            or any(array.dtype.kind != kind for array, kind in zip(arrays, kinds, strict=True))
-            or not all(np.isfinite(array).all() for array in arrays)
-            or (np.abs(rows - 0.5) > 0.5 + 1e-9).any()
-            or (np.diff(times) < 0).any()
-            or (noise < 0).any()
-            or (trials < 1).any()
+            or any(array.shape != (count, *vars(self)[n].shape[1:]) for n, array in new.items())
+            or any(array.dtype.kind != vars(self)[n].dtype.kind for n, array in new.items())
+            or not all(np.isfinite(array).all() for array in new.values())
+            or (np.abs(new["rows"] - 0.5) > 0.5 + 1e-9).any()
+            or (np.diff(new["times"]) < 0).any()
+            or (new["noise"] < 0).any()
+            or (new["trials"] < 1).any()
         ):
             raise DriftpeakError(
                 "the snapshot must hold valid arrays of observations; got invalid shapes, types or "
                 "values"
             )
-        self.rows, self.rewards, self.times = rows, rewards, times
-        self.rejected, self.noise, self.trials = rejected, noise, trials
+        vars(self).update(new)
 
-    def insert(
-        self, row: Vector, reward: float, time: float, noise: float | None, trials: int | None
-    ) -> int:
+    def insert(self, row: Vector, reward: float, sample: Sample) -> int:
         """Insert an observation after all of the same time, and return its index."""
-        place = int(np.searchsorted(self.times, time, side="right"))
-        self.rows = _with(self.rows, place, row)
-        self.rewards = _with(self.rewards, place, reward)
-        self.times = _with(self.times, place, time)
-        self.rejected = _with(self.rejected, place, False)
-        self.noise = _with(self.noise, place, noise or 0.0)
-        self.trials = _with(self.trials, place, trials or 1.0)
+        place = int(np.searchsorted(self.times, sample.time, side="right"))
+        values = row, reward, sample.time, False, sample.noise or 0.0, sample.trials or 1.0
+        for name, value in zip(ARRAYS, values, strict=True):
+            setattr(self, name, _with(getattr(self, name), place, value))
         return place
 
     def reject(self, which: list[list[float]]) -> None:
@@ -126,9 +136,8 @@ class Memory:
 
     def keep(self, which: Any) -> None:
         """Delete all observations except some."""
-        self.rows, self.rewards = self.rows[which], self.rewards[which]
-        self.times, self.rejected = self.times[which], self.rejected[which]
-        self.noise, self.trials = self.noise[which], self.trials[which]
+        for name in ARRAYS:
+            setattr(self, name, getattr(self, name)[which])
 
 
 def _with(values: Any, place: int, value: Any) -> Any:

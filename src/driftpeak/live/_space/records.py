@@ -1,5 +1,6 @@
 """Records of pending suggestions, settings within reach and estimated peaks."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from driftpeak.live._space.parameters import ParameterValues
 
 PENDING = 1_000
 Arrays = dict[str, np.ndarray]
+Numbers = dict[str, float]
 NOTHING_SAID: ParameterValues = {}  # never changed in place
 NO_CHANCES: dict[str, float] = {}  # never changed in place
 
@@ -35,6 +37,22 @@ class Outstanding(NamedTuple):
     def setting(self) -> ParameterValues:
         """Parameters and context together."""
         return self.parameters | self.context
+
+
+class Sample(NamedTuple):
+    """The arguments of a measurement.
+
+    Attributes:
+        setting: the parameters and the context.
+        time: when it is made.
+        noise: standard deviation of its noise, if known.
+        trials: number of measurements that it averages, if given.
+    """
+
+    setting: ParameterValues
+    time: float
+    noise: float | None = None
+    trials: int | None = None
 
 
 class Reach(NamedTuple):
@@ -68,6 +86,24 @@ class Reach(NamedTuple):
 def setting_of(coding: Coding, row: Vector, reach: Reach | None) -> ParameterValues:
     """Return the setting of a row, clipped to the reach if there is one."""
     return coding.parameters(row) if reach is None else reach.parameters(coding, row)
+
+
+class Request(NamedTuple):
+    """The arguments of a suggestion.
+
+    Attributes:
+        number: number of the suggestion, from 1; 0 for an estimate of the peak.
+        time: when it will be sampled.
+        context: values of the context.
+        pending: pending suggestions, oldest first.
+        reach: settings within reach and movement costs; None without limits and costs.
+    """
+
+    number: int
+    time: float
+    context: ParameterValues
+    pending: Sequence[Outstanding] = ()
+    reach: Reach | None = None
 
 
 class Peak(NamedTuple):

@@ -22,7 +22,7 @@ from driftpeak._core.numerics.threads import single_threaded_lapack
 from driftpeak.live._engines.engine import Engine
 from driftpeak.live._space.constraints import Rules
 from driftpeak.live._space.encoding import Coding
-from driftpeak.live._space.records import Arrays
+from driftpeak.live._space.records import Arrays, Sample
 from driftpeak.live._study import events as happened
 from driftpeak.live._study.events import Event
 from driftpeak.live._study.study_state import StudyState
@@ -163,10 +163,11 @@ class EventSourced(ABC):
                     return
                 reward = self._sign * event.reward
                 setting = event.parameters | event.context
-                self._engine.told(setting, reward, event.time, event.noise, event.trials)
+                sample = Sample(setting, event.time, event.noise, event.trials)
+                self._engine.told(sample, reward)
                 if event.constraints:
                     chances = self._state.history[-1].chances
-                    self._engine.measured(setting, event.constraints, event.time, chances)
+                    self._engine.measured(sample, event.constraints, chances)
             case happened.Learned():
                 self._engine.learned(event.values)
                 self._fits += 1
