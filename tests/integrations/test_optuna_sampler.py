@@ -2,7 +2,6 @@
 
 import datetime as dt
 import doctest
-import importlib
 import logging
 import math
 import pickle
@@ -432,14 +431,6 @@ def test_the_example_runs():
     (test,) = doctest.DocTestFinder(recurse=False).find(DriftSampler, "DriftSampler", globs={})
     assert test.examples
     assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
-
-
-def test_without_optuna_the_remedy_is_named(monkeypatch):
-    name = "driftpeak.integrations.optuna"
-    monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'driftpeak\[optuna\]'"):
-        importlib.import_module(name)
 
 
 @pytest.mark.slow

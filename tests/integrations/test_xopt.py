@@ -6,8 +6,6 @@ Xopt needs torch, which the environment of the other tests has not: in one that 
 """
 
 import copy
-import importlib
-import sys
 import warnings
 
 import numpy as np
@@ -174,11 +172,3 @@ def test_nothing_to_be_explored_only():
     vocs.objectives = {"y1": "EXPLORE"}
     with pytest.raises(VOCSError, match="must be maximized or minimized"):
         DriftGenerator(vocs=vocs)
-
-
-def test_without_xopt_the_remedy_is_named(monkeypatch):
-    name = "driftpeak.integrations.xopt"
-    monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "xopt", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'driftpeak\[xopt\]'"):
-        importlib.import_module(name)

@@ -12,6 +12,10 @@ EXTRAS = {
     "h5netcdf": "files",
     "h5py": "files",
     "pooch": "files",
+    "optuna": "optuna",
+    "xopt": "xopt",
+    "sqlalchemy": "live-sql",
+    "psycopg": "live-sql",
     "jinja2": "cli",
     "typer": "cli",
     "fastapi": "serve",
@@ -43,7 +47,9 @@ class MissingExtras:
 
 def message(package: str) -> str:
     """Return the error for a package that is not installed."""
-    return f"this needs the package {package}. Run pip install 'driftpeak[{EXTRAS[package]}]'"
+    extra = EXTRAS.get(package)
+    needed = package if extra is None else f"'driftpeak[{extra}]'"
+    return f"this needs the package {package}. Run pip install {needed}"
 
 
 def netcdf_engine() -> Literal["h5netcdf"]:

@@ -7,15 +7,9 @@ import math
 import time as clock
 from typing import Any, ClassVar, Literal, NamedTuple
 
-try:
-    import xopt  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name != "xopt":
-        raise
-    raise ModuleNotFoundError(
-        "driftpeak.integrations.xopt needs Xopt: pip install 'driftpeak[xopt]'", name="xopt"
-    ) from None
+import xopt  # noqa: F401, first: the error names the extra
 
+# isort: split
 from gest_api.vocs import (
     VOCS,
     BaseVariable,

@@ -39,6 +39,7 @@ from driftpeak.live._study.study_state import Keyed
 from driftpeak.live._study.suggestion import Suggestion
 from driftpeak.live._views.inspection import Inspectable, Said, listed
 
+ARGUMENTS = ("space", "maximize", "seed", "horizon")
 OPTIONS = ("start", "max_travel", "moving_cost", "constraints", "safe_start")
 """Optional arguments of a stored study; an absent one has its default."""
 MOST_TRIALS = 10**9
@@ -174,16 +175,9 @@ class Optimizer(Inspectable):
         if description is None:
             raise missing(store)
         check_format(description, store)
-        return cls(
-            space_from_data(description["space"]),
-            maximize=description["maximize"],
-            policy=_stored_policy(description) if policy is None else policy,
-            seed=description["seed"],
-            horizon=description["horizon"],
-            **_options(description),
-            storage=store,
-            progress=progress,
-        )
+        arguments = arguments_from_data(description)
+        arguments["policy"] = _stored_policy(description) if policy is None else policy
+        return cls(**arguments, storage=store, progress=progress)
 
     @property
     def name(self) -> str | None:
@@ -550,12 +544,17 @@ def _warn_of_surprise(reward: float, mean: float, deviation: float) -> None:
         )
 
 
-def _options(description: dict[str, Any]) -> dict[str, Any]:
-    """Return the optional arguments of a stored study."""
-    options = {name: description[name] for name in OPTIONS if name in description}
-    if "constraints" in options:
-        options["constraints"] = constraints_from_data(options["constraints"])
-    return options
+def arguments_from_data(description: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `Optimizer` that data describe, without the policy.
+
+    Raises:
+        DriftpeakError: the data of the space or of a constraint are invalid.
+    """
+    arguments = {name: description[name] for name in (*ARGUMENTS, *OPTIONS) if name in description}
+    arguments["space"] = space_from_data(arguments["space"])
+    if "constraints" in arguments:
+        arguments["constraints"] = constraints_from_data(arguments["constraints"])
+    return arguments
 
 
 def _stored_policy(description: dict[str, Any]) -> Any:

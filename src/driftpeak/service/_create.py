@@ -6,8 +6,7 @@ from typing import Any
 from driftpeak._core.errors import DriftpeakError, shown
 from driftpeak.live import DriftingGP, Optimizer
 from driftpeak.live._engines.setup import is_policy
-from driftpeak.live._space.constraints import constraints_from_data
-from driftpeak.live._space.serialization import space_from_data
+from driftpeak.live._optimizer import arguments_from_data
 from driftpeak.live._study.policy_data import policy_from_data
 from driftpeak.live._study.storage import Store
 from driftpeak.service._limits import Limits
@@ -29,21 +28,8 @@ def make_optimizer(new: New, store: Store, limits: Limits) -> Optimizer:
         )
     _at_most("capacity", getattr(policy, "capacity", 0), limits.capacity)
     _at_most("horizon", new.horizon, limits.horizon)
-    rules = new.constraints
-    return Optimizer(
-        space_from_data(new.space),
-        maximize=new.maximize,
-        policy=policy,
-        seed=new.seed,
-        horizon=new.horizon,
-        start=new.start,
-        max_travel=new.max_travel,
-        moving_cost=new.moving_cost,
-        constraints=None if rules is None else constraints_from_data(rules),
-        safe_start=new.safe_start,
-        storage=store,
-        name=new.name,
-    )
+    given = {name: value for name, value in new if value is not None}
+    return Optimizer(**arguments_from_data(given), policy=policy, storage=store, name=new.name)
 
 
 def _check_points(space: dict[str, Any], limits: Limits) -> None:

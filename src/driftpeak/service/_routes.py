@@ -149,25 +149,11 @@ async def tell(
         raise DriftpeakError(
             "exactly one of suggestion, an id, and setting, the parameters, is required"
         )
-    setting: Any = body.suggestion if body.setting is None else body.setting
-    time = read_moment(body.time)
-
-    def act(optimizer: Optimizer) -> None:
-        optimizer.tell(
-            setting,
-            body.reward,
-            time,
-            actual=body.actual,
-            noise=body.noise,
-            context=body.context,
-            constraints=body.constraints,
-            trials=body.trials,
-            key=key,
-        )
-
-    done = await studies.change(name, act)
-    counts = _left(done.counts)
-    return {**counts, "repeated": not done.told, "warnings": done.warnings}
+    arguments = dict(body) | {"time": read_moment(body.time), "key": key}
+    suggestion, setting = arguments.pop("suggestion"), arguments.pop("setting")
+    target: Any = suggestion if setting is None else setting
+    done = await studies.change(name, lambda optimizer: optimizer.tell(target, **arguments))
+    return {**_left(done.counts), "repeated": not done.told, "warnings": done.warnings}
 
 
 @router.post("/studies/{name}/cancel", response_model=bodies.Cancelled, responses=CHANGING)
@@ -192,7 +178,8 @@ async def cancel(name: Name, body: bodies.Cancel, studies: All) -> Any:
 async def pending(name: Name, studies: All) -> Any:
     """Return the pending suggestions, oldest first."""
     kept = await studies.kept(name)
-    return {"suggestions": plain(await studies.read_of(kept, kept.index.pending))}
+    suggestions = await studies.read_of(kept, kept.index.pending)
+    return {"suggestions": list(map(_suggestion, suggestions))}
 
 
 @router.post("/studies/{name}/forget", response_model=bodies.Done, responses=CHANGING)

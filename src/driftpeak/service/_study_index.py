@@ -15,7 +15,7 @@ from driftpeak.live._study.events import Reset, Told, from_dict
 from driftpeak.live._study.storage import Store, check_format
 from driftpeak.live._study.storage.study import missing
 from driftpeak.live._study.study_state import StudyState
-from driftpeak.live._study.suggestion import Observation
+from driftpeak.live._study.suggestion import Observation, Suggestion
 
 PER_REWARD = 1_500  # bytes of memory for an observation
 
@@ -55,15 +55,10 @@ class StudyIndex:
         with self._current() as state:
             return self._counts(state)
 
-    def pending(self) -> list[dict[str, Any]]:
+    def pending(self) -> list[Suggestion]:
         """Return the pending suggestions, oldest first."""
         with self._current() as state:
-            return [self._suggestion(number) for number in state.pending]
-
-    def suggestion(self, number: int) -> dict[str, Any]:
-        """Return a pending suggestion."""
-        with self._current():
-            return self._suggestion(number)
+            return [state.suggestion(number, self._limits) for number in state.pending]
 
     def history(self, after: int, limit: int) -> tuple[list[tuple[int, Observation]], Counts]:
         """Return at most `limit` rewards with numbers above `after`, and the counts.
@@ -92,10 +87,9 @@ class StudyIndex:
     def _refresh(self) -> None:
         for position, written in self._store.read(self._position).events:
             event = from_dict(written)
+            self._state.enter(event)
             if isinstance(event, Reset):
-                self._state, self._before = self._state.after_reset(), self._ever
-            else:
-                self._state.enter(event)
+                self._before = self._ever
             self._ever += isinstance(event, Told)
             self._position = position
 
@@ -103,16 +97,3 @@ class StudyIndex:
         latest = None if state.latest is None else state.show(state.latest)
         told = self._ever - self._before
         return Counts(self._position[0], self._ever, told, len(state.pending), latest)
-
-    def _suggestion(self, number: int) -> dict[str, Any]:
-        asked = self._state.outstanding(number)
-        kept = [self._limits[name].believes(chance) for name, chance in asked.chances.items()]
-        return {
-            "id": number,
-            "time": self._state.show(asked.time),
-            "parameters": asked.parameters,
-            "hold": asked.hold,
-            "context": asked.context,
-            "chances": asked.chances,
-            "feasible": all(kept) if kept else None,
-        }

@@ -29,6 +29,8 @@ from driftpeak._core.errors import (
     shown,
     warn,
 )
+from driftpeak.live._study import suggestion as results
+from driftpeak.live._study.suggestion import Suggestion
 
 Time = Any  # a number, a datetime, a numpy.datetime64, or "now"
 Values = Mapping[str, Any]
@@ -40,46 +42,7 @@ Idle = list[tuple[float, http.client.HTTPConnection]]
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
-class NamedValues(Mapping[str, Any]):
-    """Parameters by name, with a time and a context. Base class."""
-
-    def __init__(self, parameters: Values, time: Any, context: Values) -> None:
-        self._parameters, self.time, self.context = dict(parameters), time, dict(context)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._parameters[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._parameters)
-
-    def __len__(self) -> int:
-        return len(self._parameters)
-
-
-class Suggestion(NamedValues):
-    """A suggested setting: a mapping of parameters. Returned by `Study.ask`.
-
-    Attributes:
-        id: its number, from 1.
-        time: when it is to be evaluated.
-        hold: whether it keeps the system's present setting.
-        context: the context at the time of the request; empty if the space has none.
-        chances: the probability of meeting each limit, by name.
-        feasible: whether each of these probabilities is large enough; None if nothing is known.
-    """
-
-    def __init__(self, data: Values) -> None:
-        super().__init__(data["parameters"], _moment(data["time"]), data["context"])
-        self.id: int = data["id"]
-        self.hold: bool = data["hold"]
-        self.chances: dict[str, float] = data["chances"]
-        self.feasible: bool | None = data["feasible"]
-
-    def __repr__(self) -> str:
-        return f"Suggestion({self.id}, {self._parameters}, time={self.time!r})"
-
-
-class EstimatedPeak(NamedValues):
+class EstimatedPeak(results.EstimatedPeak):
     """An estimated peak: a mapping of parameters. Returned by `Study.best` and `Study.peaks`.
 
     Attributes:
@@ -92,18 +55,13 @@ class EstimatedPeak(NamedValues):
     """
 
     def __init__(self, data: Values) -> None:
-        super().__init__(data["parameters"], _moment(data["time"]), data.get("context", {}))
-        self.mean, self.deviation = _float(data["mean"]), _float(data["deviation"])
+        mean, deviation = _float(data["mean"]), _float(data["deviation"])
+        context = data.get("context")
+        super().__init__(_moment(data["time"]), mean, deviation, data["parameters"], None, context)
         ends = (_float(data["low"]), _float(data["high"])) if "low" in data else None
         self.interval: tuple[float, float] | None = ends
         bands = data.get("band")
         self.band = None if bands is None else {name: _ends(band) for name, band in bands.items()}
-
-    def __repr__(self) -> str:
-        return (
-            f"EstimatedPeak({self._parameters}, mean={self.mean:.4g}, "
-            f"deviation={self.deviation:.3g}, time={self.time!r})"
-        )
 
 
 @dataclass(frozen=True)
@@ -417,7 +375,7 @@ class Study:
         number = 1 if count is None else at_least_integer("count", count, 1)
         body = {"time": time, "count": number, "context": context}
         answer = self._post("ask", body)
-        suggestions = [Suggestion(data) for data in answer["suggestions"]]
+        suggestions = list(map(_suggestion, answer["suggestions"]))
         return suggestions[0] if count is None else suggestions
 
     def tell(
@@ -488,7 +446,7 @@ class Study:
         context: Values | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return posterior mean and standard deviation of the noiseless reward at each point."""
-        answer = self._look(points, time, context)
+        answer = self._look(points=points, time=time, context=context)
         return _array(answer["mean"]), _array(answer["deviation"])
 
     def interval(
@@ -500,7 +458,7 @@ class Study:
         context: Values | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return lower and upper ends of central intervals of the noiseless reward."""
-        answer = self._look(points, time, context, level=level)
+        answer = self._look(points=points, time=time, context=context, level=level)
         return _array(answer["low"]), _array(answer["high"])
 
     def chances(
@@ -529,7 +487,7 @@ class Study:
 
     def pending(self) -> list[Suggestion]:
         """Return the pending suggestions, oldest first."""
-        return [Suggestion(data) for data in self._get("pending")["suggestions"]]
+        return list(map(_suggestion, self._get("pending")["suggestions"]))
 
     def history(self, after: int = 0) -> list[Observation]:
         """Return the rewards in the order of their reports, the newest 10,000 since the last reset.
@@ -578,14 +536,7 @@ class Study:
         """Yield the study's counts now and after each change, until the service stops."""
         return self._client.stream(self._path("events"))
 
-    def _look(
-        self,
-        points: Sequence[Values] | None,
-        time: Time | None,
-        context: Values | None,
-        level: float = 0.95,
-    ) -> Any:
-        body = {"points": points, "time": time, "context": context, "level": level}
+    def _look(self, **body: Any) -> Any:
         return self._post("belief", body, again=True)
 
     def _get(self, path: str, **query: Any) -> Any:
@@ -680,6 +631,11 @@ def _error(problem: Any, status: int = 0) -> DriftpeakError:
     other = StorageError if unreachable else DriftpeakError
     kind = error_classes().get(code, other) if isinstance(code, str) else other
     return kind(detail)
+
+
+def _suggestion(data: Values) -> Suggestion:
+    options = {name: data[name] for name in ("hold", "context", "chances", "feasible")}
+    return Suggestion(data["id"], _moment(data["time"]), data["parameters"], **options)
 
 
 def _moment(value: Any) -> Any:

@@ -178,7 +178,6 @@ class EventSourced(ABC):
                 self._engine.forgot(event.before)
             case happened.Reset():
                 self._engine.reset()
-                self._state = self._state.after_reset()
 
 
 @contextmanager

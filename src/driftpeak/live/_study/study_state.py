@@ -2,6 +2,7 @@
 
 import math
 from collections import deque
+from collections.abc import Mapping
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -13,13 +14,15 @@ from driftpeak._core.errors import (
     shown,
     whole,
 )
+from driftpeak.live._space.constraints import Limit
+from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.movement import Place
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import PENDING, Outstanding
 from driftpeak.live._study import events as happened
 from driftpeak.live._study.clock import WORDS, Kind, Time, check_number, read_time, show_time
 from driftpeak.live._study.events import Event
-from driftpeak.live._study.suggestion import Observation
+from driftpeak.live._study.suggestion import Observation, Suggestion
 
 HISTORY = 10_000
 TIMED = happened.Asked | happened.Told | happened.Answered
@@ -70,7 +73,7 @@ class StudyState:
         self.forgotten = -math.inf
 
     def enter(self, event: Event, *, too_late: bool = False) -> None:
-        """Record an event. For a reset, use `after_reset`.
+        """Record an event. A reset keeps the numbering, the current setting and keys.
 
         Arguments:
             event: the event.
@@ -119,6 +122,8 @@ class StudyState:
                 # observations after this call are used, even if `before` is in the future
                 before = math.inf if event.before is None else event.before
                 self.forgotten = max(self.forgotten, min(before, self.latest))
+            case happened.Reset():
+                vars(self).update(vars(StudyState(self.asked, self.place, self.keys)))
         if isinstance(event, TIMED):
             self.kind = event.kind
         # answers do not count: they precede the next suggestion at the same time
@@ -176,9 +181,22 @@ class StudyState:
             )
         return self.pending[number]
 
-    def after_reset(self) -> "StudyState":
-        """Return the state after a reset; the numbering, the current setting and keys are kept."""
-        return StudyState(self.asked, self.place, self.keys.copy())
+    def suggestion(
+        self, number: int, limits: Mapping[str, Limit], coding: Coding | None = None
+    ) -> Suggestion:
+        """Return a pending suggestion by number."""
+        record = self.pending[number]
+        feasible = [limits[name].believes(chance) for name, chance in record.chances.items()]
+        return Suggestion(
+            number,
+            self.show(record.time),
+            record.parameters,
+            coding,
+            hold=record.hold,
+            context=record.context,
+            chances=record.chances,
+            feasible=all(feasible) if feasible else None,
+        )
 
     def oldest(
         self, parameters: ParameterValues, context: ParameterValues | None = None

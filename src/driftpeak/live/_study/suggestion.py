@@ -2,30 +2,35 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from driftpeak._core.errors import DriftpeakError, shown
-from driftpeak.live._space.encoding import Coding, FiniteCoding
 from driftpeak.live._space.parameters import ParameterValues, Value
 from driftpeak.live._study.clock import Kind, show_time
 from driftpeak.live._study.events import Asked, Told
+
+if TYPE_CHECKING:
+    from driftpeak.live._space.encoding import Coding
 
 
 class NamedValues(Mapping[str, Value]):
     """A mapping of parameters, with the values of the context in `context`. Base class."""
 
     def __init__(
-        self, parameters: Mapping[str, Value], coding: Coding, context: Mapping[str, Value]
+        self,
+        parameters: Mapping[str, Value],
+        coding: "Coding | None",
+        context: Mapping[str, Value] | None,
     ) -> None:
         self._parameters = dict(parameters)
         self._coding = coding
-        self.context = dict(context)
+        self.context = dict(context or {})
 
     @property
     def index(self) -> int | None:
-        """Number of the arm or grid point; None in a box."""
-        finite = isinstance(self._coding, FiniteCoding)
-        return self._coding.number(self._parameters) if finite else None  # type: ignore[attr-defined]
+        """Number of the arm or grid point; None in a box, and from a `Client`."""
+        number = getattr(self._coding, "number", None)
+        return None if number is None else number(self._parameters)
 
     def __getitem__(self, name: str) -> Value:
         return self._parameters[name]
@@ -60,14 +65,14 @@ class Suggestion(NamedValues):
         number: int,
         time: Any,
         parameters: Mapping[str, Value],
-        coding: Coding,
+        coding: "Coding | None" = None,
         *,
         hold: bool = False,
         context: Mapping[str, Value] | None = None,
         chances: Mapping[str, float] | None = None,
         feasible: bool | None = None,
     ) -> None:
-        super().__init__(parameters, coding, context or {})
+        super().__init__(parameters, coding, context)
         self.chances, self.feasible = dict(chances or {}), feasible
         self.id, self.time, self.hold = number, time, hold
 
@@ -95,10 +100,10 @@ class EstimatedPeak(NamedValues):
         mean: float,
         deviation: float,
         parameters: Mapping[str, Value],
-        coding: Coding,
+        coding: "Coding | None" = None,
         context: Mapping[str, Value] | None = None,
     ) -> None:
-        super().__init__(parameters, coding, context or {})
+        super().__init__(parameters, coding, context)
         self.time, self.mean, self.deviation = time, mean, deviation
 
     def __repr__(self) -> str:

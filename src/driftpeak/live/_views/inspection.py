@@ -224,20 +224,7 @@ class Inspectable(Shared, EventSourced):
 
     def _suggestion(self, number: int) -> Suggestion:
         """Return a pending suggestion by number."""
-        record = self._state.pending[number]
-        time = self._state.show(record.time)
-        limits = self.rules.limits
-        feasible = [limits[name].believes(chance) for name, chance in record.chances.items()]
-        return Suggestion(
-            number,
-            time,
-            record.parameters,
-            self.coding,
-            hold=record.hold,
-            context=record.context,
-            chances=record.chances,
-            feasible=all(feasible) if feasible else None,
-        )
+        return self._state.suggestion(number, self.rules.limits, self.coding)
 
     def _settings(self, what: str, given: object) -> list[ParameterValues]:
         """Return a list of valid settings."""

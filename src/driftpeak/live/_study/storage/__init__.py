@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 from driftpeak._core.errors import DriftpeakError, positive
+from driftpeak._core.extras import message
 from driftpeak.live._study.storage.journal import Journal
 from driftpeak.live._study.storage.store import News, Position, Store
 from driftpeak.live._study.storage.study import Study, check_format, rewards, verify
@@ -25,7 +26,6 @@ __all__ = [
 Storage = str | Path | Store
 TIMEOUT = 30.0  # seconds to wait for another process
 KINDS = "a path, journal:///PATH, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE"
-NEEDED = "this storage needs the package {}. Run pip install 'driftpeak[live-sql]'"
 
 
 def open_store(storage: Storage, name: str | None = None) -> Store:
@@ -59,7 +59,10 @@ def open_store(storage: Storage, name: str | None = None) -> Store:
         timeout = _timeout(parse_qs(query).get("timeout", []))
         return Journal(_checked(Path(path[1:])), name, timeout)
     if scheme.partition("+")[0] in ("sqlite", "postgresql") and separator:
-        return _open_database(storage, name)
+        try:
+            return _open_database(storage, name)
+        except ModuleNotFoundError as error:
+            raise DriftpeakError(message(str(error.name))) from None
     from driftpeak.live._study.storage.addresses import looks_like_address
 
     if separator or looks_like_address(storage):
@@ -71,13 +74,11 @@ def open_store(storage: Storage, name: str | None = None) -> Store:
 
 
 def _open_database(storage: str, name: str | None) -> Store:
-    try:
-        import sqlalchemy as sa
+    import sqlalchemy as sa
 
-        from driftpeak.live._study.storage.postgresql import PostgreSQL
-        from driftpeak.live._study.storage.sqlite import SQLite
-    except ModuleNotFoundError as error:
-        raise DriftpeakError(NEEDED.format(error.name)) from None
+    from driftpeak.live._study.storage.postgresql import PostgreSQL
+    from driftpeak.live._study.storage.sqlite import SQLite
+
     authority, _, rest = storage.partition("://")[2].partition("/")
     if authority.count("@") > 1 or re.search(r":.*@", rest, re.DOTALL):
         raise DriftpeakError(
@@ -100,8 +101,6 @@ def _open_database(storage: str, name: str | None) -> Store:
         raise DriftpeakError(
             f"storage must be {KINDS}; got an address with an unknown driver or option"
         ) from None
-    except ModuleNotFoundError as error:
-        raise DriftpeakError(NEEDED.format(error.name)) from None
 
 
 def _checked(path: Path) -> Path:

@@ -3,9 +3,9 @@
 import json
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import (
@@ -18,6 +18,7 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.numerics.compiled import NotCompiledError, nothing_new
 from driftpeak.live._space.serialization import space_from_data, space_to_data
+from driftpeak.live._study.event_sourced import EventSourced
 from driftpeak.live._study.events import Event, Reset, Told, from_dict, to_dict
 from driftpeak.live._study.policy_data import can_be_made, differences
 from driftpeak.live._study.storage.contention import turn
@@ -34,29 +35,6 @@ DEFAULT_NAME = "study"
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 """Called with the number of events read so far, and of all events."""
-
-
-@runtime_checkable
-class State(Protocol):
-    """The stored object: an optimiser."""
-
-    def begin(self) -> None:
-        """Return to the state before the first event."""
-
-    def replay(self, events: Iterable[Event]) -> None:
-        """Apply events in order."""
-
-    def snapshot(self) -> bytes:
-        """Return the whole state."""
-
-    def restore(self, snapshot: bytes) -> None:
-        """Restore a state."""
-
-    def mark(self) -> Any:
-        """Return a cheap copy of the state for `back`."""
-
-    def back(self, mark: Any) -> None:
-        """Restore the state of a mark."""
 
 
 class Study:
@@ -86,7 +64,7 @@ class Study:
     def __init__(
         self,
         store: Store,
-        state: State,
+        state: EventSourced,
         description: dict[str, Any],
         progress: Progress | None = None,
     ) -> None:
@@ -338,10 +316,9 @@ def rewards(store: Store) -> list[Observation]:
     state = StudyState()
     for _, written in store.read(store.start()).events:
         event = from_dict(written)
+        state.enter(event)
         if isinstance(event, Reset):
-            observations, state = [], state.after_reset()
-        else:
-            state.enter(event)
+            observations = []
         if isinstance(event, Told):
             observations.append(state.history[-1])
     return observations
