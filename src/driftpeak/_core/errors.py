@@ -211,7 +211,7 @@ def at_least_integer(name: str, value: object, minimum: int, maximum: int = LARG
     if not whole(value) or not minimum <= value <= maximum:
         stated = maximum < MOST_STEPS or (whole(value) and value > maximum)
         most = f" and at most {maximum:,}" if stated else ""
-        raise _rejected(name, value, f"be an integer of at least {minimum}{most}")
+        raise rejected(name, value, f"be an integer of at least {minimum}{most}")
     return int(value)
 
 
@@ -319,13 +319,13 @@ def _finite(
         DriftpeakError: if it is not a finite number, or not `inside` the accepted range.
     """
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real):
-        raise _rejected(name, value, accepted)
+        raise rejected(name, value, accepted)
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not (math.isfinite(number) and inside(number)):
-        raise _rejected(name, value, accepted)
+        raise rejected(name, value, accepted)
     return number
 
 
@@ -346,8 +346,9 @@ def shown(value: object) -> str:
     return textwrap.shorten(text, 60, placeholder="...") or ascii(text)[:60]
 
 
-def _rejected(name: str, value: object, accepted: str) -> DriftpeakError:
-    return DriftpeakError(f"{name} must {accepted}; got {shown(value)}")
+def rejected(name: str, value: object, accepted: str, remedy: str = "") -> DriftpeakError:
+    """Return the error of an argument: what it must do or be, what it is, and the remedy."""
+    return DriftpeakError(f"{name} must {accepted}; got {shown(value)}{remedy and f'. {remedy}'}")
 
 
 def error_classes() -> dict[str, type[DriftpeakError]]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, at_least_integer, finite, shown, warn
+from driftpeak._core.errors import DriftpeakError, at_least_integer, finite, rejected, shown, warn
 from driftpeak._core.progress import progress_bar
 from driftpeak.live._engines.setup import LivePolicy
 from driftpeak.live._optimizer import Optimizer
@@ -155,9 +155,8 @@ def _clock(time: object) -> Clock:
     if time is None or (isinstance(time, str) and time == "now"):
         return lambda: time
     if not callable(time):
-        raise DriftpeakError(
-            'time must be a function without arguments that returns a time, or "now"; got '
-            f"{shown(time)}"
+        raise rejected(
+            "time", time, 'be a function without arguments that returns a time, or "now"'
         )
     return time
 

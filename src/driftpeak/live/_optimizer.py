@@ -14,6 +14,7 @@ from driftpeak._core.errors import (
     at_least_integer,
     finite,
     positive,
+    rejected,
     shown,
     warn,
     whole,
@@ -459,9 +460,7 @@ class Optimizer(Inspectable):
             UnknownSuggestionError: it is unknown, already told or cancelled.
         """
         if not isinstance(suggestion, Suggestion) and not whole(suggestion):
-            raise DriftpeakError(
-                f"suggestion must be a suggestion or its id; got {shown(suggestion)}"
-            )
+            raise rejected("suggestion", suggestion, "be a suggestion or its id")
         number = self._find(suggestion, None)[0]
         assert number is not None
         self._commit(happened.Cancelled(number))

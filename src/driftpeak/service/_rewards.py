@@ -6,7 +6,6 @@ import numpy as np
 
 from driftpeak.live._model.likelihoods import KINDS, Rates
 from driftpeak.live._study.suggestion import Observation
-from driftpeak.live._views.diagnostics import Calibration
 
 NORMAL = 1.959964  # half-width of a 95 % interval in standard deviations
 
@@ -28,32 +27,9 @@ def rewards_to_data(
 ) -> list[dict[str, Any]]:
     """Return numbered rewards as data."""
     return [
-        {
-            "number": number,
-            "id": observation.id,
-            "time": observation.time,
-            "parameters": observation.parameters,
-            "reward": observation.reward,
-            "expected": expected,
-            "noise": observation.noise,
-            "trials": observation.trials,
-            "context": observation.context,
-            "constraints": observation.constraints,
-            "chances": observation.chances,
-            "used": observation.used,
-        }
+        vars(observation) | {"number": number, "time": observation.time, "expected": expected}
         for (number, observation), expected in zip(rewards, _forecasts(rewards, kind), strict=True)
     ]
-
-
-def calibration_to_data(calibration: Calibration) -> dict[str, Any]:
-    """Return the calibration as data, without the errors of single rewards."""
-    coverage = {f"{level:g}": share for level, share in calibration.coverage.items()}
-    return {
-        "count": calibration.count,
-        "log_likelihood": calibration.log_likelihood,
-        "coverage": coverage,
-    }
 
 
 def _forecasts(

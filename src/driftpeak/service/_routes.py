@@ -8,23 +8,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from driftpeak._core.errors import LARGEST_WHOLE, DriftpeakError, shown
-from driftpeak.live import Optimizer, Suggestion
+from driftpeak._core.errors import LARGEST_WHOLE, DriftpeakError, rejected
+from driftpeak.live import Optimizer
 from driftpeak.live._views.diagnostics import calibration
 from driftpeak.service import _schemas as bodies
 from driftpeak.service._create import make_optimizer
-from driftpeak.service._json_values import plain, read_moment
+from driftpeak.service._json_values import read_moment
 from driftpeak.service._names import NAME, WORDS
 from driftpeak.service._problems import ProblemError, documented
 from driftpeak.service._rewards import (
-    calibration_to_data,
     kind_of,
     likelihood_of,
     rewards_to_data,
 )
 from driftpeak.service._stream import messages
 from driftpeak.service._studies import Kept, Studies
-from driftpeak.service._study_index import Counts, StudyIndex
+from driftpeak.service._study_index import StudyIndex
 from driftpeak.service._track import track
 
 MOST_ROWS = 1_000  # in a page of history
@@ -60,9 +59,7 @@ async def _context(
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
-        raise DriftpeakError(
-            f'context must be a JSON object such as {{"load": 0.5}}; got {shown(context)}'
-        )
+        raise rejected("context", context, 'be a JSON object such as {"load": 0.5}')
     return values
 
 
@@ -127,7 +124,7 @@ async def ask(name: Name, body: bodies.Ask, studies: All) -> Any:
     done = await studies.change(
         name, lambda optimizer: optimizer.ask(time, body.count, context=body.context)
     )
-    return {"suggestions": list(map(_suggestion, done.result)), "warnings": done.warnings}
+    return {"suggestions": done.result, "warnings": done.warnings}
 
 
 @router.post("/studies/{name}/tell", response_model=bodies.Told, responses=CHANGING)
@@ -153,7 +150,8 @@ async def tell(
     suggestion, setting = arguments.pop("suggestion"), arguments.pop("setting")
     target: Any = suggestion if setting is None else setting
     done = await studies.change(name, lambda optimizer: optimizer.tell(target, **arguments))
-    return {**_left(done.counts), "repeated": not done.told, "warnings": done.warnings}
+    outcome = {"repeated": not done.told, "warnings": done.warnings}
+    return done.counts._asdict() | outcome
 
 
 @router.post("/studies/{name}/cancel", response_model=bodies.Cancelled, responses=CHANGING)
@@ -178,8 +176,7 @@ async def cancel(name: Name, body: bodies.Cancel, studies: All) -> Any:
 async def pending(name: Name, studies: All) -> Any:
     """Return the pending suggestions, oldest first."""
     kept = await studies.kept(name)
-    suggestions = await studies.read_of(kept, kept.index.pending)
-    return {"suggestions": list(map(_suggestion, suggestions))}
+    return {"suggestions": await studies.read_of(kept, kept.index.pending)}
 
 
 @router.post("/studies/{name}/forget", response_model=bodies.Done, responses=CHANGING)
@@ -187,14 +184,14 @@ async def forget(name: Name, body: bodies.Forget, studies: All) -> Any:
     """Discard observations after a change of the system; learned hyperparameters are kept."""
     _confirmed(body, name)
     before = read_moment(body.before)
-    return _left((await studies.change(name, lambda optimizer: optimizer.forget(before))).counts)
+    return (await studies.change(name, lambda optimizer: optimizer.forget(before))).counts
 
 
 @router.post("/studies/{name}/reset", response_model=bodies.Done, responses=CHANGING)
 async def reset(name: Name, body: bodies.Confirmed, studies: All) -> Any:
     """Restart without observations; the numbering of suggestions and the keys are kept."""
     _confirmed(body, name)
-    return _left((await studies.change(name, lambda optimizer: optimizer.reset())).counts)
+    return (await studies.change(name, lambda optimizer: optimizer.reset())).counts
 
 
 # the posterior
@@ -207,18 +204,10 @@ async def best(name: Name, studies: All, context: Context, time: When = None) ->
 
     def act(optimizer: Optimizer) -> dict[str, Any]:
         peak = optimizer.best(moment, context=context)
-        low, high = optimizer.interval([dict(peak)], moment, context=context)
-        return {
-            "time": peak.time,
-            "parameters": dict(peak),
-            "mean": peak.mean,
-            "deviation": peak.deviation,
-            "low": low[0],
-            "high": high[0],
-            "context": peak.context,
-        }
+        (low,), (high,) = optimizer.interval([peak], moment, context=context)
+        return vars(peak) | {"low": low, "high": high}
 
-    return plain(await studies.look(name, act))
+    return await studies.look(name, act)
 
 
 @router.post("/studies/{name}/belief", response_model=bodies.Belief, responses=CHANGING)
@@ -231,7 +220,7 @@ async def belief(name: Name, body: bodies.Look, studies: All) -> Any:
         low, high = optimizer.interval(body.points, time, level=body.level, context=body.context)
         return {"mean": mean, "deviation": deviation, "low": low, "high": high}
 
-    return {"points": body.points, **plain(await studies.look(name, act))}
+    return {"points": body.points, **await studies.look(name, act)}
 
 
 @router.post("/studies/{name}/chances", response_model=bodies.Chances, responses=CHANGING)
@@ -243,7 +232,7 @@ async def chances(name: Name, body: bodies.Look, studies: All) -> Any:
     probabilities = await studies.look(
         name, lambda optimizer: optimizer.chances(points, time, context=body.context)
     )
-    return {"chances": plain(probabilities)}
+    return {"chances": probabilities}
 
 
 @router.get("/studies/{name}/peaks", response_model=bodies.Track, responses=OF_A_STUDY)
@@ -258,7 +247,7 @@ async def peaks(
     """Return estimated peaks at times from `start` to `end`; by default over the history."""
     ends = read_moment(start), read_moment(end)
     estimates = await studies.look(name, lambda optimizer: track(optimizer, *ends, count, context))
-    return {"peaks": plain(estimates)}
+    return {"peaks": estimates}
 
 
 @router.get("/studies/{name}/diagnostics", response_model=bodies.Diagnosis, responses=OF_A_STUDY)
@@ -270,19 +259,18 @@ async def diagnostics(name: Name, studies: All, time: When = None) -> Any:
         violations = optimizer.violations()
         return {
             "diagnostics": asdict(optimizer.diagnostics(moment)),
-            "calibration": calibration_to_data(optimizer.calibration()),
+            "calibration": optimizer.calibration(),
             "violations": {limit: asdict(counts) for limit, counts in violations.items()},
         }
 
-    return plain(await studies.look(name, act))
+    return await studies.look(name, act)
 
 
 @router.get("/studies/{name}/side-queries", response_model=bodies.Queries, responses=OF_A_STUDY)
 async def side_queries(name: Name, studies: All, time: When = None) -> Any:
     """Return the policy's side queries, to be answered before the next ask at that time."""
     moment = read_moment(time)
-    queries = await studies.look(name, lambda optimizer: optimizer.side_queries(moment))
-    return {"queries": plain(queries)}
+    return {"queries": await studies.look(name, lambda it: it.side_queries(moment))}
 
 
 @router.post("/studies/{name}/answer", response_model=bodies.Done, responses=CHANGING)
@@ -292,7 +280,7 @@ async def answer(name: Name, body: bodies.Answer, studies: All) -> Any:
     done = await studies.change(
         name, lambda optimizer: optimizer.answer(body.queries, body.answers, time)
     )
-    return _left(done.counts)
+    return done.counts
 
 
 # the history
@@ -302,7 +290,7 @@ async def answer(name: Name, body: bodies.Answer, studies: All) -> Any:
 async def history(name: Name, studies: All, after: After = 0, limit: Rows = 100) -> Any:
     """Return a page of rewards, in the order of their reports."""
     kept = await studies.kept(name)
-    return plain(await studies.read_of(kept, lambda: _page(kept.index, after, limit)))
+    return await studies.read_of(kept, lambda: _page(kept.index, after, limit))
 
 
 @router.get("/studies/{name}/predictions", response_model=bodies.Predictions, responses=OF_A_STUDY)
@@ -317,11 +305,11 @@ async def predictions(name: Name, studies: All, after: After = 0, limit: Rows = 
         observations = [observation for _, observation in rewards]
         return {
             "rewards": rewards_to_data(rewards[-limit:], kind),
-            "calibration": calibration_to_data(calibration(observations, kind)),
+            "calibration": calibration(observations, kind),
             "likelihood": likelihood_of(index.description),
         }
 
-    return plain(await studies.read_of(kept, act))
+    return await studies.read_of(kept, act)
 
 
 @router.get(
@@ -348,8 +336,7 @@ def _summary(kept: Kept) -> dict[str, Any]:
     return {
         "name": kept.name,
         "policy": next(iter(policy), None) if isinstance(policy, dict) else None,
-        **_left(counts),
-        "latest": plain(counts.latest),
+        **counts._asdict(),
     }
 
 
@@ -359,7 +346,7 @@ def _description(kept: Kept) -> dict[str, Any]:
         "name": kept.name,
         **{key: stored[key] for key in ("space", "maximize", "policy", "seed", "horizon")},
         "options": {key: value for key, value in stored.items() if key not in HEAD},
-        **plain(counts._asdict()),
+        **counts._asdict(),
     }
 
 
@@ -371,22 +358,6 @@ def _page(index: StudyIndex, after: int, limit: int) -> dict[str, Any]:
         "next": newest if newest < counts.ever else None,
         "told": counts.told,
     }
-
-
-def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
-    return {
-        "id": suggestion.id,
-        "time": plain(suggestion.time),
-        "parameters": dict(suggestion),
-        "hold": suggestion.hold,
-        "context": suggestion.context,
-        "chances": suggestion.chances,
-        "feasible": suggestion.feasible,
-    }
-
-
-def _left(counts: Counts) -> dict[str, int]:
-    return {"told": counts.told, "pending": counts.pending}
 
 
 def _confirmed(body: bodies.Confirmed, name: str) -> None:

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StrictBool
 
 from driftpeak._core.errors import LARGEST_SEED
 from driftpeak.live._study.events import LONGEST_KEY
+from driftpeak.service._json_values import plain
 from driftpeak.service._names import NAME, WORDS
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -120,7 +121,13 @@ class Answer(Body):
     time: Moment | None = None
 
 
-# answers
+# answers, from dictionaries or from the library's objects with equal attributes
+
+DATA = BeforeValidator(plain)
+Plain = Annotated[Any, DATA]
+Real = Annotated[float | None, DATA]
+"""A number; None for NaN and infinities."""
+Reals = Annotated[list[float | None], DATA]
 
 
 class Summary(BaseModel):
@@ -130,7 +137,7 @@ class Summary(BaseModel):
     policy: str | None = Field(description="The name of the policy, as in the description.")
     told: int | None = Field(description="Number of rewards since the start or the last reset.")
     pending: int | None = Field(description="Number of pending suggestions.")
-    latest: Any = Field(description="The latest time.")
+    latest: Plain = Field(description="The latest time.")
     problem: str | None = Field(None, description="The reason if the study cannot be read.")
 
 
@@ -153,7 +160,7 @@ class Description(BaseModel):
     told: int
     ever: int = Field(description="Number of all rewards, also those before resets.")
     pending: int
-    latest: Any
+    latest: Plain
     events: int
 
 
@@ -161,7 +168,7 @@ class Suggested(BaseModel):
     """A suggestion: setting, time, and probabilities of meeting the limits."""
 
     id: int
-    time: Any
+    time: Plain
     parameters: dict[str, Any]
     hold: bool = Field(description="Whether it keeps the system's present setting.")
     context: dict[str, Any]
@@ -176,11 +183,16 @@ class Suggestions(BaseModel):
     warnings: list[str] = []
 
 
-class Told(BaseModel):
-    """The counts after a reward was stored."""
+class Done(BaseModel):
+    """Counts after a change."""
 
     told: int
     pending: int
+
+
+class Told(Done):
+    """The counts after a reward was stored."""
+
     repeated: bool = Field(description="Whether a reward with this key was already stored.")
     warnings: list[str]
 
@@ -192,39 +204,40 @@ class Cancelled(BaseModel):
     pending: int
 
 
-class Done(BaseModel):
-    """Counts after a change."""
-
-    told: int
-    pending: int
-
-
-class Peak(BaseModel):
-    """An estimated peak: mean, standard deviation and interval of its noiseless reward."""
-
-    time: Any
-    parameters: dict[str, Any]
-    mean: float | None
-    deviation: float | None
-    low: float | None
-    high: float | None
-    context: dict[str, Any]
-
-
 class Band(BaseModel):
     """The range of values of a parameter that are about as good as the peak."""
 
-    low: float | None
-    high: float | None
+    low: Real
+    high: Real
 
 
-class Moved(BaseModel):
+class Expected(Band):
+    """The one-step forecast of a reward, including noise, with its 95 % interval."""
+
+    mean: Real
+    deviation: Real
+
+
+class Estimated(BaseModel):
+    """An estimated peak: mean and standard deviation of its noiseless reward."""
+
+    time: Plain
+    parameters: dict[str, Any]
+    mean: Real
+    deviation: Real
+
+
+class Peak(Estimated):
+    """An estimated peak in a context, with the interval of its noiseless reward."""
+
+    low: Real
+    high: Real
+    context: dict[str, Any]
+
+
+class Moved(Estimated):
     """The estimated peak at one time."""
 
-    time: Any
-    parameters: dict[str, Any]
-    mean: float | None
-    deviation: float | None
     band: dict[str, Band]
 
 
@@ -240,25 +253,16 @@ class Belief(BaseModel):
     points: list[dict[str, Any]] | None = Field(
         description="The requested points; null: all points of the space, in order."
     )
-    mean: list[float | None]
-    deviation: list[float | None]
-    low: list[float | None]
-    high: list[float | None]
+    mean: Reals
+    deviation: Reals
+    low: Reals
+    high: Reals
 
 
 class Chances(BaseModel):
     """The probability of meeting each limit, a number for each point."""
 
-    chances: dict[str, list[float | None]]
-
-
-class Expected(BaseModel):
-    """The one-step forecast of a reward, including noise, with its 95 % interval."""
-
-    mean: float | None
-    deviation: float | None
-    low: float | None
-    high: float | None
+    chances: dict[str, Reals]
 
 
 class Reward(BaseModel):
@@ -266,11 +270,11 @@ class Reward(BaseModel):
 
     number: int = Field(description="Its number among all rewards, also those before resets.")
     id: int | None
-    time: Any
+    time: Plain
     parameters: dict[str, Any]
-    reward: float | None
+    reward: Real
     expected: Expected | None
-    noise: float | None
+    noise: Real
     trials: int | None
     context: dict[str, Any]
     constraints: dict[str, float]
@@ -292,8 +296,8 @@ class Calibrated(BaseModel):
     """The accuracy of one-step forecasts."""
 
     count: int
-    log_likelihood: float | None
-    coverage: dict[str, float | None]
+    log_likelihood: Real
+    coverage: Annotated[dict[str, float | None], DATA]
 
 
 class Predictions(BaseModel):
@@ -307,15 +311,15 @@ class Predictions(BaseModel):
 class Diagnosis(BaseModel):
     """Diagnostics of the model; see driftpeak.live.Diagnostics and Violations."""
 
-    diagnostics: dict[str, Any]
+    diagnostics: Annotated[dict[str, Any], DATA]
     calibration: Calibrated
-    violations: dict[str, dict[str, Any]]
+    violations: Annotated[dict[str, dict[str, Any]], DATA]
 
 
 class Queries(BaseModel):
     """The policy's side queries, for an expert to re-evaluate."""
 
-    queries: list[dict[str, Any]]
+    queries: Annotated[list[dict[str, Any]], DATA]
 
 
 class Results(BaseModel):

@@ -10,7 +10,7 @@ from types import FrameType
 
 import uvicorn
 
-from driftpeak._core.errors import DriftpeakError, shown
+from driftpeak._core.errors import DriftpeakError, rejected
 from driftpeak.service._app import LOCAL, make_app
 from driftpeak.service._connections import Connection, Connections
 from driftpeak.service._limits import Limits
@@ -92,9 +92,7 @@ def serve(
         )
     for name in allowed:
         if host_of(name) != name.lower():
-            raise DriftpeakError(
-                f"--allow-host must be a name or an address without a port; got {shown(name)}"
-            )
+            raise rejected("--allow-host", name, "be a name or an address without a port")
     place = open_place(storage)
     listening = listen(host, port)
     hosts = (

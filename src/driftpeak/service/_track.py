@@ -32,16 +32,7 @@ def track(
     if context is None:
         context = history[-1].context or None
     estimates = optimizer.peaks([show_time(float(time), kind) for time in times], context=context)
-    return [
-        {
-            "time": peak.time,
-            "parameters": dict(peak),
-            "mean": peak.mean,
-            "deviation": peak.deviation,
-            "band": _bands(optimizer, peak, context),
-        }
-        for peak in estimates
-    ]
+    return [vars(peak) | {"band": _bands(optimizer, peak, context)} for peak in estimates]
 
 
 def _bands(optimizer: Optimizer, peak: EstimatedPeak, context: Context) -> dict[str, Any]:

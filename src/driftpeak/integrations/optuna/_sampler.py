@@ -13,7 +13,7 @@ from optuna.search_space import intersection_search_space
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from driftpeak._core.errors import LARGEST_SEED, DriftpeakError, at_least_integer, shown
+from driftpeak._core.errors import LARGEST_SEED, DriftpeakError, at_least_integer, rejected, shown
 from driftpeak.integrations.optuna._follower import Clock, Follower
 from driftpeak.integrations.optuna._space import Distributions
 from driftpeak.live._engines.drifting_gp import DriftingGP
@@ -87,9 +87,7 @@ class DriftSampler(BaseSampler):
         if policy is not None and (not is_policy(policy) or policy.needs_points):
             raise DriftpeakError(f"policy must be a DriftingGP; got {shown(policy)}")
         if not isinstance(independent_sampler, BaseSampler | None):
-            raise DriftpeakError(
-                f"independent_sampler must be a sampler of Optuna; got {shown(independent_sampler)}"
-            )
+            raise rejected("independent_sampler", independent_sampler, "be a sampler of Optuna")
         seed = None if seed is None else at_least_integer("seed", seed, 0, LARGEST_SEED)
         self._seed = secrets.randbelow(2**31) if seed is None else seed
         self._policy = DriftingGP() if policy is None else policy
@@ -232,8 +230,7 @@ def _clock(time: object) -> Clock:
     if callable(time):
         return time
     if not isinstance(time, str) or time not in TIMES:
-        raise DriftpeakError(
-            "time must be 'number', 'start', or a function of a trial that returns a time; got "
-            f"{shown(time)}"
+        raise rejected(
+            "time", time, "be 'number', 'start', or a function of a trial that returns a time"
         )
     return TIMES[time]

@@ -10,7 +10,7 @@ from optuna.distributions import (
 )
 from optuna.trial import FrozenTrial
 
-from driftpeak._core.errors import DriftpeakError, shown
+from driftpeak._core.errors import DriftpeakError, rejected
 from driftpeak.live._space.box import Box
 from driftpeak.live._space.parameters import Categorical, Float, Integer, Parameter, ParameterValues
 
@@ -60,7 +60,6 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
             return Integer(low, high, log, step=step if step != 1 else None)
         case CategoricalDistribution(choices=choices):
             return Categorical(*range(len(choices)))
-    raise DriftpeakError(
-        f"the distribution of parameter {name!r} must be float, int or categorical; got "
-        f"{shown(distribution)}"
+    raise rejected(
+        f"the distribution of parameter {name!r}", distribution, "be float, int or categorical"
     )

@@ -28,12 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak._core.errors import (
-    DriftpeakError,
-    InfeasibleError,
-    at_least,
-    shown,
-)
+from driftpeak._core.errors import DriftpeakError, InfeasibleError, at_least, rejected, shown
 from driftpeak._core.types import Vector
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.gp_engine import GPEngine
@@ -287,10 +282,7 @@ class LimitedEngine(GPEngine):
     def learned(self, values: dict[str, Any]) -> None:
         reward, quantities = values.get("reward"), values.get("quantities")
         if not isinstance(reward, dict | None) or not isinstance(quantities, dict):
-            raise DriftpeakError(
-                "stored hyperparameters must have a reward and quantities; got "
-                f"{shown(list(values))}"
-            )
+            raise rejected("stored hyperparameters", list(values), "have a reward and quantities")
         for name, each in quantities.items():
             if name not in self.quantities or not isinstance(each, dict):
                 raise DriftpeakError(

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import jax
 import numpy as np
 
-from driftpeak._core.errors import DriftpeakError, nearest, positive, shown
+from driftpeak._core.errors import DriftpeakError, nearest, positive, rejected, shown
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import Vector
 from driftpeak.gp.forgetting import Discount, Forgetting, Injection, Keep, Restart, Window
@@ -66,9 +66,7 @@ def check_periods(periods: Any, forgetting: Any) -> tuple[float, ...]:
             "auto".
     """
     if not isinstance(periods, Sequence) or isinstance(periods, str):
-        raise DriftpeakError(
-            f"periods must be a sequence of positive numbers; got {shown(periods)}"
-        )
+        raise rejected("periods", periods, "be a sequence of positive numbers")
     numbers = tuple(positive("a period", period) for period in periods)
     if numbers and forgetting != "auto":
         raise DriftpeakError(
@@ -113,9 +111,7 @@ def kind_named(name: Any) -> Kind:
         return MOTIONS[name]
     if isinstance(name, str) and name.startswith(PERIOD):
         return Kind(MARKOV, ROUND, positive("a period", _number(name.removeprefix(PERIOD))))
-    raise DriftpeakError(
-        f"a motion must be {', '.join(MOTIONS)} or '{PERIOD}' and a number; got {shown(name)}"
-    )
+    raise rejected("a motion", name, f"be {', '.join(MOTIONS)} or '{PERIOD}' and a number")
 
 
 def prior_of(name: str) -> float:

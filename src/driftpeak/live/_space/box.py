@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, nearest, shown
+from driftpeak._core.errors import DriftpeakError, nearest, rejected, shown
 from driftpeak.gp.contexts import HasContext
 from driftpeak.live._space.parameters import (
     Categorical,
@@ -17,6 +17,7 @@ from driftpeak.live._space.parameters import (
     Parameter,
     ParameterValues,
     Value,
+    check_keys,
     check_text,
     same,
 )
@@ -71,9 +72,8 @@ class Box(HasContext):
         for name, parameter in given.items():
             check_text("a parameter's name", name)
             if not isinstance(parameter, Float | Integer | Categorical):
-                raise DriftpeakError(
-                    f"parameter {name!r} must be a Float, Integer, Categorical or Boolean; got "
-                    f"{shown(parameter)}"
+                raise rejected(
+                    f"parameter {name!r}", parameter, "be a Float, Integer, Categorical or Boolean"
                 )
             _check_condition(name, parameter, before)
             before[name] = parameter
@@ -153,12 +153,7 @@ def known_names(parameters: object, names: tuple[str, ...]) -> Mapping[str, obje
             f"parameters must be a suggestion, its id, or a mapping of {', '.join(names)} to "
             f"values; got {shown(parameters)}"
         )
-    for name in parameters:
-        if name not in names:
-            raise DriftpeakError(
-                f"parameters must be among {', '.join(names)}; got {shown(name)}."
-                + nearest(shown(name), names)
-            )
+    check_keys("parameters must be", parameters, names)
     return parameters
 
 

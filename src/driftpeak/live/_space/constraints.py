@@ -19,13 +19,20 @@ from driftpeak._core.errors import (
     UnsupportedError,
     finite,
     nearest,
+    rejected,
     shown,
     unit_interval,
 )
 from driftpeak._core.types import Vector
 from driftpeak.gp.domains import Grid
 from driftpeak.live._space.encoding import BoxCoding, Coding, FiniteCoding, is_nothing
-from driftpeak.live._space.parameters import ROUNDING, Numeric, ParameterValues, check_text
+from driftpeak.live._space.parameters import (
+    ROUNDING,
+    Numeric,
+    ParameterValues,
+    check_keys,
+    check_text,
+)
 from driftpeak.live._space.records import Reach, setting_of
 
 PROBABILITY = 0.95
@@ -65,16 +72,13 @@ class Limit:
         ends = _ends(at_most, at_least)
         number = unit_interval("probability", probability, high_open=True)
         if number <= 0.5:
-            raise DriftpeakError(
-                f"probability must lie above 0.5 and below 1; got {shown(probability)}"
-            )
+            raise rejected("probability", probability, "lie above 0.5 and below 1")
         self.__attrs_init__(*ends, number)
 
     @property
     def span(self) -> tuple[float, float]:
         """Lower and upper bound; infinite where there is none."""
-        low = -math.inf if self.at_least is None else self.at_least
-        return low, math.inf if self.at_most is None else self.at_most
+        return _span(self)
 
     def believes(self, chance: float | None) -> bool:
         """Return whether a posterior probability of meeting the limit is high enough."""
@@ -118,10 +122,7 @@ class WeightedSum:
         at_least: float | None = None,
     ) -> None:
         if not weights:
-            raise DriftpeakError(
-                'weights must map parameters to numbers, as in {"x": 1, "y": 2}; got '
-                f"{shown(weights)}"
-            )
+            raise rejected("weights", weights, 'map parameters to numbers, as in {"x": 1, "y": 2}')
         each = {name: finite(f"weight of {name!r}", number) for name, number in weights.items()}
         self.__attrs_init__(each, *_ends(at_most, at_least))
 
@@ -131,8 +132,8 @@ class WeightedSum:
         return not self._leaves(total)
 
     def _leaves(self, total: Any) -> Any:
-        low = -math.inf if self.at_least is None else self.at_least
-        return (total < low) | (total > (math.inf if self.at_most is None else self.at_most))
+        low, high = _span(self)
+        return (total < low) | (total > high)
 
 
 Constraint = Limit | WeightedSum | Callable[[ParameterValues], bool]
@@ -174,9 +175,7 @@ class Rules:
         self.limits: dict[str, Limit] = {}
         for name, constraint in (given or {}).items():
             if not name:
-                raise DriftpeakError(
-                    f"a constraint's name must be non-empty text; got {shown(name)}"
-                )
+                raise rejected("a constraint's name", name, "be non-empty text")
             check_text("a constraint's name", name)
             if isinstance(constraint, Limit):
                 self.limits[name] = constraint
@@ -217,9 +216,7 @@ class Rules:
                 else constraint(dict(setting))
             )
             if not isinstance(kept, bool | np.bool_):
-                raise DriftpeakError(
-                    f"constraint {shown(name)} must return True or False; got {shown(kept)}"
-                )
+                raise rejected(f"constraint {shown(name)}", kept, "return True or False")
             if not kept:
                 return name
         return None
@@ -274,12 +271,7 @@ class Rules:
                 f"constraints must map the measured quantities to values or None; got "
                 f"{shown(given)}. Write constraints={{{example}}}"
             )
-        for name in given:
-            if name not in names:
-                raise DriftpeakError(
-                    f"measured constraints must be among {', '.join(names)}; got {shown(name)}."
-                    + nearest(shown(name), names)
-                )
+        check_keys("measured constraints must be", given, names)
         for name in names:
             if name not in given:
                 raise DriftpeakError(
@@ -300,10 +292,7 @@ class Rules:
         for name in found:
             if name not in self.limits:
                 names = ", ".join(self.limits) or "there are none"
-                raise DriftpeakError(
-                    f"limits must be measured constraints of this study ({names}); got "
-                    f"{shown(name)}"
-                )
+                raise rejected("limits", name, f"be measured constraints of this study ({names})")
 
     def to_data(self) -> dict[str, Any] | None:
         """Return JSON-compatible data, or None without constraints. Functions keep only a name."""
@@ -333,16 +322,9 @@ def constraints_from_data(data: object) -> dict[str, Constraint]:
     for name, entry in data.items():
         whose = f"constraint {shown(name)}"
         if not isinstance(entry, Mapping):
-            raise DriftpeakError(
-                f'{whose} must be written as {{"at_most": 75}}; got {shown(entry)}'
-            )
+            raise rejected(whose, entry, 'be written as {"at_most": 75}')
         known = ("sum", "at_most", "at_least") if "sum" in entry else _LIMIT
-        for key in entry:
-            if key not in known:
-                raise DriftpeakError(
-                    f"{whose} must have keys among {', '.join(known)}; got {shown(key)}."
-                    + nearest(shown(key), known)
-                )
+        check_keys(f"{whose} must have keys", entry, known)
         options = {key: value for key, value in entry.items() if key != "sum"}
         try:
             constraints[name] = (
@@ -356,27 +338,32 @@ def constraints_from_data(data: object) -> dict[str, Constraint]:
 _LIMIT = ("at_most", "at_least", "probability")
 
 
-def _ends_to_data(one: Limit | WeightedSum) -> dict[str, float]:
-    ends = {"at_most": one.at_most, "at_least": one.at_least}
+def _span(constraint: Limit | WeightedSum) -> tuple[float, float]:
+    low = -math.inf if constraint.at_least is None else constraint.at_least
+    return low, math.inf if constraint.at_most is None else constraint.at_most
+
+
+def _ends_to_data(constraint: Limit | WeightedSum) -> dict[str, float]:
+    ends = {"at_most": constraint.at_most, "at_least": constraint.at_least}
     return {name: end for name, end in ends.items() if end is not None}
 
 
-def _weights(coding: Coding, name: str, one: WeightedSum) -> Vector:
+def _weights(coding: Coding, name: str, constraint: WeightedSum) -> Vector:
     """Return a weight for each column."""
     fit: tuple[str, ...] = ()
     if isinstance(coding, BoxCoding):
         each = coding.box.parameters.items()
-        fit = tuple(k for k, one in each if isinstance(one, Numeric) and not one.when)
+        fit = tuple(k for k, kind in each if isinstance(kind, Numeric) and not kind.when)
     elif isinstance(coding, FiniteCoding) and isinstance(coding.domain, Grid):
         fit = coding.names
-    for parameter in one.weights:
+    for parameter in constraint.weights:
         if parameter not in fit:
             words = ", ".join(fit) or "none: give a function instead"
             raise DriftpeakError(
                 f"constraint {shown(name)} must sum numeric parameters that are always active "
                 f"({words}); got {shown(parameter)}." + nearest(parameter, fit)
             )
-    return np.array([one.weights.get(parameter, 0.0) for parameter in coding.names])
+    return np.array([constraint.weights.get(parameter, 0.0) for parameter in coding.names])
 
 
 def _values(coding: Coding, column: int, rows: Vector) -> Vector:

@@ -10,6 +10,7 @@ from driftpeak._core.errors import (
     UnsupportedError,
     finite,
     nearest,
+    rejected,
     shown,
     whole,
 )
@@ -90,9 +91,7 @@ class Coding(ABC):
                 f"context must be given, as this study has one. Write context={{{example}}}"
             )
         if not isinstance(given, Mapping):
-            raise DriftpeakError(
-                f"context must map {', '.join(names)} to values; got {shown(given)}"
-            )
+            raise rejected("context", given, f"map {', '.join(names)} to values")
         try:
             return self.context.clean(given)
         except DriftpeakError as error:
@@ -152,7 +151,7 @@ class BoxCoding(Coding):
         self.box = box
         self.names = self.columns = tuple(box.parameters)
         self.discretization = discretization_of(box.parameters)
-        self.categorical = np.array([one.categorical for one in box.parameters.values()])
+        self.categorical = np.array([each.categorical for each in box.parameters.values()])
 
     def row(self, parameters: object) -> Vector:
         given, row = self.box.clean(parameters), np.full(len(self.names), MIDDLE)
@@ -220,9 +219,7 @@ class FiniteCoding(Coding):
     def _arm(self, arm: object) -> int:
         if whole(arm):
             if not 0 <= int(arm) < len(self.pool):
-                raise DriftpeakError(
-                    f"arm must be 0 to {len(self.pool) - 1} or a name; got {shown(arm)}"
-                )
+                raise rejected("arm", arm, f"be 0 to {len(self.pool) - 1} or a name")
             return int(arm)
         if not isinstance(arm, str) or arm not in self.numbers:
             raise DriftpeakError(

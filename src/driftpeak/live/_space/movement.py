@@ -14,17 +14,18 @@ therefore suggested again if no gain within reach exceeds its cost (costs of swi
 Folch et al. 2022, "SnAKe: Bayesian Optimization with Pathwise Exploration").
 """
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftpeak._core.errors import DriftpeakError, at_least, nearest, shown, unit_interval
+from driftpeak._core.errors import DriftpeakError, at_least, rejected, unit_interval
 from driftpeak._core.types import Vector
 from driftpeak.gp.domains import Grid
 from driftpeak.live._space.encoding import BoxCoding, Coding, FiniteCoding
-from driftpeak.live._space.parameters import ROUNDING, Numeric, ParameterValues
+from driftpeak.live._space.parameters import ROUNDING, Numeric, ParameterValues, check_keys
 from driftpeak.live._space.records import Reach
 
 Shares = float | Mapping[str, float]
@@ -58,9 +59,7 @@ class Movement:
     ) -> None:
         self.coding = coding
         self.max_travel, self.moving_cost = _plain(max_travel), _plain(moving_cost)
-        ordered = [
-            name for name, one in zip(coding.columns, coding.categorical, strict=True) if not one
-        ]
+        ordered = list(itertools.compress(coding.columns, ~coding.categorical))
         share = _share if ordered else _no_order
         self.shares = _columns("max_travel", max_travel, coding.columns, ordered, share, math.inf)
         self.costs = _columns(
@@ -73,7 +72,9 @@ class Movement:
                     f"values; got {share_:g}. Give max_travel by name, or use max_step"
                 )
         each = coding.box.parameters.values() if isinstance(coding, BoxCoding) else ()
-        self.limited = bool(np.isfinite(self.shares).any()) or any(one.limited for one in each)
+        self.limited = bool(np.isfinite(self.shares).any()) or any(
+            parameter.limited for parameter in each
+        )
         self.matters = self.limited or bool(self.costs.any())
 
     def reach(self, place: Place | None, time: float) -> Reach | None:
@@ -130,15 +131,11 @@ def _columns(
     if not isinstance(given, Mapping):
         number = check(what, given)
         return np.array([number if name in fit else missing for name in columns])
+    check_keys(f"{what} must name parameters", given, columns)
     for name in given:
         if name not in fit:
             words = ", ".join(fit) or "there are none"
-            raise DriftpeakError(
-                f"{what} must name ordered parameters ({words}); got {shown(name)}"
-                if name in columns
-                else f"{what} must name parameters among {', '.join(columns)}; got {shown(name)}."
-                + nearest(shown(name), columns)
-            )
+            raise rejected(what, name, f"name ordered parameters ({words})")
     return np.array(
         [check(f"{what} of {n!r}", given[n]) if n in given else missing for n in columns]
     )
@@ -158,9 +155,7 @@ def _cost(name: str, value: object) -> float:
 
 
 def _no_order(name: str, value: object) -> float:
-    raise DriftpeakError(
-        f"{name} must be left out, as the space has no ordered parameter; got {shown(value)}"
-    )
+    raise rejected(name, value, "be left out, as the space has no ordered parameter")
 
 
 def _gaps(coding: Coding) -> list[float]:

@@ -5,7 +5,7 @@ dp.Float(1e-4, 1, log=True), dp.Integer(1, 9, max_step=2), dp.Categorical("a", N
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, TypeGuard
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeGuard
 import attrs
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, finite, nearest, shown, whole
+from driftpeak._core.errors import DriftpeakError, finite, nearest, rejected, shown, whole
 
 ROUNDING = 1e-9  # share of a range by which a value may lie outside; it is then clipped
 LARGEST = 1e150  # bound of a range: differences, ratios and squares do not overflow
@@ -315,9 +315,8 @@ class Integer(Numeric):
 
     def clean(self, name: str, value: object) -> int:
         if not whole(value) or not self.low <= value <= self.high:
-            raise DriftpeakError(
-                f"parameter {name!r} must be an integer from {self.low} to {self.high}; "
-                f"got {shown(value)}"
+            raise rejected(
+                f"parameter {name!r}", value, f"be an integer from {self.low} to {self.high}"
             )
         return int(value)
 
@@ -357,9 +356,7 @@ class Categorical(Parameter):
             )
         for choice in choices:
             if not isinstance(choice, Value):
-                raise DriftpeakError(
-                    f"choices must be strings, numbers, booleans or None; got {shown(choice)}"
-                )
+                raise rejected("choices", choice, "be strings, numbers, booleans or None")
             if isinstance(choice, str):
                 check_text("a choice", choice)
             elif choice is not None:
@@ -441,6 +438,25 @@ def check_text(what: str, text: str) -> None:
         )
 
 
+def check_keys(accepted: str, given: Iterable[object], names: Collection[str]) -> None:
+    """Check that the keys of a mapping are known.
+
+    Arguments:
+        accepted: begin of the message, such as "parameters must be".
+        given: the keys.
+        names: the accepted keys.
+
+    Raises:
+        DriftpeakError: a key is not accepted.
+    """
+    for name in given:
+        if name not in names:
+            raise DriftpeakError(
+                f"{accepted} among {', '.join(names)}; got {shown(name)}."
+                + nearest(shown(name), names)
+            )
+
+
 def _check_ends(low: float, high: float, log: object, least: float) -> None:
     if not isinstance(log, bool):
         raise DriftpeakError(f"log must be True or False; got {shown(log)}")
@@ -456,9 +472,7 @@ def _check_step(low: float, high: float, log: bool, step: float | None) -> None:
     if step is None:
         return
     if log:
-        raise DriftpeakError(
-            f"step must be None with log=True; got {shown(step)}. Leave out step or log"
-        )
+        raise rejected("step", step, "be None with log=True", "Leave out step or log")
     if step <= 0 or step > (high - low) * (1 + ROUNDING):
         raise DriftpeakError(f"step must be above 0 and at most high - low; got {shown(step)}")
     count = (high - low) / step
@@ -483,9 +497,8 @@ def _limit(name: str, given: object, log: bool, least: float = 0.0) -> float | N
         what = "a factor above 1 with log=True" if log else "above 0"
         raise DriftpeakError(f"{name} must be {what}; got {shown(given)}")
     if number < least * (1 - ROUNDING):
-        raise DriftpeakError(
-            f"{name} must be at least {least:g}, the distance between neighbouring values; got "
-            f"{shown(given)}"
+        raise rejected(
+            name, given, f"be at least {least:g}, the distance between neighbouring values"
         )
     return number
 
@@ -495,16 +508,12 @@ def _condition(when: Mapping[str, Any] | None) -> Condition:
     if when is None:
         return ()
     if not when:
-        raise DriftpeakError(
-            f'when must map names to values, as in {{"coolant": "oil"}}; got {shown(when)}'
-        )
+        raise rejected("when", when, 'map names to values, as in {"coolant": "oil"}')
     conditions = []
     for name, values in when.items():
         each = tuple(values) if isinstance(values, list | tuple) else (values,)
         if not each or not all(isinstance(v, Value) for v in each):
-            raise DriftpeakError(
-                f"when must map names to a value or a list of values; got {shown({name: values})}"
-            )
+            raise rejected("when", {name: values}, "map names to a value or a list of values")
         conditions.append((name, each))
     return tuple(conditions)
 

@@ -22,12 +22,19 @@ from typing import Any
 import attrs
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, nearest
+from driftpeak._core.errors import DriftpeakError
 from driftpeak.gp.contexts import Contextual
 from driftpeak.gp.domains import Arms, Grid
 from driftpeak.live._space.box import Box
 from driftpeak.live._space.encoding import Space
-from driftpeak.live._space.parameters import Boolean, Categorical, Float, Integer, Parameter
+from driftpeak.live._space.parameters import (
+    Boolean,
+    Categorical,
+    Float,
+    Integer,
+    Parameter,
+    check_keys,
+)
 
 TYPES = {"float": Float, "integer": Integer, "categorical": Categorical, "boolean": Boolean}
 NUMERIC = ("log", "step", "max_step", "max_rate", "when")
@@ -138,13 +145,7 @@ def _parameter(name: str, data: Any) -> Parameter:
 def _fields(
     whose: str, data: Mapping[str, Any], needed: tuple[str, ...], others: tuple[str, ...] = ()
 ) -> Mapping[str, Any]:
-    known = needed + others
-    for name in data:
-        if name not in known:
-            raise DriftpeakError(
-                f"{whose} must have keys among {', '.join(known)}; got {name!r}."
-                + nearest(name, known)
-            )
+    check_keys(f"{whose} must have keys", data, needed + others)
     for name in needed:
         if name not in data:
             raise DriftpeakError(f'{whose} must have the key "{name}"')

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftpeak._core.errors import DriftpeakError, shown, stored_number, warn
+from driftpeak._core.errors import DriftpeakError, rejected, shown, stored_number, warn
 
 Kind = Literal["steps", "numbers", "dates", "zoned dates"]
 Time = Any  # a real number, a datetime, a numpy.datetime64, or "now"
@@ -49,9 +49,7 @@ def read_time(
     if its_kind == "numbers" and kind == "steps" and counted:
         return number, "steps"
     if kind is not None and its_kind != kind:
-        raise DriftpeakError(
-            f"time must be comparable with this study's times, {WORDS[kind]}; got {shown(time)}"
-        )
+        raise rejected("time", time, f"be comparable with this study's times, {WORDS[kind]}")
     if now and number < latest:
         warn(
             f"the computer's clock shows {show_time(number, its_kind)}, before the latest reward "
@@ -80,9 +78,7 @@ def check_number(number: object, kind: object) -> None:
         DriftpeakError: the kind is unknown, or the number is out of range.
     """
     if not isinstance(kind, str) or kind not in WORDS:
-        raise DriftpeakError(
-            f"the kind of a time must be one of {', '.join(WORDS)}; got {shown(kind)}"
-        )
+        raise rejected("the kind of a time", kind, f"be one of {', '.join(WORDS)}")
     value = stored_number("a time", number)
     if kind in ("dates", "zoned dates") and not EARLIEST <= value <= LATEST:
         raise _out_of_range(value)
@@ -117,10 +113,7 @@ def _number(time: Time) -> tuple[float, Kind]:
             raise _too_large(time)
         if not math.isnan(number):
             return number, "numbers"
-    raise DriftpeakError(
-        f'a time must be a finite number, a datetime, a numpy.datetime64 or "now"; got '
-        f"{shown(time)}"
-    )
+    raise rejected("a time", time, 'be a finite number, a datetime, a numpy.datetime64 or "now"')
 
 
 def _too_large(time: Time) -> DriftpeakError:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from driftpeak._core.errors import DriftpeakError, shown, stored_number, whole
+from driftpeak._core.errors import DriftpeakError, rejected, shown, stored_number, whole
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._study.clock import Kind, check_number
 
@@ -128,9 +128,7 @@ def check_key(name: str, value: object) -> None:
     """
     fits = isinstance(value, str) and 1 <= len(value) <= LONGEST_KEY and value.isascii()
     if value is not None and not (fits and str(value).isprintable()):
-        raise DriftpeakError(
-            f"{name} must be 1 to {LONGEST_KEY} printable ASCII characters; got {shown(value)}"
-        )
+        raise rejected(name, value, f"be 1 to {LONGEST_KEY} printable ASCII characters")
 
 
 def _scale(name: str, value: object) -> None:

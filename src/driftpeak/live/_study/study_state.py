@@ -8,12 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftpeak._core.errors import (
-    DriftpeakError,
-    UnknownSuggestionError,
-    shown,
-    whole,
-)
+from driftpeak._core.errors import DriftpeakError, UnknownSuggestionError, rejected, shown, whole
 from driftpeak.live._space.constraints import Limit
 from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.movement import Place
@@ -306,9 +301,8 @@ class StudyState:
             if time != -math.inf:
                 check_number(time, self.kind)
             if not (whole(after) and 0 <= after <= self.asked):
-                raise DriftpeakError(
-                    f"the latest reward must follow one of {self.asked} suggestions; got "
-                    f"{shown(after)}"
+                raise rejected(
+                    "the latest reward", after, f"follow one of {self.asked} suggestions"
                 )
             self.told_last = Stand(time, after, parameters)
         for key, (number, parameters, reward) in written.get("keys", {}).items():

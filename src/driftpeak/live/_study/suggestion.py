@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 class NamedValues(Mapping[str, Value]):
-    """A mapping of parameters, with the values of the context in `context`. Base class."""
+    """A mapping of parameters, with the values of the context in `context`. Base class.
+
+    Attributes:
+        parameters: the same values as a dictionary.
+    """
 
     def __init__(
         self,
@@ -22,7 +26,7 @@ class NamedValues(Mapping[str, Value]):
         coding: "Coding | None",
         context: Mapping[str, Value] | None,
     ) -> None:
-        self._parameters = dict(parameters)
+        self.parameters = dict(parameters)
         self._coding = coding
         self.context = dict(context or {})
 
@@ -30,16 +34,16 @@ class NamedValues(Mapping[str, Value]):
     def index(self) -> int | None:
         """Number of the arm or grid point; None in a box, and from a `Client`."""
         number = getattr(self._coding, "number", None)
-        return None if number is None else number(self._parameters)
+        return None if number is None else number(self.parameters)
 
     def __getitem__(self, name: str) -> Value:
-        return self._parameters[name]
+        return self.parameters[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._parameters)
+        return iter(self.parameters)
 
     def __len__(self) -> int:
-        return len(self._parameters)
+        return len(self.parameters)
 
     @property
     def _in_context(self) -> str:
@@ -80,7 +84,7 @@ class Suggestion(NamedValues):
         hold = ", hold" if self.hold else ""
         broken = ", not feasible" if self.feasible is False else ""
         return (
-            f"Suggestion({self.id}, {self._parameters}, time={self.time!r}{self._in_context}"
+            f"Suggestion({self.id}, {self.parameters}, time={self.time!r}{self._in_context}"
             f"{hold}{broken})"
         )
 
@@ -108,7 +112,7 @@ class EstimatedPeak(NamedValues):
 
     def __repr__(self) -> str:
         return (
-            f"EstimatedPeak({self._parameters}, mean={self.mean:.4g}, "
+            f"EstimatedPeak({self.parameters}, mean={self.mean:.4g}, "
             f"deviation={self.deviation:.3g}, time={self.time!r}{self._in_context})"
         )
 
