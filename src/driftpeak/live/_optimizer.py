@@ -34,8 +34,8 @@ from driftpeak.live._study.event_sourced import computing
 from driftpeak.live._study.events import Event
 from driftpeak.live._study.policy_data import policy_from_data, policy_to_data
 from driftpeak.live._study.sharing import changing, looking
-from driftpeak.live._study.storage import Storage, Study, check_format, open_store
-from driftpeak.live._study.storage.study import Progress, missing
+from driftpeak.live._study.storage import Storage, Study, description_of, open_store
+from driftpeak.live._study.storage.study import Progress
 from driftpeak.live._study.study_state import Keyed
 from driftpeak.live._study.suggestion import Suggestion
 from driftpeak.live._views.inspection import Inspectable, Said, listed
@@ -172,10 +172,7 @@ class Optimizer(Inspectable):
             StorageError: the storage is locked, corrupt or not accessible.
         """
         store = open_store(storage, name)
-        description = store.describe()
-        if description is None:
-            raise missing(store)
-        check_format(description, store)
+        description = description_of(store)
         arguments = arguments_from_data(description)
         arguments["policy"] = _stored_policy(description) if policy is None else policy
         return cls(**arguments, storage=store, progress=progress)

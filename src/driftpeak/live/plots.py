@@ -11,15 +11,14 @@ from matplotlib.figure import Figure
 from driftpeak._core.errors import (
     NoObservationsError,
 )
-from driftpeak.live._model.likelihoods import KINDS
 from driftpeak.live._space.encoding import BoxCoding, FiniteCoding
 from driftpeak.live._space.parameters import Categorical, Integer, Numeric
 from driftpeak.live._study.clock import show_time
 from driftpeak.live._study.suggestion import EstimatedPeak
+from driftpeak.live._views.diagnostics import forecasts
 from driftpeak.live._views.inspection import Inspectable
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
-NORMAL = 1.96
 Context = Mapping[str, object] | None
 MOMENTS = 60  # number of times at which the peak is estimated
 RESOLUTION = 101
@@ -116,11 +115,9 @@ def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
     kind = history[-1].kind
     times = _dates(np.array([observation.number for observation in history]), kind)
     rewards = np.array([observation.reward for observation in history])
-    nothing = (np.nan, np.nan)
-    mean, deviation = np.array([observation.expected or nothing for observation in history]).T
     figure = new_figure(9.0, 4.2)
     axes = figure.subplots()
-    low, high = _predictions(optimizer, history, mean, deviation)
+    mean, _, low, high = forecasts(history, optimizer._engine.kind)
     inside = (rewards >= low) & (rewards <= high)
     predicted = np.isfinite(mean)
     axes.vlines(
@@ -132,7 +129,7 @@ def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
         linewidth=2.0,
         label="forecast (95 % interval)",
     )
-    if _law(optimizer) is not None:
+    if optimizer._engine.kind is not None:
         axes.plot(times, mean, color=COLOURS[1], linewidth=1.5, label="forecast rate")
     count = int(predicted.sum())
     share = f"reward inside: {int(inside.sum())} of {count}"
@@ -156,23 +153,6 @@ def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
     figure.suptitle(title)
     figure.legend(loc="outside lower center", ncols=4, frameon=False)
     return figure
-
-
-def _law(optimizer: Inspectable) -> Any:
-    """Return the predictive distribution of binary rewards or counts; None for others."""
-    kind = KINDS.get(getattr(optimizer.policy, "likelihood", "gaussian"))
-    return None if kind is None else kind.law
-
-
-def _predictions(
-    optimizer: Inspectable, history: Any, mean: Any, deviation: Any
-) -> tuple[Any, Any]:
-    """Return lower and upper ends of 95 % intervals of rewards."""
-    if (law := _law(optimizer)) is None:
-        return mean - NORMAL * deviation, mean + NORMAL * deviation
-    trials = np.array([observation.trials or 1 for observation in history])
-    low, high = law(mean, deviation, trials).interval(0.95)
-    return low / trials, high / trials
 
 
 def _history(optimizer: Inspectable) -> list[Any]:

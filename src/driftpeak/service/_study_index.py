@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from driftpeak.live._space.constraints import Limit, constraints_from_data
 from driftpeak.live._study.events import Reset, Told, from_dict
-from driftpeak.live._study.storage import Store, check_format
-from driftpeak.live._study.storage.study import missing
+from driftpeak.live._study.storage import Store, description_of
 from driftpeak.live._study.study_state import StudyState
 from driftpeak.live._study.suggestion import Observation, Suggestion
 
@@ -38,16 +37,11 @@ class StudyIndex:
     """
 
     def __init__(self, store: Store) -> None:
-        description = store.describe()
-        if description is None:
-            raise missing(store)
-        check_format(description, store)
-        self.description: dict[str, Any] = description
+        self.description = description_of(store)
         self._store, self._position = store, store.start()
         self._state, self._ever, self._before = StudyState(), 0, 0
         self._lock = Lock()
-        rules = description.get("constraints")
-        constraints = {} if rules is None else constraints_from_data(rules)
+        constraints = constraints_from_data(self.description.get("constraints", {}))
         self._limits = {name: rule for name, rule in constraints.items() if isinstance(rule, Limit)}
 
     def counts(self) -> Counts:

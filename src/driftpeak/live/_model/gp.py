@@ -120,6 +120,14 @@ class PaddedObservations(NamedTuple):
         """Return the known or learned variance of the noise in each place, shape `(c,)`."""
         return jnp.where(self.noise > 0, self.noise, model.noise_variance)
 
+    def put(
+        self, number: Array, row: Scalar, time: Scalar, worth: Scalar, noise: Scalar
+    ) -> "PaddedObservations":
+        """Return the observations with another one in place `number`."""
+        new = row, time, worth, noise
+        each = zip(self, new, strict=True)
+        return PaddedObservations(*(jnp.asarray(old).at[number].set(value) for old, value in each))
+
     @property
     def used(self) -> Array:
         """Whether each place has a positive weight, shape `(c,)`."""
@@ -151,9 +159,7 @@ class Fantasies(NamedTuple):
 
 def learn(model: Model, places: PaddedObservations, rewards: AnyArray) -> Conditioned:
     """Condition the process on observations; `rewards` have shape `(c,)`."""
-    root, lower, information = factor(model, places)
-    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
-    whiten = inverse * root[None, :]
+    whiten, information = whitening(model, places)
     return Conditioned(places, whiten, _solved(whiten, rewards - model.level), information)
 
 
@@ -184,12 +190,7 @@ def append(
         white = whiten @ across
         scale = jnp.sqrt(model.variance + own[step] - white @ white)
         new = (-white @ whiten).at[number].add(1.0) / scale
-        held = PaddedObservations(
-            jnp.asarray(held.rows).at[number].set(row),
-            jnp.asarray(held.times).at[number].set(time),
-            jnp.asarray(held.worth).at[number].set(block.worth[step]),
-            jnp.asarray(held.noise).at[number].set(block.noise[step]),
-        )
+        held = held.put(number, row, time, block.worth[step], block.noise[step])
         return held, whiten.at[number].set(new)
 
     state = held, jnp.where(kept[:, None], known.whiten, 0.0)
@@ -219,6 +220,13 @@ def factor(model: Model, places: PaddedObservations) -> tuple[Array, Array, Arra
     root, whole = whitened(model, places)
     lower = jnp.linalg.cholesky(whole)
     return root, lower, jnp.log(lower.diagonal()).sum()
+
+
+def whitening(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
+    """Return the inverse Cholesky factor of the covariance, and the information in nats."""
+    root, lower, information = factor(model, places)
+    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
+    return inverse * root[None, :], information
 
 
 def nothing_imagined(known: Conditioned, size: int) -> Fantasies:

@@ -115,15 +115,8 @@ def append(
     at_mode = mode(variance[None, None], mean, weight, jnp.asarray(reward)[None], rates)
     precision = jnp.maximum(worth * rates.curvature(at_mode.latent)[0], FAINTEST)
     new = (-white @ known.whiten).at[number].add(1.0)
-    held = known.places
-    places = PaddedObservations(
-        jnp.asarray(held.rows).at[number].set(row),
-        jnp.asarray(held.times).at[number].set(time),
-        jnp.asarray(held.worth).at[number].set(worth),
-        jnp.asarray(held.noise).at[number].set(worth / precision),
-    )
     return Conditioned(
-        places,
+        known.places.put(number, row, time, worth, worth / precision),
         known.whiten.at[number].set(new / jnp.sqrt(variance + 1 / precision)),
         known.solved + new * at_mode.solved[0],
         known.information + 0.5 * jnp.log1p(variance * precision),

@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 
 from driftpeak._core.numerics.compiled import compiled
-from driftpeak.live._model.gp import Model, PaddedObservations, factor, lower_squared
+from driftpeak.live._model.gp import Model, PaddedObservations, lower_squared, whitening
 
 FAR = 5.0  # standard deviations from the leave-one-out prediction
 TO_DEVIATION = 0.6745  # the median of |z|, for standard normal z
@@ -72,10 +72,7 @@ def outliers_of(model: Model, places: PaddedObservations, rewards: Any, far: Any
 
 def _inverse(model: Model, places: PaddedObservations, rewards: Any) -> tuple[Any, Any]:
     """Return the inverse covariance of the observations, and its product with the residuals."""
-    root, lower, _ = factor(model, places)
-    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
-    whiten = inverse * root[None, :]
-    precision = lower_squared(whiten)
+    precision = lower_squared(whitening(model, places)[0])
     return precision, precision @ (rewards - model.level)
 
 

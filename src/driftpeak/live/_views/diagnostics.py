@@ -13,6 +13,7 @@ from driftpeak.live._study.suggestion import Observation
 LEVELS = (0.5, 0.8, 0.95)
 FARTHEST = 1e150  # bound of standardised errors: squares do not overflow
 TINY = 1e-15
+NORMAL = 1.959964  # half-width of a 95 % interval in standard deviations
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,24 @@ class Calibration:
     errors: np.ndarray = field(repr=False)
 
 
-def diagnostics(report: dict[str, Any], pending: int) -> Diagnostics:
-    """Return the diagnostics of an engine's report and the number of pending suggestions."""
-    return Diagnostics(pending=pending, **report)
+def forecasts(history: Sequence[Observation], kind: type[Rates] | None) -> np.ndarray:
+    """Return mean, deviation and 95 % interval of each forecast; NaN without one.
+
+    Arguments:
+        history: n rewards with their forecasts.
+        kind: likelihood of binary rewards and counts.
+
+    Returns:
+        Means, deviations, lower ends and upper ends, shape `(4, n)`.
+    """
+    nothing = (np.nan, np.nan)
+    expected = [observation.expected or nothing for observation in history]
+    mean, deviation = np.array(expected).reshape(-1, 2).T
+    if kind is None:
+        return np.array([mean, deviation, mean - NORMAL * deviation, mean + NORMAL * deviation])
+    trials = np.array([observation.trials or 1 for observation in history])
+    low, high = kind.law(mean, deviation, trials).interval(0.95)
+    return np.array([mean, deviation, low / trials, high / trials])
 
 
 def calibration(history: Sequence[Observation], kind: type[Rates] | None = None) -> Calibration:

@@ -14,7 +14,7 @@ from driftpeak.live._study.clock import Time
 from driftpeak.live._study.event_sourced import EventSourced, computing
 from driftpeak.live._study.sharing import Shared, looking
 from driftpeak.live._study.suggestion import EstimatedPeak, Observation, Suggestion
-from driftpeak.live._views.diagnostics import Calibration, Diagnostics, calibration, diagnostics
+from driftpeak.live._views.diagnostics import Calibration, Diagnostics, calibration
 from driftpeak.live._views.frame import history_frame
 from driftpeak.live._views.violations import Violations, violations
 
@@ -186,7 +186,7 @@ class Inspectable(Shared, EventSourced):
         when = self._state.time_to_look(time)
         with computing():
             report = self._engine.report(when)
-        return diagnostics(report, len(self._state.pending))
+        return Diagnostics(pending=len(self._state.pending), **report)
 
     @looking
     def calibration(self) -> Calibration:

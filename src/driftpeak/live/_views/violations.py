@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from driftpeak.live._space.constraints import Limit
 from driftpeak.live._study.suggestion import Observation
-
-NORMAL = 1.959964  # of a 95 % interval
+from driftpeak.live._views.diagnostics import NORMAL
 
 
 @dataclass(frozen=True)

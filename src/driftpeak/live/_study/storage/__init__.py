@@ -8,7 +8,7 @@ from driftpeak._core.errors import DriftpeakError, positive
 from driftpeak._core.extras import message
 from driftpeak.live._study.storage.journal import Journal
 from driftpeak.live._study.storage.store import News, Position, Store
-from driftpeak.live._study.storage.study import Study, check_format, rewards, verify
+from driftpeak.live._study.storage.study import Study, description_of, rewards, verify
 
 __all__ = [
     "Journal",
@@ -17,7 +17,7 @@ __all__ = [
     "Storage",
     "Store",
     "Study",
-    "check_format",
+    "description_of",
     "open_store",
     "rewards",
     "verify",

@@ -280,10 +280,7 @@ def verify(store: Store) -> dict[str, Any]:
         StudyNotFoundError: there is no such study.
         StorageCorruptError: the study is corrupt; the message says where.
     """
-    description = store.describe()
-    if description is None:
-        raise missing(store)
-    check_format(description, store)
+    description_of(store)
     store.inspect()
     count = 0
     for position, written in store.read(store.start()).events:
@@ -308,10 +305,7 @@ def rewards(store: Store) -> list[Observation]:
         StudyNotFoundError: there is no such study.
         StorageCorruptError: the study is corrupt; the message says where.
     """
-    description = store.describe()
-    if description is None:
-        raise missing(store)
-    check_format(description, store)
+    description_of(store)
     observations: list[Observation] = []
     state = StudyState()
     for _, written in store.read(store.start()).events:
@@ -324,45 +318,54 @@ def rewards(store: Store) -> list[Observation]:
     return observations
 
 
-def missing(store: Store) -> DriftpeakError:
-    """Return the error that a study does not exist."""
-    wanted = "no study" if store.name is None else f"no study {store.name!r}"
-    others = store.others() or " Use `driftpeak live create` or dp.Optimizer(storage=...)"
-    return StudyNotFoundError(f"there is {wanted} in {store.where}.{others}")
+def description_of(store: Store) -> dict[str, Any]:
+    """Return the description of an existing study.
+
+    Raises:
+        StudyNotFoundError: there is no such study.
+        StorageError: the description is corrupt or has another format.
+    """
+    description = store.describe()
+    if description is None:
+        wanted = "no study" if store.name is None else f"no study {store.name!r}"
+        others = store.others() or " Use `driftpeak live create` or dp.Optimizer(storage=...)"
+        raise StudyNotFoundError(f"there is {wanted} in {store.where}.{others}")
+    check_format(description, store)
+    return description
 
 
-def check_format(found: dict[str, Any], store: Store) -> None:
+def check_format(description: dict[str, Any], store: Store) -> None:
     """Check the format and the types of a study's description.
 
     Raises:
         StorageCorruptError: a field is missing or has another type.
         StorageError: another version of driftpeak wrote the study in another format.
     """
-    if found.get("format") == FORMAT:
-        try:
-            space_from_data(found["space"])
-            kinds = {"name": str, "maximize": bool, "seed": int, "horizon": int}
-            wrong = [name for name, kind in kinds.items() if type(found.get(name)) is not kind]
-        except Exception:  # any class: the description may be arbitrary
-            wrong = ["space"]
-        if wrong:
-            raise StorageCorruptError(
-                f"the description of a study in {store.where} must have a valid {wrong[0]}"
-            )
-    if found.get("format") != FORMAT:
+    stated = description.get
+    if stated("format") != FORMAT:
         raise StorageError(
-            f"study {found.get('name')!r} in {store.where} must have format {FORMAT} for this "
-            f"version ({version('driftpeak')}); got format {found.get('format')}, written by "
-            f"driftpeak {found.get('version')}. Use that version"
+            f"study {stated('name')!r} in {store.where} must have format {FORMAT} for this "
+            f"version ({version('driftpeak')}); got format {stated('format')}, written by "
+            f"driftpeak {stated('version')}. Use that version"
+        )
+    try:
+        space_from_data(description["space"])
+        kinds = {"name": str, "maximize": bool, "seed": int, "horizon": int}
+        wrong = [name for name, kind in kinds.items() if type(stated(name)) is not kind]
+    except Exception:  # any class: the description may be arbitrary
+        wrong = ["space"]
+    if wrong:
+        raise StorageCorruptError(
+            f"the description of a study in {store.where} must have a valid {wrong[0]}"
         )
 
 
-def _compare(found: dict[str, Any], description: dict[str, Any], store: Store) -> None:
-    whose = f"study {found['name']!r} in {store.where}"
+def _compare(present: dict[str, Any], description: dict[str, Any], store: Store) -> None:
+    whose = f"study {present['name']!r} in {store.where}"
     given_as = json.loads(json.dumps(description))
-    for key in (*given_as, *sorted(found.keys() - given_as.keys() - HEAD)):
+    for key in (*given_as, *sorted(present.keys() - given_as.keys() - HEAD)):
         given = given_as.get(key)
-        stored = found.get(key)
+        stored = present.get(key)
         if key == "policy":
             _compare_policies(stored, given, whose)
             continue
