@@ -7,7 +7,7 @@ import driftpeak as dp
 from driftpeak.gp.forgetting import Discount, Drift, Injection, Keep, Restart, Weights, Window
 from driftpeak.live._model.drift_models import prior_of
 from driftpeak.live._model.gp import MARKOV, MOMENTUM, RATE
-from driftpeak.live._model.hyperparameters import Kind, default_model, most_probable
+from driftpeak.live._model.hyperparameters import Kind, Problem, default_model, most_probable
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._study import events
 
@@ -118,7 +118,10 @@ def test_the_kind_of_drift_is_recognised(motion):
         seen = places(x[:, None], times, 128)
         categorical = np.zeros(1, bool)
         densities = [
-            most_probable(default_model(categorical, 1.0, Kind(kind)), seen, rewards, 1.0)[1]
+            most_probable(
+                default_model(categorical, 1.0, Kind(kind)),
+                Problem(seen, rewards, categorical, 1.0, Kind(kind)),
+            )[1]
             for kind in (motion, MARKOV + MOMENTUM - motion)
         ]
         gains.append(densities[0] - densities[1])

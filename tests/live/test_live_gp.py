@@ -264,9 +264,10 @@ def test_numbers_are_learned_back():
     among = truth.covariance(jnp.asarray(rows), jnp.asarray(rows))
     among = np.asarray(among * truth.correlation(times[:, None] - times))
     rewards = np.linalg.cholesky(among + 0.05 * np.eye(250)) @ generator.normal(size=250)
-    found = default_model(truth.categorical, 1.0, Kind(gp.MARKOV))
+    found, kind = default_model(truth.categorical, 1.0, Kind(gp.MARKOV)), Kind(gp.MARKOV)
+    problem = Problem(places(rows, times, 256), pad(rewards, 256), truth.categorical, 1.0, kind)
     for _ in range(2):  # each call goes on from where the last one stopped
-        found, _ = most_probable(found, places(rows, times, 256), pad(rewards, 256), 1.0)
+        found, _ = most_probable(found, problem)
     ratio = np.exp(np.abs(pack(found, 1.0) - pack(truth, 1.0)))[:-2]
     assert abs(found.level) < 0.8
     assert (ratio < [1.6, 2.5, 2.0, 2.0, 2.5]).all(), ratio
@@ -280,7 +281,8 @@ def test_the_memory_cannot_collapse():
     pace = pace_of(times)
     rewards = np.where(np.arange(60) % 2, 1.0, -1.0) * 1.0
     start = default_model(CATEGORICAL, pace, Kind())
-    found, _ = most_probable(start, places(rows, times, 128), pad(rewards, 128), pace)
+    problem = Problem(places(rows, times, 128), pad(rewards, 128), CATEGORICAL, pace, Kind())
+    found, _ = most_probable(start, problem)
     assert found.timescale >= 10 * pace * (1 - 1e-9)
 
 

@@ -1,7 +1,7 @@
 """The default policy: a drifting Gaussian process that learns its hyperparameters online."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, at_least_integer, one_of, shown
@@ -98,20 +98,8 @@ class DriftingGP:
         # imported late, because the engines import this module
         from driftpeak.live._engines import gp_engine, limited_engine, rate_engine
 
-        sign: dict[str, Any] = {} if self.likelihood == "gaussian" else {"sign": setup.sign}
+        gaussian = self.likelihood == "gaussian"
         if not setup.rules.matter:
-            plain = gp_engine.GPEngine if not sign else rate_engine.RateEngine
-            return plain(self, setup.coding, seed=setup.seed, **sign)
-        start = next(iter(setup.safe), None) if setup.start is None else setup.start
-        if start is not None:
-            setup.rules.check("start", start)
-        limited = limited_engine.LimitedEngine if not sign else limited_engine.LimitedRateEngine
-        return limited(
-            self,
-            setup.coding,
-            seed=setup.seed,
-            rules=setup.rules,
-            start=None if start is None else setup.coding.row(start),
-            safe=setup.safe,
-            **sign,
-        )
+            return (gp_engine.GPEngine if gaussian else rate_engine.RateEngine)(self, setup)
+        limited = limited_engine.LimitedEngine if gaussian else limited_engine.LimitedRateEngine
+        return limited(self, setup)

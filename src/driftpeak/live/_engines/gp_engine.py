@@ -10,7 +10,8 @@ from driftpeak._core.types import Vector
 from driftpeak.gp.dynamics import HORIZONS
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.engine import deviations
-from driftpeak.live._engines.gp_posterior import NEWEST, QUIETEST, ROWS, GPBelief
+from driftpeak.live._engines.gp_posterior import NEWEST, QUIETEST, ROWS, GPBelief, Observed
+from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._model import gp
 from driftpeak.live._model.averaging import Average, quantiles
 from driftpeak.live._model.drift_models import CALENDAR, further_motions, prior_of
@@ -29,7 +30,6 @@ from driftpeak.live._model.observations import pad, places, size_for
 from driftpeak.live._model.outliers import outliers_of
 from driftpeak.live._model.scaling import LINEAR, RobustScaler
 from driftpeak.live._search import maximization as search
-from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Peak, Request, Sample, setting_of
 from driftpeak.policies.widths import ScaledLog
@@ -46,10 +46,11 @@ class GPEngine(GPBelief):
 
     rates: Rates | None = None  # the likelihood, if the function is latent
 
-    def __init__(self, policy: DriftingGP, coding: Coding, *, seed: int) -> None:
+    def __init__(self, policy: DriftingGP, setup: EngineSetup) -> None:
+        coding = setup.coding
         default = ScaledLog(0.2 * len(coding.all_columns), 2.0)
         self.width = default if policy.width is None else policy.width
-        self.searcher = search.Searcher(coding, seed)
+        self.searcher = search.Searcher(coding, setup.seed)
         self.ahead = Ahead(coding)
         self.initial = len(coding.all_columns) + 2
         super().__init__(policy, coding)
@@ -155,14 +156,14 @@ class GPEngine(GPBelief):
             if self.policy.learn:
                 ago = self._fits_ago(motion)
                 start = model if self.hyperparameters is None else known
-                seen = *observed, pace, self._rates(standard)
+                problem = self._problem(observed, start, pace, self._rates(standard))
                 prior = np.log(prior_of(motion))
                 may_rest = len(learned) > 0 and count > MANY and ago < SELDOM
-                density = as_probable(start, *seen) if may_rest else np.inf
+                density = as_probable(start, problem) if may_rest else np.inf
                 if density + prior < best - FAR:
                     model = start
                 else:
-                    (model, density), ago = most_probable(start, *seen), 0
+                    (model, density), ago = most_probable(start, problem), 0
                 best = max(best, density + prior)
             learned[motion] = {
                 "level": float(model.level),
@@ -182,14 +183,17 @@ class GPEngine(GPBelief):
             "scale": standard.scale,
         }
 
-    def _to_learn_from(
-        self, standard: RobustScaler, rejected: Any
-    ) -> tuple[gp.PaddedObservations, Vector]:
+    def _to_learn_from(self, standard: RobustScaler, rejected: Any) -> Observed:
         """Return the newest observations that are not outliers, with standardised rewards."""
         worth = np.where(rejected, 0.0, self._weights(self.memory.times[-1]))
         which = np.flatnonzero(worth)[-NEWEST:]
         size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
         return self._seen(which, worth, standard, size)
+
+    def _problem(
+        self, observed: Observed, model: gp.Model, pace: float, rates: Rates | None = None
+    ) -> Problem:
+        return Problem(*observed, self.coding.all_categorical, pace, kind_of(model), rates)
 
     def _fits_ago(self, motion: str) -> int:
         """Return how many learning steps ago the hyperparameters of a motion were improved."""
@@ -230,8 +234,8 @@ class GPEngine(GPBelief):
             wide = deviations(tail) * deviation
             return self._value(mean - wide), self._value(mean + wide)
         standard, worth = self.standard.widely_linear, self._accepted_weights(time)
-        seen = self._seen(np.flatnonzero(worth), worth, standard)
-        problem = Problem(*seen, self.coding.all_categorical, self.pace, kind_of(self.model))
+        observed = self._seen(np.flatnonzero(worth), worth, standard)
+        problem = self._problem(observed, self.model, self.pace)
         low, high = quantiles(*average.moments(problem, rows, time - self.origin, ROWS), tail)
         return standard.back(low, 0.0 * low)[0], standard.back(high, 0.0 * high)[0]
 
@@ -248,8 +252,8 @@ class GPEngine(GPBelief):
         if self._averaged is None or any(
             a is not b for a, b in zip(self._averaged[0], state, strict=True)
         ):
-            seen = self._to_learn_from(self.standard.widely_linear, held.rejected)
-            problem = Problem(*seen, self.coding.all_categorical, self.pace, kind_of(self.model))
+            observed = self._to_learn_from(self.standard.widely_linear, held.rejected)
+            problem = self._problem(observed, self.model, self.pace)
             self._averaged = state, Average(problem, pack(self.model, self.pace))
         return self._averaged[1]
 

@@ -28,6 +28,8 @@ PHASES = 8  # phases of a period at which the information of observations is com
 BLOCK = 8  # observations that one call appends
 LATE = 32  # at most so many observations after a late one are appended again
 ROWS = (1, 64, 512)  # numbers of rows for which a posterior is compiled
+Observed = tuple[gp.PaddedObservations, Vector]
+"""Observations in places, and their rewards in standard units."""
 
 
 class GPBelief(Engine):
@@ -206,7 +208,7 @@ class GPBelief(Engine):
 
     def _seen(
         self, which: Any, worth: Vector, standard: RobustScaler, size: int | None = None
-    ) -> tuple[gp.PaddedObservations, Vector]:
+    ) -> Observed:
         """Return some observations in places, and their rewards in standard units.
 
         Arguments:

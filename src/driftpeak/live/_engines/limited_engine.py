@@ -34,11 +34,11 @@ from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.gp_engine import GPEngine
 from driftpeak.live._engines.gp_posterior import NEWEST
 from driftpeak.live._engines.rate_engine import RateEngine
+from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._model import gp
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._search import feasible
-from driftpeak.live._space.constraints import Limit, Rules
-from driftpeak.live._space.encoding import Coding
+from driftpeak.live._space.constraints import Limit
 from driftpeak.live._space.feasibility import anchor_of, drawn
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Arrays, Numbers, Reach, Request, Sample, setting_of
@@ -56,17 +56,14 @@ class QuantityEngine(GPEngine):
 
     Arguments:
         policy: the policy, with the drift model of the process.
-        coding: coding of the space.
-        seed: seed of all random numbers.
+        setup: the study. With a safe start, lengthscales are at most 0.3 sqrt(d) and the variance
+            is at least 1.
         limit: the limit of the quantity.
-        cautious: whether to bound lengthscales by 0.3 sqrt(d) and the variance from below by 1.
     """
 
-    def __init__(
-        self, policy: DriftingGP, coding: Coding, *, seed: int, limit: Limit, cautious: bool
-    ) -> None:
-        self.limit, self.cautious = limit, cautious
-        super().__init__(policy, coding, seed=seed)
+    def __init__(self, policy: DriftingGP, setup: EngineSetup, limit: Limit) -> None:
+        self.limit, self.cautious = limit, bool(setup.safe)
+        super().__init__(policy, setup)
 
     def reset(self) -> None:
         super().reset()
@@ -124,42 +121,25 @@ class QuantityEngine(GPEngine):
 class LimitedEngine(GPEngine):
     """The engine of a `DriftingGP` with constraints.
 
-    Arguments:
-        policy: the policy.
-        coding: coding of the space.
-        seed: seed of all random numbers.
-        rules: the constraints.
-        start: the row of the first suggestion, if it is given.
-        safe: settings that are known to meet all limits; empty without a safe start.
-        rest: further arguments of the base class.
-
     Raises:
+        DriftpeakError: the start violates a known constraint.
         InfeasibleError: no setting meets the known constraints.
     """
 
-    def __init__(
-        self,
-        policy: DriftingGP,
-        coding: Coding,
-        *,
-        seed: int,
-        rules: Rules,
-        start: Vector | None,
-        safe: list[ParameterValues],
-        **rest: Any,
-    ) -> None:
-        self.rules, self.safe = rules, safe
-        self.anchor = anchor_of(rules, start)
-        self.allowed = None if coding.pool is None else rules.hold(coding.pool, None)
+    def __init__(self, policy: DriftingGP, setup: EngineSetup) -> None:
+        self.rules, self.safe, coding = setup.rules, setup.safe, setup.coding
+        start = next(iter(setup.safe), None) if setup.start is None else setup.start
+        if start is not None:
+            self.rules.check("start", start)
+        self.anchor = anchor_of(self.rules, None if start is None else coding.row(start))
+        self.allowed = None if coding.pool is None else self.rules.hold(coding.pool, None)
         # quantities are real numbers for all likelihoods of the reward; they have one motion,
         # because a selection among several would more than double the cost of learning
         forgetting: Any = "markov" if policy.forgetting == "auto" else policy.forgetting
         plain = DriftingGP(forgetting=forgetting, capacity=policy.capacity, learn=policy.learn)
-        self.quantities = {
-            name: QuantityEngine(plain, coding, seed=seed, limit=limit, cautious=bool(safe))
-            for name, limit in rules.limits.items()
-        }
-        super().__init__(policy, coding, seed=seed, **rest)
+        limits = self.rules.limits.items()
+        self.quantities = {name: QuantityEngine(plain, setup, limit) for name, limit in limits}
+        super().__init__(policy, setup)
 
     def reset(self) -> None:
         super().reset()

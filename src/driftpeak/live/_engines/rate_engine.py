@@ -9,12 +9,12 @@ from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import Vector
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.gp_engine import GPEngine
-from driftpeak.live._engines.gp_posterior import NEWEST
+from driftpeak.live._engines.gp_posterior import NEWEST, Observed
+from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._model import gp, laplace
 from driftpeak.live._model.likelihoods import KINDS, Rates, worth
 from driftpeak.live._model.observations import pad, places, size_for
 from driftpeak.live._model.scaling import RobustScaler
-from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.records import Sample
 
 APPENDED = 64  # the joint mode is computed again if more than 1 in so many rewards were appended
@@ -29,9 +29,9 @@ class RateEngine(GPEngine):
 
     kind: type[Rates]
 
-    def __init__(self, policy: DriftingGP, coding: Coding, *, seed: int, sign: float) -> None:
-        self.kind, self.sign = KINDS[policy.likelihood], sign
-        super().__init__(policy, coding, seed=seed)
+    def __init__(self, policy: DriftingGP, setup: EngineSetup) -> None:
+        self.kind, self.sign = KINDS[policy.likelihood], setup.sign
+        super().__init__(policy, setup)
 
     @property
     def rates(self) -> Rates:  # type: ignore[override]
@@ -64,7 +64,7 @@ class RateEngine(GPEngine):
 
     def _seen(
         self, which: Any, weights: Vector, standard: RobustScaler, size: int | None = None
-    ) -> tuple[gp.PaddedObservations, Vector]:
+    ) -> Observed:
         held = self.memory
         size = size or size_for(len(which), held.capacity, NEWEST)
         rewards = held.rewards[which]

@@ -173,7 +173,7 @@ class Problem(NamedTuple):
     places: PaddedObservations
     rewards: AnyArray  # (c,)
     categorical: AnyArray  # (d,)
-    pace: Scalar
+    pace: Any
     kind: Kind
     rates: Rates | None = None  # likelihood of binary rewards and counts
 
@@ -267,13 +267,7 @@ def _rates_slope(vector: AnyArray, problem: Problem, inverse: AnyArray, slopes: 
 _cost = compiled(cost)
 
 
-def most_probable(
-    start: Model,
-    places: PaddedObservations,
-    rewards: Vector,
-    pace: float,
-    rates: Rates | None = None,
-) -> tuple[Model, float]:
+def most_probable(start: Model, problem: Problem) -> tuple[Model, float]:
     """Find the most probable model of one kind of motion, with a local search.
 
     The search starts from `start`, or from `start` with another timescale if that is more probable.
@@ -286,11 +280,10 @@ def most_probable(
     """
     from scipy.optimize import minimize  # imported late, because ask does not need it
 
-    problem = Problem(places, rewards, start.categorical, pace, kind_of(start), rates)
     bounds = [(np.log(prior.low), np.log(prior.high)) for prior in ranges(start.categorical)]
     bounds += [(-EVENEST, EVENEST), (-LEVEL, LEVEL)]
     low, high = np.array(bounds).T
-    here = np.clip(pack(start, pace), low, high)
+    here = np.clip(pack(start, problem.pace), low, high)
     starts = [here, *(_with_timescale(here, timescale) for timescale in STARTS)]
     costs = [float(_cost(jnp.asarray(vector), problem)) for vector in starts]
     best = int(np.argmin(costs))
@@ -309,16 +302,10 @@ def most_probable(
     return problem.model(np.asarray(result.x)), _log_density(float(result.fun), problem)
 
 
-def as_probable(
-    model: Model,
-    places: PaddedObservations,
-    rewards: Vector,
-    pace: float,
-    rates: Rates | None = None,
-) -> float:
+def as_probable(model: Model, problem: Problem) -> float:
     """Compute the log posterior density of a model, comparable with `most_probable`'s."""
-    problem = Problem(places, rewards, model.categorical, pace, kind_of(model), rates)
-    return _log_density(float(_cost(jnp.asarray(pack(model, pace)), problem)), problem)
+    vector = jnp.asarray(pack(model, problem.pace))
+    return _log_density(float(_cost(vector, problem)), problem)
 
 
 def _log_density(cost: float, problem: Problem) -> float:

@@ -98,35 +98,29 @@ class Rates(eqx.Module):
     def law(mean: Any, deviation: Any, trials: Any) -> Any:
         """Return SciPy's distribution of the sum of trials whose mean has these moments."""
 
-    @staticmethod
     @abstractmethod
-    def _cumulant(f: AnyArray) -> AnyArray: ...
+    def _cumulant(self, f: AnyArray) -> AnyArray: ...
 
-    @staticmethod
     @abstractmethod
-    def _mean(f: AnyArray) -> AnyArray: ...
+    def _mean(self, f: AnyArray) -> AnyArray: ...
 
-    @staticmethod
     @abstractmethod
-    def _variance(f: AnyArray) -> AnyArray: ...
+    def _variance(self, f: AnyArray) -> AnyArray: ...
 
-    @staticmethod
     @abstractmethod
-    def _third(f: AnyArray) -> AnyArray: ...
+    def _third(self, f: AnyArray) -> AnyArray: ...
 
     @staticmethod
     @abstractmethod
     def _link(mean: Any, trials: Any) -> Any:
         """Return the f of a mean of trials after adding half an event (and half a failure)."""
 
-    @staticmethod
     @abstractmethod
-    def _moments(means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
+    def _moments(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
         """Return mean and variance of the rate for normally distributed f."""
 
-    @staticmethod
     @abstractmethod
-    def _own_variance(mean: Vector, variance: Vector) -> Vector:
+    def _own_variance(self, mean: Vector, variance: Vector) -> Vector:
         """Return the expected variance of a reward of one trial from the moments of its rate."""
 
 
@@ -153,37 +147,31 @@ class Bernoulli(Rates):
         alike = np.where(trials > 1, np.clip(alike, 1e-6, 1 - 1e-6), 0.5)
         return betabinom(trials, mean * (1 / alike - 1), (1 - mean) * (1 / alike - 1))
 
-    @staticmethod
-    def _cumulant(f: AnyArray) -> AnyArray:
+    def _cumulant(self, f: AnyArray) -> AnyArray:
         return jnp.logaddexp(f, 0.0)
 
-    @staticmethod
-    def _mean(f: AnyArray) -> AnyArray:
+    def _mean(self, f: AnyArray) -> AnyArray:
         return 0.5 + 0.5 * _numpy_of(f).tanh(0.5 * f)
 
-    @staticmethod
-    def _variance(f: AnyArray) -> AnyArray:
+    def _variance(self, f: AnyArray) -> AnyArray:
         numpy = _numpy_of(f)
         return 0.25 / numpy.cosh(numpy.clip(0.5 * f, -HIGHEST / 4, HIGHEST / 4)) ** 2
 
-    @staticmethod
-    def _third(f: AnyArray) -> AnyArray:
-        return -Bernoulli._variance(f) * _numpy_of(f).tanh(0.5 * f)
+    def _third(self, f: AnyArray) -> AnyArray:
+        return -self._variance(f) * _numpy_of(f).tanh(0.5 * f)
 
     @staticmethod
     def _link(mean: Any, trials: Any) -> Any:
         return _numpy_of(mean).log((mean * trials + 0.5) / ((1 - mean) * trials + 0.5))
 
-    @staticmethod
-    def _moments(means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
+    def _moments(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
         nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
         weights = weights / weights.sum()
         rates = 0.5 + 0.5 * np.tanh(0.5 * (means[:, None] + deviations[:, None] * nodes))
         mean = rates @ weights
         return mean, (rates - mean[:, None]) ** 2 @ weights
 
-    @staticmethod
-    def _own_variance(mean: Vector, variance: Vector) -> Vector:
+    def _own_variance(self, mean: Vector, variance: Vector) -> Vector:
         return np.maximum(mean * (1 - mean) - variance, 0.0)
 
 
@@ -209,8 +197,7 @@ class Poisson(Rates):
         share = np.clip(total / variance, 1e-9, 1 - 1e-9)
         return nbinom(total * share / (1 - share), share)
 
-    @staticmethod
-    def _cumulant(f: AnyArray) -> AnyArray:
+    def _cumulant(self, f: AnyArray) -> AnyArray:
         return _numpy_of(f).exp(f)
 
     _mean = _variance = _third = _cumulant
@@ -220,14 +207,12 @@ class Poisson(Rates):
         numpy = _numpy_of(mean)
         return numpy.log(mean + 0.5 / numpy.maximum(trials, 1e-3))
 
-    @staticmethod
-    def _moments(means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
+    def _moments(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
         squared = deviations**2
         mean = np.exp(np.minimum(means + 0.5 * squared, HIGHEST / 2))
         return mean, np.minimum(mean**2 * np.expm1(squared), np.exp(HIGHEST))
 
-    @staticmethod
-    def _own_variance(mean: Vector, variance: Vector) -> Vector:
+    def _own_variance(self, mean: Vector, variance: Vector) -> Vector:
         return mean
 
 
