@@ -403,16 +403,17 @@ class Optimizer(Inspectable):
             self._learn()
 
     def _check_repeated(
-        self, told: Keyed, suggestion: object, actual: object, reward: float, key: str
+        self, earlier: Keyed, suggestion: object, actual: object, reward: float, key: str
     ) -> None:
         """Check that a repeated key has the same setting and reward as before."""
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
-        same = (
-            told.id == number if whole(number) else told.parameters == self.coding.clean(suggestion)
-        )
+        if whole(number):
+            same = earlier.id == number
+        else:
+            same = earlier.parameters == self.coding.clean(suggestion)
         if actual is not None:
-            same = same and told.parameters == self.coding.clean(actual)
-        if not same or reward != told.reward:
+            same = same and earlier.parameters == self.coding.clean(actual)
+        if not same or reward != earlier.reward:
             raise DriftpeakError(
                 f"key must be unique; got {key!r} again with another setting or reward than "
                 f"{told.reward:g}. Use a new key"

@@ -170,11 +170,7 @@ def _context(optimizer: Inspectable, given: Context) -> Context:
 
 def _slice(optimizer: Inspectable, name: str, best: EstimatedPeak, time: Any, axes: Axes) -> None:
     values, here = _values(optimizer, name), dict[str, Any](best)
-    coding = optimizer.coding
-    box = coding.box if isinstance(coding, BoxCoding) else None
-    settings = [
-        {**here, name: value} if box is None else box.moved(here, name, value) for value in values
-    ]
+    settings = [optimizer.coding.moved(here, name, value) for value in values]
     its_context = best.context or None
     mean, _ = optimizer.belief(settings, time, context=its_context)
     band = optimizer.interval(settings, time, context=its_context)

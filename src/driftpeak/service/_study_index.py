@@ -89,5 +89,5 @@ class StudyIndex:
 
     def _counts(self, state: StudyState) -> Counts:
         latest = None if state.latest is None else state.show(state.latest)
-        told = self._ever - self._before
-        return Counts(self._position[0], self._ever, told, len(state.pending), latest)
+        rewards = self._ever - self._before
+        return Counts(self._position[0], self._ever, rewards, len(state.pending), latest)

@@ -41,7 +41,9 @@ def _bands(optimizer: Optimizer, peak: EstimatedPeak, context: Context) -> dict[
         return bands
     values = {name: _values(optimizer, name, peak[name]) for name in peak}
     settings = [
-        _moved(optimizer, peak, name, value) for name, each in values.items() for value in each
+        optimizer.coding.moved(dict(peak), name, value)
+        for name, each in values.items()
+        for value in each
     ]
     if not settings:
         return bands
@@ -82,10 +84,3 @@ def _values(optimizer: Optimizer, name: str, here: Any) -> list[Any]:
     else:
         return []
     return sorted({*values, here})
-
-
-def _moved(optimizer: Optimizer, peak: EstimatedPeak, name: str, value: Any) -> dict[str, Any]:
-    coding = optimizer.coding
-    if isinstance(coding, BoxCoding):
-        return coding.box.moved(dict(peak), name, value)
-    return {**peak, name: value}

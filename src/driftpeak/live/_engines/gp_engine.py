@@ -98,21 +98,21 @@ class GPEngine(GPBelief):
         pass  # the optimiser keeps the pending suggestions
 
     def refit(self, *, dates: bool = False) -> dict[str, Any] | None:
-        held = self.memory
-        counted = int(np.count_nonzero(self._accepted_weights(held.times[-1])))
+        memory = self.memory
+        counted = int(np.count_nonzero(self._accepted_weights(memory.times[-1])))
         due = self.hyperparameters is None or self.since_fit >= max(1, counted // REFITS)
         if not due and not self._is_far(self.standard)[self.newest]:
             return None
         standard, pace = self.standard, self.pace
         if due:
-            standard, pace = self._newest_standard(), pace_of(held.times[-NEWEST:])
+            standard, pace = self._newest_standard(), pace_of(memory.times[-NEWEST:])
         rejected = self._outliers(standard)
-        if not due and np.array_equal(rejected, held.rejected):
+        if not due and np.array_equal(rejected, memory.rejected):
             return None
         values = self._learn(standard, pace, rejected, dates) if due else self.hyperparameters
         assert values is not None  # hyperparameters are learned at the first reward
         since = 0 if due else self.since_fit
-        which = np.stack([held.times, held.rewards], axis=1)[rejected]
+        which = np.stack([memory.times, memory.rewards], axis=1)[rejected]
         return {**values, "since": since, "doubted": which.tolist()}
 
     def _newest_standard(self) -> RobustScaler:
@@ -125,15 +125,17 @@ class GPEngine(GPBelief):
 
     def _outliers(self, standard: RobustScaler) -> Any:
         """Return whether each reward is an outlier, given all others."""
-        held, far = self.memory, self._is_far(standard)
+        memory, far = self.memory, self._is_far(standard)
         if not far.any():
             return far
-        now = held.times[-1]
+        now = memory.times[-1]
         weights, noise = self._weights(now), self._noise(standard)
-        among = places(held.rows, held.times - now, held.size, weights, noise)
-        rewards = pad(standard.into(held.rewards), held.size)
-        outliers = outliers_of(self.model, among, rewards, np.pad(far, (0, held.size - len(held))))
-        return np.asarray(outliers)[: len(held)]
+        among = places(memory.rows, memory.times - now, memory.size, weights, noise)
+        rewards = pad(standard.into(memory.rewards), memory.size)
+        outliers = outliers_of(
+            self.model, among, rewards, np.pad(far, (0, memory.size - len(memory)))
+        )
+        return np.asarray(outliers)[: len(memory)]
 
     def _learn(
         self, standard: RobustScaler, pace: float, rejected: Any, dates: bool
@@ -185,10 +187,10 @@ class GPEngine(GPBelief):
 
     def _to_learn_from(self, standard: RobustScaler, rejected: Any) -> Observed:
         """Return the newest observations that are not outliers, with standardised rewards."""
-        worth = np.where(rejected, 0.0, self._weights(self.memory.times[-1]))
-        which = np.flatnonzero(worth)[-NEWEST:]
+        weights = np.where(rejected, 0.0, self._weights(self.memory.times[-1]))
+        which = np.flatnonzero(weights)[-NEWEST:]
         size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
-        return self._seen(which, worth, standard, size)
+        return self._seen(which, weights, standard, size)
 
     def _problem(
         self, observed: Observed, model: gp.Model, pace: float, rates: Rates | None = None
@@ -233,8 +235,8 @@ class GPEngine(GPBelief):
             mean, deviation = self._posterior(rows, time)
             wide = deviations(tail) * deviation
             return self._value(mean - wide), self._value(mean + wide)
-        standard, worth = self.standard.widely_linear, self._accepted_weights(time)
-        observed = self._seen(np.flatnonzero(worth), worth, standard)
+        standard, weights = self.standard.widely_linear, self._accepted_weights(time)
+        observed = self._seen(np.flatnonzero(weights), weights, standard)
         problem = self._problem(observed, self.model, self.pace)
         low, high = quantiles(*average.moments(problem, rows, time - self.origin, ROWS), tail)
         return standard.back(low, 0.0 * low)[0], standard.back(high, 0.0 * high)[0]
@@ -245,14 +247,14 @@ class GPEngine(GPBelief):
         None if hyperparameters are not learned, if rewards are binary or counts, and without
         observations.
         """
-        held = self.memory
-        if not self.policy.learn or self.rates is not None or len(held) == 0:
+        memory = self.memory
+        if not self.policy.learn or self.rates is not None or len(memory) == 0:
             return None
-        state = (held.times, held.rejected, self.hyperparameters)
+        state = (memory.times, memory.rejected, self.hyperparameters)
         if self._averaged is None or any(
             a is not b for a, b in zip(self._averaged[0], state, strict=True)
         ):
-            observed = self._to_learn_from(self.standard.widely_linear, held.rejected)
+            observed = self._to_learn_from(self.standard.widely_linear, memory.rejected)
             problem = self._problem(observed, self.model, self.pace)
             self._averaged = state, Average(problem, pack(self.model, self.pace))
         return self._averaged[1]
@@ -267,14 +269,14 @@ class GPEngine(GPBelief):
         return known, [self.peak(float(time), context) for time in known]
 
     def report(self, time: float) -> dict[str, Any]:
-        held, model = self.memory, self.model
-        values: dict[str, Any] = {"told": self.tells, "held": len(held)}
-        values["rejected"] = int(held.rejected.sum())
-        if len(held) == 0:
+        memory, model = self.memory, self.model
+        values: dict[str, Any] = {"told": self.tells, "held": len(memory)}
+        values["rejected"] = int(memory.rejected.sum())
+        if len(memory) == 0:
             return values
-        ages = time - held.times
+        ages = time - memory.times
         scale = self.standard.scale
-        correlation = np.asarray(_correlation(model, pad(ages, held.size)))[: len(held)]
+        correlation = np.asarray(_correlation(model, pad(ages, memory.size)))[: len(memory)]
         kept = self._accepted_weights(time) * correlation**2
         if self.rule is None:
             values["drift"] = float(-np.expm1(-2 / model.timescale))

@@ -108,11 +108,11 @@ class GPBelief(Engine):
             rhythm = self.model.beside == gp.ROUND
             phases = np.arange(PHASES) * self.model.period / PHASES if rhythm else (0.0,)
             each = [np.asarray(_worth(self.model, known, elapsed + phase)) for phase in phases]
-            worth = np.max(each, axis=0)
-            worth = np.where(self.memory.rejected, -np.inf, worth[: len(self.memory)])
+            information = np.max(each, axis=0)
+            information = np.where(self.memory.rejected, -np.inf, information[: len(self.memory)])
         else:
-            worth = self.memory.times
-        dropped = np.argsort(worth, kind="stable")
+            information = self.memory.times
+        dropped = np.argsort(information, kind="stable")
         dropped = dropped[: len(self.memory) // DROPPED]
         kept = np.ones(len(self.memory), bool)
         kept[dropped] = False
@@ -159,8 +159,8 @@ class GPBelief(Engine):
         if self.rule is None:
             return self._all_known()
         if self._known is None or self._known_at != time:
-            worth = self._accepted_weights(time)
-            seen = self._seen(np.flatnonzero(worth), worth, self.standard)
+            weights = self._accepted_weights(time)
+            seen = self._seen(np.flatnonzero(weights), weights, self.standard)
             self._known = self._all_at_once(*seen)
             self._known_at = time
         return self._known
@@ -170,14 +170,14 @@ class GPBelief(Engine):
 
         Equal states therefore give bit-identical numbers, whatever the order of arrival.
         """
-        held, known = self.memory, self._known
+        memory, known = self.memory, self._known
         if known is None:
             first = np.arange(self.base)
-            worth = np.where(held.rejected[first], 0.0, 1.0)
-            known = self._all_at_once(*self._seen(first, worth, self.standard, held.size))
-        if self._factored < len(held):
+            weights = np.where(memory.rejected[first], 0.0, 1.0)
+            known = self._all_at_once(*self._seen(first, weights, self.standard, memory.size))
+        if self._factored < len(memory):
             known = self._appended(known, self._factored)
-        self._known, self._factored = known, len(held)
+        self._known, self._factored = known, len(memory)
         return known
 
     def _all_at_once(self, among: gp.PaddedObservations, rewards: Vector) -> gp.Conditioned:
@@ -185,13 +185,13 @@ class GPBelief(Engine):
 
     def _appended(self, known: gp.Conditioned, start: int) -> gp.Conditioned:
         """Append the observations from index `start` on to a posterior."""
-        held, noise = self.memory, self._noise(self.standard)
-        rewards = pad(self.standard.into(held.rewards), held.size)
-        worth = np.where(held.rejected, 0.0, 1.0)
-        for first in range(start, len(held), BLOCK):
-            some = slice(first, min(first + BLOCK, len(held)))
-            times = held.times[some] - self.origin
-            block = places(held.rows[some], times, BLOCK, worth[some], noise[some])
+        memory, noise = self.memory, self._noise(self.standard)
+        rewards = pad(self.standard.into(memory.rewards), memory.size)
+        weights = np.where(memory.rejected, 0.0, 1.0)
+        for first in range(start, len(memory), BLOCK):
+            some = slice(first, min(first + BLOCK, len(memory)))
+            times = memory.times[some] - self.origin
+            block = places(memory.rows[some], times, BLOCK, weights[some], noise[some])
             known = _append(self.model, known, first, block, len(times), rewards)
         return known
 
@@ -201,28 +201,28 @@ class GPBelief(Engine):
 
     def _weights(self, time: float) -> Vector:
         """Return the weight of each observation under the forgetting rule, outliers included."""
-        held = self.memory
+        memory = self.memory
         if self.rule is None:
-            return np.ones(len(held))
-        return worths(self.rule, held.times, time, held.size)
+            return np.ones(len(memory))
+        return worths(self.rule, memory.times, time, memory.size)
 
     def _seen(
-        self, which: Any, worth: Vector, standard: RobustScaler, size: int | None = None
+        self, which: Any, weights: Vector, standard: RobustScaler, size: int | None = None
     ) -> Observed:
         """Return some observations in places, and their rewards in standard units.
 
         Arguments:
             which: indices of the observations.
-            worth: weights of all observations.
+            weights: weights of all observations.
             standard: the standardisation of rewards.
             size: number of places; by default the least that is sufficient.
         """
-        held = self.memory
-        size = size or size_for(len(which), held.capacity, NEWEST)
-        times = held.times[which] - self.origin
-        rewards = pad(standard.into(held.rewards[which]), size)
+        memory = self.memory
+        size = size or size_for(len(which), memory.capacity, NEWEST)
+        times = memory.times[which] - self.origin
+        rewards = pad(standard.into(memory.rewards[which]), size)
         noise = self._noise(standard)[which]
-        return places(held.rows[which], times, size, worth[which], noise), rewards
+        return places(memory.rows[which], times, size, weights[which], noise), rewards
 
     def _noise(self, standard: RobustScaler) -> Vector:
         """Return the known noise variances in standard units; 0 where noise is learned."""

@@ -247,8 +247,8 @@ class PolicyEngine(Engine):
         values: dict[str, Any] = {"told": self.tells}
         values |= self.assumed
         time = max(time, self.latest)
-        if (held := _call("held", self.player, self.head, time)) is not None:
-            values["held"] = int(held)
+        if (count := _call("held", self.player, self.head, time)) is not None:
+            values["held"] = int(count)
         if (expected := _call("predict", self.player, self.head, time)) is not None:
             values["noise"] = math.sqrt(float(expected.noise_variance))
         if meanings := self.player.readings:
@@ -485,14 +485,14 @@ def _plain(leaf: Array) -> Array:
     return jax.random.key_data(leaf) if _is_key(leaf) else leaf
 
 
-def _like(found: np.ndarray, leaf: Array) -> Array:
+def _like(stored: np.ndarray, leaf: Array) -> Array:
     expected = np.asarray(_plain(leaf))
-    if (found.shape, found.dtype) != (expected.shape, expected.dtype):
+    if (stored.shape, stored.dtype) != (expected.shape, expected.dtype):
         raise DriftpeakError(
             f"an array must be {expected.dtype} of shape {expected.shape}; got {found.dtype} of "
             f"shape {found.shape}"
         )
-    return jax.random.wrap_key_data(jnp.asarray(found)) if _is_key(leaf) else jnp.asarray(found)
+    return jax.random.wrap_key_data(jnp.asarray(stored)) if _is_key(leaf) else jnp.asarray(stored)
 
 
 def _is_key(leaf: Array) -> bool:

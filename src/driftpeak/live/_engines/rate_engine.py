@@ -55,9 +55,9 @@ class RateEngine(GPEngine):
             self._refactor()
 
     def _newest_standard(self) -> RobustScaler:
-        held = self.memory
-        newest = held.rewards[-NEWEST:] * self.sign
-        return RobustScaler(self.kind.level(newest, held.trials[-NEWEST:]), 1.0)
+        memory = self.memory
+        newest = memory.rewards[-NEWEST:] * self.sign
+        return RobustScaler(self.kind.level(newest, memory.trials[-NEWEST:]), 1.0)
 
     def _is_far(self, standard: RobustScaler) -> Any:
         return np.zeros(len(self.memory), bool)  # invalid rewards were rejected by `check`
@@ -65,12 +65,12 @@ class RateEngine(GPEngine):
     def _seen(
         self, which: Any, weights: Vector, standard: RobustScaler, size: int | None = None
     ) -> Observed:
-        held = self.memory
-        size = size or size_for(len(which), held.capacity, NEWEST)
-        rewards = held.rewards[which]
-        counted = weights[which] * worth(rewards, held.trials[which])
-        times = held.times[which] - self.origin
-        return places(held.rows[which], times, size, counted), pad(rewards, size)
+        memory = self.memory
+        size = size or size_for(len(which), memory.capacity, NEWEST)
+        rewards = memory.rewards[which]
+        counted = weights[which] * worth(rewards, memory.trials[which])
+        times = memory.times[which] - self.origin
+        return places(memory.rows[which], times, size, counted), pad(rewards, size)
 
     def _all_at_once(self, among: gp.PaddedObservations, rewards: Vector) -> gp.Conditioned:
         return _learn(self.model, among, rewards, self.rates)
@@ -79,10 +79,10 @@ class RateEngine(GPEngine):
         self._refactor()  # each mode depends on those before it
 
     def _appended(self, known: gp.Conditioned, start: int) -> gp.Conditioned:
-        held = self.memory
-        counted, times = worth(held.rewards, held.trials), held.times - self.origin
-        for number in range(start, len(held)):
-            new = held.rows[number], times[number], counted[number], held.rewards[number]
+        memory = self.memory
+        counted, times = worth(memory.rewards, memory.trials), memory.times - self.origin
+        for number in range(start, len(memory)):
+            new = memory.rows[number], times[number], counted[number], memory.rewards[number]
             known = _append(self.model, known, number, *new, self.rates)
         return known
 

@@ -121,10 +121,10 @@ class PaddedObservations(NamedTuple):
         return jnp.where(self.noise > 0, self.noise, model.noise_variance)
 
     def put(
-        self, number: Array, row: Scalar, time: Scalar, worth: Scalar, noise: Scalar
+        self, number: Array, row: Scalar, time: Scalar, weight: Scalar, noise: Scalar
     ) -> "PaddedObservations":
         """Return the observations with another one in place `number`."""
-        new = row, time, worth, noise
+        new = row, time, weight, noise
         each = zip(self, new, strict=True)
         return PaddedObservations(*(jnp.asarray(old).at[number].set(value) for old, value in each))
 
@@ -177,27 +177,27 @@ def append(
     as if it were added alone. `rewards` are the rewards in all places.
     """
     kept = jnp.arange(known.whiten.shape[0]) < start
-    held = known.places._replace(worth=jnp.where(kept, known.places.worth, 0.0))
+    places = known.places._replace(worth=jnp.where(kept, known.places.worth, 0.0))
     block = jax.tree.map(jnp.asarray, block)
     own = block.variances(model) / block.worth  # infinite if the weight is 0
 
     def add(
         step: Array, state: tuple[PaddedObservations, Array]
     ) -> tuple[PaddedObservations, Array]:
-        held, whiten = state
+        places, whiten = state
         number, row, time = start + step, block.rows[step], block.times[step]
-        across = covariance_across(model, held, row[None], time)[:, 0]
+        across = covariance_across(model, places, row[None], time)[:, 0]
         white = whiten @ across
         scale = jnp.sqrt(model.variance + own[step] - white @ white)
         new = (-white @ whiten).at[number].add(1.0) / scale
-        held = held.put(number, row, time, block.worth[step], block.noise[step])
-        return held, whiten.at[number].set(new)
+        places = places.put(number, row, time, block.worth[step], block.noise[step])
+        return places, whiten.at[number].set(new)
 
-    state = held, jnp.where(kept[:, None], known.whiten, 0.0)
-    held, whiten = jax.lax.fori_loop(0, count, add, state)
-    ratios = jnp.sqrt(held.worth / held.variances(model)) / whiten.diagonal()
-    information = jnp.sum(jnp.where(held.used, jnp.log(ratios), 0.0))
-    return Conditioned(held, whiten, _solved(whiten, rewards - model.level), information)
+    state = places, jnp.where(kept[:, None], known.whiten, 0.0)
+    places, whiten = jax.lax.fori_loop(0, count, add, state)
+    ratios = jnp.sqrt(places.worth / places.variances(model)) / whiten.diagonal()
+    information = jnp.sum(jnp.where(places.used, jnp.log(ratios), 0.0))
+    return Conditioned(places, whiten, _solved(whiten, rewards - model.level), information)
 
 
 def _solved(whiten: Array, residuals: AnyArray) -> Array:

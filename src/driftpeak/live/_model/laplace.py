@@ -40,20 +40,20 @@ class Mode(NamedTuple):
 
 
 def mode(
-    covariance: AnyArray, level: Scalar, worth: AnyArray, rewards: AnyArray, rates: Rates
+    covariance: AnyArray, level: Scalar, weights: AnyArray, rewards: AnyArray, rates: Rates
 ) -> Mode:
     """Compute the mode by Newton's method (Rasmussen and Williams 2006, algorithm 3.1)."""
     fractions = jnp.append(0.5 ** jnp.arange(HALVINGS), 0.0)
 
     def value(latent: Array, solved: Array) -> Array:
-        fit = worth * jnp.where(worth > 0, rates.log_density(rewards, latent), 0.0)
+        fit = weights * jnp.where(weights > 0, rates.log_density(rewards, latent), 0.0)
         return fit.sum() - 0.5 * solved @ (latent - level)
 
     def full_step(latent: Array) -> tuple[Array, Array]:
-        precision = worth * rates.curvature(latent)
+        precision = weights * rates.curvature(latent)
         root = jnp.sqrt(precision)
         lower = jnp.linalg.cholesky(_whole(covariance, root))
-        pull = precision * (latent - level) + worth * (rewards - rates.rate(latent))
+        pull = precision * (latent - level) + weights * (rewards - rates.rate(latent))
         white = jax.scipy.linalg.cho_solve((lower, True), root * (covariance @ pull))
         solved = pull - root * white
         return jnp.asarray(covariance @ solved + level), jnp.asarray(solved)
@@ -77,7 +77,7 @@ def mode(
 
     rewards = jnp.asarray(rewards)
     flat, nothing = jnp.full_like(rewards, level), jnp.zeros_like(rewards)
-    first = full_step(jnp.where(worth > 0, rates.guess(rewards, worth), flat))
+    first = full_step(jnp.where(weights > 0, rates.guess(rewards, weights), flat))
     better = value(*first) >= value(flat, nothing)  # False if NaN
     latent, solved = (jnp.where(better, a, b) for a, b in zip(first, (flat, nothing), strict=True))
     start = Mode(latent, solved, value(latent, solved))
@@ -98,7 +98,7 @@ def append(
     number: Scalar,
     row: AnyArray,
     time: Scalar,
-    worth: Scalar,
+    weight: Scalar,
     reward: Scalar,
     rates: Rates,
 ) -> Conditioned:
@@ -111,12 +111,12 @@ def append(
     white = known.whiten @ cross
     variance = jnp.maximum(model.variance - white @ white, FAINTEST * model.variance)
     mean = cross @ known.solved + model.level
-    weight = jnp.asarray(worth)[None]
-    at_mode = mode(variance[None, None], mean, weight, jnp.asarray(reward)[None], rates)
-    precision = jnp.maximum(worth * rates.curvature(at_mode.latent)[0], FAINTEST)
+    observed = jnp.asarray(weight)[None], jnp.asarray(reward)[None]
+    at_mode = mode(variance[None, None], mean, *observed, rates)
+    precision = jnp.maximum(weight * rates.curvature(at_mode.latent)[0], FAINTEST)
     new = (-white @ known.whiten).at[number].add(1.0)
     return Conditioned(
-        known.places.put(number, row, time, worth, worth / precision),
+        known.places.put(number, row, time, weight, weight / precision),
         known.whiten.at[number].set(new / jnp.sqrt(variance + 1 / precision)),
         known.solved + new * at_mode.solved[0],
         known.information + 0.5 * jnp.log1p(variance * precision),

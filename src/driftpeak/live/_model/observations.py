@@ -25,7 +25,7 @@ def places(
     rows: Vector,
     times: Vector,
     size: int,
-    worth: Vector | None = None,
+    weights: Vector | None = None,
     noise: Vector | None = None,
 ) -> PaddedObservations:
     """Return rows and times padded to `size` places.
@@ -33,14 +33,14 @@ def places(
     Arguments:
         rows, times: the observations.
         size: number of places.
-        worth: weights; 1 if not given.
+        weights: weights; 1 if not given.
         noise: noise variances, 0 where unknown; unknown everywhere if not given.
     """
     free = size - len(rows)
     return PaddedObservations(
         np.pad(rows, ((0, free), (0, 0))),
         np.pad(times, (0, free)),
-        pad(np.ones(len(rows)) if worth is None else worth, size),
+        pad(np.ones(len(rows)) if weights is None else weights, size),
         pad(np.zeros(len(rows)) if noise is None else noise, size),
     )
 

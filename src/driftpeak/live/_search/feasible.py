@@ -58,9 +58,9 @@ class Watched(NamedTuple):
 
     def in_ages(self) -> "Watched":
         """Return the same quantity with ages in place of times."""
-        one = age_unit(self.model)
-        known = self.known._replace(places=aged(self.known.places, self.time, one))
-        return self._replace(model=in_ages(self.model, one), known=known, time=jnp.zeros(()))
+        unit = age_unit(self.model)
+        known = self.known._replace(places=aged(self.known.places, self.time, unit))
+        return self._replace(model=in_ages(self.model, unit), known=known, time=jnp.zeros(()))
 
     def expected(self, rows: AnyArray) -> "Expected":
         """Compute the prediction of the quantity at rows."""
@@ -125,9 +125,9 @@ class Situation(NamedTuple):
             unsure = jnp.where(curious, self._unsure(expected), -jnp.inf)
             return jnp.where(curious.any(), unsure, bounds)
 
-        worth = jax.lax.cond(self.curious > 0, to_learn, lambda: bounds)
-        worth = jnp.where(feasible.any(), worth, likely)
-        return jnp.where(jnp.where(feasible.any(), feasible, allowed), worth, -jnp.inf)
+        values = jax.lax.cond(self.curious > 0, to_learn, lambda: bounds)
+        values = jnp.where(feasible.any(), values, likely)
+        return jnp.where(jnp.where(feasible.any(), feasible, allowed), values, -jnp.inf)
 
     def _promising(self, rows: AnyArray, bounds: Array, feasible: Array) -> Array:
         """Return whether each row is feasible and its bound is at least the best feasible mean."""
@@ -159,8 +159,8 @@ def finalists(
 ) -> Array:
     """Return the best candidates and points on the paths of their ascent, shape `(n, d)`."""
     quick = situation.roughly()
-    worth = quick.worth(single(candidates), allowed)
-    climbers = candidates[jax.lax.top_k(worth, CLIMBERS)[1]]
+    values = quick.worth(single(candidates), allowed)
+    climbers = candidates[jax.lax.top_k(values, CLIMBERS)[1]]
     beliefs = mirrored(quick.beliefs)
     top = climb(beliefs, single(climbers), quick.reachable, single(unit)).astype(float)
     share = jnp.arange(1, STAGES + 1)[:, None, None] / STAGES

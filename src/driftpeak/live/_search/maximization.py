@@ -33,7 +33,7 @@ from driftpeak.live._model.likelihoods import Rates
 from driftpeak.live._model.mirrored import Mirrored
 from driftpeak.live._model.scaling import LINEAR
 from driftpeak.live._search.boundary import boundary_weight, powers_around
-from driftpeak.live._space.discretization import MIDDLE, NEAR, Discretization
+from driftpeak.live._space.discretization import NEAR, Discretization
 from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.records import Reach
 from driftpeak.policies.widths import Width
@@ -133,9 +133,7 @@ class Searcher:
         row = coding.spread(self.sequence[(number - 1) % SOBOL])
         if reach is None:
             return row
-        row = coding.snap(np.clip(row, reach.lower, reach.upper))
-        row = np.clip(row, reach.lower, reach.upper)
-        return np.where(coding.discretization.counting(row[None])[0], row, MIDDLE)
+        return coding.discretization.within(row[None], reach.lower, reach.upper)[0]
 
     def trials(self, number: int) -> Trials:
         """Draw the random candidates of suggestion `number`."""
@@ -264,15 +262,15 @@ def age_unit(model: Model) -> Array:
     return jnp.ldexp(1.0, -jnp.frexp(jnp.asarray(model.timescale, float))[1])
 
 
-def aged(places: PaddedObservations, time: Scalar, one: Scalar) -> PaddedObservations:
+def aged(places: PaddedObservations, time: Scalar, unit: Scalar) -> PaddedObservations:
     """Return the same places with times replaced by minus their ages, in units of `1 / one`."""
-    times = (jnp.asarray(places.times) - time) * one
+    times = (jnp.asarray(places.times) - time) * unit
     return places._replace(times=jnp.clip(times, -OLDEST, OLDEST))
 
 
-def in_ages(model: Model, one: Scalar) -> Model:
+def in_ages(model: Model, unit: Scalar) -> Model:
     """Return the model for times in units of `1 / one`."""
-    return model._replace(timescale=model.timescale * one, period=model.period * one)
+    return model._replace(timescale=model.timescale * unit, period=model.period * unit)
 
 
 def mirrored(beliefs: Beliefs) -> Beliefs:
@@ -302,9 +300,7 @@ def possible(rows: AnyArray, discretization: Discretization, reachable: Reachabl
     if reachable is None:
         return discretization.snap(jnp.clip(rows, 0.0, 1.0))
     lower, upper = reachable.lower[None, :], reachable.upper[None, :]
-    # clip again: the current setting may lie between two levels with none within reach
-    rows = jnp.clip(discretization.snap(jnp.clip(rows, lower, upper)), lower, upper)
-    return jnp.where(discretization.counting(rows), rows, MIDDLE)
+    return discretization.within(rows, lower, upper)
 
 
 def bound(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Array:

@@ -134,10 +134,10 @@ def _check_condition(name: str, parameter: Parameter, before: Mapping[str, Param
                 ) from None
 
 
-def _unmet(parameter: Parameter, found: ParameterValues) -> str | None:
+def _unmet(parameter: Parameter, setting: ParameterValues) -> str | None:
     """Describe the first condition that earlier parameters do not meet; return None if all hold."""
     for other, values in parameter.when:
-        if other not in found or not any(same(found[other], value) for value in values):
+        if other not in setting or not any(same(setting[other], value) for value in values):
             return f"{other!r} is {' or '.join(map(repr, values))}"
     return None
 

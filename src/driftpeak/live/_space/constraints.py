@@ -283,16 +283,16 @@ class Rules:
             if value is not None
         }
 
-    def known_limits(self, found: Mapping[str, float]) -> None:
+    def known_limits(self, names: Mapping[str, float]) -> None:
         """Check that all names are limits of this study.
 
         Raises:
             DriftpeakError: a name is not a limit of this study.
         """
-        for name in found:
+        for name in names:
             if name not in self.limits:
-                names = ", ".join(self.limits) or "there are none"
-                raise rejected("limits", name, f"be measured constraints of this study ({names})")
+                limits = ", ".join(self.limits) or "there are none"
+                raise rejected("limits", name, f"be measured constraints of this study ({limits})")
 
     def to_data(self) -> dict[str, Any] | None:
         """Return JSON-compatible data, or None without constraints. Functions keep only a name."""

@@ -40,6 +40,13 @@ class Discretization(NamedTuple):
         rows = np_.where(whole > 0, np_.log(numbers / least) / logarithm, rows)
         return np_.where(self.counting(rows), rows, MIDDLE)
 
+    def within(self, rows: AnyArray, lower: AnyArray | float, upper: AnyArray | float) -> Any:
+        """Return the nearest valid rows between two rows, shape `(m, d)`."""
+        np_ = jnp if isinstance(rows, jax.Array) else np
+        # clip again: the current setting may lie between two levels with none within reach
+        rows = np_.clip(self.snap(np_.clip(rows, lower, upper)), lower, upper)
+        return np_.where(self.counting(rows), rows, MIDDLE)
+
     def counting(self, rows: AnyArray) -> Any:
         """Return whether each column is active, shape `(m, d)`."""
         np_ = jnp if isinstance(rows, jax.Array) else np

@@ -24,7 +24,7 @@ from driftpeak.live._space.discretization import (
     discretization_of,
     free_discretization,
 )
-from driftpeak.live._space.parameters import ROUNDING, ParameterValues
+from driftpeak.live._space.parameters import ROUNDING, ParameterValues, Value
 
 Space = Box | Arms | Grid | Contextual
 
@@ -132,6 +132,10 @@ class Coding(ABC):
     def parameters(self, row: Vector) -> ParameterValues:
         """Return the setting of the valid row nearest to `row`."""
 
+    def moved(self, setting: ParameterValues, name: str, value: Value) -> ParameterValues:
+        """Return a setting with one value changed."""
+        return {**setting, name: value}
+
     def snap(self, rows: Vector) -> Vector:
         """Return the nearest valid rows."""
         return self.discretization.snap(np.atleast_2d(rows)).reshape(rows.shape)
@@ -162,6 +166,9 @@ class BoxCoding(Coding):
 
     def clean(self, parameters: object) -> ParameterValues:
         return self.box.clean(parameters)
+
+    def moved(self, setting: ParameterValues, name: str, value: Value) -> ParameterValues:
+        return self.box.moved(setting, name, value)
 
     def parameters(self, row: Vector) -> ParameterValues:
         each = self.box.parameters.items()

@@ -518,9 +518,9 @@ def _condition(when: Mapping[str, Any] | None) -> Condition:
     return tuple(conditions)
 
 
-def same(one: Value, other: Value) -> bool:
+def same(value: Value, other: Value) -> bool:
     """Return whether two values are the same choice. True and 1 are different choices."""
-    return _key(one) == _key(other)
+    return _key(value) == _key(other)
 
 
 def _is_text(value: object) -> TypeGuard[str]:

@@ -19,7 +19,7 @@ OWN = ("suggestion", "status", "time", "reward", "expected", "expected_deviation
 
 def history_frame(
     coding: Coding,
-    told: Sequence[Observation],
+    history: Sequence[Observation],
     pending: Sequence[Suggestion],
     limits: Sequence[str] = (),
 ) -> "pd.DataFrame":
@@ -29,20 +29,20 @@ def history_frame(
     """
     import pandas as pd
 
-    every: list[Observation | Suggestion] = [*told, *pending]
-    settings = [record.parameters for record in told] + [dict(record) for record in pending]
-    reward = np.full(len(every), np.nan)
-    reward[: len(told)] = [record.reward for record in told]
-    expected = np.full((len(every), 2), np.nan)
-    expected[: len(told)] = [record.expected or (np.nan, np.nan) for record in told] or np.nan
-    status = ["told" if record.used else "not used" for record in told] + ["pending"] * len(pending)
+    every: list[Observation | Suggestion] = [*history, *pending]
+    rewards = [getattr(record, "reward", np.nan) for record in every]
+    expected = [getattr(record, "expected", None) or (np.nan, np.nan) for record in every]
+    means, deviations = np.array(expected, float).reshape(-1, 2).T
+    used = ["told" if record.used else "not used" for record in history]
     columns: dict[str, Any] = {
         "suggestion": pd.array([record.id for record in every], dtype="Int64"),
-        "status": pd.Categorical(status, ["told", "not used", "pending"]),
+        "status": pd.Categorical(
+            used + ["pending"] * len(pending), ["told", "not used", "pending"]
+        ),
         "time": _times([record.time for record in every]),
     }
     for name in coding.names:
-        values = [setting.get(name) for setting in settings]
+        values = [record.parameters.get(name) for record in every]
         columns[_heading(name, coding.names)] = _column(coding, name, values)
     if coding.context is not None:
         for name in coding.context.names:
@@ -50,10 +50,11 @@ def history_frame(
             taken = (*coding.names, *coding.context.names)
             columns[_heading(name, taken)] = _column(coding.context, name, values)
     for name in limits:
-        measured = [record.constraints.get(name, np.nan) for record in told]
+        measured = [getattr(record, "constraints", {}).get(name, np.nan) for record in every]
         taken = (*coding.names, *limits)
-        columns[_heading(name, taken)] = np.array(measured + [np.nan] * len(pending), float)
-    columns |= {"reward": reward, "expected": expected[:, 0], "expected_deviation": expected[:, 1]}
+        columns[_heading(name, taken)] = np.array(measured, float)
+    columns |= {"reward": np.array(rewards, float)}
+    columns |= {"expected": means, "expected_deviation": deviations}
     return pd.DataFrame(columns)
 
 

@@ -435,8 +435,8 @@ def _read_line(line: bytes, before: int) -> tuple[dict[str, Any], int] | None:
     return (content, check) if isinstance(content, dict) else None
 
 
-def _is_description(found: Any) -> bool:
-    return isinstance(found, dict) and bool(re.fullmatch("[0-9a-f]{16}", str(found.get("id"))))
+def _is_description(content: Any) -> bool:
+    return isinstance(content, dict) and bool(re.fullmatch("[0-9a-f]{16}", str(content.get("id"))))
 
 
 def _split(block: bytes) -> tuple[list[bytes], bytes]:

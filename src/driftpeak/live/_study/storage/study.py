@@ -88,12 +88,12 @@ class Study:
         self._known = self._position = store.start()
         self._catch_up()
 
-    def change(self, act: Callable[[], Result], told: Callable[[Event], None]) -> Result:
+    def change(self, act: Callable[[], Result], on_event: Callable[[Event], None]) -> Result:
         """Change the current study; the events that `act` adds are durable in the end, or undone.
 
         Arguments:
             act: adds and applies events; called again if another process was faster.
-            told: called with each event once it is durable.
+            on_event: called with each event once it is durable.
         """
         if self._inside:
             return act()
@@ -117,7 +117,7 @@ class Study:
             self._inside = False
         added, self._added = self._added, []
         for event in added:
-            told(event)
+            on_event(event)
         if self._replayed >= EVERY:
             self._keep_snapshot()
         return result  # type: ignore[return-value]
