@@ -82,8 +82,6 @@ def optimize(
         >>> abs(optimizer.best()["x"] - 0.31) < 0.1
         True
     """
-    if not callable(function):
-        raise DriftpeakError(f"function must be callable; got {shown(function)}")
     if steps is not None:
         at_least_integer("steps", steps, 0)
     clock, each = _clock(time), _callbacks(callbacks)

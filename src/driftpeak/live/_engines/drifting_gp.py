@@ -1,20 +1,20 @@
 """The default policy: a drifting Gaussian process that learns its hyperparameters online."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, at_least_integer, one_of, shown
+from driftpeak._core.errors import DriftpeakError, at_least_integer, shown
 from driftpeak.gp.forgetting import Forgetting
 from driftpeak.live._model.drift_models import LearnedMotion, check_forgetting, check_periods
-from driftpeak.live._model.likelihoods import Likelihood, check_likelihood
+from driftpeak.live._model.likelihoods import Likelihood
 from driftpeak.policies.widths import Width
 
 if TYPE_CHECKING:
     from driftpeak.live._engines.engine import Engine
     from driftpeak.live._engines.setup import EngineSetup
 
-ACQUISITIONS = ("ucb", "influence")
+Acquisition = Literal["ucb", "influence"]
 
 
 class DriftingGP:
@@ -74,7 +74,7 @@ class DriftingGP:
         periods: Sequence[float] = (),
         capacity: int = 512,
         width: Width | None = None,
-        acquisition: str = "ucb",
+        acquisition: Acquisition = "ucb",
         boundary_weighting: bool = True,
         learn: bool = True,
         likelihood: Likelihood = "gaussian",
@@ -83,7 +83,6 @@ class DriftingGP:
         self.forgetting = check_forgetting(forgetting, self.capacity)
         self.periods = check_periods(periods, forgetting)
         self.width = width
-        one_of("acquisition", acquisition, ACQUISITIONS)
         if acquisition == "influence" and likelihood != "gaussian":
             raise DriftpeakError(
                 'acquisition must be "ucb" unless likelihood="gaussian"; got "influence" with '
@@ -91,7 +90,7 @@ class DriftingGP:
             )
         self.acquisition = acquisition
         self.boundary_weighting, self.learn = boundary_weighting, learn
-        self.likelihood = check_likelihood(likelihood)
+        self.likelihood = likelihood
 
     def make_engine(self, setup: "EngineSetup") -> "Engine":
         """Return the engine of a study for its constraints and its kind of rewards."""

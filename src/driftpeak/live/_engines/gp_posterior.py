@@ -75,18 +75,12 @@ class GPBelief(Engine):
         return default_model(self.coding.all_categorical, self.pace, kind_named(motion))
 
     def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
-        kind = kind_named(motion)
         return gp.Model(
-            values["level"],
-            np.array(values["lengthscale"]),
-            values["variance"],
-            values["noise_variance"],
-            values["timescale"],
-            self.coding.all_categorical,
-            kind.motion,
-            kind.beside,
-            values.get("share", 0.0),
-            kind.period,
+            **{name: values[name] for name in ("level", "variance", "noise_variance", "timescale")},
+            lengthscale=np.array(values["lengthscale"]),
+            categorical=self.coding.all_categorical,
+            share=values.get("share", 0.0),
+            **kind_named(motion)._asdict(),
         )
 
     def told(self, sample: Sample, reward: float) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
-from driftpeak._core.errors import DriftpeakError, UnsupportedError, shown
+from driftpeak._core.errors import DriftpeakError, UnsupportedError
 from driftpeak.live._engines.engine import Engine
 from driftpeak.live._space.constraints import Rules
 from driftpeak.live._space.encoding import Coding, FiniteCoding
@@ -32,11 +32,11 @@ def is_policy(value: object) -> TypeGuard[LivePolicy]:
     return not isinstance(value, type) and callable(getattr(value, "make_engine", None))
 
 
-def direction(maximize: object, minimize: object) -> bool:
+def direction(maximize: bool | None, minimize: bool | None) -> bool:
     """Return whether rewards are maximised, from two arguments of which one is given.
 
     Raises:
-        DriftpeakError: none or both are given, or the value is not True or False.
+        DriftpeakError: none or both are given.
     """
     given = {"maximize": maximize, "minimize": minimize}
     given = {name: value for name, value in given.items() if value is not None}
@@ -44,9 +44,7 @@ def direction(maximize: object, minimize: object) -> bool:
         got = " and ".join(given) or "neither"
         raise DriftpeakError(f"exactly one of maximize and minimize must be given; got {got}")
     ((name, value),) = given.items()
-    if not isinstance(value, bool):
-        raise DriftpeakError(f"{name} must be True or False; got {shown(value)}")
-    return value if name == "maximize" else not value
+    return bool(value) == (name == "maximize")
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import jax
 import numpy as np
 
-from driftpeak._core.errors import DriftpeakError, nearest, positive, rejected, shown
+from driftpeak._core.errors import DriftpeakError, positive, rejected, shown
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import Vector
 from driftpeak.gp.forgetting import Discount, Forgetting, Injection, Keep, Restart, Window
@@ -41,14 +41,13 @@ def check_forgetting(forgetting: Any, capacity: int) -> Any:
         DriftpeakError: the name or rule is not supported, or the capacity is too small for the
             window.
     """
-    if isinstance(forgetting, str) and forgetting in get_args(LearnedMotion):
+    if isinstance(forgetting, str):
         return forgetting
     if not isinstance(forgetting, RULES):
-        hint = nearest(forgetting, get_args(LearnedMotion)) if isinstance(forgetting, str) else ""
         raise DriftpeakError(
             "forgetting must be 'auto', 'markov' or 'momentum', which learn the drift rate, or a "
             "Keep, Restart, Window, Discount or Injection of driftpeak.gp.forgetting; got "
-            f"{shown(forgetting)}.{hint}"
+            f"{shown(forgetting)}"
         )
     if forgetting.window is not None and forgetting.window > capacity // 2:
         raise DriftpeakError(
@@ -65,8 +64,6 @@ def check_periods(periods: Any, forgetting: Any) -> tuple[float, ...]:
         DriftpeakError: `periods` is not a sequence of positive numbers, or `forgetting` is not
             "auto".
     """
-    if not isinstance(periods, Sequence) or isinstance(periods, str):
-        raise rejected("periods", periods, "be a sequence of positive numbers")
     numbers = tuple(positive("a period", period) for period in periods)
     if numbers and forgetting != "auto":
         raise DriftpeakError(

@@ -145,18 +145,8 @@ def unpack(vector: AnyArray, categorical: AnyArray, pace: Scalar, kind: Kind) ->
     library = jnp if isinstance(vector, jax.Array) else np
     *lengthscales, variance, noise, timescale = library.exp(vector[:-2])
     share = library.where(kind.beside == ALONE, 0.0, 1 / (1 + library.exp(-vector[-2])))
-    return Model(
-        vector[-1],
-        library.stack(lengthscales),
-        variance,
-        noise,
-        timescale * pace,
-        categorical,
-        kind.motion,
-        kind.beside,
-        share,
-        kind.period,
-    )
+    scales = library.stack(lengthscales), variance, noise, timescale * pace
+    return Model(vector[-1], *scales, categorical, share=share, **kind._asdict())
 
 
 def pack(model: Model, pace: float) -> Vector:

@@ -224,18 +224,17 @@ def _numpy_of(value: Any) -> Any:
 KINDS: dict[str, type[Rates]] = {"bernoulli": Bernoulli, "poisson": Poisson}
 
 
-def check_likelihood(likelihood: Any) -> Likelihood:
+def check_likelihood(likelihood: str) -> Likelihood:
     """Return `likelihood` if it is supported.
 
     Raises:
         DriftpeakError: the likelihood is not supported.
     """
-    if isinstance(likelihood, str) and likelihood in get_args(Likelihood):
+    if likelihood in get_args(Likelihood):
         return likelihood  # type: ignore[return-value]
-    hint = nearest(likelihood, get_args(Likelihood)) if isinstance(likelihood, str) else ""
     raise DriftpeakError(
-        "likelihood must be 'gaussian' for real numbers, 'bernoulli' for 0 and 1, or "
-        f"'poisson' for counts; got {shown(likelihood)}.{hint}"
+        "likelihood must be 'gaussian' for real numbers, 'bernoulli' for 0 and 1, or 'poisson' "
+        f"for counts; got {shown(likelihood)}." + nearest(likelihood, get_args(Likelihood))
     )
 
 

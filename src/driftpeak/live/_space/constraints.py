@@ -161,8 +161,8 @@ class Rules:
         given: constraints by name.
 
     Raises:
-        DriftpeakError: a name is not text, a value is not a constraint, or a sum contains a
-            parameter that is not numeric.
+        DriftpeakError: a name is empty or not valid Unicode, or a sum contains a parameter that is
+            not numeric.
 
     Attributes:
         known: weighted sums and functions by name.
@@ -179,14 +179,8 @@ class Rules:
             check_text("a constraint's name", name)
             if isinstance(constraint, Limit):
                 self.limits[name] = constraint
-            elif isinstance(constraint, WeightedSum) or callable(constraint):
-                self.known[name] = constraint
             else:
-                raise DriftpeakError(
-                    f"constraint {shown(name)} must be a Limit of a measured quantity, a "
-                    "WeightedSum of parameters, or a function of a setting; got "
-                    f"{shown(constraint)}"
-                )
+                self.known[name] = constraint
         self._sums = [
             (constraint, _weights(coding, name, constraint))
             for name, constraint in self.known.items()

@@ -17,6 +17,7 @@ Folch et al. 2022, "SnAKe: Bayesian Optimization with Pathwise Exploration").
 import itertools
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,11 +61,10 @@ class Movement:
         self.coding = coding
         self.max_travel, self.moving_cost = _plain(max_travel), _plain(moving_cost)
         ordered = list(itertools.compress(coding.columns, ~coding.categorical))
-        share = _share if ordered else _no_order
+        share = partial(unit_interval, low_open=True) if ordered else _no_order
         self.shares = _columns("max_travel", max_travel, coding.columns, ordered, share, math.inf)
-        self.costs = _columns(
-            "moving_cost", moving_cost, coding.columns, coding.columns, _cost, 0.0
-        )
+        cost = partial(at_least, minimum=0)
+        self.costs = _columns("moving_cost", moving_cost, coding.columns, coding.columns, cost, 0.0)
         for name, share_, gap in zip(coding.columns, self.shares, _gaps(coding), strict=True):
             if share_ < gap * (1 - ROUNDING):
                 raise DriftpeakError(
@@ -144,14 +144,6 @@ def _columns(
 def _plain(given: Any) -> Any:
     """Return a checked number or mapping as JSON-compatible data."""
     return dict(given) if isinstance(given, Mapping) else given
-
-
-def _share(name: str, value: object) -> float:
-    return unit_interval(name, value, low_open=True)
-
-
-def _cost(name: str, value: object) -> float:
-    return at_least(name, value, 0)
 
 
 def _no_order(name: str, value: object) -> float:

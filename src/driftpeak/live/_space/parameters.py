@@ -229,7 +229,7 @@ class Float(Numeric):
         _check_step(low, high, log, step)
         least = 1.0 if log else step or 0.0
         limits = (_limit("max_step", max_step, log, least), _limit("max_rate", max_rate, log))
-        self.__attrs_init__(low, high, log, step, *limits, _condition(when))
+        self.__attrs_init__(low, high, bool(log), step, *limits, _condition(when))
 
     def clean(self, name: str, value: object) -> float:
         number = finite(f"parameter {name!r}", value)
@@ -311,7 +311,7 @@ class Integer(Numeric):
         least = (low + 1) / low if log else step or 1
         limits = (_limit("max_step", max_step, log, least), _limit("max_rate", max_rate, log))
         step = None if step is None else int(step)
-        self.__attrs_init__(low, high, log, step, *limits, _condition(when))
+        self.__attrs_init__(low, high, bool(log), step, *limits, _condition(when))
 
     def clean(self, name: str, value: object) -> int:
         if not whole(value) or not self.low <= value <= self.high:
@@ -363,9 +363,7 @@ class Categorical(Parameter):
                 finite("a choice", choice + 0)  # converts a boolean to a number
         if len({_key(choice) for choice in choices}) < len(choices):
             raise DriftpeakError(f"choices must be distinct; got {shown(choices)}")
-        if not isinstance(ordered, bool):
-            raise DriftpeakError(f"ordered must be True or False; got {shown(ordered)}")
-        self.__attrs_init__(choices, ordered, _condition(when))
+        self.__attrs_init__(choices, bool(ordered), _condition(when))
 
     @property
     def categorical(self) -> bool:
@@ -458,8 +456,6 @@ def check_keys(accepted: str, given: Iterable[object], names: Collection[str]) -
 
 
 def _check_ends(low: float, high: float, log: object, least: float) -> None:
-    if not isinstance(log, bool):
-        raise DriftpeakError(f"log must be True or False; got {shown(log)}")
     if low >= high:
         raise DriftpeakError(f"low must be below high; got {low:g} and {high:g}")
     if log and low < least:

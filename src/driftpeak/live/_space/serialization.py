@@ -129,9 +129,6 @@ def _parameter(name: str, data: Any) -> Parameter:
         needed = ("choices",) if kind == "categorical" else ("low", "high")
         fields = _fields(whose, data, ("type", *needed), OTHERS[kind])
         options = {key: fields[key] for key in OTHERS[kind] if key in fields}
-        for key in ("log", "ordered"):
-            if not isinstance(options.get(key, False), bool):
-                raise DriftpeakError(f"{key} must be true or false; got {options[key]!r}")
         if kind == "categorical":
             if not isinstance(fields["choices"], list):
                 raise DriftpeakError(f"choices must be a list; got {fields['choices']!r}")

@@ -24,8 +24,8 @@ class Checked:
 
     def __post_init__(self) -> None:
         fields = vars(self)
-        for name, value in fields.items():
-            CHECKS[name](name, value)
+        for name in fields.keys() & CHECKS.keys():
+            CHECKS[name](name, fields[name])
         if "kind" in fields:
             check_number(fields["time"], fields["kind"])
 
@@ -106,10 +106,6 @@ class Reset(Checked):
     """The event that restarts the study; the numbering of suggestions continues."""
 
 
-def _any(name: str, value: object) -> None:
-    """Do nothing, as the field is checked elsewhere."""
-
-
 def _number(name: str, value: object) -> None:
     if value is not None and not (whole(value) and value >= 1):
         raise DriftpeakError(f"{name} must be an integer of at least 1; got {shown(value)}")
@@ -165,10 +161,8 @@ def _expectation(name: str, value: object) -> None:
         stored_number(name, number)
 
 
-CHECKS: dict[str, Any] = {
+CHECKS: dict[str, Any] = {  # except of a time with its kind
     "id": _number,
-    "time": _any,  # with its kind
-    "kind": _any,
     "parameters": _mapping,
     "context": _mapping,
     "chances": _numbers,

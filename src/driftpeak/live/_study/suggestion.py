@@ -1,10 +1,10 @@
 """Results of an optimiser: suggestions, estimated peaks and records of observations."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from driftpeak._core.errors import DriftpeakError, shown
+from driftpeak._core.errors import rejected
 from driftpeak.live._space.parameters import ParameterValues, Value
 from driftpeak.live._study.clock import Kind, show_time
 from driftpeak.live._study.events import Asked, Told
@@ -166,20 +166,8 @@ class Observation:
             chances: posterior probabilities of its suggestion to meet the limits.
             used: whether the policy uses the reward.
         """
-        return Observation(
-            event.id,
-            event.parameters,
-            event.reward,
-            event.time,
-            event.kind,
-            event.expected,
-            event.noise,
-            event.context,
-            event.constraints,
-            chances or {},
-            event.trials,
-            used,
-        )
+        known = vars(event) | {"number": event.time, "chances": chances or {}, "used": used}
+        return Observation(**{name: known[name] for name in FIELDS})
 
     def to_list(self) -> list[Any]:
         """Return the fields as JSON-compatible data."""
@@ -192,14 +180,15 @@ class Observation:
         Raises:
             DriftpeakError: a field is invalid.
         """
-        number, parameters, reward, time, kind, expected, noise, *newer = written
-        context, constraints, chances, trials, *rest = newer or [{}, {}, {}, None]
-        (used,) = rest or [True]
+        stored = dict(zip(FIELDS, written, strict=True))
+        chances, used = stored.pop("chances"), stored.pop("used")
         if not isinstance(used, bool):
-            raise DriftpeakError(f"used must be True or False; got {shown(used)}")
+            raise rejected("used", used, "be True or False")
         Asked(1, 0.0, "steps", {}, {}, chances)  # checks the chances
+        expected, time = stored.pop("expected"), stored.pop("number")
         expected = None if expected is None else tuple(expected)
-        event = Told(
-            number, time, kind, parameters, reward, expected, noise, context, constraints, trials
-        )
-        return Observation.of(event, chances, used=used)
+        return Observation.of(Told(time=time, expected=expected, **stored), chances, used=used)
+
+
+FIELDS = tuple(each.name for each in fields(Observation))
+"""Names of an observation's fields, in the order of `to_list`."""

@@ -73,10 +73,8 @@ class Inspectable(Shared, EventSourced):
             DriftpeakError: points of a box are not given; a point is outside the space; the time
                 cannot be compared with the study's times.
         """
-        settings = self._points(points)
-        when, said = self._state.time_to_look(time), self.coding.clean_context(context)
+        settings, when = self._whole(self._points(points), time, context)
         with computing():
-            settings = [setting | said for setting in settings]
             mean, deviation = self._engine.belief(settings, when)
         return self._sign * mean, deviation
 
@@ -110,14 +108,19 @@ class Inspectable(Shared, EventSourced):
             DriftpeakError: as `belief`; the level is outside (0, 1).
         """
         level = unit_interval("level", level, low_open=True, high_open=True)
-        settings = self._points(points)
-        when, said = self._state.time_to_look(time), self.coding.clean_context(context)
+        settings, when = self._whole(self._points(points), time, context)
         tail = (1 - level) / 2  # not 0.5 + level / 2, which rounds to 1 for a level just below it
         with computing():
-            settings = [setting | said for setting in settings]
             ends = self._engine.quantiles(settings, when, tail)
         low, high = (self._sign * np.asarray(end) for end in ends)
         return (low, high) if self.maximize else (high, low)
+
+    def _whole(
+        self, settings: list[ParameterValues], time: Time | None, context: Said
+    ) -> tuple[list[ParameterValues], float]:
+        """Return settings with their context, and the time as a number."""
+        when, said = self._state.time_to_look(time), self.coding.clean_context(context)
+        return [setting | said for setting in settings], when
 
     def _points(self, points: Sequence[Mapping[str, object]] | None) -> list[ParameterValues]:
         """Return valid settings; by default all points of an `Arms` or a `Grid`."""
@@ -212,10 +215,9 @@ class Inspectable(Shared, EventSourced):
             For each measured quantity by name, the probability at each point that a measurement
             meets its limit. Quantities without measurements are left out.
         """
-        settings = self._settings("points", points)
-        when, said = self._state.time_to_look(time), self.coding.clean_context(context)
+        settings, when = self._whole(self._settings("points", points), time, context)
         with computing():
-            return self._engine.chances([setting | said for setting in settings], when)
+            return self._engine.chances(settings, when)
 
     @looking
     def violations(self) -> dict[str, Violations]:
