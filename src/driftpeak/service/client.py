@@ -135,7 +135,7 @@ class Client:
     def __init__(
         self, url: str, token: str | None = None, *, timeout: float = 60.0, retries: int = 5
     ) -> None:
-        parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
+        parts = urlsplit(url)
         try:
             port = parts.port
         except ValueError:
@@ -145,7 +145,7 @@ class Client:
             raise DriftpeakError("url must be such as http://127.0.0.1:8765 or https://...")
         if parts.username is not None or parts.password is not None:
             raise DriftpeakError("url must not contain a user or a password; use token= instead")
-        if token is not None and not (isinstance(token, str) and token.isascii() and token):
+        if token is not None and not (token.isascii() and token):
             raise DriftpeakError("token must be a non-empty string of ASCII characters")
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, port
         self._path = parts.path.rstrip("/")
@@ -166,8 +166,7 @@ class Client:
 
     def studies(self) -> list[dict[str, Any]]:
         """Return all studies: name, policy, numbers of rewards and of pending suggestions."""
-        studies: list[dict[str, Any]] = self.call("GET", "studies")["studies"]
-        return studies
+        return list(self.call("GET", "studies")["studies"])
 
     def study(self, name: str) -> "Study":
         """Return a study of the service. Whether it exists is checked when it is used."""
@@ -344,8 +343,7 @@ class Study:
 
     def describe(self) -> dict[str, Any]:
         """Return the study's arguments, as data, and its counts."""
-        description: dict[str, Any] = self._get("")
-        return description
+        return dict(self._get(""))
 
     @overload
     def ask(
@@ -505,23 +503,19 @@ class Study:
 
     def diagnostics(self, time: Time | None = None) -> dict[str, Any]:
         """Return the attributes of `driftpeak.live.Diagnostics` by name."""
-        diagnostics: dict[str, Any] = self._get("diagnostics", time=time)["diagnostics"]
-        return diagnostics
+        return dict(self._get("diagnostics", time=time)["diagnostics"])
 
     def calibration(self) -> dict[str, Any]:
         """Return the accuracy of one-step forecasts: count, log_likelihood, coverage by level."""
-        calibration: dict[str, Any] = self._get("diagnostics")["calibration"]
-        return calibration
+        return dict(self._get("diagnostics")["calibration"])
 
     def violations(self) -> dict[str, dict[str, Any]]:
         """Return the attributes of `driftpeak.live.Violations` for each limit."""
-        violations: dict[str, dict[str, Any]] = self._get("diagnostics")["violations"]
-        return violations
+        return dict(self._get("diagnostics")["violations"])
 
     def side_queries(self, time: Time | None = None) -> list[dict[str, Any]]:
         """Return the policy's side queries at `time`, to be answered before the next `ask`."""
-        queries: list[dict[str, Any]] = self._get("side-queries", time=time)["queries"]
-        return queries
+        return list(self._get("side-queries", time=time)["queries"])
 
     def answer(
         self,

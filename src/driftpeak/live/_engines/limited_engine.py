@@ -23,7 +23,6 @@ Gaussian Processes"); Berkenkamp, Krause and Schoellig 2021, "Bayesian Optimizat
 Constraints".
 """
 
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ import numpy as np
 from driftpeak._core.errors import DriftpeakError, InfeasibleError, at_least, rejected, shown
 from driftpeak._core.types import Vector
 from driftpeak.live._engines.drifting_gp import DriftingGP
+from driftpeak.live._engines.engine import NORMAL
 from driftpeak.live._engines.gp_engine import GPEngine
 from driftpeak.live._engines.gp_posterior import NEWEST
 from driftpeak.live._engines.rate_engine import RateEngine
@@ -44,7 +44,6 @@ from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Arrays, Numbers, Reach, Request, Sample, setting_of
 
 FARTHER = 0.8  # the unit of measurements is this quantile of their distances from the limit
-NORMAL = NormalDist()
 RAISED = 0.5  # gamma: step of the normal quantile
 FIRST = 0.25  # initial excess of the required normal quantile over the stated one
 SMOOTHEST = 0.3  # largest lengthscale, in roots of the number of columns

@@ -41,7 +41,6 @@ NO_NOISE = (
     "noise must be None with this policy, whose prior states it. Leave noise out, or use a "
     "DriftingGP"
 )
-NO_QUERIES = "this policy makes no side queries"
 KEPT = 256  # newest steps among which late steps can be inserted
 SPACING = 32  # steps between stored states
 RECENT = 16  # newest states, all stored, because most late steps are recent
@@ -154,7 +153,7 @@ class PolicyEngine(Engine):
 
     def consult(self, time: float) -> list[ParameterValues]:
         if self.player.side_capacity == 0:
-            raise UnsupportedError(NO_QUERIES)
+            return super().consult(time)
         _, arms, wanted = _call("consult", self.player, self.head, max(time, self.latest))
         return [self.coding.at(int(arm)) for arm in np.asarray(arms)[np.asarray(wanted)]]
 
@@ -163,7 +162,7 @@ class PolicyEngine(Engine):
     ) -> None:
         capacity = self.player.side_capacity
         if capacity == 0:
-            raise UnsupportedError(NO_QUERIES)
+            return super().answered(queries, answers, time)
         if len(queries) != len(answers):
             raise DriftpeakError(
                 f"answers must be as many as the {len(queries)} side queries; got {len(answers)}"

@@ -88,8 +88,10 @@ def learn(model: Model, places: PaddedObservations, rewards: AnyArray, rates: Ra
     """Condition the process on rewards of shape `(c,)`, like `gp.learn` for Gaussian rewards."""
     covariance = covariance_between(model, places, places)
     at_mode = mode(covariance, model.level, places.worth, rewards, rates)
-    _, whiten, information = _factor(covariance, places, at_mode, rates)
-    return Conditioned(_sites(places, at_mode, rates), whiten, at_mode.solved, information)
+    whiten, information = _factor(covariance, places, at_mode, rates)
+    # the noise variances of the equivalent Gaussian observations
+    noise = 1 / jnp.maximum(rates.curvature(at_mode.latent), FAINTEST)
+    return Conditioned(places._replace(noise=noise), whiten, at_mode.solved, information)
 
 
 def append(
@@ -140,7 +142,7 @@ def evidence(
     """
     covariance = covariance_between(model, places, places)
     at_mode = mode(covariance, model.level, places.worth, rewards, rates)
-    _, whiten, information = _factor(covariance, places, at_mode, rates)
+    whiten, information = _factor(covariance, places, at_mode, rates)
     inverse = lower_squared(whiten)
     variance = covariance.diagonal() - jnp.sum((whiten @ covariance) ** 2, axis=0)
     slope = -0.5 * variance * places.worth * rates.bend(at_mode.latent)
@@ -151,21 +153,16 @@ def evidence(
 
 def _factor(
     covariance: Array, places: PaddedObservations, at_mode: Mode, rates: Rates
-) -> tuple[Array, Array, Array]:
-    """Return the factor of I + W^(1/2) K W^(1/2), the inverse factor of K + 1/W and half log det.
+) -> tuple[Array, Array]:
+    """Return the inverse factor of K + 1/W, and half the log determinant.
 
     The determinant is the one of I + W^(1/2) K W^(1/2).
     """
     root = jnp.sqrt(places.worth * rates.curvature(at_mode.latent))
     lower = jnp.linalg.cholesky(_whole(covariance, root))
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
-    return lower, inverse * root[None, :], jnp.log(lower.diagonal()).sum()
+    return inverse * root[None, :], jnp.log(lower.diagonal()).sum()
 
 
 def _whole(covariance: AnyArray, root: Array) -> Array:
     return jnp.eye(len(root)) + root[:, None] * covariance * root[None, :]
-
-
-def _sites(places: PaddedObservations, at_mode: Mode, rates: Rates) -> PaddedObservations:
-    """Return the places with the noise variances of the equivalent Gaussian observations."""
-    return places._replace(noise=1 / jnp.maximum(rates.curvature(at_mode.latent), FAINTEST))

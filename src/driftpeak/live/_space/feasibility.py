@@ -15,8 +15,7 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.types import Vector
 from driftpeak.live._space.constraints import Rules, WeightedSum
-from driftpeak.live._space.discretization import MIDDLE
-from driftpeak.live._space.encoding import BoxCoding, Coding
+from driftpeak.live._space.encoding import BoxCoding
 from driftpeak.live._space.parameters import Numeric
 from driftpeak.live._space.records import Reach
 
@@ -115,13 +114,6 @@ def drawn(rules: Rules, rows: Vector, anchor: Vector, reach: Reach | None) -> tu
             near, far = np.where(kept, middle, near), np.where(kept, far, middle)
         rows = rows.copy()
         moved = anchor + near[:, None] * away
-        rows[outside] = _possible(coding, moved, reach)
+        bounds = (0.0, 1.0) if reach is None else (reach.lower, reach.upper)
+        rows[outside] = coding.discretization.within(moved, *bounds)
     return rows, rules.hold(rows, reach) if rules.functions else rules.sums_hold(rows)
-
-
-def _possible(coding: Coding, rows: Vector, reach: Reach | None) -> Vector:
-    """Return the nearest valid rows within reach."""
-    if reach is None:
-        return coding.snap(rows)
-    rows = np.clip(coding.snap(rows), reach.lower, reach.upper)
-    return np.where(coding.discretization.counting(rows), rows, MIDDLE)

@@ -21,7 +21,7 @@ class Shared:
     it is durable."""
 
     def __init__(self) -> None:
-        self.on_event = _ignore
+        self.on_event = lambda event: None
         self._study: Study | None = None
         self._lock = RLock()  # one call at a time; calls may be nested
         _SHARED.add(self)
@@ -61,10 +61,6 @@ def looking(method: Method[Owner, Arguments, Result]) -> Method[Owner, Arguments
             return method(self, *args, **named)
 
     return fresh
-
-
-def _ignore(event: Event) -> None:
-    """Do nothing: the default of `on_event`."""
 
 
 def _after_fork() -> None:

@@ -83,13 +83,11 @@ class Database(Store):
         """Wait for other writing threads of this process, if the database makes writers poll."""
         return nullcontext()
 
-    @abstractmethod
     def _begin(self, connection: sa.Connection) -> None:
         """Prepare a transaction that will write."""
 
-    @abstractmethod
     def _guard_tables(self, connection: sa.Connection) -> None:
-        """Let only this transaction create tables."""
+        """Let only this transaction create tables, if writers are not already exclusive."""
 
     @abstractmethod
     def _kind(self, error: DBAPIError) -> type[StorageError]:

@@ -71,12 +71,6 @@ class SQLite(Database):
         super().after_fork()
         self._writing = Lock()  # another thread of the parent may have held it
 
-    def _begin(self, connection: sa.Connection) -> None:
-        pass  # SQLite needs no settings per transaction
-
-    def _guard_tables(self, connection: sa.Connection) -> None:
-        pass  # the transaction already excludes other writers
-
     def _kind(self, error: DBAPIError) -> type[StorageError]:
         code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF  # without the extended part
         return KINDS.get(code, StorageError)
