@@ -129,10 +129,3 @@ def calibration(history: Sequence[Observation], kind: type[Rates] | None = None)
     }
     average = float(densities.mean()) if predicted else math.nan
     return Calibration(len(predicted), average, inside, errors)
-
-
-def uniform(errors: np.ndarray) -> np.ndarray:
-    """Return the probability integral transform of each reward, uniform on [0, 1] if calibrated."""
-    from scipy.special import ndtr
-
-    return ndtr(errors)

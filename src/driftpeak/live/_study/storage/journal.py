@@ -73,7 +73,6 @@ class Journal(Store):
         self.where = f"journal {in_line(str(path))}"
         self._held: BinaryIO | None = None  # the file, while it is locked
         self._id: str | None = None  # the study's id, after `describe` or `create`
-        self._start: Position = ()
         self._told = False  # whether a warning of an unfinished line was given
 
     @contextmanager
@@ -159,9 +158,6 @@ class Journal(Store):
         except (OSError, ValueError) as error:
             raise self._failed("cannot be created", error) from None
         return True
-
-    def start(self) -> Position:
-        return self._start
 
     def read(self, position: Position) -> News:
         with self._opened() as file:

@@ -65,7 +65,6 @@ class Database(Store):
         self._connection: sa.Connection | None = None
         self._row: int | None = None  # id of the study's row
         self._id: str | None = None
-        self._start: Position = ()
         self.name = self._only() if name is None else name
 
     def of(self, name: str) -> "Database":
@@ -199,9 +198,6 @@ class Database(Store):
             self._row = made.inserted_primary_key[0]  # type: ignore[index]
         self._id, self._start = description["id"], (0, first)
         return True
-
-    def start(self) -> Position:
-        return self._start
 
     def _own_row(self, connection: sa.Connection, *, lock: bool = True) -> Sequence[Any]:
         """Return the number of events and the last checksum."""
