@@ -124,7 +124,7 @@ async def ask(name: Name, body: bodies.Ask, studies: All) -> Any:
     done = await studies.change(
         name, lambda optimizer: optimizer.ask(time, body.count, context=body.context)
     )
-    return {"suggestions": done.result, "warnings": done.warnings}
+    return {"suggestions": list(map(vars, done.result)), "warnings": done.warnings}
 
 
 @router.post("/studies/{name}/tell", response_model=bodies.Told, responses=CHANGING)
@@ -176,7 +176,8 @@ async def cancel(name: Name, body: bodies.Cancel, studies: All) -> Any:
 async def pending(name: Name, studies: All) -> Any:
     """Return the pending suggestions, oldest first."""
     kept = await studies.kept(name)
-    return {"suggestions": await studies.read_of(kept, kept.index.pending)}
+    suggestions = await studies.read_of(kept, kept.index.pending)
+    return {"suggestions": list(map(vars, suggestions))}
 
 
 @router.post("/studies/{name}/forget", response_model=bodies.Done, responses=CHANGING)
