@@ -24,8 +24,9 @@ class Checked:
 
     def __post_init__(self) -> None:
         fields = vars(self)
-        for name in fields.keys() & CHECKS.keys():
-            CHECKS[name](name, fields[name])
+        for name, value in fields.items():
+            if name in CHECKS:
+                CHECKS[name](name, value)
         if "kind" in fields:
             check_number(fields["time"], fields["kind"])
 
@@ -161,7 +162,7 @@ def _expectation(name: str, value: object) -> None:
         stored_number(name, number)
 
 
-CHECKS: dict[str, Any] = {  # except of a time with its kind
+CHECKS: dict[str, Any] = {  # `check_number` checks a time with its kind
     "id": _number,
     "parameters": _mapping,
     "context": _mapping,

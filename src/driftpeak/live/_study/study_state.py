@@ -301,9 +301,8 @@ class StudyState:
             if time != -math.inf:
                 check_number(time, self.kind)
             if not (whole(after) and 0 <= after <= self.asked):
-                raise rejected(
-                    "the latest reward", after, f"follow one of {self.asked} suggestions"
-                )
+                accepted = f"follow one of {self.asked} suggestions"
+                raise rejected("the latest reward", after, accepted)
             self.told_last = Stand(time, after, parameters)
         for key, (number, parameters, reward) in written.get("keys", {}).items():
             event = happened.Told(number, 0.0, "steps", parameters, reward, key=key)  # checks them
