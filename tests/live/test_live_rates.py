@@ -16,6 +16,7 @@ from driftpeak.live._model.hyperparameters import Kind, Problem, cost, cost_and_
 from driftpeak.live._model.likelihoods import Bernoulli, Poisson, worth
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._model.scaling import LINEAR
+from driftpeak.live._space.records import Sample
 from driftpeak.live._study import events
 from driftpeak.live._study.policy_data import policy_from_data, policy_to_data
 
