@@ -166,7 +166,7 @@ class Client:
 
     def studies(self) -> list[dict[str, Any]]:
         """Return all studies: name, policy, numbers of rewards and of pending suggestions."""
-        return list(self.call("GET", "studies")["studies"])
+        return self.call("GET", "studies")["studies"]
 
     def study(self, name: str) -> "Study":
         """Return a study of the service. Whether it exists is checked when it is used."""
@@ -343,7 +343,7 @@ class Study:
 
     def describe(self) -> dict[str, Any]:
         """Return the study's arguments, as data, and its counts."""
-        return dict(self._get(""))
+        return self._get("")
 
     @overload
     def ask(
@@ -503,19 +503,19 @@ class Study:
 
     def diagnostics(self, time: Time | None = None) -> dict[str, Any]:
         """Return the attributes of `driftpeak.live.Diagnostics` by name."""
-        return dict(self._get("diagnostics", time=time)["diagnostics"])
+        return self._get("diagnostics", time=time)["diagnostics"]
 
     def calibration(self) -> dict[str, Any]:
         """Return the accuracy of one-step forecasts: count, log_likelihood, coverage by level."""
-        return dict(self._get("diagnostics")["calibration"])
+        return self._get("diagnostics")["calibration"]
 
     def violations(self) -> dict[str, dict[str, Any]]:
         """Return the attributes of `driftpeak.live.Violations` for each limit."""
-        return dict(self._get("diagnostics")["violations"])
+        return self._get("diagnostics")["violations"]
 
     def side_queries(self, time: Time | None = None) -> list[dict[str, Any]]:
         """Return the policy's side queries at `time`, to be answered before the next `ask`."""
-        return list(self._get("side-queries", time=time)["queries"])
+        return self._get("side-queries", time=time)["queries"]
 
     def answer(
         self,
