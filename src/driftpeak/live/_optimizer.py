@@ -416,7 +416,7 @@ class Optimizer(Inspectable):
         if not same or reward != earlier.reward:
             raise DriftpeakError(
                 f"key must be unique; got {key!r} again with another setting or reward than "
-                f"{told.reward:g}. Use a new key"
+                f"{earlier.reward:g}. Use a new key"
             )
 
     def _begin_change(self) -> None:

@@ -488,8 +488,8 @@ def _like(stored: np.ndarray, leaf: Array) -> Array:
     expected = np.asarray(_plain(leaf))
     if (stored.shape, stored.dtype) != (expected.shape, expected.dtype):
         raise DriftpeakError(
-            f"an array must be {expected.dtype} of shape {expected.shape}; got {found.dtype} of "
-            f"shape {found.shape}"
+            f"an array must be {expected.dtype} of shape {expected.shape}; got {stored.dtype} of "
+            f"shape {stored.shape}"
         )
     return jax.random.wrap_key_data(jnp.asarray(stored)) if _is_key(leaf) else jnp.asarray(stored)
 

@@ -20,7 +20,7 @@ variance of its noise: 1, less under a forgetting rule, and 0 for unused places.
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -121,7 +121,7 @@ class PaddedObservations(NamedTuple):
         return jnp.where(self.noise > 0, self.noise, model.noise_variance)
 
     def put(
-        self, number: Array, row: Scalar, time: Scalar, weight: Scalar, noise: Scalar
+        self, number: Any, row: AnyArray, time: Scalar, weight: Scalar, noise: Scalar
     ) -> "PaddedObservations":
         """Return the observations with another one in place `number`."""
         new = row, time, weight, noise
