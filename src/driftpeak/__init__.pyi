@@ -110,6 +110,7 @@ from .policies import (
     WSparQ as WSparQ,
     widths as widths,
 )
+from .population import PopulationBasedBandit as PopulationBasedBandit
 from .service.client import Client as Client
 from .simulation import (
     read_runs as read_runs,
