@@ -65,6 +65,7 @@ from .live import (
     Integer as Integer,
     Limit as Limit,
     Optimizer as Optimizer,
+    PopulationBasedBandit as PopulationBasedBandit,
     Suggestion as Suggestion,
     WeightedSum as WeightedSum,
     optimize as optimize,
@@ -110,7 +111,6 @@ from .policies import (
     WSparQ as WSparQ,
     widths as widths,
 )
-from .population import PopulationBasedBandit as PopulationBasedBandit
 from .service.client import Client as Client
 from .simulation import (
     read_runs as read_runs,

@@ -20,10 +20,10 @@ from ray.tune.utils.util import flatten_dict, unflatten_dict
 
 from driftpeak._core.errors import DriftpeakError, shown
 from driftpeak.live._engines.setup import LivePolicy
+from driftpeak.live._population import PopulationBasedBandit
 from driftpeak.live._space.box import Box
 from driftpeak.live._space.parameters import Categorical, Float, Integer, Parameter, ParameterValues
 from driftpeak.live._study.storage import Storage
-from driftpeak.population import PopulationBasedBandit
 
 
 class DriftPB2(PopulationBasedTraining):
@@ -90,7 +90,7 @@ class DriftPB2(PopulationBasedTraining):
         )
         self._space = Box(parameters)
         self._ranges = {name for name, bounds in flat.items() if isinstance(bounds, list | tuple)}
-        self._population_options = {"policy": policy, "seed": seed, "storage": storage}
+        self._policy, self._seed, self._storage = policy, seed, storage
         self._population: PopulationBasedBandit | None = None
 
     @property
@@ -101,7 +101,9 @@ class DriftPB2(PopulationBasedTraining):
                 self._space,
                 maximize=self._mode == "max",
                 quantile=self._quantile_fraction or 0.25,  # the trials to copy are chosen by Ray
-                **self._population_options,
+                policy=self._policy,
+                seed=self._seed,
+                storage=self._storage,
             )
         return self._population
 
@@ -140,8 +142,9 @@ class DriftPB2(PopulationBasedTraining):
         """
         values = {name: setting.get(name) for name in self._space.parameters}
         for name in self._ranges:
-            if isinstance(config.get(name), int) and isinstance(values[name], float):
-                values[name] = round(values[name])
+            value = values[name]
+            if isinstance(config.get(name), int) and isinstance(value, float):
+                values[name] = round(value)
         return values
 
     def _save_trial_state(self, state: Any, time: Any, result: dict[str, Any], trial: Any) -> float:

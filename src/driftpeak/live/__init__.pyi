@@ -8,6 +8,7 @@ from ._policy_file import (
     read_policy as read_policy,
     write_policy as write_policy,
 )
+from ._population import Exploit as Exploit, PopulationBasedBandit as PopulationBasedBandit
 from ._space.box import Box as Box
 from ._space.constraints import Limit as Limit, WeightedSum as WeightedSum
 from ._space.parameters import (

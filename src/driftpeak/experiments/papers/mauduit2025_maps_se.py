@@ -165,8 +165,8 @@ def tables(results: Results) -> tuple[ResultTable, ...]:
     def change(case: str, changed: str, measure: str) -> str:
         columns = (Column(case, changed, measure), Column(case, WSPARQ, measure))
         samples = np.stack([column.samples(results) for column in columns], axis=-1)
-        found = (float(relative_change(samples)), *interval(samples, relative_change))
-        return in_words(*(100 * number for number in found), ".1f")
+        low, high = interval(samples, relative_change)
+        return in_words(100 * float(relative_change(samples)), 100 * low, 100 * high, ".1f")
 
     rows = tuple(
         (case, WSPARQ, changed.partition(", ")[2],
