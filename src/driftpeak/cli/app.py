@@ -15,6 +15,7 @@ from driftpeak.cli.completion import completion
 from driftpeak.cli.data import data_app
 from driftpeak.cli.demo import demo
 from driftpeak.cli.examples import examples
+from driftpeak.cli.follow import follow
 from driftpeak.cli.live import live_app
 from driftpeak.cli.plan import plan
 from driftpeak.cli.policy_help import CommandWithPolicies
@@ -41,6 +42,12 @@ app.command(
         "replay COSTS.csv --minimize --unit EUR --policy auto",
     ),
 )(play.replay)
+app.command(
+    epilog=examples(
+        "follow LOG.csv --choice price --reward revenue --time when --plot log.png",
+        "follow LOG.csv --choice layout --reward clicks --propensity p --json",
+    )
+)(follow)
 app.command(
     cls=CommandWithPolicies,
     epilog=examples(

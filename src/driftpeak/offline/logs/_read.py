@@ -1,0 +1,288 @@
+"""Reading of logs from CSV and Parquet files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from driftpeak._core.argument_types import checked
+from driftpeak._core.errors import DataError, DriftpeakError, nearest
+from driftpeak.offline.data import Dates, Decimal
+from driftpeak.offline.data._reading.csv_dialects import Dialect, read_sheet
+from driftpeak.offline.data._reading.decoding import PARQUET, content_of, decoded
+from driftpeak.offline.data._reading.headers import check_names
+from driftpeak.offline.data._reading.messages import listed, quoted
+from driftpeak.offline.data._reading.numbers import (
+    NotANumberError,
+    is_blank,
+    looks_like_number,
+    numbers,
+)
+from driftpeak.offline.data._reading.parquet import read_parquet
+from driftpeak.offline.data._reading.timestamps import read_stamps
+from driftpeak.offline.logs._log import LARGEST, ChoiceLog, has_density
+
+Gaps = Literal["error", "drop"]
+Duplicates = Literal["keep", "drop", "error"]
+
+
+@checked
+def read_log(
+    path: str | os.PathLike[str],
+    *,
+    choice: str,
+    reward: str,
+    time: str | None = None,
+    propensity: str | None = None,
+    context: Sequence[str] = (),
+    unordered: bool = False,
+    missing: Gaps = "error",
+    duplicates: Duplicates = "keep",
+    dates: Dates | None = None,
+    decimal: Decimal | None = None,
+    encoding: str | None = None,
+) -> ChoiceLog:
+    """Read a log with one line per step from a CSV file, plain or gzipped, or from Parquet.
+
+    Formats of numbers, dates and files are detected as by `driftpeak.offline.data.read_table`.
+    Lines are sorted by time. Other columns are ignored.
+
+    Args:
+        path: the file.
+        choice: column of the choices: numbers, such as prices, or names.
+        reward: column of the rewards.
+        time: column of the times, dates or numbers; by default the lines are steps 1, 2, ...
+        propensity: column of the probabilities with which the choices were drawn, see `ChoiceLog`.
+        context: columns of quantities that were known before each choice, such as the weekday.
+        unordered: whether numbers in the column of the choices are only names.
+        missing: treatment of lines with a blank cell: "error" or "drop".
+        duplicates: treatment of lines that repeat another line in all columns: "keep" counts them
+            as separate steps, with a note; "drop" or "error".
+        dates: order of ambiguous dates: "day-first", "month-first" or "year-first".
+        decimal: "point" or "comma", for ambiguous numbers such as 1,234.
+        encoding: text encoding, such as "cp1250"; detected by default.
+
+    Raises:
+        DataError: the file cannot be read, or is not such a log. The message has the line, the
+            column and the remedy.
+        DriftpeakError: an argument is invalid, or names a column that the file does not have.
+    """
+    path = Path(path)
+    named: list[tuple[str, str]] = [("choice", choice), ("reward", reward)]
+    named += [(name, column) for name, column in (("time", time), ("propensity", propensity))
+              if column is not None]  # fmt: skip
+    named += [("context", column) for column in context]
+    sheet = _sheet(path, encoding)
+    check_names(sheet, time)
+    places = _places(sheet, named)
+    sheet = _without_gaps(sheet, places, missing)
+    sheet = _without_duplicates(sheet, duplicates)
+    columns = [_Column(sheet, place, decimal) for place in places]
+    by_option = dict(zip([option for option, _ in named], columns, strict=True))
+    stamps = None if time is None else by_option["time"].stamps(dates)
+    order = None if stamps is None else np.argsort(stamps, kind="stable")
+    notes = list(dict.fromkeys(note for column in columns for note in column.notes))
+    if stamps is not None and (moved := int((np.diff(stamps) < np.diff(stamps) * 0).sum())):
+        notes.append(f"sorted by time: the time decreased in {moved} places")
+    choices = by_option["choice"].names() if unordered else by_option["choice"].values()
+    density = has_density(tuple(choices))
+    drawn = by_option["propensity"].propensities(density) if propensity is not None else None
+    contexts = {
+        name: column.values()
+        for name, column in zip(context, columns[len(named) - len(context) :], strict=True)
+    }
+
+    def in_order(values: Any) -> Any:
+        if values is None or order is None:
+            return values
+        return values[order] if isinstance(values, np.ndarray) else [values[i] for i in order]
+
+    try:
+        return ChoiceLog(
+            choices=in_order(choices),
+            rewards=in_order(by_option["reward"].numbers("reward")),
+            times=in_order(stamps),
+            propensities=in_order(drawn),
+            contexts={name: in_order(values) for name, values in contexts.items()},
+            choice_name=choice,
+            reward_name=reward,
+            time_name="step" if time is None else time,
+            notes=(*sheet.notes, *notes),
+        )
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _sheet(path: Path, encoding: str | None) -> Dialect:
+    content = content_of(path)
+    if content.startswith(PARQUET):
+        return read_parquet(path, content)
+    text, notes = decoded(path, content, encoding)
+    sheet = read_sheet(path, text)
+    sheet.notes[:0] = notes
+    return sheet
+
+
+def _places(sheet: Dialect, named: Sequence[tuple[str, str]]) -> list[int]:
+    """Return the index of each named column.
+
+    Raises:
+        DriftpeakError: a column does not exist, or is named twice.
+    """
+    places: list[int] = []
+    for option, name in named:
+        if name not in sheet.names:
+            raise DriftpeakError(
+                f"{option} must name a column of {sheet.path}; got {quoted(name)}."
+                f"{nearest(name, sheet.names)} The columns are {listed(sheet.names, 12)}."
+            )
+        place = sheet.names.index(name)
+        if place in places:
+            other = named[places.index(place)][0]
+            raise DriftpeakError(
+                f"{option} must name another column than {other}; got {quoted(name)} for both. "
+                "Name each column once."
+            )
+        places.append(place)
+    return places
+
+
+def _kept(sheet: Dialect, kept: npt.NDArray[np.bool_], note: str) -> Dialect:
+    rows = [row for row, keep in zip(sheet.rows, kept, strict=True) if keep]
+    lines = [line for line, keep in zip(sheet.places, kept, strict=True) if keep]
+    return replace(sheet, rows=rows, places=lines, notes=[*sheet.notes, note])
+
+
+def _without_gaps(sheet: Dialect, places: Sequence[int], missing: Gaps) -> Dialect:
+    blank = np.array([[is_blank(row[place]) for place in places] for row in sheet.rows])
+    lines = blank.any(axis=1)
+    if not lines.any():
+        return sheet
+    row, column = np.argwhere(blank)[0]
+    count, name = int(lines.sum()), sheet.names[places[column]]
+    if missing == "error":
+        raise DataError(
+            f"{sheet.path}: {sheet.places[row]}, column {quoted(name)}: the cell is blank, the "
+            f"first of {count} lines with a blank cell; fill them in, or omit those lines with "
+            "missing=drop"
+        )
+    return _kept(sheet, ~lines, f"omitted lines with a blank cell: {count} of {len(lines)}")
+
+
+def _without_duplicates(sheet: Dialect, duplicates: Duplicates) -> Dialect:
+    seen: dict[tuple[str, ...], int] = {}
+    repeated = np.zeros(len(sheet.rows), bool)
+    for number, row in enumerate(sheet.rows):
+        repeated[number] = seen.setdefault(tuple(row), number) != number
+    if not repeated.any():
+        return sheet
+    count, first = int(repeated.sum()), sheet.places[int(np.argmax(repeated))]
+    what = f"{count} lines repeat another line in all columns, the first is {first}"
+    if duplicates == "error":
+        raise DataError(
+            f"{sheet.path}: {what}; remove them, omit them with duplicates=drop, or count them as "
+            "separate steps with duplicates=keep"
+        )
+    if duplicates == "drop":
+        return _kept(sheet, ~repeated, f"omitted repeated lines: {count}")
+    note = f"{what}; they count as separate steps (duplicates=drop omits them)"
+    return replace(sheet, notes=[*sheet.notes, note])
+
+
+@dataclass(eq=False)
+class _Column:
+    """The cells of a column; `notes` describes how they were read."""
+
+    sheet: Dialect
+    place: int
+    decimal: Decimal | None
+
+    def __post_init__(self) -> None:
+        self.cells = [row[self.place].strip() for row in self.sheet.rows]
+        self.notes: list[str] = []
+
+    def names(self) -> list[str]:
+        """Return the cells as texts."""
+        return self.cells
+
+    def values(self) -> list[float] | list[str]:
+        """Return numbers if all cells are numbers, or texts if most are not.
+
+        Raises:
+            DataError: most cells are numbers, but not all.
+        """
+        count = sum(map(looks_like_number, self.cells))
+        if 2 * count <= len(self.cells):
+            return self.cells
+        return self.numbers("choice or context").tolist()
+
+    def numbers(self, what: str) -> npt.NDArray[np.float64]:
+        """Return the cells as numbers.
+
+        Raises:
+            DataError: a cell is not a finite number.
+        """
+        try:
+            values, notes = numbers([[cell] for cell in self.cells], self.decimal)
+        except NotANumberError as error:
+            why = error.why or (
+                f"{quoted(self.cells[error.row])} is not a number; a {what} must be a number such "
+                "as 12.5, so correct the cell or remove the line"
+            )
+            raise DataError(f"{self._where(error.row)}: {why}") from None
+        self.notes += notes
+        too_large = np.flatnonzero(~(np.abs(values[:, 0]) <= LARGEST))
+        if too_large.size:
+            row = int(too_large[0])
+            raise DataError(
+                f"{self._where(row)}: a {what} must be a number in [-1e100, 1e100]; got "
+                f"{quoted(self.cells[row])}. Correct the cell or remove the line."
+            )
+        return np.asarray(values[:, 0])
+
+    def propensities(self, density: bool) -> npt.NDArray[np.float64]:
+        """Return the cells as probabilities, or as densities.
+
+        Raises:
+            DataError: a cell is out of range.
+        """
+        values = self.numbers("propensity")
+        wrong = (values <= 0) | ((values > 1) & (not density))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            accepted = "a density above 0" if density else "a probability in (0, 1]"
+            raise DataError(
+                f"{self._where(row)}: propensity must be {accepted}; got {self.cells[row]}, the "
+                f"first of {wrong.sum()}. Log the probability with which the choice was drawn, or "
+                "omit propensity=."
+            )
+        return values
+
+    def stamps(self, dates: Dates | None) -> npt.NDArray[Any]:
+        """Return the cells as dates or numbers.
+
+        Raises:
+            DataError: a cell is neither.
+        """
+        name, sheet = self.sheet.names[self.place], self.sheet
+        stamps = read_stamps(sheet.path, name, self.cells, sheet.places, dates)
+        self.notes += stamps.notes
+        if stamps.instants is not None:
+            return stamps.instants
+        if not looks_like_number(self.cells[0]):
+            raise DataError(
+                f"{self._where(0)}: a time must be a date such as 2026-01-31 13:00, or a number; "
+                f"got {quoted(self.cells[0])}. Write dates like this, or omit time=, so that the "
+                "lines are steps in their order."
+            )
+        return self.numbers("time")
+
+    def _where(self, row: int) -> str:
+        name = self.sheet.names[self.place]
+        return f"{self.sheet.path}: {self.sheet.places[row]}, column {quoted(name)}"
