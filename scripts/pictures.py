@@ -184,6 +184,12 @@ def heater() -> None:
     made["figure"].savefig(IMAGES / "heater.png", dpi=110)
 
 
+def log() -> None:
+    """Draw what a log of random prices says."""
+    made = runpy.run_path(str(EXAMPLES / "my_data" / "price_log.py"))
+    made["figure"].savefig(IMAGES / "log.png", dpi=110)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     tracks()
@@ -194,3 +200,4 @@ if __name__ == "__main__":
     live()
     moving()
     heater()
+    log()

@@ -143,6 +143,7 @@ assert not {{"jax", "equinox", "pandas", "xarray", "matplotlib"}} & set(sys.modu
         (["replay", "DATA.csv", "--polcy", "auto"], "No such option"),
         (["replay", "DATA.csv"], "there is no such file"),
         (["replay", "DATA.csv", "--policy", "tv-gpucb"], "Did you mean 'tv-gp-ucb'"),
+        (["follow", "LOG.csv", "--choice", "a", "--reward", "b"], "there is no such file"),
         (["compare", "--policy", "tv-gp-ucb:dirft=0.1"], "Did you mean 'drift'"),
         (["compare", "--width", "log"], "unknown width 'log'"),
         (["plan"], "give --horizon T"),

@@ -16,6 +16,7 @@ PACKAGES = (
     "driftpeak.offline.history",
     "driftpeak.inference.fitting",
     "driftpeak.live",
+    "driftpeak.offline.logs",
     "driftpeak.plots",
     "driftpeak.policies",
     "driftpeak.offline.replay",

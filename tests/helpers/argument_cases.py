@@ -20,7 +20,7 @@ from driftpeak import (
     widths,
 )
 from driftpeak.gp import dynamics as motions, path_tails
-from driftpeak.offline import data, history, replay
+from driftpeak.offline import data, history, logs, replay
 from driftpeak.offline._policy_specs.policies import policy_parameters
 from driftpeak.offline.data import _tables as tables
 from driftpeak.offline.replay import prior_from_history
@@ -63,6 +63,15 @@ FOLDER = Path(tempfile.mkdtemp())
 TABLE_FILE = FOLDER / "table.csv"
 TABLE_FILE.write_text("a,b\n" + "\n".join(f"{i}.5,{i % 3}.25" for i in range(12)) + "\n")
 TABLE = tables.read_table(TABLE_FILE)
+LOG_FILE = FOLDER / "log.csv"
+LOG_FILE.write_text("a,b\n" + "\n".join(f"{i % 2},{i % 3}.5" for i in range(12)) + "\n")
+LOG = logs.read_log(LOG_FILE, choice="a", reward="b")
+BEST = logs.Recommendation(1.0, 1.5, 1.0, 2.0, "step 12")
+CURVE = logs.Curve((0.0, 1.0), np.ones(2), np.zeros(2), 2 * np.ones(2))
+REPORT = logs.LogReport(
+    "a", "b", "", False, 12, "step 1", "step 12", 1.5, BEST, BEST, (), (), (), "", False, (), CURVE,
+    (),
+)  # fmt: skip
 REPLAYED = replay.replay(TABLE, ["random"], trials=1, progress=False)
 RUNS = dp.simulate(
     {"one": dp.UniformRandom(PRIOR), "two": dp.Timetable(np.ones((3, 6)))},
@@ -97,6 +106,7 @@ MADE_BY_THE_LIBRARY = {
     *("Calibration", "Choice", "Compared", "ContextsLearned", "DataSet", "Diagnostics", "Estimate"),
     *("Expected", "Fit", "Look", "Observation", "Posterior", "Prediction", "Reading", "Verdict"),
     *("PolicyResult", "RegretTable", "StoredPolicy", "Violations"),
+    *("Alternative", "Curve", "LogReport", "Recommendation"),
 }
 """Results, which users do not make."""
 LEFT_OUT = {
@@ -107,6 +117,7 @@ LEFT_OUT = {
 SLOW = {
     *("optimize", "simulate", "true_functions", "replay", "check_policy", "cross_validate", "fit"),
     *("log_marginal_likelihood", "learn", "balance", "optimal_design", "fractional_gain"),
+    "learn_from_log",
     *("ADAOPKB", "OPKB", "ROPKB", "MovingBump", "estimate_drift", "feature_degree"),
 }
 """Those that compute for long on valid arguments."""
@@ -236,6 +247,10 @@ CASES = POLICIES | {
     "read_table": (data.read_table, {"path": TABLE_FILE}),
     "require_data": (data.require_data, {"name": "intel-lab"}),
     "split_days": (data.split_days, {"table": TABLE, "steps_per_day": 4}),
+    "ChoiceLog": (logs.ChoiceLog, {"choices": ["a", "b"] * 5, "rewards": np.arange(10.0)}),
+    "learn_from_log": (logs.learn_from_log, {"log": LOG}),
+    "log_figure": (logs.log_figure, {"log": LOG, "report": REPORT}),
+    "read_log": (logs.read_log, {"path": LOG_FILE, "choice": "a", "reward": "b"}),
     "Bursts": (environments.Bursts, {"world": WORLD, "size": 1.0}),
     "Moving": (
         environments.Moving,

@@ -44,8 +44,8 @@ app.command(
 )(play.replay)
 app.command(
     epilog=examples(
-        "follow LOG.csv --choice price --reward revenue --time when --plot log.png",
-        "follow LOG.csv --choice layout --reward clicks --propensity p --json",
+        "follow LOG.csv --choice price --reward revenue --time when",
+        "follow LOG.csv --choice layout --reward clicks --propensity p",
     )
 )(follow)
 app.command(
