@@ -42,7 +42,7 @@ def arms_of(log: ChoiceLog) -> Arms:
     Numbers with more than 12 different values are divided into ranges, one per 25 steps.
     """
     if not has_density(log.choices):
-        values = tuple(sorted(set(log.choices)))  # type: ignore[type-var]
+        values = tuple(sorted(set(log.choices)))
         place = {value: number for number, value in enumerate(values)}
         labels = np.array([place[value] for value in log.choices])
         return Arms(tuple(map(as_text, values)), values, labels, None)

@@ -140,7 +140,7 @@ def _tests(log: ChoiceLog, arms: Arms) -> Iterator[tuple[str, float]]:
 
 def grouped(values: tuple[float | str, ...]) -> Integers:
     """Return numbers of the groups of a context: its values, or its quarters if there are many."""
-    distinct = sorted(set(values))  # type: ignore[type-var]
+    distinct = sorted(set(values))
     if isinstance(values[0], str) or len(distinct) <= QUARTERS:
         place = {value: number for number, value in enumerate(distinct)}
         return np.array([place[value] for value in values])

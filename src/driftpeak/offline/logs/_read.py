@@ -161,7 +161,7 @@ def _kept(sheet: Dialect, kept: npt.NDArray[np.bool_], note: str) -> Dialect:
 
 def _without_gaps(sheet: Dialect, places: Sequence[int], missing: Gaps) -> Dialect:
     blank = np.array([[is_blank(row[place]) for place in places] for row in sheet.rows])
-    lines = blank.any(axis=1)
+    lines: npt.NDArray[np.bool_] = np.asarray(blank.any(axis=1))
     if not lines.any():
         return sheet
     row, column = np.argwhere(blank)[0]
