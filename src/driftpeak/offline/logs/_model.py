@@ -193,6 +193,6 @@ def _one_step(
     solved = solve(lower, across.reshape(size, size * arms), lower=True).reshape(size, size, arms)
     earlier = (jnp.arange(size)[:, None] < jnp.arange(size)[None, :])[:, :, None]
     solved = jnp.where(earlier, solved, 0.0)
-    mean = model.level + jnp.einsum("s,sia->ia", white, solved)
+    mean = jnp.add(model.level, jnp.einsum("s,sia->ia", white, solved))
     variance = model.variance - (solved**2).sum(axis=0)
     return mean, jnp.sqrt(jnp.maximum(variance, 1e-12 * model.variance))
