@@ -61,7 +61,7 @@ def learn_from_log(
         DriftpeakError: the range does not contain the choices; `low`, `high` or `arms` do not fit
             the kind of choices; the window is not positive; or the context is unknown.
 
-    Source: B16 Algorithm 2 (the model); Li et al. (2011), Dudik et al. (2011) (the values).
+    Source: Li, Chu, Langford and Wang (2011); Dudik, Langford and Li (2011).
     """
     its_arms, coding = arms_of(log), Coding(log)
     window = WINDOW * len(its_arms) if window is None else at_least_integer("window", window, 1)
