@@ -101,10 +101,10 @@ REFUSED = {
     "infinite reward": (rows(revenue=["inf", *"123456789"]), {}, r"in \[-1e100, 1e100\]; got 'inf"),
     "propensity of 0": (
         rows(p=["0", *["0.5"] * 9]), {"propensity": "p"},
-        r"line 2, column 'p': propensity must be a probability in \(0, 1\]; got 0, the first of 1",
+        r"line 2, column 'p': propensity must be a probability in \(0, 1\]; got '0', the first of",
     ),
     "propensity above 1": (
-        rows(p=["50", *["0.5"] * 9]), {"propensity": "p"}, r"in \(0, 1\]; got 50.*omit propensity=",
+        rows(p=["50", *["0.5"] * 9]), {"propensity": "p"}, r"in \(0, 1\]; got '50'.*propensity=",
     ),
     "constant choice": (
         rows(price=["7"] * 10), {}, "choices must differ .* got 7.0 in all 10. Nothing can be lear",

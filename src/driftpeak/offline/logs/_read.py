@@ -14,14 +14,14 @@ import numpy.typing as npt
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DataError, DriftpeakError, nearest
 from driftpeak.offline.data import Dates, Decimal
-from driftpeak.offline.data._reading.csv_dialects import Dialect, read_sheet
+from driftpeak.offline.data._reading.csv_dialects import Sheet, read_sheet
 from driftpeak.offline.data._reading.decoding import PARQUET, content_of, decoded
 from driftpeak.offline.data._reading.headers import check_names
-from driftpeak.offline.data._reading.messages import listed, quoted
+from driftpeak.offline.data._reading.messages import cell_error, listed, quoted
 from driftpeak.offline.data._reading.numbers import (
     NotANumberError,
     is_blank,
-    looks_like_number,
+    is_number,
     numbers,
 )
 from driftpeak.offline.data._reading.parquet import read_parquet
@@ -80,10 +80,10 @@ def read_log(
     named += [("context", column) for column in context]
     sheet = _sheet(path, encoding)
     check_names(sheet, time)
-    places = _places(sheet, named)
-    sheet = _without_gaps(sheet, places, missing)
+    _check_columns(sheet, named)
+    sheet = _without_gaps(sheet, [name for _, name in named], missing)
     sheet = _without_duplicates(sheet, duplicates)
-    columns = [_Column(sheet, place, decimal) for place in places]
+    columns = [_Column(sheet, name, decimal) for _, name in named]
     by_option = dict(zip([option for option, _ in named], columns, strict=True))
     stamps = None if time is None else by_option["time"].stamps(dates)
     order = None if stamps is None else np.argsort(stamps, kind="stable")
@@ -119,70 +119,59 @@ def read_log(
         raise DataError(f"{path}: {error}") from None
 
 
-def _sheet(path: Path, encoding: str | None) -> Dialect:
+def _sheet(path: Path, encoding: str | None) -> Sheet:
     content = content_of(path)
     if content.startswith(PARQUET):
         return read_parquet(path, content)
-    text, notes = decoded(path, content, encoding)
-    sheet = read_sheet(path, text)
-    sheet.notes[:0] = notes
-    return sheet
+    return read_sheet(path, *decoded(path, content, encoding))
 
 
-def _places(sheet: Dialect, named: Sequence[tuple[str, str]]) -> list[int]:
-    """Return the index of each named column.
+def _check_columns(sheet: Sheet, named: Sequence[tuple[str, str]]) -> None:
+    """Check that all named columns exist, and that none is named twice.
 
     Raises:
         DriftpeakError: a column does not exist, or is named twice.
     """
-    places: list[int] = []
+    taken: dict[str, str] = {}
     for option, name in named:
         if name not in sheet.names:
             raise DriftpeakError(
                 f"{option} must name a column of {sheet.path}; got {quoted(name)}."
                 f"{nearest(name, sheet.names)} The columns are {listed(sheet.names, 12)}."
             )
-        place = sheet.names.index(name)
-        if place in places:
-            other = named[places.index(place)][0]
+        if name in taken:
             raise DriftpeakError(
-                f"{option} must name another column than {other}; got {quoted(name)} for both. "
-                "Name each column once."
+                f"{option} must name another column than {taken[name]}; got {quoted(name)} for "
+                "both. Name each column once."
             )
-        places.append(place)
-    return places
+        taken[name] = option
 
 
-def _kept(sheet: Dialect, kept: npt.NDArray[np.bool_], note: str) -> Dialect:
-    rows = [row for row, keep in zip(sheet.rows, kept, strict=True) if keep]
-    lines = [line for line, keep in zip(sheet.places, kept, strict=True) if keep]
-    return replace(sheet, rows=rows, places=lines, notes=[*sheet.notes, note])
+def _kept(sheet: Sheet, kept: npt.NDArray[np.bool_], note: str) -> Sheet:
+    return replace(sheet, cells=sheet.cells[kept], notes=[*sheet.notes, note])
 
 
-def _without_gaps(sheet: Dialect, places: Sequence[int], missing: Gaps) -> Dialect:
-    blank = np.array([[is_blank(row[place]) for place in places] for row in sheet.rows])
-    lines: npt.NDArray[np.bool_] = np.asarray(blank.any(axis=1))
+def _without_gaps(sheet: Sheet, names: list[str], missing: Gaps) -> Sheet:
+    blank = np.array([[is_blank(cell) for cell in sheet.cells[name]] for name in names])
+    lines: npt.NDArray[np.bool_] = np.asarray(blank.any(axis=0))
     if not lines.any():
         return sheet
-    row, column = np.argwhere(blank)[0]
-    count, name = int(lines.sum()), sheet.names[places[column]]
+    row, column = np.argwhere(blank.T)[0]
+    count = int(lines.sum())
     if missing == "error":
-        raise DataError(
-            f"{sheet.path}: {sheet.places[row]}, column {quoted(name)}: the cell is blank, the "
-            f"first of {count} lines with a blank cell; fill them in, or omit those lines with "
-            "missing=drop"
+        why = (
+            f"the cell is blank, the first of {count} lines with a blank cell; fill them in, or "
+            "omit those lines with missing=drop"
         )
+        raise cell_error(sheet.path, sheet.rows[row], names[column], why)
     return _kept(sheet, ~lines, f"omitted lines with a blank cell: {count} of {len(lines)}")
 
 
-def _without_duplicates(sheet: Dialect, duplicates: Duplicates) -> Dialect:
-    seen: dict[tuple[str, ...], int] = {}
-    repeated = np.zeros(len(sheet.rows), bool)
-    for number, row in enumerate(sheet.rows):
-        repeated[number] = seen.setdefault(tuple(row), number) != number
+def _without_duplicates(sheet: Sheet, duplicates: Duplicates) -> Sheet:
+    repeated: npt.NDArray[np.bool_] = sheet.cells.duplicated().to_numpy()
     if not repeated.any():
         return sheet
-    count, first = int(repeated.sum()), sheet.places[int(np.argmax(repeated))]
+    count, first = int(repeated.sum()), sheet.rows[int(np.argmax(repeated))]
     what = f"{count} lines repeat another line in all columns, the first is {first}"
     if duplicates == "error":
         raise DataError(
@@ -199,12 +188,12 @@ def _without_duplicates(sheet: Dialect, duplicates: Duplicates) -> Dialect:
 class _Column:
     """The cells of a column; `notes` describes how they were read."""
 
-    sheet: Dialect
-    place: int
+    sheet: Sheet
+    name: str
     decimal: Decimal | None
 
     def __post_init__(self) -> None:
-        self.cells = [row[self.place].strip() for row in self.sheet.rows]
+        self.cells = [cell.strip() for cell in self.sheet.cells[self.name]]
         self.notes: list[str] = []
 
     def names(self) -> list[str]:
@@ -217,7 +206,7 @@ class _Column:
         Raises:
             DataError: most cells are numbers, but not all.
         """
-        count = sum(map(looks_like_number, self.cells))
+        count = sum(map(is_number, self.cells))
         if 2 * count <= len(self.cells):
             return self.cells
         return self.numbers("choice or context").tolist()
@@ -229,22 +218,24 @@ class _Column:
             DataError: a cell is not a finite number.
         """
         try:
-            values, notes = numbers([[cell] for cell in self.cells], self.decimal)
+            frame, notes = numbers(self.sheet.cells[[self.name]], self.decimal)
         except NotANumberError as error:
             why = error.why or (
                 f"{quoted(self.cells[error.row])} is not a number; a {what} must be a number such "
                 "as 12.5, so correct the cell or remove the line"
             )
-            raise DataError(f"{self._where(error.row)}: {why}") from None
+            raise self._error(error.row, why) from None
         self.notes += notes
-        too_large = np.flatnonzero(~(np.abs(values[:, 0]) <= LARGEST))
+        values: npt.NDArray[np.float64] = frame.to_numpy(dtype=np.float64)[:, 0]
+        too_large = np.flatnonzero(~(np.abs(values) <= LARGEST))
         if too_large.size:
             row = int(too_large[0])
-            raise DataError(
-                f"{self._where(row)}: a {what} must be a number in [-1e100, 1e100]; got "
-                f"{quoted(self.cells[row])}. Correct the cell or remove the line."
+            raise self._error(
+                row,
+                f"a {what} must be a number in [-1e100, 1e100]; got {quoted(self.cells[row])}. "
+                "Correct the cell or remove the line.",
             )
-        return np.asarray(values[:, 0])
+        return values
 
     def propensities(self, density: bool) -> npt.NDArray[np.float64]:
         """Return the cells as probabilities, or as densities.
@@ -257,10 +248,11 @@ class _Column:
         if wrong.any():
             row = int(np.argmax(wrong))
             accepted = "a density above 0" if density else "a probability in (0, 1]"
-            raise DataError(
-                f"{self._where(row)}: propensity must be {accepted}; got {self.cells[row]}, the "
-                f"first of {wrong.sum()}. Log the probability with which the choice was drawn, or "
-                "omit propensity=."
+            raise self._error(
+                row,
+                f"propensity must be {accepted}; got {quoted(self.cells[row])}, the first of "
+                f"{wrong.sum()}. Log the probability with which the choice was drawn, or omit "
+                "propensity=.",
             )
         return values
 
@@ -270,19 +262,18 @@ class _Column:
         Raises:
             DataError: a cell is neither.
         """
-        name, sheet = self.sheet.names[self.place], self.sheet
-        stamps = read_stamps(sheet.path, name, self.cells, sheet.places, dates)
+        stamps = read_stamps(self.sheet, self.name, dates)
         self.notes += stamps.notes
         if stamps.instants is not None:
             return stamps.instants
-        if not looks_like_number(self.cells[0]):
-            raise DataError(
-                f"{self._where(0)}: a time must be a date such as 2026-01-31 13:00, or a number; "
-                f"got {quoted(self.cells[0])}. Write dates like this, or omit time=, so that the "
-                "lines are steps in their order."
+        if not is_number(self.cells[0]):
+            raise self._error(
+                0,
+                f"a time must be a date such as 2026-01-31 13:00, or a number; got "
+                f"{quoted(self.cells[0])}. Write dates like this, or omit time=, so that the lines "
+                "are steps in their order.",
             )
         return self.numbers("time")
 
-    def _where(self, row: int) -> str:
-        name = self.sheet.names[self.place]
-        return f"{self.sheet.path}: {self.sheet.places[row]}, column {quoted(name)}"
+    def _error(self, row: int, why: str) -> DataError:
+        return cell_error(self.sheet.path, self.sheet.rows[row], self.name, why)
