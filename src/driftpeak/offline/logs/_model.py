@@ -89,8 +89,9 @@ def learned(steps: Steps, start: gp.Model | None = None) -> tuple[gp.Model, Scal
     scale, pace = Scale.of(steps.rewards), pace_of(steps.times)
     model = default_model(steps.unordered, pace, Kind()) if start is None else start
     observed = _places(steps, scale, _size(len(steps)))
+    problem = Problem(*observed, steps.unordered, pace, kind_of(model))
     for _ in range(SEARCHES if start is None else 1):
-        model, _ = most_probable(model, *observed, pace)
+        model, _ = most_probable(model, problem)
     return model, scale, pace
 
 
