@@ -111,10 +111,11 @@ def reading(found: Measured, theory: Theory) -> str:
 
 def exponents(results: Results, title: str, *, series: Sequence[Series]) -> Figure:
     """Draw slopes with 95 % intervals and theory's exponents, one panel per series."""
+    columns = min(len(series), 2)
     rows = (len(series) + 1) // 2
     most = max(len(each.policies) for each in series)
     figure = Figure(figsize=(12.0, rows * (0.9 + 0.32 * most) + 0.9), layout="constrained")
-    panels = figure.subplots(rows, 2, squeeze=False)
+    panels = figure.subplots(rows, columns, squeeze=False)
     drawn: set[bool] = set()
     for axes in panels.flat[len(series) :]:
         axes.set_axis_off()

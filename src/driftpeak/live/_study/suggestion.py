@@ -180,7 +180,8 @@ class Observation:
         Raises:
             DriftpeakError: a field is invalid.
         """
-        stored = dict(zip(FIELDS, written, strict=True))
+        fields_of_older = dict(zip(FIELDS[: len(written)], written, strict=True))
+        stored = {"chances": {}, "used": True} | fields_of_older  # older ones lack newer fields
         chances, used = stored.pop("chances"), stored.pop("used")
         if not isinstance(used, bool):
             raise rejected("used", used, "be True or False")
