@@ -111,10 +111,13 @@ class Engine:
     @double_precision
     def decided(self, rows: Rows, decisions: "Decisions") -> None:
         """Take the states after decisions."""
-        self.clock[rows] = decisions.times
         if self.changed:
             self.now[rows[:, None], self._columns] = decisions.states
             self._append(rows, ASK, 0, 0.0, decisions.times)
+
+    def pass_time(self, rows: Rows, times: Vector) -> None:
+        """Set the time of the newest decision of members."""
+        self.clock[rows] = times
 
     @double_precision
     def tell(self, rows: Rows, arms: Integers, rewards: Vector, times: Vector) -> Any:

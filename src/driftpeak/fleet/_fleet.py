@@ -8,6 +8,8 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import (
     LARGEST_SEED,
     DriftpeakError,
+    StorageError,
+    StudyNotFoundError,
     UnknownSuggestionError,
     UnsupportedError,
     at_least_integer,
@@ -20,13 +22,20 @@ from driftpeak._core.types import Integers, Matrix, Vector
 from driftpeak.fleet import _columns as columns
 from driftpeak.fleet._contexts import kinds_of
 from driftpeak.fleet._default import default_policy
-from driftpeak.fleet._engine import Engine
+from driftpeak.fleet._engine import Decisions, Engine
+from driftpeak.fleet._events import Event
+from driftpeak.fleet._log import Log, check_format
 from driftpeak.fleet._members import Members, member_ids
 from driftpeak.fleet._pending import Pending, number_of, serial_of
+from driftpeak.fleet._snapshot import captured, restore
 from driftpeak.fleet._steps import Rows
 from driftpeak.fleet._suggestions import Suggestions
 from driftpeak.gp.context_points import Contexts
 from driftpeak.gp.domains import Domain
+from driftpeak.live import space_from_data, space_to_data
+from driftpeak.live._study.interrupts import interrupts
+from driftpeak.live._study.policy_data import policy_from_data, policy_to_data
+from driftpeak.live._study.storage import Storage, open_store
 from driftpeak.policies import Policy
 
 Invalid = Literal["reject", "skip"]
@@ -54,10 +63,17 @@ class Fleet:
         late: number of the newest asks and tells of each member among which a late observation is
             inserted at its time. Older observations are not used.
         horizon: maximum of decisions of a member, for policies that allocate memory for them.
+        storage: where every change is written before a call returns: the path of a journal,
+            `journal:///path`, `sqlite:///path`, `postgresql://...` or a `Store` (`dp.live`). If it
+            holds the fleet already, the stored fleet is resumed with its stored members, and
+            `members` and `arms` are not used. One process at a time may change a fleet.
+        name: name of the fleet in the storage.
 
     Raises:
         DriftpeakError: ids that are not distinct, a policy with another number of points, arms of
             another shape, or a member without arms.
+        StudyMismatchError: the stored fleet has other arguments.
+        StorageError: the storage cannot be used, or another version wrote it.
         UnsupportedError: a policy that needs the true function, makes side queries, or does not
             support sets of arms or contexts although they are given.
 
@@ -85,6 +101,8 @@ class Fleet:
         seed: int = 0,
         late: int = 16,
         horizon: int = 100_000,
+        storage: Storage | None = None,
+        name: str | None = None,
     ) -> None:
         self.space, self.contexts = space, contexts
         self.late = at_least_integer("late", late, 1, 1024)
@@ -102,7 +120,117 @@ class Fleet:
             )
         self._members, self._pending = Members(len(space)), Pending()
         self._engine = Engine(player, seed=self.seed, late=self.late)
-        self.add(np.arange(members) if whole(members) and members >= 0 else members, arms=arms)
+        self._log = None
+        self._sound = True
+        if storage is not None:
+            self._log = Log(open_store(storage, name), self._description())
+            self._restore(self._log)
+        if self._log is None or self._log.position[0] == 0:
+            self.add(np.arange(members) if whole(members) and members >= 0 else members, arms=arms)
+
+    @classmethod
+    def load(
+        cls, storage: Storage, name: str | None = None, *, policy: Policy | None = None
+    ) -> "Fleet":
+        """Resume a stored fleet.
+
+        Arguments:
+            storage, name: as for the constructor.
+            policy: the fleet's policy; needed if a part of it is user-defined.
+
+        Raises:
+            StudyNotFoundError: there is no such fleet.
+            StorageError: another version wrote the fleet, or it is corrupt.
+        """
+        store = open_store(storage, name)
+        found = store.describe()
+        if found is None:
+            raise StudyNotFoundError(
+                f"there is no fleet in {store.where}. Create it with dp.Fleet(storage=...)"
+            )
+        check_format(found, store)
+        space: Any = space_from_data(found["space"])
+        kinds = found["contexts"]
+        return cls(
+            space,
+            0,
+            policy=policy_from_data(found["policy"]) if policy is None else policy,
+            contexts=None if kinds is None else Contexts(kinds),
+            seed=found["seed"],
+            late=found["late"],
+            horizon=found["horizon"],
+            storage=store,
+        )
+
+    def _description(self) -> dict[str, Any]:
+        contexts = self.contexts
+        return {
+            "space": space_to_data(self.space),
+            "policy": policy_to_data(self.policy),
+            "contexts": None if contexts is None else [dict(kind) for kind in contexts.kinds],
+            "seed": self.seed,
+            "late": self.late,
+            "horizon": self.horizon,
+        }
+
+    def _restore(self, log: Log) -> None:
+        """Apply the stored events, from a snapshot if there is one."""
+        found = log.snapshot()
+        if found is not None:
+            restore(self._members, self._engine, self._pending, *found)
+        for event in log.read():
+            self._apply(event)
+
+    def _change(self, event: Event, decisions: Decisions | None = None) -> Any:
+        """Store an event, then apply it; Ctrl-C waits for the end."""
+        if not self._sound:
+            raise StorageError(
+                "the last change of this fleet failed before its end. Use Fleet.load to resume the "
+                "fleet from its storage"
+            )
+        with interrupts() as handler, handler.held():
+            if self._log is not None:
+                self._log.append(event)
+            self._sound = False
+            result = self._apply(event, decisions)
+            self._sound = True
+            if self._log is not None and self._log.due:
+                self._log.keep(*captured(self._members, self._engine, self._pending))
+        return result
+
+    def _apply(self, event: Event, decisions: Decisions | None = None) -> Any:
+        arrays = event.arrays
+        if event.kind == "Added":
+            return self._added(event.ids or [], arrays["arms"])
+        if event.kind == "Told":
+            rows, numbers = (
+                self._members.rows_of(serial_of(arrays["ids"])),
+                number_of(arrays["ids"]),
+            )
+            points, _ = self._pending.find(rows, numbers)
+            self._pending.remove(rows, numbers)
+            return self._observed(rows, points, arrays["rewards"], arrays["times"])
+        rows = self._members.rows_of(arrays["serials"])
+        if event.kind == "Asked":
+            points = arrays["points"].astype(np.int64)
+            if decisions is None and self._engine.changed:  # an event that was stored
+                decisions = self._engine.decide(
+                    rows, arrays["times"], self._pending.none(rows), None
+                )
+            if decisions is not None:
+                self._engine.decided(rows, decisions)
+            self._engine.pass_time(rows, arrays["times"])
+            self._pending.add(rows, points, arrays["times"])
+        elif event.kind == "Observed":
+            points = arrays["points"].astype(np.int64)
+            return self._observed(rows, points, arrays["rewards"], arrays["times"])
+        elif event.kind == "Removed":
+            self._members.remove(rows)
+        else:
+            self._members.resets[rows] += 1
+            self._pending.clear(rows)
+            self._begin(rows)
+        return None
 
     def _check_policy(self, points: int) -> None:
         name = type(self.policy).__name__
@@ -170,9 +298,10 @@ class Fleet:
             )
         pending = self._pending.of(rows)
         decisions = self._engine.decide(rows, times, pending, self._among(rows, kinds))
-        numbers = self._pending.ids(rows, self._members.serials[rows])
-        self._engine.decided(rows, decisions)
-        self._pending.add(rows, decisions.points, decisions.times)
+        serials = self._members.serials[rows]
+        numbers = self._pending.ids(rows, serials)
+        arrays = {"serials": serials, "times": decisions.times, "points": decisions.points}
+        self._change(Event("Asked", arrays), decisions)
         choices = decisions.points % len(self.space)
         return Suggestions(numbers, ids.copy(), choices, decisions.times, self.space)
 
@@ -236,10 +365,12 @@ class Fleet:
         fits &= columns.valid(values) & columns.valid(given)
         used = np.zeros(len(numbers), bool)
         mine = np.flatnonzero(fits)
-        points, times = self._pending.find(rows[mine], numbers_in[mine])
-        times = times if time is None else given[mine]
-        self._pending.remove(rows[mine], numbers_in[mine])
-        used[mine] = self._observe(rows[mine], points, values[mine], times)
+        times = (
+            given[mine] if time is not None else self._pending.find(rows[mine], numbers_in[mine])[1]
+        )
+        if len(mine):
+            arrays = {"ids": numbers[mine], "rewards": values[mine], "times": times}
+            used[mine] = self._change(Event("Told", arrays))
         return used
 
     def _answerable(self, ids: Integers, rows: Rows, numbers: Integers, *, reject: bool) -> Any:
@@ -314,9 +445,11 @@ class Fleet:
         times = columns.reals("time", time, len(rows), scalar=True)
         columns.check_valid("rewards", values)
         columns.check_valid("time", times)
-        return self._observe(rows, points, values, times)
+        serials = self._members.serials[rows]
+        arrays = {"serials": serials, "points": points, "rewards": values, "times": times}
+        return self._change(Event("Observed", arrays))
 
-    def _observe(self, rows: Rows, points: Integers, values: Vector, times: Vector) -> Any:
+    def _observed(self, rows: Rows, points: Integers, values: Vector, times: Vector) -> Any:
         """Process observations in the order of time, one of each member after another."""
         used = np.zeros(len(rows), bool)
         order = np.lexsort((times, rows))
@@ -369,7 +502,12 @@ class Fleet:
                 f"{type(self.policy).__name__} supports no sets of arms. Use Auto or a policy of "
                 "the GP-UCB family"
             )
-        rows = self._members.add(ids, mask)
+        flat = np.zeros(0, bool) if mask is None else mask.ravel()
+        self._change(Event("Added", {"arms": flat}, ids.tolist()))
+
+    def _added(self, ids: list[Any], flat: Any) -> None:
+        mask = flat.reshape(len(ids), len(self.space)) if len(flat) else None
+        rows = self._members.add(member_ids(ids), mask)
         self._engine.resize(self._members.room)
         self._pending.resize(self._members.room)
         self._pending.clear(rows)
@@ -383,7 +521,7 @@ class Fleet:
             DriftpeakError: an unknown member, or a member given twice.
         """
         _, rows = self._members.find(members)
-        self._members.remove(rows)
+        self._change(Event("Removed", {"serials": self._members.serials[rows]}))
 
     def reset(self, members: Any = None) -> None:
         """Delete the observations and pending suggestions of members; all members by default.
@@ -392,9 +530,7 @@ class Fleet:
             DriftpeakError: an unknown member, or a member given twice.
         """
         _, rows = self._members.find(members)
-        self._members.resets[rows] += 1
-        self._pending.clear(rows)
-        self._begin(rows)
+        self._change(Event("Reset", {"serials": self._members.serials[rows]}))
 
     def _begin(self, rows: Rows) -> None:
         self._engine.begin(rows, self._members.serials[rows], self._members.resets[rows])

@@ -35,7 +35,6 @@ class Members:
         self.resets = np.zeros(0, np.int64)
         self.arms: Any = None
         self._row_of_serial = np.zeros(0, np.int64)
-        self.ids_by_row = np.zeros(0, object)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -113,7 +112,6 @@ class Members:
         self.serials[rows] = first + np.arange(len(ids))
         self.resets[rows] = 0
         self._row_of_serial = np.concatenate([self._row_of_serial, rows])
-        self.ids_by_row[rows] = ids.astype(object)
         if mask is not None and self.arms is None:
             self.arms = np.ones((self.room, self.points), bool)
         if self.arms is not None:
@@ -137,7 +135,7 @@ class Members:
         return np.where(known, self._row_of_serial[np.where(known, serials, 0)], -2)
 
     def _grow(self, room: int) -> None:
-        for name, fill in (("serials", -1), ("resets", 0), ("ids_by_row", None), ("arms", True)):
+        for name, fill in (("serials", -1), ("resets", 0), ("arms", True)):
             old = getattr(self, name)
             if old is not None:
                 new = np.full((room, *old.shape[1:]), fill, old.dtype)

@@ -57,11 +57,15 @@ class Pending:
         present = self._number[rows] >= 0
         counts = present.sum(axis=1)
         if not counts.any():
-            shape = present.shape
-            return np.zeros(shape, np.int32), np.zeros(shape), counts
+            return self.none(rows)
         order = np.argsort(np.where(present, self._times[rows], np.inf), axis=1, kind="stable")
         points = np.take_along_axis(self._points[rows], order, axis=1)
         return points, np.take_along_axis(self._times[rows], order, axis=1), counts
+
+    def none(self, rows: Rows) -> tuple[Any, Any, Any]:
+        """Return what `of` returns for members without pending suggestions."""
+        shape = len(rows), PLACES
+        return np.zeros(shape, np.int32), np.zeros(shape), np.zeros(len(rows), np.int64)
 
     def known(self, rows: Rows, numbers: Integers) -> Any:
         """Return which suggestions are pending."""
