@@ -99,7 +99,7 @@ class Engine:
                 self.layout,
                 self.changed,
                 player,
-                self.now[rows[some]],
+                self.now.take(rows[some], axis=0),
                 times[some],
                 tuple(x[some] for x in pending),
                 None if among is None else among[some],
@@ -140,7 +140,9 @@ class Engine:
         for player, batch in self._batches(rows):
             some = batch.places
             arguments = arms[some], rewards[some], times[some]
-            after = programs.tell(self.layout, player, self.now[rows[some]], *arguments)
+            after = programs.tell(
+                self.layout, player, self.now.take(rows[some], axis=0), *arguments
+            )
             self.now[rows[batch.mine]] = np.asarray(after)[: batch.size]
         self._append(rows, TELL, arms, rewards, times)
 
@@ -186,7 +188,7 @@ class Engine:
 
     def _refresh(self, rows: Rows) -> None:
         for player, batch in self._batches(rows):
-            after = programs.refresh(self.layout, player, self.now[rows[batch.places]])
+            after = programs.refresh(self.layout, player, self.now.take(rows[batch.places], axis=0))
             self.now[rows[batch.mine]] = np.asarray(after)[: batch.size]
         self.refreshed[rows] = 0
 
@@ -202,7 +204,9 @@ class Engine:
         times = np.maximum(times, self.steps.latest[rows])
         for player, batch in self._batches(rows):
             some = batch.places
-            found = programs.predict(self.layout, player, self.now[rows[some]], times[some])
+            found = programs.predict(
+                self.layout, player, self.now.take(rows[some], axis=0), times[some]
+            )
             if found is None:
                 raise UnsupportedError("this policy makes no predictions. Use another policy")
             for into, values in zip((mean, variance, noise), found, strict=True):
