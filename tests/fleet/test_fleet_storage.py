@@ -152,19 +152,17 @@ def test_a_kill_loses_no_acknowledged_observation(tmp_path):
     path = tmp_path / "fleet"
     make(path, members=50)
     source = str(Path(dp.__file__).parents[1])
-    for _ in range(3):
-        process = subprocess.Popen(
+    for _ in range(2):
+        with subprocess.Popen(
             [sys.executable, "-c", WORKER, path],
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": source},
-        )
-        assert process.stdout is not None
-        for _ in range(5):
-            process.stdout.readline()
-        time.sleep(0.01 * np.random.default_rng(process.pid).random())
-        process.send_signal(signal.SIGKILL)
-        acknowledged = int(process.stdout.read().split()[-1])
-        process.wait()
+        ) as process:
+            assert process.stdout is not None
+            lines = [process.stdout.readline() for _ in range(5)]
+            time.sleep(0.01 * np.random.default_rng(process.pid).random())
+            process.send_signal(signal.SIGKILL)
+            acknowledged = int([*lines, *process.stdout.read().splitlines()][-1])
         with pytest.warns(dp.DriftpeakWarning) if _unfinished(path) else nullcontext():
             observations = dp.Fleet.load(path).observations
         assert observations.sum() >= acknowledged
