@@ -31,6 +31,7 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import (
     DriftpeakError,
+    at_least,
     at_least_integer,
     finite_array,
     positive,
@@ -42,7 +43,7 @@ from driftpeak._core.times import Horizon, TimesLike, median_step
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.gp.affordable import affordable
 from driftpeak.gp.dynamics import HORIZONS, MarkovMotion, Matern32, Motion
-from driftpeak.gp.features import Features
+from driftpeak.gp.features import Features, eigen
 from driftpeak.gp.means import PeriodicMean
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.imm import (
@@ -53,6 +54,8 @@ from driftpeak.inference.imm import (
     LevelState,
     Scale,
     ScaleState,
+    Start,
+    after_rows,
 )
 from driftpeak.policies.catalogue import policy
 from driftpeak.policies.player import Prediction, Query, Reading, checked_reward, largest
@@ -122,6 +125,9 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
         motions: further members, motions of `driftpeak.gp.dynamics`.
         profile: a periodic mean that is added to the prior mean (`PeriodicMean`).
         acquisition: "ucb", or "influence" to explore where observations inform later steps.
+        exploration: factor of the exploration bonus, at least 0.
+        recorded: rewards of all points at earlier steps, shape `(steps, n)`, the last at time 0.
+            The members start from their posteriors given these rows; by default from the prior.
 
     A step is the median difference of the times that the policy is prepared for. In an
     `Optimizer`, whose times are not known in advance, it is the median of the first 16 differences
@@ -130,8 +136,9 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
 
     Raises:
         DriftpeakError: a number out of range, no members, lengthscales for a kernel of arms without
-            coordinates, features together with lengthscales or for another number of points, or a
-            kernel so rough that its features would take too long to compute.
+            coordinates, features together with lengthscales or for another number of points, a
+            kernel so rough that its features would take too long to compute, or `recorded`
+            together with features or lengthscales, or for another number of points.
 
     Example:
         >>> import driftpeak as dp
@@ -146,6 +153,8 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
     profile: PeriodicMean | None
     noise_variance: Scalar
     start: AnyArray  # (k,), weights at the beginning
+    resumed: tuple[Start, ...] | None  # moments after recorded rows
+    exploration: Scalar
     switching: Scalar
     leak: Scalar
     outlier: Scalar
@@ -172,6 +181,8 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
         features: Features | None = None,
         profile: PeriodicMean | None = None,
         acquisition: AutoAcquisition = "ucb",
+        exploration: float = 1.0,
+        recorded: Any = None,
     ) -> None:
         kinds = list(motions)
         if len(finite_array("drifts", drifts, 1)):
@@ -193,6 +204,13 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
                 "lengthscales require a kernel of coordinates and default features. Set "
                 "lengthscales=(1.0,) for arms without coordinates or with given features"
             )
+        if recorded is not None:
+            if scaled or features is not None:
+                raise DriftpeakError(
+                    "recorded must be None if lengthscales or features are given; got rows. Omit "
+                    "one of the arguments"
+                )
+            features = eigen(prior.kernel, prior.domain)
         self.banks = tuple(
             InteractingMultipleModel(
                 prior, tuple(kinds), _features(prior, features, factor), series=2
@@ -213,6 +231,22 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
         self.noise_variance = np.float64(prior.noise_variance)
         count = sum(motion.count for motion in kinds)
         self.start = np.full(count * len(factors), 1 / (count * len(factors)))
+        self.exploration = np.float64(at_least("exploration", exploration, 0))
+        self.resumed = None
+        if recorded is not None:
+            rows = finite_array("recorded", recorded, 2)
+            if rows.shape[1] != len(prior):
+                raise DriftpeakError(
+                    f"recorded must have a column for each of the {len(prior)} points; got "
+                    f"{rows.shape[1]} columns"
+                )
+            rows = rows - prior.mean
+            if profile is not None:
+                rows = rows - profile.at(np.arange(1.0 - len(rows), 1.0))
+            matrix = np.asarray(features.matrix)
+            self.resumed = tuple(
+                after_rows(motion, matrix, rows, prior.noise_variance) for motion in kinds
+            )
         self.mix_every = at_least_integer("mix_every", mix_every, 1)
         stays = 1 - unit_interval("switching", switching)
         self.switching = np.float64(1 - stays**self.mix_every)
@@ -245,7 +279,10 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
 
     def init(self, key: PRNGKeyArray) -> AutoState:
         return AutoState(
-            tuple(models.init() for models in self.banks),
+            tuple(
+                models.init() if self.resumed is None else models.resume(self.resumed)
+                for models in self.banks
+            ),
             jnp.asarray(self.start),
             jnp.zeros(len(self.start)),
             self.level.init(len(self.start)),
@@ -271,7 +308,7 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
         else:
             width = jnp.sqrt(jnp.minimum(wide, -0.7 * jnp.log(self.drift)))
             bonus = width[:, None] * jnp.sqrt(jnp.maximum(variance, 0.0))
-        scores = self._mean(time) + state.weights @ (mean + unit * bonus)
+        scores = self._mean(time) + state.weights @ (mean + self.exploration * unit * bonus)
         return state, largest(scores, among)
 
     def tell(self, state: AutoState, query: Query, reward: Scalar, time: Scalar) -> AutoState:

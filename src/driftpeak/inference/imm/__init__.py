@@ -1,5 +1,6 @@
 """Interacting multiple models: posteriors under several motions that exchange information."""
 
+from driftpeak.inference.imm.complete_rows import Start, after_rows
 from driftpeak.inference.imm.interacting_multiple_model import (
     Forecast,
     IMMState,
@@ -16,4 +17,6 @@ __all__ = [
     "LevelState",
     "Scale",
     "ScaleState",
+    "Start",
+    "after_rows",
 ]

@@ -32,6 +32,7 @@ from driftpeak.gp.dynamics import Motion, Parts, after
 from driftpeak.gp.feature_matrix import Loadings
 from driftpeak.gp.features import Features
 from driftpeak.gp.priors import Prior
+from driftpeak.inference.imm.complete_rows import Start
 
 Blocks = tuple[tuple[Any, ...], ...]
 """The upper triangle of a symmetric d x d matrix whose entries are arrays: rows from the diagonal.
@@ -126,6 +127,30 @@ class InteractingMultipleModel(eqx.Module):
             )
 
         return tuple(start(motion) for motion in self.motions)
+
+    def resume(self, starts: Sequence[Start]) -> IMMState:
+        """Return the state after complete rows (`complete_rows`), with one start for each motion.
+
+        The rows are observations of the first series. The responses of other series are 0.
+        """
+        r = self.loadings.shape[1]
+
+        def moments(start: Start) -> Moments:
+            k, d, _ = start.mean.shape
+            others = jnp.zeros((k, self.series - 1, r))
+            return Moments(
+                tuple(
+                    jnp.concatenate([jnp.asarray(start.mean)[:, i, None], others], axis=1)
+                    for i in range(d)
+                ),
+                _triangle(
+                    d, lambda i, j: jnp.asarray(start.covariance)[:, i, j, :, None] * jnp.eye(r)
+                ),
+                (),
+                (),
+            )
+
+        return self.refresh(tuple(map(moments, starts)))
 
     def posterior(self, state: IMMState, elapsed: Scalar) -> Forecast:
         """Return the forecast of all n points, `elapsed` after the last observation."""

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 LEAST_NOISE = 0.01
 """Minimum fraction of the variance that is attributed to noise."""
 MOST_PERIODS = 2
+EXPLORATION = 0.5
+"""Factor of the exploration bonus if the policy starts from recorded rows."""
 NOUNS: dict[Transformation, str] = {"root": "roots", "log": "logarithms"}
 
 
@@ -142,7 +144,10 @@ class Learned:
         effects = self.contexts
         prior = self.prior if effects is None else effects.prior(self.prior)
         profile = self.profile if effects is None else effects.profile(self.profile)
+        # with contexts, a row has one of several rewards of each arm
+        recorded = None if effects is not None else transformed(self.history, self.transformation)
         given = {
+            "recorded": recorded, "exploration": EXPLORATION,
             "motions": (self.law.motion,), "drifts": (), "rates": (), "profile": profile,
             "acquisition": "influence",
         }  # fmt: skip

@@ -29,7 +29,7 @@ LEVEL = 0.01
 COMPONENTS = 8
 HARMONICS = (1, 2, 3, 5, 8, 12, 20)
 LEAST_SKILL = 0.02
-"""Fraction of the variance of held-out cycles that a profile must explain."""
+"""Fraction of the variance of held-out cycles that a profile must explain in some component."""
 LEAST_GAIN = 0.002
 """Minimum gain of this fraction by more harmonics."""
 SHORTEST = 4
@@ -164,16 +164,26 @@ def refined(rows: Array, times: Array, period: float) -> Rhythm | None:
 def fit_profile(rows: Array, times: Array, period: float) -> Rhythm | None:
     """Fit the profile of the rows at a period; None if it does not forecast held-out cycles.
 
-    The number of harmonics and the shrinkage are chosen by cross-validation over cycles.
+    The profile of each principal component of the rows has its own number of harmonics and its own
+    shrinkage, chosen by cross-validation over cycles. The component with most variance is often
+    common to all arms; the differences between arms, which determine the best arm, may have another
+    cycle. Returns None if no component's profile explains `LEAST_SKILL` of its held-out variance.
     """
-    chosen = _held_out(rows[None], times, period)
-    skill, count, shrink = chosen.skill[0], int(chosen.harmonics[0]), chosen.shrink[0]
-    if skill < LEAST_SKILL:
+    scores, sizes, directions = np.linalg.svd(rows, full_matrices=False)
+    scores = scores * sizes
+    chosen = _held_out(scores.T[:, :, None], times, period)
+    if chosen.skill.max() < LEAST_SKILL:
         return None
-    basis = _basis(times, period, count)
-    weights = shrink * _solved(basis.T @ basis, basis.T @ rows)
-    profile = PeriodicMean(period / np.arange(1, count + 1), weights[1::2], weights[2::2])
-    return Rhythm(period, profile, float(skill))
+    most = int(chosen.harmonics.max())
+    basis = _basis(times, period, most)
+    weights = np.zeros((1 + 2 * most, len(sizes)))
+    for count in np.unique(chosen.harmonics[chosen.harmonics > 0]).astype(int):
+        own = np.flatnonzero(chosen.harmonics == count)
+        first = basis[:, : 1 + 2 * count]
+        weights[: 1 + 2 * count, own] = _solved(first.T @ first, first.T @ scores[:, own])
+    weights = (chosen.shrink * weights) @ directions
+    profile = PeriodicMean(period / np.arange(1, most + 1), weights[1::2], weights[2::2])
+    return Rhythm(period, profile, float(chosen.skill @ sizes**2 / (sizes**2).sum()))
 
 
 class _HeldOut(NamedTuple):
