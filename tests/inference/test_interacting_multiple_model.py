@@ -14,9 +14,11 @@ import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak.gp.dynamics import HORIZONS, DampedOscillator, MarkovMotion, Matern32, SumMotion
+from driftpeak.gp.features import eigen
 from driftpeak.inference.imm import (
     InteractingMultipleModel,
     Level,
+    after_rows,
     level as level_module,
     scale as scale_module,
 )
@@ -463,3 +465,35 @@ def test_bad_motions():
         MarkovMotion([0.1, 1.2])
     with pytest.raises(DriftpeakError, match=r"rates must be .* above 0"):
         Matern32([0.0])
+
+
+def test_complete_rows_give_the_posterior_of_a_dense_gaussian_process():
+    """Rows of all points, for a kind of motion with one component and a kind with three."""
+    motions = (
+        MarkovMotion(DRIFTS),
+        SumMotion([MarkovMotion([0.02]), DampedOscillator([6.0], [20.0])], [0.7, 0.3]),
+    )
+    features = eigen(PRIOR.kernel, PRIOR.domain)
+    bank = InteractingMultipleModel(PRIOR, motions, features, series=2)
+    steps, n = 6, len(PRIOR)
+    rows = np.random.default_rng(4).normal(size=(steps, n))
+    noise = PRIOR.noise_variance
+    starts = [after_rows(motion, np.asarray(features.matrix), rows, noise) for motion in motions]
+    forecast = bank.posterior(bank.resume(starts), 2.0)
+
+    def within(lag):
+        return [*((1 - np.array(DRIFTS)) ** (abs(lag) / 2)),
+                0.7 * 0.98 ** (abs(lag) / 2)
+                + 0.3 * np.cos(2 * np.pi * lag / 6) * np.exp(-abs(lag) / 20)]  # fmt: skip
+
+    for member in range(len(DRIFTS) + 1):
+        lags = np.subtract.outer(np.arange(steps), np.arange(steps))
+        between = np.vectorize(lambda lag, member=member: within(lag)[member])(lags)
+        gram = np.kron(between, PRIOR.gram) + noise * np.eye(steps * n)
+        ahead = np.array([within(steps + 1 - t)[member] for t in range(steps)])
+        cross = np.kron(ahead, PRIOR.gram)
+        mean = cross @ np.linalg.solve(gram, rows.ravel())
+        variance = (PRIOR.gram - cross @ np.linalg.solve(gram, cross.T)).diagonal()
+        np.testing.assert_allclose(forecast.mean[member, 0], mean, atol=1e-8)
+        np.testing.assert_allclose(forecast.variance[member], variance, atol=1e-8)
+    np.testing.assert_array_equal(forecast.mean[:, 1], 0)  # no response to a constant yet

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import jax
 import numpy as np
 import pytest
 from sklearn.covariance import ledoit_wolf as their_shrinkage
@@ -13,7 +14,7 @@ from driftpeak.environments import RecordedRewards
 from driftpeak.offline.history import calendar_periods
 from driftpeak.offline.history._correlation import Law, autocorrelation, fitted_law
 from driftpeak.offline.history._learned import ledoit_wolf
-from driftpeak.offline.history._periodicity import find_period
+from driftpeak.offline.history._periodicity import find_period, fit_profile
 
 GENERATOR = np.random.default_rng(6)
 DAY, ARMS = 24, 5
@@ -301,3 +302,28 @@ def test_words_and_picture():
     plain = dp.fit_history(GENERATOR.normal(size=(60, 3)))
     assert plain.report().startswith("no significant period")
     assert len(plain.figure().axes) == 1
+
+
+def test_a_cycle_of_the_differences_is_found_beside_a_large_common_component():
+    """The common part has 98 % of the variance and no cycle; the differences have one."""
+    generator = np.random.default_rng(6)
+    times = np.arange(1.0 - 20 * DAY, 1.0)
+    cycle = np.cos(2 * np.pi * (times[:, None] / DAY - np.arange(5) / 5))
+    rows = cycle + 5 * generator.normal(size=(len(times), 1)) + 0.1 * generator.normal(size=(1, 5))
+    rows = rows - rows.mean(axis=0)
+    rhythm = fit_profile(rows, times, DAY)
+    assert rhythm is not None
+    fitted = rhythm.profile.at(times)
+    apart = fitted - fitted.mean(axis=1, keepdims=True)
+    assert np.corrcoef(apart.ravel(), cycle.ravel())[0, 1] > 0.95
+
+
+def test_the_policy_starts_from_the_last_rows():
+    """Random walks that end far from their means: the first query is the arm that is now best."""
+    generator = np.random.default_rng(2)
+    rows = np.cumsum(generator.normal(size=(400, 6)), axis=0)
+    assert rows[-1].argmax() != rows.mean(axis=0).argmax()
+    player = dp.fit_history(rows, transformation="none").policy().prepare(10)
+    state = player.init(jax.random.key(0))
+    assert int(player.ask(state, 1.0)[1]) == rows[-1].argmax()
+    assert int(player.predict(state, 1.0).mean.argmax()) == rows[-1].argmax()

@@ -9,6 +9,7 @@ from scipy import stats
 
 import driftpeak as dp
 from driftpeak.environments import Environment, RecordedRewards
+from driftpeak.gp.kernels import Table
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=50), dp.SE(0.2), noise_variance=0.01)
 STEPS = 500
@@ -301,3 +302,30 @@ def test_bad_arguments(without_type_checks):
     table = dp.Prior(dp.Arms(3), dp.kernels.Table(np.eye(3)), 0.1)
     with pytest.raises(dp.DriftpeakError, match="kernel of coordinates"):
         dp.Auto(table, lengthscales=(0.5, 1.0))
+
+
+def test_recorded_rows_give_the_state_at_the_start():
+    """The prior mean favours point 0; the last rows, of a random walk, favour point 2."""
+    prior = dp.Prior(dp.Arms(3), Table(np.eye(3)), 0.01, [0.5, 0.0, 0.0])
+    rows = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.5], [0.0, 0.0, 1.5]])
+
+    def first(recorded):
+        policy = dp.Auto(prior, drifts=[0.01], rates=(), exploration=0.0, recorded=recorded)
+        player = policy.prepare(10)
+        return int(player.ask(player.init(jax.random.key(0)), 1.0)[1])
+
+    assert first(None) == 0
+    assert first(rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"recorded": np.zeros((4, 3))}, "column for each of the 50 points; got 3"),
+        ({"recorded": np.zeros((4, 50)), "lengthscales": (0.5, 1.0)}, "recorded must be None"),
+        ({"exploration": -1.0}, "exploration must be"),
+    ],
+)
+def test_bad_recorded_rows_and_exploration_are_refused(options, message):
+    with pytest.raises(dp.DriftpeakError, match=message):
+        dp.Auto(PRIOR, **options)

@@ -144,7 +144,8 @@ class InteractingMultipleModel(eqx.Module):
                     for i in range(d)
                 ),
                 _triangle(
-                    d, lambda i, j: jnp.asarray(start.covariance)[:, i, j, :, None] * jnp.eye(r)
+                    d,
+                    lambda i, j: jnp.asarray(start.covariance)[:, i, j, :, None] * jnp.eye(r)[None],
                 ),
                 (),
                 (),
