@@ -233,7 +233,7 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
         self.start = np.full(count * len(factors), 1 / (count * len(factors)))
         self.exploration = np.float64(at_least("exploration", exploration, 0))
         self.resumed = None
-        if recorded is not None:
+        if recorded is not None and features is not None:  # set above
             rows = finite_array("recorded", recorded, 2)
             if rows.shape[1] != len(prior):
                 raise DriftpeakError(

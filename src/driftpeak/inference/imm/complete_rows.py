@@ -12,16 +12,16 @@ The weights are then independent, so a Kalman filter of d components for each of
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Float
 
+from driftpeak._core.types import AnyArray
 from driftpeak.gp.dynamics import Motion
 
 
 class Start(NamedTuple):
     """Moments of the weights of one kind of motion: k members, d components, r features."""
 
-    mean: Float[Array, "k d r"]
-    covariance: Float[Array, "k d d r"]  # the weights are independent
+    mean: AnyArray  # (k, d, r)
+    covariance: AnyArray  # (k, d, d, r); the weights are independent
 
 
 def after_rows(motion: Motion, matrix: Any, rows: Any, noise: float) -> Start:
