@@ -106,7 +106,7 @@ MADE_BY_THE_LIBRARY = {
     *("Calibration", "Choice", "Compared", "ContextsLearned", "DataSet", "Diagnostics", "Estimate"),
     *("Expected", "Fit", "Look", "Observation", "Posterior", "Prediction", "Reading", "Verdict"),
     *("PolicyResult", "RegretTable", "StoredPolicy", "Violations"),
-    *("Alternative", "Curve", "LogReport", "Recommendation"),
+    *("Alternative", "Curve", "Exploit", "LogReport", "Recommendation"),
 }
 """Results, which users do not make."""
 LEFT_OUT = {
@@ -174,6 +174,7 @@ CASES = POLICIES | {
     "MovingCosine": (dp.MovingCosine, {"prior": PRIOR}),
     "Observations": (dp.Observations, {"arms": [0, 1], "times": [1.0, 2.0], "rewards": [0.5, 1.0]}),
     "Optimizer": (dp.Optimizer, {"space": BOX, "maximize": True}),
+    "PopulationBasedBandit": (dp.PopulationBasedBandit, {"space": BOX, "maximize": True}),
     "Periodic": (dp.Periodic, {}),
     "Prior": (dp.Prior, {"domain": GRID, "kernel": KERNEL, "noise_variance": 0.1}),
     "PeriodicMean": (

@@ -40,6 +40,7 @@ from driftpeak.policies import Policy
 
 Invalid = Literal["reject", "skip"]
 INVALID: tuple[Invalid, ...] = ("reject", "skip")
+MOST_MEMBERS = 10**8
 
 
 class Fleet:
@@ -126,7 +127,7 @@ class Fleet:
             self._log = Log(open_store(storage, name), self._description())
             self._restore(self._log)
         if self._log is None or self._log.position[0] == 0:
-            self.add(np.arange(members) if whole(members) and members >= 0 else members, arms=arms)
+            self.add(_first(members), arms=arms)
 
     @classmethod
     def load(
@@ -537,3 +538,15 @@ class Fleet:
 
     def __repr__(self) -> str:
         return f"Fleet({self.space!r}, {len(self):,} members, {type(self.policy).__name__})"
+
+
+def _first(members: Any) -> Any:
+    """Return the members of a new fleet: the ids 0, 1, ... for a number."""
+    if whole(members):
+        return np.arange(at_least_integer("members", members, 0, MOST_MEMBERS))
+    if isinstance(members, str) or (isinstance(members, np.ndarray) and members.ndim == 0):
+        raise DriftpeakError(
+            'members must be their number, a list of ids, or a table with the column "member"; got '
+            f"{shown(members)}. Give a list for a single member"
+        )
+    return members

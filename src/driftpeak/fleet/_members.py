@@ -167,7 +167,12 @@ def arm_mask(arms: Any, members: int, points: int) -> Any:
     Raises:
         DriftpeakError: another shape, or a member without arms.
     """
-    mask = np.asarray(arms)
+    try:
+        mask = np.asarray(arms)
+    except ValueError:
+        raise DriftpeakError(
+            f"arms must be booleans of shape ({members}, {points}); got rows of different lengths"
+        ) from None
     if mask.dtype != bool or mask.shape != (members, points):
         raise DriftpeakError(
             f"arms must be booleans of shape ({members}, {points}), one row for each member; got "

@@ -461,9 +461,9 @@ def _extents(prior: Prior) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _elimination_constant(constant: EliminationConstant) -> float:
-    if constant == "proved":
-        return PROVED_CONSTANT
     if isinstance(constant, str):
+        if constant == "proved":
+            return PROVED_CONSTANT
         raise DriftpeakError(
             f'constant must be a number of at least 0 or "proved"; got {shown(constant)}'
         )

@@ -143,7 +143,12 @@ def _values(name: str, given: Any, count: int) -> tuple[float | str, ...]:
 def _times(given: Any, count: int) -> npt.NDArray[Any]:
     if given is None:
         return np.arange(1.0, count + 1)
-    times = np.asarray(given)
+    try:
+        times = np.asarray(given)
+    except ValueError:
+        raise DataError(
+            f"times must be {count} numbers or dates; got lists of different lengths"
+        ) from None
     if np.issubdtype(times.dtype, np.datetime64):
         if times.shape != (count,) or np.isnat(times).any():
             raise DataError(f"times must be {count} dates; got shape {times.shape} or missing ones")
