@@ -57,15 +57,16 @@ def assert_equal(first, second):
 def test_a_resumed_fleet_is_the_uninterrupted_one(storage, monkeypatch, every):
     """From its events alone, and from a snapshot and the events after it."""
     monkeypatch.setattr(_log, "EVERY", every)
-    whole, stored = make(), make(storage, name="prices")
+    name = f"prices {every}"
+    whole, stored = make(), make(storage, name=name)
     play(whole, 1, 12)
     play(stored, 1, 6)
-    play(dp.Fleet.load(storage, "prices"), 6, 9)
-    play(make(storage, name="prices", members=1), 9, 12)
-    found = verify(open_store(storage, "prices"))
+    play(dp.Fleet.load(storage, name), 6, 9)
+    play(make(storage, name=name, members=1), 9, 12)
+    found = verify(open_store(storage, name))
     assert found["observations"] > 20
     assert found["snapshot"] == ("none" if every > 7 else "of this history")
-    assert_equal(dp.Fleet.load(storage, "prices"), whole)
+    assert_equal(dp.Fleet.load(storage, name), whole)
 
 
 def test_one_process_at_a_time_changes_a_fleet(tmp_path):

@@ -409,4 +409,4 @@ def test_many_points_stay_in_feature_space():
     prior = dp.Prior(dp.Grid([0, 1], size=20_000), dp.SE(0.2), 0.1)
     for rule in (dp.forgetting.Drift(0.1), dp.forgetting.Window(2)):
         assert dp.make_belief(prior, rule, 3).prior.features.shape == (20_000, prior.features.rank)
-    assert "gram" not in vars(prior._covariance)
+    assert "gram" not in prior._cache

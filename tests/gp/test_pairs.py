@@ -103,7 +103,7 @@ def test_rough_kernels_on_large_grids_take_function_space():
     rough = dp.Prior(grid, dp.Matern(0.5, 0.1), 0.01)
     policy = dp.TVGPUCB(rough, drift=0.01)
     assert isinstance(policy.prepare(10).belief.prior.gram, ToeplitzGram)
-    assert "gram" not in vars(rough._covariance)
+    assert "gram" not in rough._cache
     smooth = dp.Prior(grid, dp.Matern(2.5, 2.0), 0.5)
     coarse = dp.SWGPUCB(smooth, window=20, features=dp.features.pivoted_cholesky(
         smooth.kernel, grid, rank=5))  # fmt: skip

@@ -60,7 +60,10 @@ def test_spaces_as_data(space):
         ({"box": {"x": {"type": "flot"}}}, "parameter 'x' must have a \"type\""),
         ({"box": {"x": {"type": "float", "low": 2, "high": 1}}}, "'x': low must be below high"),
         ({"box": {"x": {"type": "float", "low": 0, "hgh": 1}}}, "Did you mean 'high'"),
-        ({"box": {"x": {"type": "float", "low": 1, "high": 2, "log": 1}}}, "log must be true"),
+        (
+            {"box": {"x": {"type": "float", "low": 1, "high": 2, "log": 1}}},
+            "log must be True or False",
+        ),
         ({"box": {"x": {"type": "categorical", "choices": "ab"}}}, "choices must be a list"),
         ({"arms": 1}, "number of arms"),
         ({"arms": 3, "names": ["a"]}, "one for each arm"),
@@ -219,7 +222,7 @@ def test_every_public_class_has_a_tag():
     """A new one needs a line in `driftpeak.live._study.registry`."""
     # must be shown the truth, or all contexts beforehand: never live
     never = {dp.Clairvoyant, dp.BestFixedArm, dp.InContext}
-    shared = {kernels.Stationary, kernels.Combined, widths.FrequentistWidth}
+    shared = {kernels.Stationary, kernels.Combined, widths.FrequentistWidth, widths.Fixed}
     families = [kernels.Kernel, widths.Width, forgetting.Forgetting, dp.Policy, dp.ActingPolicy]
     found = {
         one

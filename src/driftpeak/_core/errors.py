@@ -183,13 +183,11 @@ def unit_interval(
             0 and 1 themselves.
     """
     accepted = f"lie in {'(' if low_open else '['}0, 1{')' if high_open else ']'}"
-
-    def inside(number: float) -> bool:
-        return (number > 0 if low_open else number >= 0) and (
-            number < 1 if high_open else number <= 1
-        )
-
-    return _finite(name, value, accepted, inside)
+    low, high = (
+        (math.nextafter(0, 1) if low_open else 0),
+        (math.nextafter(1, 0) if high_open else 1),
+    )
+    return _finite(name, value, accepted, lambda number: low <= number <= high)
 
 
 def at_least(name: str, value: object, minimum: float) -> float:

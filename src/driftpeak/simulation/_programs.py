@@ -252,3 +252,8 @@ def compiled(
         _programs.pop(next(iter(_programs)))
     _programs[key] = program
     return program, clock.perf_counter() - started
+
+
+def forget_programs() -> None:
+    """Delete the cached programs; they are compiled again when needed."""
+    _programs.clear()
