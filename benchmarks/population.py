@@ -147,7 +147,7 @@ class Driftpeak:
         for member, metric in enumerate(metrics):
             self.population.report(member, metric, time=step)
         moves = {member: self.population.exploit(member) for member in range(len(metrics))}
-        return {member: tuple(move) for member, move in moves.items() if move}
+        return {member: (move.source, move.setting) for member, move in moves.items() if move}
 
 
 def run() -> dict[str, Any]:

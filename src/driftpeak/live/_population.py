@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 import numpy as np
@@ -19,7 +19,8 @@ RECENT = 3
 """Improvements whose scale standardises the next one, per member."""
 
 
-class Exploit(NamedTuple):
+@attrs.frozen
+class Exploit:
     """A decision to continue from another member's weights with other hyperparameters.
 
     Attributes:

@@ -35,8 +35,6 @@ def alternatives(
         means, deviations: forecasts of `driftpeak.offline.logs._model.forecasts`.
         window: a number of steps.
         sign: 1 to maximise, -1 to minimise.
-
-    Source: B16 Algorithm 2.
     """
     count, rewards = len(log), sign * log.rewards
     made = {f"always {name}": np.full(count, arm) for arm, name in enumerate(arms.names)}
