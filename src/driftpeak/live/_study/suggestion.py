@@ -180,8 +180,8 @@ class Observation:
         Raises:
             DriftpeakError: a field is invalid.
         """
-        fields_of_older = dict(zip(FIELDS[: len(written)], written, strict=True))
-        stored = {"chances": {}, "used": True} | fields_of_older  # older ones lack newer fields
+        stored: dict[str, Any] = {"chances": {}, "used": True}  # which older ones lack
+        stored |= dict(zip(FIELDS[: len(written)], written, strict=True))
         chances, used = stored.pop("chances"), stored.pop("used")
         if not isinstance(used, bool):
             raise rejected("used", used, "be True or False")
