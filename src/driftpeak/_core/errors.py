@@ -183,10 +183,8 @@ def unit_interval(
             0 and 1 themselves.
     """
     accepted = f"lie in {'(' if low_open else '['}0, 1{')' if high_open else ']'}"
-    low, high = (
-        (math.nextafter(0, 1) if low_open else 0),
-        (math.nextafter(1, 0) if high_open else 1),
-    )
+    low = math.nextafter(0, 1) if low_open else 0
+    high = math.nextafter(1, 0) if high_open else 1
     return _finite(name, value, accepted, lambda number: low <= number <= high)
 
 

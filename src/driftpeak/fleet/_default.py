@@ -13,19 +13,10 @@ NOISE = 0.1
 """Noise variance as a share of the function's; `Auto` estimates both."""
 
 
-def default_prior(space: Domain) -> Prior:
-    """Return a prior with unit variance: SE, or independent arms if there are no coordinates."""
-    return Prior(space, default_kernel(space), NOISE)
-
-
-def default_kernel(space: Domain) -> Kernel:
-    """Return the kernel of `default_prior`."""
-    if not space.has_coordinates:
-        return Table(np.eye(len(space)))
-    spans = np.ptp(space.points, axis=0)
-    return SE(lengthscale=LENGTHSCALE * np.where(spans > 0, spans, 1.0))
-
-
 def default_policy(space: Domain) -> Policy:
-    """Return `Auto` with the default prior."""
-    return Auto(default_prior(space))
+    """Return `Auto` with unit variance and an SE kernel, or independent arms without coordinates."""
+    kernel: Kernel = Table(np.eye(len(space)))
+    if space.has_coordinates:
+        spans = np.ptp(space.points, axis=0)
+        kernel = SE(lengthscale=LENGTHSCALE * np.where(spans > 0, spans, 1.0))
+    return Auto(Prior(space, kernel, NOISE))

@@ -12,7 +12,9 @@ from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import Integers, Matrix, Vector
 from driftpeak.fleet import _programs as programs
 from driftpeak.fleet._layout import changed_by_ask, layout_of
-from driftpeak.fleet._steps import ASK, TELL, Rows, Steps
+from driftpeak.fleet._programs import ASK, TELL
+from driftpeak.fleet._rows import Rows, resize
+from driftpeak.fleet._steps import Steps
 from driftpeak.policies import Player
 from driftpeak.policies.player import REFRESH
 from driftpeak.simulation._programs import random_keys
@@ -56,11 +58,7 @@ class Engine:
 
     def resize(self, members: int) -> None:
         """Make room for members."""
-        for name in ("now", "middle", "old", "whose", "tells", "refreshed", "clock"):
-            old = getattr(self, name)
-            new = np.zeros((members, *old.shape[1:]), old.dtype)
-            new[: len(old)] = old
-            setattr(self, name, new)
+        resize(self, ("now", "middle", "old", "whose", "tells", "refreshed", "clock"), members)
         self.steps.resize(members)
 
     @double_precision

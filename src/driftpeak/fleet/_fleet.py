@@ -9,7 +9,6 @@ from driftpeak._core.errors import (
     LARGEST_SEED,
     DriftpeakError,
     StorageError,
-    StudyNotFoundError,
     UnknownSuggestionError,
     UnsupportedError,
     at_least_integer,
@@ -24,11 +23,11 @@ from driftpeak.fleet._contexts import kinds_of
 from driftpeak.fleet._default import default_policy
 from driftpeak.fleet._engine import Decisions, Engine
 from driftpeak.fleet._events import Event
-from driftpeak.fleet._log import Log, check_format
-from driftpeak.fleet._members import Members, member_ids
-from driftpeak.fleet._pending import Pending, number_of, serial_of
-from driftpeak.fleet._snapshot import captured, restore
-from driftpeak.fleet._steps import Rows
+from driftpeak.fleet._log import Log, description_of
+from driftpeak.fleet._members import member_ids
+from driftpeak.fleet._pending import PLACES, number_of, serial_of
+from driftpeak.fleet._rows import Rows
+from driftpeak.fleet._state import State
 from driftpeak.fleet._suggestions import Suggestions
 from driftpeak.gp.context_points import Contexts
 from driftpeak.gp.domains import Domain
@@ -119,8 +118,9 @@ class Fleet:
                 f"a fleet supports no side queries; got {type(self.policy).__name__}. Use an "
                 "Optimizer for each member"
             )
-        self._members, self._pending = Members(len(space)), Pending()
-        self._engine = Engine(player, seed=self.seed, late=self.late)
+        self._state = State(Engine(player, seed=self.seed, late=self.late), len(space))
+        self._members, self._pending = self._state.members, self._state.pending
+        self._engine = self._state.engine
         self._log = None
         self._sound = True
         if storage is not None:
@@ -144,12 +144,7 @@ class Fleet:
             StorageError: another version wrote the fleet, or it is corrupt.
         """
         store = open_store(storage, name)
-        found = store.describe()
-        if found is None:
-            raise StudyNotFoundError(
-                f"there is no fleet in {store.where}. Create it with dp.Fleet(storage=...)"
-            )
-        check_format(found, store)
+        found = description_of(store)
         space: Any = space_from_data(found["space"])
         kinds = found["contexts"]
         return cls(
@@ -178,9 +173,9 @@ class Fleet:
         """Apply the stored events, from a snapshot if there is one."""
         found = log.snapshot()
         if found is not None:
-            restore(self._members, self._engine, self._pending, *found)
+            self._state.load(*found)
         for event in log.read():
-            self._apply(event)
+            self._state.apply(event)
 
     def _change(self, event: Event, decisions: Decisions | None = None) -> Any:
         """Store an event, then apply it; Ctrl-C waits for the end."""
@@ -193,45 +188,11 @@ class Fleet:
             if self._log is not None:
                 self._log.append(event)
             self._sound = False
-            result = self._apply(event, decisions)
+            result = self._state.apply(event, decisions)
             self._sound = True
             if self._log is not None and self._log.due:
-                self._log.keep(*captured(self._members, self._engine, self._pending))
+                self._log.keep(*self._state.save())
         return result
-
-    def _apply(self, event: Event, decisions: Decisions | None = None) -> Any:
-        arrays = event.arrays
-        if event.kind == "Added":
-            return self._added(event.ids or [], arrays["arms"])
-        if event.kind == "Told":
-            rows, numbers = (
-                self._members.rows_of(serial_of(arrays["ids"])),
-                number_of(arrays["ids"]),
-            )
-            points, _ = self._pending.find(rows, numbers)
-            self._pending.remove(rows, numbers)
-            return self._observed(rows, points, arrays["rewards"], arrays["times"])
-        rows = self._members.rows_of(arrays["serials"])
-        if event.kind == "Asked":
-            points = arrays["points"].astype(np.int64)
-            if decisions is None and self._engine.changed:  # an event that was stored
-                decisions = self._engine.decide(
-                    rows, arrays["times"], self._pending.none(rows), None
-                )
-            if decisions is not None:
-                self._engine.decided(rows, decisions)
-            self._engine.pass_time(rows, arrays["times"])
-            self._pending.add(rows, points, arrays["times"])
-        elif event.kind == "Observed":
-            points = arrays["points"].astype(np.int64)
-            return self._observed(rows, points, arrays["rewards"], arrays["times"])
-        elif event.kind == "Removed":
-            self._members.remove(rows)
-        else:
-            self._members.resets[rows] += 1
-            self._pending.clear(rows)
-            self._begin(rows)
-        return None
 
     def _check_policy(self, points: int) -> None:
         name = type(self.policy).__name__
@@ -261,7 +222,7 @@ class Fleet:
     @property
     def bytes_per_member(self) -> int:
         """Bytes of memory of one member, without its id."""
-        pending = 16 * (8 + 4 + 8)
+        pending = PLACES * (8 + 4 + 8)
         return self._engine.bytes_per_member + pending + len(self.space) + 40
 
     @property
@@ -450,18 +411,6 @@ class Fleet:
         arrays = {"serials": serials, "points": points, "rewards": values, "times": times}
         return self._change(Event("Observed", arrays))
 
-    def _observed(self, rows: Rows, points: Integers, values: Vector, times: Vector) -> Any:
-        """Process observations in the order of time, one of each member after another."""
-        used = np.zeros(len(rows), bool)
-        order = np.lexsort((times, rows))
-        sorted_rows = rows[order]
-        starts = np.flatnonzero(np.diff(sorted_rows, prepend=-1))
-        turn = np.arange(len(rows)) - np.repeat(starts, np.diff(starts, append=len(rows)))
-        for number in range(int(turn.max()) + 1 if len(rows) else 0):
-            some = order[turn == number]
-            used[some] = self._engine.tell(rows[some], points[some], values[some], times[some])
-        return used
-
     def predict(self, members: Any = None, *, time: Any) -> tuple[Matrix, Matrix, Vector]:
         """Return the prediction of each member's objective at a time.
 
@@ -506,15 +455,6 @@ class Fleet:
         flat = np.zeros(0, bool) if mask is None else mask.ravel()
         self._change(Event("Added", {"arms": flat}, ids.tolist()))
 
-    def _added(self, ids: list[Any], flat: Any) -> None:
-        mask = flat.reshape(len(ids), len(self.space)) if len(flat) else None
-        rows = self._members.add(member_ids(ids), mask)
-        self._engine.resize(self._members.room)
-        self._pending.resize(self._members.room)
-        self._pending.clear(rows)
-        self._pending.asked[rows] = 0
-        self._begin(rows)
-
     def remove(self, members: Any) -> None:
         """Remove members. Their pending suggestions can no longer be answered.
 
@@ -532,9 +472,6 @@ class Fleet:
         """
         _, rows = self._members.find(members)
         self._change(Event("Reset", {"serials": self._members.serials[rows]}))
-
-    def _begin(self, rows: Rows) -> None:
-        self._engine.begin(rows, self._members.serials[rows], self._members.resets[rows])
 
     def __repr__(self) -> str:
         return f"Fleet({self.space!r}, {len(self):,} members, {type(self.policy).__name__})"

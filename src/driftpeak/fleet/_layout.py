@@ -1,5 +1,6 @@
 """The state of a player as one row of numbers, so that the states of a fleet are one array."""
 
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -62,9 +63,7 @@ def layout_of(player: Player[Any]) -> Layout:
     for x in jax.tree.leaves(state):
         key = jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
         words = jax.eval_shape(jax.random.key_data, x) if key else x
-        size = 1
-        for length in words.shape:
-            size *= length
+        size = math.prod(words.shape)
         leaves.append(Leaf(first, first + size, words.shape, words.dtype, bool(key)))
         first += size
     return Layout(tuple(leaves), jax.tree.structure(state))

@@ -21,7 +21,6 @@ from driftpeak.fleet._events import Event, from_dict, to_dict
 from driftpeak.live._study.storage.store import Store
 
 FORMAT = "fleet-1"
-HEAD = {"format", "version", "name", "id"}  # fields of a description that are not arguments
 EVERY = 200_000
 """Rows of events between two snapshots."""
 MOST = 900_000_000
@@ -168,6 +167,22 @@ def check_format(found: dict[str, Any], store: Store) -> None:
         )
 
 
+def description_of(store: Store) -> dict[str, Any]:
+    """Return the stored description of a fleet.
+
+    Raises:
+        StudyNotFoundError: there is no such fleet.
+        StorageError: the store has something else, or a fleet of another version.
+    """
+    description = store.describe()
+    if description is None:
+        raise StudyNotFoundError(
+            f"there is no fleet in {store.where}. Create it with dp.Fleet(storage=...)"
+        )
+    check_format(description, store)
+    return description
+
+
 @checked
 def verify(store: Store) -> dict[str, Any]:
     """Check a stored fleet against its checksums, and decode all events.
@@ -184,12 +199,7 @@ def verify(store: Store) -> dict[str, Any]:
         StorageError: another version wrote the fleet, or the storage cannot be read.
         StorageCorruptError: the fleet is corrupt; the message says where.
     """
-    description = store.describe()
-    if description is None:
-        raise StudyNotFoundError(
-            f"there is no fleet in {store.where}. Create it with dp.Fleet(storage=...)"
-        )
-    check_format(description, store)
+    description_of(store)
     store.inspect()
     events = observations = 0
     for position, written in store.read(store.start()).events:

@@ -8,7 +8,7 @@ import pandas as pd
 from driftpeak._core.errors import DriftpeakError, shown, whole
 from driftpeak._core.types import Integers
 from driftpeak.fleet import _columns as columns
-from driftpeak.fleet._steps import Rows
+from driftpeak.fleet._rows import Rows, resize
 
 MOST = 2**31 - 1
 """Largest number of members that were ever added to a fleet."""
@@ -135,12 +135,10 @@ class Members:
         return np.where(known, self._row_of_serial[np.where(known, serials, 0)], -2)
 
     def _grow(self, room: int) -> None:
-        for name, fill in (("serials", -1), ("resets", 0), ("arms", True)):
-            old = getattr(self, name)
-            if old is not None:
-                new = np.full((room, *old.shape[1:]), fill, old.dtype)
-                new[: len(old)] = old
-                setattr(self, name, new)
+        resize(self, ("serials",), room, fill=-1)
+        resize(self, ("resets",), room)
+        if self.arms is not None:
+            resize(self, ("arms",), room, fill=True)
 
 
 def member_ids(members: Any) -> np.ndarray[Any, np.dtype[Any]]:

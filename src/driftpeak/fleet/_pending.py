@@ -6,7 +6,7 @@ import numpy as np
 
 from driftpeak._core.errors import UnknownSuggestionError
 from driftpeak._core.types import Integers, Vector
-from driftpeak.fleet._steps import Rows
+from driftpeak.fleet._rows import Rows, resize
 
 PLACES = 16
 """Largest number of pending suggestions of a member; a new one replaces the oldest."""
@@ -30,11 +30,8 @@ class Pending:
 
     def resize(self, members: int) -> None:
         """Make room for members."""
-        for name in ("asked", "_number", "_points", "_times"):
-            old = getattr(self, name)
-            new = np.full((members, *old.shape[1:]), -1 if name == "_number" else 0, old.dtype)
-            new[: len(old)] = old
-            setattr(self, name, new)
+        resize(self, ("asked", "_points", "_times"), members)
+        resize(self, ("_number",), members, fill=-1)
 
     def clear(self, rows: Rows) -> None:
         """Delete the pending suggestions of members. Their numbers are not used again."""

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from driftpeak._core.types import Integers, Vector
-from driftpeak.fleet._programs import ASK, TELL
-
-Rows = np.ndarray[Any, np.dtype[np.intp]]
+from driftpeak.fleet._programs import TELL
+from driftpeak.fleet._rows import Rows, resize
 
 
 class Steps:
@@ -35,11 +34,8 @@ class Steps:
 
     def resize(self, members: int) -> None:
         """Make room for members; new rows are empty."""
-        for name in ("kinds", "arms", "rewards", "times", "counts", "latest", "reach"):
-            old = getattr(self, name)
-            new = np.zeros((members, *old.shape[1:]), old.dtype)
-            new[: len(old)] = old
-            setattr(self, name, new)
+        names = ("kinds", "arms", "rewards", "times", "counts", "latest", "reach")
+        resize(self, names, members)
 
     def clear(self, rows: Rows) -> None:
         """Delete the steps of members."""
@@ -91,6 +87,3 @@ class Steps:
             self.rewards[rows, some],
             self.times[rows, some],
         )
-
-
-__all__ = ["ASK", "TELL", "Rows", "Steps"]

@@ -294,11 +294,11 @@ class Confidence(FrequentistWidth):
         self.noise_variance = np.float64(positive("noise_variance", noise_variance))
 
     def __call__(self, step: Scalar, posterior: Posterior) -> Float[Array, ""]:
-        inside = 2 * self.gain(posterior) + self._surprise()
+        inside = 2 * self.gain(posterior) + self._log_failure()
         root = jnp.sqrt(inside / self.noise_variance)
         return jnp.asarray(self.norm_bound + self.noise_scale * root)
 
-    def _surprise(self) -> Float[Array, ""]:
+    def _log_failure(self) -> Float[Array, ""]:
         """Return twice the logarithm of the inverse failure probability."""
         return -2 * jnp.log(self.delta)
 
@@ -332,7 +332,7 @@ class SlidingConfidence(Confidence):
         super().__init__(norm_bound, noise_scale, delta, gain, noise_variance=noise_variance)
         self.horizon = np.float64(at_least_integer("horizon", horizon, 1))
 
-    def _surprise(self) -> Float[Array, ""]:
+    def _log_failure(self) -> Float[Array, ""]:
         return 2 * jnp.log(self.horizon / self.delta)
 
 
