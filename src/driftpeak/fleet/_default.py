@@ -14,9 +14,12 @@ NOISE = 0.1
 
 
 def default_policy(space: Domain) -> Policy:
-    """Return `Auto` with unit variance and an SE kernel, or independent arms without coordinates."""
-    kernel: Kernel = Table(np.eye(len(space)))
-    if space.has_coordinates:
-        spans = np.ptp(space.points, axis=0)
-        kernel = SE(lengthscale=LENGTHSCALE * np.where(spans > 0, spans, 1.0))
-    return Auto(Prior(space, kernel, NOISE))
+    """Return `Auto` with an SE kernel; arms without coordinates are independent."""
+    return Auto(Prior(space, _kernel(space), NOISE))
+
+
+def _kernel(space: Domain) -> Kernel:
+    if not space.has_coordinates:
+        return Table(np.eye(len(space)))
+    spans = np.ptp(space.points, axis=0)
+    return SE(lengthscale=LENGTHSCALE * np.where(spans > 0, spans, 1.0))
