@@ -72,7 +72,7 @@ WHOLE = ("test_live_storage", "test_policies", "test_registries")
 # pages whose examples take many seconds, for `make test-slow`; and all tutorials
 SLOW_PAGES = {
     *("adding-a-policy", "auto", "contexts", "from-others", "large-simulations", "live", "moving"),
-    *("near-optimal", "side-queries", "theory"),
+    *("near-optimal", "population", "side-queries", "theory"),
 }
 
 

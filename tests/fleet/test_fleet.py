@@ -97,8 +97,12 @@ def test_any_subset_in_any_batch_decides_as_single_players(name):
         np.testing.assert_allclose(noise[i], expected.noise_variance)
 
 
-@pytest.mark.parametrize("name", ["TV", "auto"])
-@pytest.mark.parametrize("late", [2, 5, 16])
+SLOW_AUTO = [pytest.param("auto", late, marks=pytest.mark.slow) for late in (2, 16)]
+
+
+@pytest.mark.parametrize(
+    ("name", "late"), [("TV", 2), ("TV", 5), ("TV", 16), ("auto", 5), *SLOW_AUTO]
+)
 def test_late_rewards_are_inserted_at_their_time(name, late):
     """Rewards of up to four pending suggestions arrive in random order."""
     policy, generator = POLICIES[name], np.random.default_rng(late)

@@ -137,6 +137,7 @@ def bumps(gap, count, length):
     return 2 * gap * shape, cells
 
 
+@pytest.mark.slow
 def test_the_best_guess_is_wrong_at_least_as_often():
     """A policy that knows all bumps samples them evenly with information S, and takes the most
     likely one: 20,000 trials. Its regret per step, gap times the share of wrong guesses, is at
