@@ -91,6 +91,7 @@ def read_log(
     if stamps is not None and (moved := int((np.diff(stamps) < np.diff(stamps) * 0).sum())):
         notes.append(f"sorted by time: the time decreased in {moved} places")
     choices = by_option["choice"].names() if unordered else by_option["choice"].values()
+    rewards = by_option["reward"].numbers("reward")
     density = has_density(tuple(choices))
     drawn = by_option["propensity"].propensities(density) if propensity is not None else None
     contexts = {
@@ -106,7 +107,7 @@ def read_log(
     try:
         return ChoiceLog(
             choices=in_order(choices),
-            rewards=in_order(by_option["reward"].numbers("reward")),
+            rewards=in_order(rewards),
             times=in_order(stamps),
             propensities=in_order(drawn),
             contexts={name: in_order(values) for name, values in contexts.items()},
