@@ -37,7 +37,7 @@ random = np.random.default_rng(1)
 days = np.arange(DAYS)
 prices = random.uniform(LOWEST, HIGHEST, DAYS).round(2)
 revenues = (expected_revenue(prices, days) + 25 * random.normal(size=DAYS)).round(1)
-dates = np.datetime64("2026-01-01") + days
+dates = np.datetime64("2026-01-01") + days * np.timedelta64(1, "D")
 
 if "LOG" in os.environ:  # a file to try `driftpeak follow` with
     with Path(os.environ["LOG"]).open("w", newline="") as file:

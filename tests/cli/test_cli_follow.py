@@ -17,7 +17,7 @@ def log(tmp_path):
     random = np.random.default_rng(3)
     prices = random.integers(2, size=40)
     lines = [
-        f"{np.datetime64('2026-02-01') + day},{10 + 5 * price},{20 + 3 * price + noise:.3f}\n"
+        f"{np.datetime64('2026-02-01') + np.timedelta64(day, 'D')},{10 + 5 * price},{20 + 3 * price + noise:.3f}\n"
         for day, (price, noise) in enumerate(zip(prices, random.normal(size=40), strict=True))
     ]
     path = tmp_path / "log.csv"

@@ -317,7 +317,7 @@ def three():
     chosen = random.integers(3, size=count)
     drift = np.cos(np.arange(count) * np.pi / count)
     rewards = 5 + (chosen - 1) * drift + 0.2 * random.normal(size=count)
-    times = np.datetime64("2026-03-01") + np.arange(count)
+    times = np.datetime64("2026-03-01") + np.arange(count) * np.timedelta64(1, "D")
     return ChoiceLog([list("abc")[one] for one in chosen], rewards, times=times), drift
 
 
