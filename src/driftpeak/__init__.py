@@ -1,5 +1,7 @@
 """Bayesian optimisation for objectives that drift: time-varying Gaussian-process bandits."""
 
+import os
+import sys
 from importlib.metadata import version
 from typing import Any
 
@@ -11,6 +13,9 @@ from driftpeak._core import extras, former_names
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 __version__ = version("driftpeak")
+
+if "jax" not in sys.modules:  # XLA would print a line for each program that it reads from a cache
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 former_names.install()
 extras.install()

@@ -16,9 +16,10 @@ def log(tmp_path):
     """40 days of two prices, drawn uniformly; the higher one yields more."""
     random = np.random.default_rng(3)
     prices = random.integers(2, size=40)
+    days = np.datetime64("2026-02-01") + np.arange(40) * np.timedelta64(1, "D")
     lines = [
-        f"{np.datetime64('2026-02-01') + np.timedelta64(day, 'D')},{10 + 5 * price},{20 + 3 * price + noise:.3f}\n"
-        for day, (price, noise) in enumerate(zip(prices, random.normal(size=40), strict=True))
+        f"{day},{10 + 5 * price},{20 + 3 * price + noise:.3f}\n"
+        for day, price, noise in zip(days, prices, random.normal(size=40), strict=True)
     ]
     path = tmp_path / "log.csv"
     path.write_text("when,price,revenue\n" + "".join(lines))

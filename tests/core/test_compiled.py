@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from driftpeak._core.numerics import compiler, disk_cache as kept
-from driftpeak._core.numerics.compiled import NotCompiledError, compiled, nothing_new, returned
+from driftpeak._core.numerics.compiled import NotCompiledError, compiled, compiling_only_if
 from driftpeak._core.numerics.compiler import soon
 
 MATRIX = np.array([[4.0, 2.0], [2.0, 5.0]], np.float32)
@@ -19,7 +19,6 @@ LOWER = np.array([[2.0, 0.0], [1.0, 2.0]])
 TRACED = []
 
 
-@returned
 class Factor(NamedTuple):
     lower: jax.Array
     scale: jax.Array
@@ -105,10 +104,10 @@ def test_without_a_folder_or_within_a_trace_it_is_a_jit(folder):
 def test_where_nobody_shall_wait_only_what_is_known_runs(folder, are_kept):
     kept.keep_in(folder if are_kept else None)
     program = compiled(factor)
-    with pytest.raises(NotCompiledError), nothing_new():
+    with pytest.raises(NotCompiledError), compiling_only_if(lambda: False):
         program(MATRIX, 3.0)
     check(program, traced=1)
-    with nothing_new():
+    with compiling_only_if(lambda: False):
         check(program, traced=1, scale=4.0)
         with pytest.raises(NotCompiledError):
             program(MATRIX, 3)  # of another type

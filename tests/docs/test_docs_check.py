@@ -63,6 +63,7 @@ def test_names(check, text, wrong):
     assert sorted(set(check.misspelt(text, check.vocabulary()))) == wrong
 
 
+@pytest.mark.slow
 def test_code_is_read_from_the_text_and_not_from_blocks(check, tmp_path):
     code = '<code class="docutils literal"><span>dp.Optimiser</span></code>'
     page(tmp_path, "a.html", f"<p>{code}</p><pre>dp.Gone</pre>")

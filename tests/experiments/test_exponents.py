@@ -119,6 +119,7 @@ def test_exponents_of_m25():
     np.testing.assert_allclose(slow["UI-GP-UCB, log width"].exponent, 0.8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("horizon", "variation"), [(1_000, 10.0), (10_000, 5.0)])
 def test_bumps_move_by_at_most_the_variation_within_the_norm(horizon, variation):
     setup = rates_bump.setup(horizon, variation)

@@ -123,6 +123,7 @@ def test_the_sliding_window_is_that_of_the_program(sign, monkeypatch):
         assert len(set(actions)) > 3
 
 
+@pytest.mark.slow
 def test_the_discount_is_that_of_the_program(monkeypatch):
     """The newest observation has age 1, the width no 1 / sqrt(lambda)."""
     monkeypatch.setattr(hong2023, "STEPS", STEPS)
@@ -168,6 +169,7 @@ def test_noise_is_truncated_symmetrically():
         np.testing.assert_allclose(far, [-0.2, -0.2, 0.2, 0.2], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_rewards_stay_within_the_limit():
     runs = dp.simulate({"it": dp.UniformRandom(PRIOR)}, WORLD, steps=300, trials=20)
     functions = dp.true_functions(WORLD, steps=300, trials=20)

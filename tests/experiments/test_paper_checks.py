@@ -77,6 +77,7 @@ def test_centres_are_anywhere_in_the_square():
     assert (peaks.std(axis=0) > [0.2, 0.4]).all()
 
 
+@pytest.mark.slow
 def test_the_square_has_the_policies_and_claims_of_figure_2():
     [grid], [whole] = iwazaki2025.EXPERIMENTS, square.EXPERIMENTS
     setup = whole.cases[0].quick()

@@ -271,6 +271,7 @@ def test_one_member_is_tv_gp_ucb():
     assert len(np.unique(runs["action"])) > 5
 
 
+@pytest.mark.slow
 @double_precision
 def test_an_unknown_level_is_a_constant_with_a_wide_prior():
     """Under each deviation of the level: dense regression with that variance added to the kernel,
@@ -419,6 +420,7 @@ def test_persistence_of_a_rhythm_does_not_cancel():
     np.testing.assert_allclose(found, expected[:, None] * PRIOR.variance, rtol=1e-9)
 
 
+@pytest.mark.slow
 @double_precision
 def test_mixing_sums_mixes_the_function():
     """What is seen of a sum after mixing has the moments of the mixture of what the members saw."""

@@ -77,6 +77,7 @@ def test_it_suggests_what_an_optimiser_does(direction):
     )
 
 
+@pytest.mark.slow
 def test_a_new_one_goes_on_as_the_old_would():
     """It has no state of its own: made anew, or pickled, before each trial."""
     whole = run(study_with(DriftSampler(seed=1)), 9)

@@ -111,6 +111,7 @@ def test_a_thin_set_is_found_by_linear_programming():
     assert sum(weight * value for weight, value in enumerate(one.values())) <= 2_000
 
 
+@pytest.mark.slow
 def test_a_function_of_any_shape():
     """A ring: no two of its points need have anything allowed between them."""
 
@@ -504,6 +505,7 @@ def test_wilson(hits, count):
     assert 0 <= low <= hits / count <= high <= 1
 
 
+@pytest.mark.slow
 def test_the_command_line(run, tmp_path):
     store = tmp_path / "press.jsonl"
 

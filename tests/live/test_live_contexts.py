@@ -52,6 +52,7 @@ def test_the_peak_is_that_of_the_context(shop):
         assert abs(best.mean - income(best["price"], best.context)) < 4 * best.deviation + 0.1
 
 
+@pytest.mark.slow
 def test_the_belief_is_that_of_a_process_over_settings_and_contexts(shop):
     """Written plainly: Matern 5/2 over all columns, times the correlation in time."""
     engine, told = shop._engine, shop.history()

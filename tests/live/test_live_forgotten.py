@@ -71,6 +71,7 @@ def test_a_snapshot_without_older_steps_warns_of_what_forget_drops(monkeypatch):
     assert optimizer.diagnostics(40).held == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 @pytest.mark.parametrize("before", [None, 20, 1000])
 def test_a_reward_dated_before_forget_is_in_the_history_only(kind, before):

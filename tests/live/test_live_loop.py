@@ -166,6 +166,7 @@ def test_the_handlers_of_others_stay():
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 def test_threads_may_share_an_optimiser():
     """No signals there; each takes its steps."""
     optimizer = dp.Optimizer(SPACE, maximize=True)

@@ -299,6 +299,7 @@ def test_intervals_of_stated_hyperparameters_are_deviations():
             np.testing.assert_allclose(end[linear], expected[linear], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stored_study_goes_on_to_the_last_digit(kind, storage):
     policy = dp.DriftingGP(likelihood=kind)

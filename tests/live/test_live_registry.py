@@ -420,6 +420,7 @@ def calls_of(read):
     return called
 
 
+@pytest.mark.slow
 def test_no_name_of_any_code_is_followed():
     """As a tag, as a part, as an argument, and as the format before this one had it."""
     names = dotted_names()

@@ -318,6 +318,7 @@ def test_a_cycle_of_the_differences_is_found_beside_a_large_common_component():
     assert np.corrcoef(apart.ravel(), cycle.ravel())[0, 1] > 0.95
 
 
+@pytest.mark.slow
 def test_the_policy_starts_from_the_last_rows():
     """Random walks that end far from their means: the first query is the arm that is now best."""
     generator = np.random.default_rng(2)

@@ -326,6 +326,7 @@ def report(three):
     return learn_from_log(three[0], arms=["d"], unit="EUR")
 
 
+@pytest.mark.slow
 def test_the_recommendation_follows_the_drift(report):
     assert (report.now.choice, report.next.choice) == ("a", "a")
     assert report.now.low < 6.0 < report.now.high  # true value 5.999
@@ -378,6 +379,7 @@ def test_the_figure(three, report):
     assert len(right.get_yticks()) == sum(one.estimated for one in report.alternatives)
 
 
+@pytest.mark.slow
 def test_ranges_densities_and_contexts():
     """Prices with known densities; the best price is 8 on some days and 2 on others."""
     random = np.random.default_rng(2)

@@ -185,6 +185,7 @@ def test_bad_arguments_are_named(arguments, message, without_type_checks):
         replay(TABLE, **arguments)
 
 
+@pytest.mark.slow
 def test_side_queries_are_answered_from_the_table_and_counted():
     """What the expert says is what the table says, so SparQ's belief at a point just asked about
     is off by less than the noise it allows for."""
@@ -201,6 +202,7 @@ def test_side_queries_are_answered_from_the_table_and_counted():
     assert results["gp-ucb"].side_queries == 0
 
 
+@pytest.mark.slow
 def test_pictures_show_side_queries_beside_the_regret_only_if_there_are_any():
     runs = replay(TABLE, ["w-sparq:exponent=0.5", "gp-ucb"], train=0.4, trials=2)
     total = runs["side_queries"].sel(policy="w-sparq").sum("step").mean()

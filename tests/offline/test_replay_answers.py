@@ -83,6 +83,7 @@ def test_padding_is_not_learned_from(monkeypatch):
         np.testing.assert_allclose(parts[name], whole[name], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_advice_names_the_arm_of_highest_expectation_and_the_second(runs):
     verdict_here = Verdict("tv-gp-ucb", {"random": Compared(1.0, 0.1, 0.001)}, 4)
     advice = advise(runs, verdict_here)

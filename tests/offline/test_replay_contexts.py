@@ -242,6 +242,7 @@ def test_a_policy_that_was_not_told_goes_on_as_if_there_were_no_contexts(fit):
     assert policy_to_data(kept.policy) == policy_to_data(alone.policy)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_is_named(runs):
     with pytest.raises(dp.DriftpeakError, match=r"names weather, load; got 'wether'"):
         replay(TABLE, ("auto",), next_context={"wether": "rain", "load": 1})

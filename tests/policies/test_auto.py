@@ -304,6 +304,7 @@ def test_bad_arguments(without_type_checks):
         dp.Auto(table, lengthscales=(0.5, 1.0))
 
 
+@pytest.mark.slow
 def test_recorded_rows_give_the_state_at_the_start():
     """The prior mean favours point 0; the last rows, of a random walk, favour point 2."""
     prior = dp.Prior(dp.Arms(3), Table(np.eye(3)), 0.01, [0.5, 0.0, 0.0])

@@ -275,6 +275,7 @@ def test_on_a_stationary_function_the_best_point_survives():
     assert lost[0] <= allowed < lost[1]
 
 
+@pytest.mark.slow
 def test_the_point_of_largest_upper_bound_always_survives():
     """Even with a width of zero, and rewards that rounding could make contradict each other."""
     policy = dp.RPERP(PRIOR, horizon=400, period=40, norm_bound=0.0, noise_scale=0.0)

@@ -405,6 +405,7 @@ def test_its_period_comes_from_theory():
     assert dp.ROPKB(PRIOR, horizon=5000, variation=50.0).period == expected
 
 
+@pytest.mark.slow
 def test_kernel_and_rewards_are_scaled():
     """A kernel 4 times and rewards, mean and bound 2 times as large: the same queries.
 

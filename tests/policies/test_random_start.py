@@ -29,6 +29,7 @@ def test_first_queries_are_uniform_and_the_same_for_all_policies():
     assert stats.chisquare(pairs).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_afterwards_the_policy_acts_on_what_the_start_brought():
     """Told the same, the policy alone decides the same."""
     started = dp.simulate(

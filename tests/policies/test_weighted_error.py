@@ -91,6 +91,7 @@ def test_a_linear_kernel_is_d_linucb():
         b = discount * b + table[chosen, t] * x
 
 
+@pytest.mark.slow
 def test_the_error_is_smaller_than_the_posterior_deviation_and_decisions_differ():
     policies = {
         deviation: dp.WGPUCB(PRIOR, discount=0.7, deviation=deviation, width=Constant(2.0))

@@ -118,6 +118,7 @@ def test_the_same_as_a_local_optimiser(study):
     assert study.ask().id == 13
 
 
+@pytest.mark.slow
 def test_the_band_of_a_peak_holds_what_is_nearly_as_good(study):
     for place in np.linspace(0, 1, 9):
         study.tell({"x": float(place)}, reward({"x": place}), noise=0.01)
@@ -129,6 +130,7 @@ def test_the_band_of_a_peak_holds_what_is_nearly_as_good(study):
     assert mean[2] < peak.mean - peak.deviation
 
 
+@pytest.mark.slow
 def test_a_study_of_arms_with_a_context_and_dates(client):
     space = dp.Arms(3, names=["a", "b", "c"]).context(load=dp.Float(0, 1))
     study = client.create("shop", space, maximize=False, policy=dp.DriftingGP(capacity=32))
@@ -148,6 +150,7 @@ def test_a_study_of_arms_with_a_context_and_dates(client):
         study.ask(when)
 
 
+@pytest.mark.slow
 def test_limits_that_are_measured(client):
     limits = {"heat": {"at_most": 1.0}}
     study = client.create("hot", BOX, maximize=True, policy=SMALL, constraints=limits)
@@ -344,6 +347,7 @@ def test_messages_after_each_change(folder, study):
         assert next(stream)["told"] == 2
 
 
+@pytest.mark.slow
 def test_a_slow_study_blocks_nobody_else(client, monkeypatch):
     """While one is being computed with, all that needs no engine, and other studies, answer."""
     study, other = cheap(client, "slow"), cheap(client, "quick")

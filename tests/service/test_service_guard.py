@@ -155,6 +155,7 @@ CHANGED = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=2_000)
 @given(TEXTS | CHANGED)
 def test_no_other_text_is_a_known_host(text):

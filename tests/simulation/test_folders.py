@@ -109,6 +109,7 @@ def shared(monkeypatch) -> Iterator[Path]:
         path.chmod(0o755)
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_read_where_nothing_may_be_written(shared):
     shared.chmod(0o755)
     begun = shared / ".chunk-000001.nc.4711.part"
@@ -350,6 +351,7 @@ anything = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(data=st.data(), value=anything)
 def test_whatever_a_manifest_says_is_taken_or_told(data, value, manifest, scratch):

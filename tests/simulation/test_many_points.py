@@ -108,6 +108,7 @@ def test_batches_and_their_elimination_are_those_of_dense_numpy(space):
     np.testing.assert_allclose((high - low) / 2, half, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_designs_on_large_grids_take_products():
     """Of 11,088 points, those that OPKB may draw from: a distribution, near the best by duality."""
     domain, kernel = SPACES["space"]

@@ -18,6 +18,7 @@ def runs():
     return dp.simulate(POLICIES, WORLD, steps=40, trials=6, seed=3)
 
 
+@pytest.mark.slow
 def test_the_result_is_described(runs):
     assert runs["action"].dims == ("policy", "trial", "step")
     assert dict(runs.sizes) == {"policy": 2, "trial": 6, "step": 40}
@@ -71,6 +72,7 @@ def test_trials_are_the_same_however_many_there_are(runs):
     np.testing.assert_array_equal(fewer["action"], runs["action"][:, :4])
 
 
+@pytest.mark.slow
 def test_groups_and_blocks_change_nothing(runs, monkeypatch):
     """Six trials in groups of two or so, 40 steps in blocks of 7, a refresh on the way."""
     monkeypatch.setattr(simulation_plan, "BLOCK", 7)
@@ -124,6 +126,7 @@ def test_irregular_times_reach_policies_and_world():
     np.testing.assert_allclose(functions[:, 0], functions[:, 1])  # no time passed, no drift
 
 
+@pytest.mark.slow
 def test_yardsticks():
     yardsticks = {"best": dp.BestFixedArm(PRIOR), "clairvoyant": dp.Clairvoyant(PRIOR)}
     runs = dp.simulate(yardsticks | POLICIES, WORLD, steps=50, trials=3, seed=5)

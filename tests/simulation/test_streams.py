@@ -77,6 +77,7 @@ def test_chunks_change_nothing_but_rounding(everything):
     np.testing.assert_allclose(whole["regret"], everything["regret"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_later_trials_are_those_of_a_longer_run(everything):
     later = play(first_trial=CHUNK, trials=CHUNK)
     assert_same(later, everything.isel(trial=slice(CHUNK, 2 * CHUNK)))

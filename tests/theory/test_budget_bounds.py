@@ -136,6 +136,7 @@ def drifting_run(generator, phi, moved, noise_variance, window, steps):
     return found
 
 
+@pytest.mark.slow
 def test_the_band_with_the_bias_covers_where_the_band_without_it_does_not():
     """200 runs of 40 steps, delta = 0.1, window 10 (Lemma 2, width of `SlidingConfidence`).
 

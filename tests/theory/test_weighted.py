@@ -312,6 +312,7 @@ def test_surrogate_is_section_4_s_in_feature_space():
             surrogate(prior, arms, worth, **{"past": past, "present": theta} | wrong)
 
 
+@pytest.mark.slow
 def test_theorem_3_covers_the_surrogate_of_a_changing_function():
     """400 runs of 25 steps, delta = 0.2, the coefficients renewed at step 13, UCB's own choices.
 

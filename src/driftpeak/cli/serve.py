@@ -55,7 +55,7 @@ def serve(
     Ctrl-C stops the service; every answered request is already stored.
     """
     with busy("loading"):
-        keep_programs()
+        keep_programs(serving=True)
         try:
             from driftpeak.service._limits import Limits
             from driftpeak.service._server import serve as run

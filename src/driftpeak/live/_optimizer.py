@@ -19,6 +19,7 @@ from driftpeak._core.errors import (
     warn,
     whole,
 )
+from driftpeak._core.numerics.machine_code import cache_programs
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.engine import Engine
 from driftpeak.live._engines.setup import EngineSetup, LivePolicy, direction, is_policy
@@ -33,6 +34,7 @@ from driftpeak.live._study.clock import Kind, Time, show_time
 from driftpeak.live._study.event_sourced import computing
 from driftpeak.live._study.events import Event
 from driftpeak.live._study.policy_data import policy_from_data, policy_to_data
+from driftpeak.live._study.precompilation import Precompilation
 from driftpeak.live._study.sharing import changing, looking
 from driftpeak.live._study.storage import Storage, Study, description_of, open_store
 from driftpeak.live._study.storage.study import Progress
@@ -141,7 +143,9 @@ class Optimizer(Inspectable):
         self.rules = Rules(self.coding, constraints)
         self.safe_start = self._safe(safe_start)
         self.travel = Movement(self.coding, max_travel, moving_cost)
+        cache_programs()
         self._engine = self._make_engine()
+        self._precompilation = Precompilation()
         self.begin()
         if storage is not None:
             self._check_functions()
@@ -303,6 +307,7 @@ class Optimizer(Inspectable):
             else:
                 reach = self.travel.reach(place, when)
                 request = Request(number, when, context, pending, reach)
+                self._precompilation.prepare(self._engine, self._make_engine, request)
                 parameters = self._engine.propose(request)
             predicted = self._engine.chances([parameters | context], when)
         chances = {name: float(values[0]) for name, values in predicted.items()}

@@ -1,12 +1,13 @@
-"""JAX functions with a known set of compiled programs and a cache of lowered programs on disk.
+"""JAX functions with a known set of compiled programs and a cache of these on disk.
 
-JAX's own cache saves a short command the compilation, but each process still traces and lowers
-every program, which takes longer than the rest of its work. This cache stores the lowered program
-(StableHLO, by `jax.export`) under a hash of everything that it depends on.
+JAX's own cache saves a process the compilation, but each process still traces and lowers every
+program, which takes longer than the rest of its work. This cache stores the machine code under a
+hash of everything that it depends on.
 """
 
 import hashlib
 import os
+import pickle
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -22,38 +23,39 @@ from driftpeak._core.numerics.compiler import soon
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-Tuple = TypeVar("Tuple", bound=type)
+
+
+_WITHOUT = Lock()
+_MAKING: list[dict[Hashable, Lock]] = []  # the locks of all functions
 
 
 class NotCompiledError(Exception):
     """A call needs a program that this process has not compiled yet."""
 
 
-_only_known: ContextVar[bool] = ContextVar("_only_known", default=False)
+_may_compile: ContextVar[Callable[[], bool]] = ContextVar("_may_compile", default=lambda: True)
 
 
 @contextmanager
-def nothing_new() -> Iterator[None]:
-    """Refuse to compile inside the block, so that no caller waits for the compiler.
+def compiling_only_if(allowed: Callable[[], bool]) -> Iterator[None]:
+    """Refuse to compile inside the block while `allowed()` is false.
 
     Raises:
         NotCompiledError: a `compiled` function is called with new shapes or types.
     """
-    before = _only_known.set(True)
+    before = _may_compile.set(allowed)
     try:
         yield
     finally:
-        _only_known.reset(before)
+        _may_compile.reset(before)
 
 
 def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Compile as `jax.jit` does, and cache lowered programs on disk if `disk_cache` has a folder.
-
-    The function returns tuples, arrays and named tuples that are decorated with `returned`.
-    """
+    """Compile as `jax.jit` does, and cache programs on disk if `disk_cache` has a folder."""
     jitted = jax.jit(function)
     programs: dict[Hashable, Callable[..., Result]] = {}
     making: dict[Hashable, Lock] = {}
+    _MAKING.append(making)
 
     @wraps(function)
     def call(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
@@ -64,7 +66,7 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
             return jitted(*args)
         key = tree, tuple(map(_kind, leaves)), jax.config.read("jax_enable_x64"), disk_cache.is_on()
         if key not in programs:
-            if _only_known.get():
+            if not _may_compile.get()():
                 raise NotCompiledError
             # the first call compiles; the lock stops other threads from compiling it too
             with making.setdefault(key, Lock()):
@@ -78,19 +80,10 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
     return call
 
 
-def returned(kind: Tuple) -> Tuple:
-    """Register a named tuple that `compiled` functions return."""
-    _unregistered.append(kind)
-    return kind
-
-
-_unregistered: list[Any] = []  # with `jax.export`, which most processes never load
-
-
 def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) -> Any:
     """Return the program, a function of the leaves of the arguments.
 
-    If a cache folder is set, the program is read from it, or else lowered and stored there.
+    If a cache folder is set, the program is read from it, or else compiled and stored there.
     """
 
     def flat(*leaves: Any) -> Any:
@@ -101,34 +94,65 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
     # a key with the memory address of a foreign function cannot identify a program
     if not disk_cache.is_on() or " at 0x" in called_with:
         return jax.jit(flat, compiler_options=soon())
-    export = _export()
     written = "\n".join((_code(), function.__module__, function.__qualname__, called_with))
     name = f"{function.__name__}-{hashlib.sha256(written.encode()).hexdigest()}"
     content = disk_cache.read(name)
     if content is not None:
         # the file is complete, but another release of JAX may have written it
         with suppress(Exception):
-            program = export.deserialize(bytearray(content)).call
-            _find_lapack()
-            return jax.jit(program, compiler_options=soon())
-    lowered = export.export(jax.jit(flat))(*leaves)
-    disk_cache.write(name, bytes(lowered.serialize()))
-    return jax.jit(lowered.call, compiler_options=soon())
+            return _loaded(content, len(leaves))
+    lowered = jax.jit(flat).lower(*leaves)
+    with _without_cache_of_jax():
+        program = lowered.compile(compiler_options=soon())
+    disk_cache.write(name, _stored(program))
+    return program
 
 
-def _export() -> Any:
-    from jax import export
+@contextmanager
+def _without_cache_of_jax() -> Iterator[None]:
+    """Do not use JAX's own cache inside the block.
 
-    while _unregistered:
-        kind = _unregistered.pop()
-        name = f"{kind.__module__}.{kind.__qualname__}"
-        export.register_namedtuple_serialization(kind, serialized_name=name)
-    return export
+    XLA cannot store a program that it has itself read from a cache: functions are missing.
+    """
+    if jax.config.values["jax_compilation_cache_dir"] is None:
+        yield
+        return
+    from jax.experimental.compilation_cache.compilation_cache import reset_cache
+
+    with _WITHOUT:
+        jax.config.update("jax_enable_compilation_cache", False)
+        reset_cache()  # JAX looks at the option once
+        try:
+            yield
+        finally:
+            jax.config.update("jax_enable_compilation_cache", True)
+            reset_cache()
+
+
+def _stored(program: jax.stages.Compiled) -> bytes:
+    """Return machine code and the structure of the result."""
+    from jax.experimental.serialize_executable import serialize
+
+    code, _, result = serialize(program)
+    return pickle.dumps((code, result))
+
+
+def _loaded(content: bytes, arguments: int) -> jax.stages.Compiled:
+    """Return the program that `_stored` described.
+
+    Pickled data may run code, as the machine code itself does. `program_folder` therefore accepts
+    only a folder that no other user can write to.
+    """
+    from jax.experimental.serialize_executable import deserialize_and_load
+
+    code, result = pickle.loads(content)
+    _find_lapack()
+    return deserialize_and_load(code, jax.tree.structure(((0,) * arguments, {})), result)
 
 
 @cache
 def _find_lapack() -> None:
-    """Load LAPACK by lowering one call; programs lowered by other processes crash without it."""
+    """Load LAPACK by lowering one call; programs compiled by other processes crash without it."""
     jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), float))
 
 
@@ -141,8 +165,19 @@ def _kind(leaf: Any) -> Any:
 
 @cache
 def _code() -> str:
-    """Return the version of the code that a program depends on: this package, and JAX."""
-    root = Path(__file__).parents[1]
+    """Return the version of what a program depends on: this package, JAX and the device."""
+    root = Path(__file__).parents[2]
     states = [(str(path), path.stat()) for path in sorted(root.rglob("*.py"))]
     files = [(name, state.st_mtime_ns, state.st_size) for name, state in states]
-    return repr((files, jax.__version__, jax.default_backend(), os.environ.get("XLA_FLAGS")))
+    device = jax.devices()[0].device_kind
+    return repr((files, jax.__version__, device, os.environ.get("XLA_FLAGS")))
+
+
+def _after_fork() -> None:
+    """Renew the locks in a child process, because another thread of the parent may hold them."""
+    for making in _MAKING:
+        making.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,8 +1,9 @@
 """A folder of compiled programs that processes share, so that later ones need not compile.
 
-This is JAX's own persistent cache, switched on for processes of the command line and of
-`local_workers`. It contains machine code. A folder is therefore used only if no other user can
-write to it, and each processor type and release of jaxlib has its own folder.
+An `Optimizer` stores the programs that `driftpeak._core.numerics.compiled` compiles. Processes of
+the command line and of `local_workers` also switch on JAX's own persistent cache, for all others.
+The folder contains machine code. It is therefore used only if no other user can write to it, and
+each processor type and release of jaxlib has its own folder.
 """
 
 import hashlib
@@ -12,17 +13,62 @@ import re
 import stat
 import sys
 import warnings
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.errors import DriftpeakError, warn
+from driftpeak._core.files import cache_folder
+from driftpeak._core.numerics import disk_cache
+
+VARIABLE = "DRIFTPEAK_CACHE"
+PRECOMPILE = "DRIFTPEAK_PRECOMPILE"
+OFF = "off"
+HINT = f" ({VARIABLE}=DIR or {OFF})"
 
 MOST_BYTES = 256 * 2**20
 """Maximum size of all cached programs together; the oldest are removed above it."""
 
 _DAMAGED = re.compile(r"Error reading persistent compilation cache entry for '([\w<>.-]+)'")
 _UNKEPT = "Error writing persistent compilation cache entry"
+
+
+def is_off() -> bool:
+    """Return whether the user switched the cache off, or uses JAX's own."""
+    return os.environ.get(VARIABLE) == OFF or bool(os.environ.get("JAX_COMPILATION_CACHE_DIR"))
+
+
+def cache_root() -> Path:
+    """Return the folder of the cache: `$DRIFTPEAK_CACHE`, or the user's cache folder."""
+    base = os.environ.get(VARIABLE)
+    return Path(base).expanduser() if base else cache_folder()
+
+
+@cache
+def cache_programs() -> None:
+    """Store the programs of this process, unless the cache is off or the folder cannot be used.
+
+    XLA prints a line for each program that it reads, unless `$TF_CPP_MIN_LOG_LEVEL` was at least 2
+    when JAX was loaded. Nothing is stored then. `import driftpeak` sets it if JAX is not loaded.
+
+    Warns:
+        DriftpeakWarning: the folder cannot be created or written, or others can write to it.
+    """
+    import jax
+
+    quiet = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "0") >= "2"
+    if (
+        disk_cache.is_on()
+        or is_off()
+        or jax.config.values["jax_compilation_cache_dir"]
+        or not quiet
+    ):
+        return
+    try:
+        disk_cache.keep_in(program_folder(cache_root()))
+    except DriftpeakError as error:
+        warn(f"compiled programs are not cached: {error}{HINT}")
 
 
 def keep_programs_in(folder: Path, hint: str = "") -> None:
@@ -36,9 +82,7 @@ def keep_programs_in(folder: Path, hint: str = "") -> None:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import jax
 
-    from driftpeak._core.numerics.disk_cache import keep_in
-
-    keep_in(folder)
+    disk_cache.keep_in(folder)
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_enable_xla_caches", "none")

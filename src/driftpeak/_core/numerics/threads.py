@@ -1,12 +1,17 @@
 """A limit of one LAPACK thread, for posteriors that factor many small matrices."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import scipy.linalg  # noqa: F401  JAX calls LAPACK through it: it must be loaded to be limited
 from threadpoolctl import ThreadpoolController
+
+_lock = Lock()
+_limits: list[Any] = []  # the limit, once for each block that is running
 
 
 @contextmanager
@@ -14,13 +19,31 @@ def single_threaded_lapack() -> Iterator[None]:
     """Limit LAPACK to one thread inside the block.
 
     On the CPU, JAX calls SciPy's OpenBLAS, which divides even a 46 x 46 factorisation among all
-    cores and then waits for them: ten times slower, measured on two cores.
+    cores and then waits for them: ten times slower, measured on two cores. The limit holds for the
+    whole process, and until the last of the blocks that run at the same time ends.
     """
-    with _controller().limit(limits=1, user_api="blas"):
+    with _lock:
+        _limits.append(_limits[0] if _limits else _controller().limit(limits=1, user_api="blas"))
+    try:
         yield
+    finally:
+        with _lock:
+            limit = _limits.pop()
+            if not _limits:
+                limit.restore_original_limits()
 
 
 @cache
 def _controller() -> Any:
     # searching for the libraries takes 2 ms, too long for each call of an optimiser
     return ThreadpoolController()
+
+
+def _after_fork() -> None:
+    """Renew the lock in a child process, because another thread of the parent may hold it."""
+    global _lock
+    _lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

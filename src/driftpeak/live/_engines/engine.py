@@ -121,6 +121,25 @@ class Engine(ABC):
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         """Restore a state from `save`."""
 
+    def outgrown_at(self) -> int | None:
+        """Return the next number of observations that needs other programs; None if there is none.
+
+        Programs have fixed shapes, and are compiled again when arrays become longer.
+        """
+        return None
+
+    def rehearse(self, count: int, request: Request) -> None:
+        """Run all programs that a study of `count` observations needs, on made-up rewards.
+
+        Arguments:
+            count: number of observations, as `outgrown_at` returns it.
+            request: arguments of a suggestion of the study.
+
+        Raises:
+            InfeasibleError: no setting meets the constraints.
+        """
+        raise UnsupportedError("the policy must be a DriftingGP to compile programs in advance")
+
     def settle(self) -> None:  # noqa: B027
         """Do the computations now that events have deferred."""
 

@@ -26,7 +26,7 @@ from driftpeak.live._model.hyperparameters import (
     pack,
 )
 from driftpeak.live._model.likelihoods import Rates
-from driftpeak.live._model.observations import pad, places, size_for
+from driftpeak.live._model.observations import SIZES as LENGTHS, pad, places, size_for
 from driftpeak.live._model.outliers import outliers_of
 from driftpeak.live._model.scaling import LINEAR, RobustScaler
 from driftpeak.live._search import maximization as search
@@ -38,6 +38,7 @@ REFITS = 10  # hyperparameters are learned again after 1/10 as many rewards as a
 MANY = 64  # with more rewards, a motion that is at least ...
 FAR = 5.0  # ... so many nats below the most probable one learns only ...
 SELDOM = 4  # ... every so many times
+OUTLIER = 1e6  # a reward far from 0 and 1
 COSTLIEST = 1e15  # bound of movement costs, in scales of the rewards; its square is finite
 
 
@@ -258,6 +259,36 @@ class GPEngine(GPBelief):
             problem = self._problem(observed, self.model, self.pace)
             self._averaged = state, Average(problem, pack(self.model, self.pace))
         return self._averaged[1]
+
+    def outgrown_at(self) -> int | None:
+        capacity = self.policy.capacity
+        lengths = {self.initial - 1, *LENGTHS, *SIZES, NEWEST}
+        lengths = {length for length in lengths if length < capacity} | {capacity}
+        return min((length + 1 for length in lengths if length >= len(self.memory)), default=None)
+
+    def rehearse(self, count: int, request: Request) -> None:
+        random, settings = np.random.default_rng(0), []
+        for number in range(1, count + 2):  # one more, because one is an outlier
+            request = request._replace(number=number, time=request.time + self.pace)
+            if number <= self.initial:
+                settings.append(self.propose(request._replace(pending=())) | request.context)
+            sample = Sample(settings[number % len(settings)], request.time)
+            self._rehearse_told(sample, random)
+        values = self.refit()
+        if values is not None:
+            self.learned(values)
+        for _ in range(2):  # from all observations at once, and with an appended one
+            setting = self.propose(request) | request.context
+            self.chances([setting], request.time)
+            request = request._replace(number=request.number + 1, time=request.time + self.pace)
+            sample = Sample(setting, request.time)
+            self.expected(sample)
+            self._rehearse_told(sample, random)
+
+    def _rehearse_told(self, sample: Sample, random: np.random.Generator) -> None:
+        """Record a made-up reward: 0 or 1, for every likelihood; or first an outlier."""
+        outlier = self.rates is None and len(self.memory) == 0
+        self.told(sample, OUTLIER if outlier else float(random.integers(2)))
 
     def _rows(self, settings: list[ParameterValues]) -> Vector:
         rows = np.array([self.coding.row_in(setting) for setting in settings])

@@ -278,6 +278,12 @@ class LimitedEngine(GPEngine):
         for quantity in self.quantities.values():
             quantity.forgot(before)
 
+    def _rehearse_told(self, sample: Sample, random: np.random.Generator) -> None:
+        super()._rehearse_told(sample, random)
+        for quantity in self.quantities.values():
+            edge = next(end for end in quantity.limit.span if np.isfinite(end))
+            quantity.told(Sample(sample.setting, sample.time), float(edge + random.normal()))
+
     # the state
 
     def mark(self) -> Any:

@@ -27,7 +27,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from driftpeak._core.numerics.compiled import returned
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.gp.dynamics import HALF
 from driftpeak.gp.kernels import Matern
@@ -107,7 +106,6 @@ class Model(NamedTuple):
         return whole
 
 
-@returned
 class PaddedObservations(NamedTuple):
     """Observations or pending suggestions in arrays of c places."""
 
@@ -134,7 +132,6 @@ class PaddedObservations(NamedTuple):
         return jnp.asarray(self.worth) > 0
 
 
-@returned
 class Conditioned(NamedTuple):
     """The posterior given the observations, as factors for predictions."""
 
@@ -144,7 +141,6 @@ class Conditioned(NamedTuple):
     information: Array  # in nats
 
 
-@returned
 class Fantasies(NamedTuple):
     """Pending suggestions, fantasised at their posterior mean.
 

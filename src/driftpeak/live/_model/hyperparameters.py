@@ -137,7 +137,10 @@ def pace_of(times: Vector) -> float:
 def default_model(categorical: np.ndarray, pace: float, kind: Kind) -> Model:
     """Return the model with the prior medians."""
     medians = np.array([prior.median for prior in ranges(categorical)])
-    return unpack(np.append(np.log(medians), [0.0, 0.0]), categorical, pace, kind)
+    model = unpack(np.append(np.log(medians), [0.0, 0.0]), categorical, pace, kind)
+    names = "level", "variance", "noise_variance", "timescale", "share"
+    scalars: dict[str, Any] = {name: float(getattr(model, name)) for name in names}
+    return model._replace(**scalars)  # the types of a learned model: both need the same programs
 
 
 def unpack(vector: AnyArray, categorical: AnyArray, pace: Scalar, kind: Kind) -> Model:

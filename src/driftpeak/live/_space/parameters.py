@@ -352,7 +352,8 @@ class Categorical(Parameter):
     ) -> None:
         if len(choices) < 2:
             raise DriftpeakError(
-                f"a categorical parameter must have at least 2 choices; got {len(choices)}"
+                f"a categorical parameter must have at least 2 choices; got {len(choices)}. Give "
+                'each as an argument of its own, as in Categorical("a", "b")'
             )
         for choice in choices:
             if not isinstance(choice, Value):

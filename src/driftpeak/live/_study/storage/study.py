@@ -16,7 +16,7 @@ from driftpeak._core.errors import (
     StudyNotFoundError,
     warn,
 )
-from driftpeak._core.numerics.compiled import NotCompiledError, nothing_new
+from driftpeak._core.numerics.compiled import NotCompiledError, compiling_only_if
 from driftpeak.live._space.serialization import space_from_data, space_to_data
 from driftpeak.live._study.event_sourced import EventSourced
 from driftpeak.live._study.events import Event, Reset, Told, from_dict, to_dict
@@ -136,7 +136,7 @@ class Study:
         with self.store.locked():
             self._catch_up()
             try:
-                with nothing_new():
+                with compiling_only_if(lambda: False):
                     return self._attempt(act)
             except NotCompiledError:
                 return False, None

@@ -1,0 +1,62 @@
+"""Compilation, in a background thread, of the programs that a growing study needs next.
+
+Programs have fixed shapes. When a study outgrows its arrays, it needs programs for longer ones, and
+to compile them takes seconds. They are compiled while the shorter ones still answer: a new engine
+with made-up observations runs everything that the longer arrays need. Programs belong to the
+process and not to an engine, so that the study then finds them.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+
+from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.numerics.compiled import NotCompiledError, compiling_only_if
+from driftpeak._core.numerics.machine_code import OFF, PRECOMPILE
+from driftpeak.live._engines.engine import Engine
+from driftpeak.live._space.records import Request
+from driftpeak.live._study.event_sourced import computing
+
+_ONE_AT_A_TIME = threading.Lock()
+
+
+class Precompilation:
+    """The background compilation of one study.
+
+    It ends with the program: the interpreter waits for at most one program that is being compiled.
+    `$DRIFTPEAK_PRECOMPILE` is "off" to compile programs only when they are needed.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0  # of observations for which programs are compiled or being compiled
+
+    def prepare(self, engine: Engine, make_engine: Callable[[], Engine], request: Request) -> None:
+        """Start to compile what the study needs next, unless that has begun.
+
+        Arguments:
+            engine: the study's engine; it is not changed.
+            make_engine: makes a new engine of the same study.
+            request: the latest suggestion's arguments.
+        """
+        count = engine.outgrown_at()
+        if count is None or count <= self._count or os.environ.get(PRECOMPILE) == OFF:
+            return
+        self._count = count
+        arguments = make_engine, count, request
+        threading.Thread(target=_compile, args=arguments, name="driftpeak-compiler").start()
+
+
+def _compile(make_engine: Callable[[], Engine], count: int, request: Request) -> None:
+    with _ONE_AT_A_TIME:
+        if not _is_running():
+            return
+        try:
+            with computing(), compiling_only_if(_is_running):
+                make_engine().rehearse(count, request)
+        except (NotCompiledError, DriftpeakError):
+            pass  # the program ends, or made-up observations leave no feasible setting
+
+
+def _is_running() -> bool:
+    """Return whether the program still runs: at its end, Python waits only for other threads."""
+    return threading.main_thread().is_alive()
