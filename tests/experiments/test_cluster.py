@@ -254,6 +254,7 @@ def test_other_threads_are_refused(cluster):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "pattern"),
     [

@@ -107,6 +107,7 @@ def test_a_trial_costs_one_tell(monkeypatch):
     assert len(study.sampler._followers) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_workers_look_in_different_places(workers, tmp_path):
     """As one sampler would, whoever of them asks: what runs elsewhere is out, until it is told."""

@@ -74,6 +74,7 @@ MIXED = dp.Box(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moving", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_sums_over_all_kinds_of_numbers(moving):
     """In a batch, with limits of moving, on levels and in logarithms; the way by hand is told."""

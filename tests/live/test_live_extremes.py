@@ -23,7 +23,7 @@ EXPONENTS = [*range(-100, 101, 20), 99]
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow] * (n in ("momentum", "auto"))) for n in POLICIES],
+    [pytest.param(n, marks=[pytest.mark.slow] * (n != "drift")) for n in POLICIES],
 )
 def test_steps_of_any_size(name):
     """Up to 1e100 itself; of a policy, a step is one unit of time, whatever that is."""

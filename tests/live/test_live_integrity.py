@@ -423,6 +423,7 @@ for address in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("kind", ["files", pytest.param("postgresql", marks=pytest.mark.slow)])
 def test_children_share_nothing_with_their_parent(request, tmp_path, kind):

@@ -64,7 +64,7 @@ def test_a_study_is_outgrown_where_an_array_gets_longer(capacity):
 @pytest.mark.parametrize(
     "options",
     [
-        {},
+        pytest.param({}, marks=pytest.mark.slow),
         pytest.param({"likelihood": "bernoulli"}, marks=pytest.mark.slow),
         pytest.param({"forgetting": dp.forgetting.Window(20)}, marks=pytest.mark.slow),
         pytest.param({"limit": dp.Limit(at_most=0.7)}, marks=pytest.mark.slow),

@@ -39,7 +39,7 @@ def form_of(row, form):
     ("form", "acquisition"),
     [
         ("feature-space", "ucb"),
-        ("feature-space", "thompson"),
+        pytest.param("feature-space", "thompson", marks=pytest.mark.slow),
         pytest.param("function-space", "ucb", marks=pytest.mark.slow),
         pytest.param("function-space", "thompson", marks=pytest.mark.slow),
     ],

@@ -82,6 +82,7 @@ def test_groups_and_blocks_change_nothing(runs, monkeypatch):
     np.testing.assert_allclose(cut["regret"], runs["regret"], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "budget"),
     [
