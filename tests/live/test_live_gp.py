@@ -264,8 +264,8 @@ def test_numbers_are_learned_back():
     among = truth.covariance(jnp.asarray(rows), jnp.asarray(rows))
     among = np.asarray(among * truth.correlation(times[:, None] - times))
     rewards = np.linalg.cholesky(among + 0.05 * np.eye(250)) @ generator.normal(size=250)
-    found, kind = default_model(truth.categorical, 1.0, Kind(gp.MARKOV)), Kind(gp.MARKOV)
-    problem = Problem(places(rows, times, 256), pad(rewards, 256), truth.categorical, 1.0, kind)
+    found, kind = default_model(truth.gaps, 1.0, Kind(gp.MARKOV)), Kind(gp.MARKOV)
+    problem = Problem(places(rows, times, 256), pad(rewards, 256), truth.gaps, 1.0, kind)
     for _ in range(2):  # each call goes on from where the last one stopped
         found, _ = most_probable(found, problem)
     ratio = np.exp(np.abs(pack(found, 1.0) - pack(truth, 1.0)))[:-2]

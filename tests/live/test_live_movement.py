@@ -113,9 +113,7 @@ def test_what_a_way_costs():
         {"x": 10, "grade": "high", "kind": "c"},
     )
     rows = np.array([coding.row(one) for one in places])
-    costs_of_moves = reachable.costs_of_moves(
-        SimpleNamespace(categorical=np.array(coding.categorical)), rows
-    )
+    costs_of_moves = reachable.costs_of_moves(SimpleNamespace(gaps=np.array(coding.gaps)), rows)
     np.testing.assert_allclose(costs_of_moves, [0, 1 + 2, 1 + 4 + 8], rtol=1e-6)
 
 

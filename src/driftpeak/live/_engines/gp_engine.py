@@ -196,7 +196,7 @@ class GPEngine(GPBelief):
     def _problem(
         self, observed: Observed, model: gp.Model, pace: float, rates: Rates | None = None
     ) -> Problem:
-        return Problem(*observed, self.coding.all_categorical, pace, kind_of(model), rates)
+        return Problem(*observed, self.coding.all_gaps, pace, kind_of(model), rates)
 
     def _fits_ago(self, motion: str) -> int:
         """Return how many learning steps ago the hyperparameters of a motion were improved."""

@@ -72,13 +72,13 @@ class GPBelief(Engine):
         self._refactor()
 
     def _default_model(self, motion: str) -> gp.Model:
-        return default_model(self.coding.all_categorical, self.pace, kind_named(motion))
+        return default_model(self.coding.all_gaps, self.pace, kind_named(motion))
 
     def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
         return gp.Model(
             **{name: values[name] for name in ("level", "variance", "noise_variance", "timescale")},
             lengthscale=np.array(values["lengthscale"]),
-            categorical=self.coding.all_categorical,
+            gaps=self.coding.all_gaps,
             share=values.get("share", 0.0),
             **kind_named(motion)._asdict(),
         )

@@ -16,7 +16,9 @@ required probability. Source: Gibbs and Candes 2021, "Adaptive Conformal Inferen
 Distribution Shift".
 
 With a safe start, the process of a quantity has lengthscales of at most \(0.3\sqrt{d}\) and a
-variance of at least 1, even if the first measurements are nearly equal. Every third suggestion then
+variance of at least 1, even if the first measurements are nearly equal. Choices have a correlation
+of at most 0.83, and of exactly 0.83 while all measurements have the same choice, because otherwise
+no other choice would be reached. Every third suggestion then
 goes where the quantities are most uncertain among the safe settings that may be the best. This
 expands the safe set. Sources: SafeOpt (Sui et al. 2015, "Safe Exploration for Optimization with
 Gaussian Processes"); Berkenkamp, Krause and Schoellig 2021, "Bayesian Optimization with Safety
@@ -27,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak._core.errors import DriftpeakError, InfeasibleError, at_least, rejected, shown
+from driftpeak._core.errors import DriftpeakError, InfeasibleError, at_least, rejected, shown, warn
 from driftpeak._core.types import Vector
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.engine import NORMAL
@@ -39,6 +41,7 @@ from driftpeak.live._model import gp
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._search import feasible
 from driftpeak.live._space.constraints import Limit
+from driftpeak.live._space.encoding import BoxCoding
 from driftpeak.live._space.feasibility import anchor_of, drawn
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Arrays, Numbers, Reach, Request, Sample, setting_of
@@ -47,6 +50,7 @@ FARTHER = 0.8  # the unit of measurements is this quantile of their distances fr
 RAISED = 0.5  # gamma: step of the normal quantile
 FIRST = 0.25  # initial excess of the required normal quantile over the stated one
 SMOOTHEST = 0.3  # largest lengthscale, in roots of the number of columns
+ALIKE = 2.0  # largest lengthscale of choices, in distances between neighbours: correlation 0.83
 CURIOUS = 3  # with a safe start, one suggestion in so many explores the limits
 
 
@@ -99,11 +103,20 @@ class QuantityEngine(GPEngine):
         model = super()._model(motion, values)
         if not self.cautious:
             return model
-        smoothest = SMOOTHEST * len(model.lengthscale) ** 0.5
+        smoothest = np.maximum(SMOOTHEST * len(model.lengthscale) ** 0.5, ALIKE * model.gaps)
         return model._replace(
             lengthscale=np.minimum(model.lengthscale, smoothest),
             variance=max(float(model.variance), 1.0),
         )
+
+    def _learn(self, *args: Any) -> dict[str, Any]:
+        values = super()._learn(*args)
+        if self.cautious:
+            gaps = self.coding.all_gaps
+            for column in np.flatnonzero((gaps > 0) & (np.ptp(self.memory.rows, axis=0) == 0)):
+                for motion in values["motions"].values():
+                    motion["lengthscale"][column] = ALIKE * float(gaps[column])
+        return values
 
     def watched(self, time: float) -> feasible.Watched:
         """Return the posterior and the limits for a search."""
@@ -151,12 +164,35 @@ class LimitedEngine(GPEngine):
         known = len(self.memory) + len(request.pending)
         if self.safe and (known < len(self.safe) or not self._is_measured):
             return self._safe(request.number, request.reach)
+        if self.safe and known == len(self.safe) and self.coding.pool is None:
+            self._warn_of_unreached(request.time, request.context)
         if self.safe or known >= self.initial:
             curious = bool(self.safe) and request.number % CURIOUS == 0
             row = self._search(request, explore=1.0, curious=float(curious))
         else:
             row = self._first(request.number, request.reach)
         return setting_of(self.coding, row, request.reach)
+
+    def _warn_of_unreached(self, time: float, context: ParameterValues) -> None:
+        """Warn of choices without a safe setting that are not predicted to meet the limits."""
+        assert isinstance(self.coding, BoxCoding)
+        safe = np.array([self.coding.row(setting) for setting in self.safe])
+        its_context = self.coding.context_row(context)
+        for column in np.flatnonzero(self.coding.gaps):
+            name, last = self.coding.names[column], self.coding.discretization.levels[column] - 1
+            for choice in np.setdiff1d(np.arange(last + 1), np.round(safe[:, column] * last)):
+                rows = self.coding.spread(self.searcher.sequence)
+                rows[:, column] = choice / last
+                rows = self.coding.snap(rows)
+                whole = np.column_stack([rows, np.tile(its_context, (len(rows), 1))])
+                kept = [q.kept(whole, time) >= q.required for q in self.quantities.values()]
+                if not np.all(kept, axis=0).any():
+                    value = self.coding.box.parameters[name].decode(choice / last)
+                    warn(
+                        f"no setting with {name}={value!r} is predicted to meet the limits with "
+                        "the stated probability, so it is not suggested yet. If a safe setting "
+                        "with it is known, add it to safe_start"
+                    )
 
     @property
     def _is_measured(self) -> bool:

@@ -82,14 +82,14 @@ class Prior(NamedTuple):
     spread: AnyArray  # (d + 4,)
 
     @staticmethod
-    def of(categorical: AnyArray) -> "Prior":
-        """Return the prior for ordered and unordered columns.
+    def of(gaps: AnyArray) -> "Prior":
+        """Return the prior for columns with these gaps between choices.
 
         The first d + 3 coordinates are logarithms: of the d lengthscales, of the function's
         variance, of the noise's variance in variances of the function, and of the timescale in
         paces. The last coordinate is the log-odds of the share.
         """
-        scales = ranges(np.asarray(categorical))[:-3]
+        scales = ranges(np.asarray(gaps))[:-3]
         medians = [float(scale.median) for scale in (*scales, NOISE, TIMESCALE)]
         *lengthscales, noise, timescale = np.log(medians)
         relative = np.hypot(NOISE.deviation, VARIANCE.deviation)
@@ -121,7 +121,7 @@ class Average:
     """
 
     def __init__(self, problem: Problem, start: Vector) -> None:
-        self.prior = Prior.of(problem.categorical)
+        self.prior = Prior.of(problem.gaps)
         proposals = [self._first(problem, self.prior.point(start))]
         points, costs = np.zeros((0, len(proposals[0].mean))), np.zeros(0)
         while True:

@@ -68,7 +68,7 @@ class Model(NamedTuple):
     variance: Scalar
     noise_variance: Scalar
     timescale: Scalar
-    categorical: AnyArray  # (d,) booleans
+    gaps: AnyArray  # (d,): distance between neighbouring choices, 0 for numbers, 1 if unordered
     motion: Scalar = MARKOV  # STILL, MARKOV or MOMENTUM; an array of it inside JAX
     beside: Scalar = ALONE  # the second component: none, SLOWER or ROUND (periodic)
     share: Scalar = 0.0  # share of the second component in the variance
@@ -79,7 +79,7 @@ class Model(NamedTuple):
         squared = jnp.zeros((len(x), len(y)), x.dtype)
         for column in range(x.shape[1]):
             gap = x[:, None, column] - y[None, :, column]
-            apart = jnp.where(self.categorical[column], jnp.abs(gap) > 1e-9, gap**2)
+            apart = jnp.where(self.gaps[column] == 1, jnp.abs(gap) > 1e-9, gap**2)
             squared = squared + apart / self.lengthscale[column] ** 2
         squared = jnp.maximum(squared, LEAST_SQUARE)
         return SHAPE.of_squared_distance(squared) * self.variance

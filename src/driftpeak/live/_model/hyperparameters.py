@@ -7,7 +7,7 @@ logarithm):
 | hyperparameter | median | deviation | range |
 | --- | --- | --- | --- |
 | lengthscale of each of d columns | \(0.12 \sqrt{d}\) | 0.7 | 0.02 to 20 |
-| lengthscale of an unordered column | \(0.3 \sqrt{d}\) | 0.7 | 0.02 to 20 |
+| lengthscale of a column of choices | 1.2 distances between neighbours | 1.0 | 0.02 to 20 |
 | variance of the function | 1 | 0.5 | 0.05 to 20 |
 | variance of the noise | 0.01 | 1.5 | 0.0001 to 2 |
 | timescale, in paces | 100 | 1.5 | 10 to 100,000 |
@@ -16,9 +16,14 @@ The level is the prior mean of the function. Its prior is normal around 0 with d
 learned, because most samples are near the peak, and their median is too high elsewhere.
 
 The prior lengthscales are short. A process with a too long lengthscale has narrow intervals at
-unobserved settings. It then does not explore, and observes no reward that would correct it. The
-values of an unordered column, such as days of the week or machines, all have distance 1. With
-short lengthscales, an observation of one value would say nothing about the others.
+unobserved settings. It then does not explore, and observes no reward that would correct it.
+
+Choices are different: all unordered choices, such as machines, have distance 1, and n ordered
+choices have distance 1 / (n - 1). With a lengthscale of 1.2 distances, neighbouring choices have
+the correlation 0.62. With a shorter lengthscale, a choice would be judged by its few first
+observations, mostly far from its peak, and rewards of other choices near their peaks would not
+correct this. With a longer one, the uncertainty about an unobserved choice would be small. The
+median of an ordered column is at least the median of other columns.
 
 The share of a second component (slower or periodic) has a normal prior on its log-odds, with
 median 1/2 and deviation 1.5.
@@ -80,12 +85,13 @@ class Range:
     """A log-normal prior with bounds."""
 
     median: Scalar
-    deviation: float
+    deviation: Scalar
     low: float
     high: float
 
 
-ORDERED, UNORDERED = 0.12, 0.3  # medians of lengthscales, in roots of the number of columns
+NUMERIC, LENGTHSCALE = 0.12, 0.7  # median in roots of the number of columns, and deviation
+CHOICES, SIMILARITY = 1.2, 1.0  # median in distances between neighbours, and deviation
 VARIANCE = Range(1.0, 0.5, 0.05, 20.0)
 RATES_VARIANCE = Range(2.0, 0.7, 0.05, 20.0)
 NOISE = Range(0.01, 1.5, 1e-4, 2.0)
@@ -108,17 +114,19 @@ def kind_of(model: Model) -> Kind:
     return Kind(model.motion, model.beside, model.period)
 
 
-def ranges(categorical: AnyArray, variance: Range = VARIANCE) -> list[Range]:
+def ranges(gaps: AnyArray, variance: Range = VARIANCE) -> list[Range]:
     """Return the priors of the d lengthscales, variance, noise variance and timescale.
 
     Arguments:
-        categorical: whether each column is unordered, shape `(d,)`.
+        gaps: distance between neighbouring choices in each column, 0 for numbers, shape `(d,)`.
         variance: prior of the variance.
     """
-    root = len(categorical) ** 0.5
-    library = jnp if isinstance(categorical, jax.Array) else np
-    medians = library.where(categorical, UNORDERED * root, ORDERED * root)
-    return [Range(median, 0.7, 0.02, 20.0) for median in medians] + [variance, NOISE, TIMESCALE]
+    library = jnp if isinstance(gaps, jax.Array) else np
+    medians = library.maximum(NUMERIC * len(gaps) ** 0.5, CHOICES * gaps)
+    deviations = library.where(gaps > 0, SIMILARITY, LENGTHSCALE)
+    each = zip(medians, deviations, strict=True)
+    lengthscales = [Range(median, deviation, 0.02, 20.0) for median, deviation in each]
+    return [*lengthscales, variance, NOISE, TIMESCALE]
 
 
 def pace_of(times: Vector) -> float:
@@ -134,22 +142,22 @@ def pace_of(times: Vector) -> float:
     return pace or float(times[-1] - times[0]) / (len(times) - 1) or 1.0
 
 
-def default_model(categorical: np.ndarray, pace: float, kind: Kind) -> Model:
+def default_model(gaps: np.ndarray, pace: float, kind: Kind) -> Model:
     """Return the model with the prior medians."""
-    medians = np.array([prior.median for prior in ranges(categorical)])
-    model = unpack(np.append(np.log(medians), [0.0, 0.0]), categorical, pace, kind)
+    medians = np.array([prior.median for prior in ranges(gaps)])
+    model = unpack(np.append(np.log(medians), [0.0, 0.0]), gaps, pace, kind)
     names = "level", "variance", "noise_variance", "timescale", "share"
     scalars: dict[str, Any] = {name: float(getattr(model, name)) for name in names}
     return model._replace(**scalars)  # the types of a learned model: both need the same programs
 
 
-def unpack(vector: AnyArray, categorical: AnyArray, pace: Scalar, kind: Kind) -> Model:
+def unpack(vector: AnyArray, gaps: AnyArray, pace: Scalar, kind: Kind) -> Model:
     """Return the model of a vector: logarithms, log-odds of the share, and last the level."""
     library = jnp if isinstance(vector, jax.Array) else np
     *lengthscales, variance, noise, timescale = library.exp(vector[:-2])
     share = library.where(kind.beside == ALONE, 0.0, 1 / (1 + library.exp(-vector[-2])))
     scales = library.stack(lengthscales), variance, noise, timescale * pace
-    return Model(vector[-1], *scales, categorical, share=share, **kind._asdict())
+    return Model(vector[-1], *scales, gaps, share=share, **kind._asdict())
 
 
 def pack(model: Model, pace: float) -> Vector:
@@ -165,14 +173,14 @@ class Problem(NamedTuple):
 
     places: PaddedObservations
     rewards: AnyArray  # (c,)
-    categorical: AnyArray  # (d,)
+    gaps: AnyArray  # (d,)
     pace: Any
     kind: Kind
     rates: Rates | None = None  # likelihood of binary rewards and counts
 
     def model(self, vector: AnyArray) -> Model:
         """Return the model of a vector."""
-        return unpack(vector, self.categorical, self.pace, self.kind)
+        return unpack(vector, self.gaps, self.pace, self.kind)
 
 
 def cost(vector: AnyArray, problem: Problem) -> Array:
@@ -180,7 +188,7 @@ def cost(vector: AnyArray, problem: Problem) -> Array:
     model = problem.model(vector)
     if problem.rates is not None:
         seen = problem.places, problem.rewards, problem.rates
-        return evidence(model, *seen)[0] + _prior(vector, problem.categorical, RATES_VARIANCE)
+        return evidence(model, *seen)[0] + _prior(vector, problem.gaps, RATES_VARIANCE)
     root, lower, half_logarithm = factor(model, problem.places)
     residuals = root * (problem.rewards - model.level)
     white = jax.scipy.linalg.solve_triangular(lower, residuals, lower=True)
@@ -229,12 +237,12 @@ def _slope(vector: AnyArray, problem: Problem, fixed: AnyArray, weights: AnyArra
 def _simple_part(vector: AnyArray, model: Model, places: PaddedObservations) -> Array:
     """Return the terms of the cost for the scale of the noise and the priors."""
     noise = 0.5 * jnp.sum(jnp.where(places.used, jnp.log(places.variances(model)), 0.0))
-    return noise + _prior(vector, model.categorical, VARIANCE)
+    return noise + _prior(vector, model.gaps, VARIANCE)
 
 
-def _prior(vector: AnyArray, categorical: AnyArray, variance: Range) -> Array:
+def _prior(vector: AnyArray, gaps: AnyArray, variance: Range) -> Array:
     """Return minus the log density of the priors; `variance` is the prior of the variance."""
-    priors = ranges(categorical, variance)
+    priors = ranges(gaps, variance)
     centre = jnp.append(jnp.log(jnp.array([prior.median for prior in priors])), jnp.zeros(2))
     width = jnp.append(jnp.array([prior.deviation for prior in priors]), jnp.array([SHARE, 1.0]))
     return 0.5 * jnp.sum(((vector - centre) / width) ** 2)
@@ -245,7 +253,7 @@ def _rates_value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Arra
     assert problem.rates is not None
     seen = problem.places, problem.rewards, problem.rates
     value, inverse, slopes = evidence(problem.model(vector), *seen)
-    return value + _prior(vector, problem.categorical, RATES_VARIANCE), inverse, slopes
+    return value + _prior(vector, problem.gaps, RATES_VARIANCE), inverse, slopes
 
 
 @compiled
@@ -254,7 +262,7 @@ def _rates_slope(vector: AnyArray, problem: Problem, inverse: AnyArray, slopes: 
     model = problem.model(vector)
     covariance = covariance_between(model, problem.places, problem.places)
     fit = 0.5 * (inverse * covariance).sum() - model.level * slopes.sum()
-    return fit + _prior(vector, problem.categorical, RATES_VARIANCE)
+    return fit + _prior(vector, problem.gaps, RATES_VARIANCE)
 
 
 _cost = compiled(cost)
@@ -273,7 +281,7 @@ def most_probable(start: Model, problem: Problem) -> tuple[Model, float]:
     """
     from scipy.optimize import minimize  # imported late, because ask does not need it
 
-    bounds = [(np.log(prior.low), np.log(prior.high)) for prior in ranges(start.categorical)]
+    bounds = [(np.log(prior.low), np.log(prior.high)) for prior in ranges(start.gaps)]
     bounds += [(-EVENEST, EVENEST), (-LEVEL, LEVEL)]
     low, high = np.array(bounds).T
     here = np.clip(pack(start, problem.pace), low, high)

@@ -42,7 +42,7 @@ def boundary_weight(model: Model, rows: AnyArray, powers: AnyArray) -> Array:
     unit = jnp.asarray(model.lengthscale)[None, :columns]
     integral = _within(rows, unit) + _within(1 - rows, unit)
     shares = jnp.where(
-        jnp.asarray(model.categorical)[None, :columns], 1.0, integral / (2 * _within(MIDDLE, unit))
+        jnp.asarray(model.gaps)[None, :columns] == 1, 1.0, integral / (2 * _within(MIDDLE, unit))
     )
     return jnp.prod(shares ** jnp.asarray(powers)[None, :], axis=1)
 

@@ -41,6 +41,7 @@ from driftpeak.policies.widths import Width
 SOBOL = 256
 AROUND = 64
 INCUMBENTS = 4
+SWAPPED = 4  # one in so many steps from an incumbent changes only choices
 CLIMBERS = 8
 APART = 0.01  # least distance of pending suggestions in some column, in lengthscales
 BARRED = 1e6  # penalty above any bound: such rows are chosen only if there are no others
@@ -94,8 +95,8 @@ class Reachable(NamedTuple):
     def costs_of_moves(self, model: Model, rows: AnyArray) -> Array:
         """Return the movement costs to rows, shape `(m,)`."""
         gap = jnp.abs(rows - self.here[None, :])
-        categorical = jnp.asarray(model.categorical)[None, : rows.shape[1]]
-        return jnp.where(categorical, gap > NEAR, gap) @ self.cost
+        unordered = jnp.asarray(model.gaps)[None, : rows.shape[1]] == 1
+        return jnp.where(unordered, gap > NEAR, gap) @ self.cost
 
     def holds(self, rows: AnyArray) -> Array:
         """Return whether each row is within reach, shape `(m,)`."""
@@ -141,6 +142,9 @@ class Searcher:
         shape = (AROUND, self.coding.dimension)
         everywhere = (self.sequence + generator.uniform(size=shape[1])) % 1.0
         moved = generator.uniform(size=shape) < max(0.3, 1.5 / shape[1])
+        chosen = self.coding.gaps > 0
+        if chosen.any():
+            moved[::SWAPPED, ~chosen] = False
         steps = np.where(moved, 0.3 * generator.normal(size=shape), 0.0)
         return Trials(self.coding.spread(everywhere), steps)
 
@@ -195,7 +199,7 @@ def look_around(
     around = jnp.repeat(best, AROUND // INCUMBENTS, axis=0)
     # in unordered columns, a step takes the value of a Sobol row
     stepped = jnp.where(
-        model.categorical[None, :columns],
+        model.gaps[None, :columns] == 1,
         jnp.where(trials.steps != 0, everywhere[:AROUND], around),
         around + trials.steps * unit[None, :],
     )
@@ -234,7 +238,7 @@ def taken(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Arra
     # small enough that all pending suggestions leave free space
     apart = jnp.minimum(APART, 0.25 * out.used.sum() ** (-1.0 / rows.shape[1]))
     rows = beliefs.whole(rows)
-    unit = jnp.where(model.categorical, 1.0, jnp.minimum(model.lengthscale, 1.0))
+    unit = jnp.where(model.gaps == 1, 1.0, jnp.minimum(model.lengthscale, 1.0))
     near = out.used[:, None] & jnp.ones((1, len(rows)), bool)
     for column in range(rows.shape[1]):
         gap = jnp.abs(out.rows[:, column, None] - rows[None, :, column])
@@ -335,7 +339,7 @@ def climb(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None, unit: A
     def total(rows: AnyArray) -> Array:
         return bound(beliefs, rows, reachable).sum()
 
-    unit = jnp.where(beliefs.model.categorical[: len(unit)], 0.0, unit)[None, :]
+    unit = jnp.where(beliefs.model.gaps[: len(unit)] == 1, 0.0, unit)[None, :]
     shrink = (LAST / FIRST) ** (1 / (CLIMB - 1))
 
     def step(number: Array, state: Steps) -> Steps:

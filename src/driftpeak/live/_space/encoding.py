@@ -42,6 +42,8 @@ class Coding(ABC):
         columns: names of the d columns, for diagnostics.
         discretization: the valid rows.
         categorical: whether each column is unordered.
+        gaps: distance between neighbouring choices in each column. It is 0 for numbers and 1 for
+            unordered choices, which all are neighbours.
         pool: all rows of a finite space, shape `(n, d)`; None for a box.
         context: the coding of the context; None if the space has no context.
     """
@@ -50,6 +52,7 @@ class Coding(ABC):
     columns: tuple[str, ...]
     discretization: Discretization
     categorical: np.ndarray
+    gaps: np.ndarray
     pool: Vector | None = None
     context: "BoxCoding | None" = None
 
@@ -64,10 +67,9 @@ class Coding(ABC):
         return self.columns + (() if self.context is None else self.context.columns)
 
     @property
-    def all_categorical(self) -> np.ndarray:
-        """Whether each parameter or context column is unordered."""
-        own = self.categorical
-        return own if self.context is None else np.append(own, self.context.categorical)
+    def all_gaps(self) -> np.ndarray:
+        """The gaps of the parameter columns, then of the context columns."""
+        return self.gaps if self.context is None else np.append(self.gaps, self.context.gaps)
 
     def clean_context(self, given: object) -> ParameterValues:
         """Return a valid context with the types of its parameters; empty without a context.
@@ -156,6 +158,7 @@ class BoxCoding(Coding):
         self.names = self.columns = tuple(box.parameters)
         self.discretization = discretization_of(box.parameters)
         self.categorical = np.array([each.categorical for each in box.parameters.values()])
+        self.gaps = np.array([each.gap for each in box.parameters.values()])
 
     def row(self, parameters: object) -> Vector:
         given, row = self.box.clean(parameters), np.full(len(self.names), MIDDLE)
@@ -194,6 +197,7 @@ class FiniteCoding(Coding):
         self.columns = coordinates if domain.has_coordinates else ("arm",)
         self.discretization = free_discretization(dimension)  # the pool lists the valid rows
         self.categorical = np.full(dimension, not domain.has_coordinates)
+        self.gaps = self.categorical.astype(float)
         self.numbers = {name: number for number, name in enumerate(domain.names)}
 
     def __len__(self) -> int:

@@ -39,6 +39,11 @@ class Parameter(ABC):
         """Whether the values are unordered."""
         return False
 
+    @property
+    def gap(self) -> float:
+        """Distance in [0, 1] between neighbouring choices; 0 for numbers, 1 if unordered."""
+        return 0.0
+
     def __repr__(self) -> str:
         given = attrs.asdict(self, recurse=False).items()  # type: ignore[arg-type]
         words = [f"{k}={v!r}" for k, v in given if v is not None and v is not False and v != ()]
@@ -373,6 +378,10 @@ class Categorical(Parameter):
     @property
     def levels(self) -> int:
         return len(self.choices)
+
+    @property
+    def gap(self) -> float:
+        return self.widest_gap if self.ordered else 1.0
 
     @property
     def widest_gap(self) -> float:

@@ -1,0 +1,125 @@
+"""Choices: their prior similarity, their candidates, and whether the better one is found."""
+
+import warnings
+
+import numpy as np
+import pytest
+from benchmarks import categories, safe_categories
+
+import driftpeak as dp
+from driftpeak.live._model.drift_models import MOTIONS
+from driftpeak.live._model.gp import Model
+from driftpeak.live._model.hyperparameters import default_model, ranges
+from driftpeak.live._search.maximization import Searcher
+from driftpeak.live._space.encoding import make_coding
+
+SPACE = dp.Box(
+    x=dp.Float(0, 1),
+    stages=dp.Integer(1, 6),
+    coolant=dp.Categorical("water", "oil", "air"),
+    grade=dp.Categorical("low", "medium", "high", ordered=True),
+    hot=dp.Boolean(),
+)
+
+
+def test_gaps_are_distances_between_neighbouring_choices():
+    assert make_coding(SPACE).gaps.tolist() == [0.0, 0.0, 1.0, 0.5, 1.0]
+    assert make_coding(SPACE).categorical.tolist() == [False, False, True, False, True]
+    assert make_coding(dp.Arms(3)).gaps.tolist() == [1.0]
+    assert make_coding(dp.Grid([0, 1], size=3)).gaps.tolist() == [0.0]
+    context = make_coding(dp.Box(x=dp.Float(0, 1)).context(day=dp.Categorical("Mo", "Tu")))
+    assert context.all_gaps.tolist() == [0.0, 1.0]
+
+
+def test_neighbouring_choices_are_similar_before_any_reward():
+    """Matern 5/2 at 1 / 1.2 lengthscales, ordered or not; numbers are as without choices."""
+    model: Model = default_model(make_coding(SPACE).gaps, 1.0, MOTIONS["markov"])
+    z = 5**0.5 / 1.2
+    expected = (1 + z + z**2 / 3) * np.exp(-z)
+    row = np.full((1, 5), 0.5)
+    for column, other in ((2, 1.0), (3, 1.0), (3, 0.0), (4, 1.0)):
+        changed = row.copy()
+        changed[0, column] = other
+        np.testing.assert_allclose(model.covariance(row, changed), [[expected]])
+    np.testing.assert_allclose(model.lengthscale[:2], 0.12 * 5**0.5)
+    many = dp.Box(grade=dp.Categorical(*range(41), ordered=True))
+    assert ranges(make_coding(many).gaps)[0].median == pytest.approx(0.12)
+
+
+def test_some_candidates_change_only_choices():
+    searcher = Searcher(make_coding(SPACE), 0)
+    for number in range(1, 6):
+        steps = searcher.trials(number).steps
+        assert (steps[::4, :2] == 0).all()
+        assert (steps[::4, 2:] != 0).any(axis=1).mean() > 0.3
+        assert (steps[1::4, :2] != 0).any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_better_of_two_choices_is_found(seed):
+    """Under the earlier prior, the worse choice was the best one at step 40 for all three seeds."""
+    generator = np.random.default_rng(seed)
+    optimizer = dp.Optimizer(
+        dp.Box(speed=dp.Float(0, 10), stages=dp.Integer(1, 6),
+               coolant=dp.Categorical("water", "oil")),
+        maximize=True, seed=seed,
+    )  # fmt: skip
+    for t in range(40):
+        s = optimizer.ask(t)
+        reward = 10 - (s["speed"] - 5 - 3 * np.sin(t / 15)) ** 2 - 0.3 * (s["stages"] - 3) ** 2
+        reward -= s["coolant"] == "oil"
+        optimizer.tell(s, reward + 0.1 * generator.uniform(-0.5, 0.5))
+    assert optimizer.best()["coolant"] == "water"
+
+
+def play_cooler(hotter, steps):
+    """A plant with two modes; the second is hotter by some degrees, and better."""
+    optimizer = dp.Optimizer(
+        dp.Box(x=dp.Float(0, 1), mode=dp.Categorical("a", "b")), maximize=True, seed=0,
+        constraints={"heat": dp.Limit(at_most=70)}, safe_start=[{"x": 0.2, "mode": "a"}],
+    )  # fmt: skip
+    modes, heats = [], []
+    generator = np.random.default_rng(0)
+    for _ in range(steps):
+        one = optimizer.ask()
+        heats.append(40 + 40 * one["x"] + hotter * (one["mode"] == "b") + generator.normal())
+        optimizer.tell(one, one["x"] + 0.5 * (one["mode"] == "b"), constraints={"heat": heats[-1]})
+        modes.append(one["mode"])
+    return modes, np.array(heats)
+
+
+@pytest.mark.slow
+def test_a_safe_start_reaches_another_choice():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        modes, heats = play_cooler(-5, 40)
+    assert modes.count("b") >= 10
+    assert (heats > 70).mean() <= 0.05
+
+
+@pytest.mark.slow
+def test_a_safe_start_warns_of_choices_that_it_does_not_reach():
+    optimizer = dp.Optimizer(
+        dp.Box(x=dp.Float(0, 1), mode=dp.Categorical("a", "b", "c")), maximize=True, seed=0,
+        constraints={"heat": dp.Limit(at_most=70)},
+        safe_start=[{"x": 0.2, "mode": "a"}, {"x": 0.1, "mode": "c"}],
+    )  # fmt: skip
+    for _ in range(2):
+        one = optimizer.ask()
+        optimizer.tell(one, 0.0, constraints={"heat": 69.9 + 0.1 * one["x"]})
+    with pytest.warns(UserWarning, match="no setting with mode='b' is predicted to meet") as all_:
+        assert optimizer.ask()["mode"] != "b"
+    assert len([one for one in all_ if "is predicted to meet" in str(one.message)]) == 1
+
+
+def test_benchmarks_play():
+    """Their plants and functions; the studies themselves take minutes."""
+    for name, (count, dimension) in categories.ENVIRONMENTS.items():
+        value = categories.environment(name, np.random.default_rng(0))
+        values = value(categories.GRID[dimension], count - 1, 3)
+        assert values.shape == (len(categories.GRID[dimension]),)
+        assert np.isfinite(values).all()
+    for name in safe_categories.PLANTS:
+        start = {"x": 0.05, "y": 0.2, "mode": "a"}
+        assert safe_categories.response(name, start, 0)[0] < safe_categories.LIMIT
