@@ -1,5 +1,6 @@
-"""Exact draws of functions from the model class of `DriftingGP` with its prior."""
+"""Draws of functions from the model class of `DriftingGP`, exact or by random features."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ def hyperparameters(
         scale: scale of the rewards, the unit of the prior.
         deviation, noise, timescale: fixed values, the first two in units of the reward.
     """
-    priors = ranges(np.zeros(dimension, bool))
+    priors = ranges(np.zeros(dimension))
     logarithms = [np.log(prior.median) + prior.deviation * generator.normal() for prior in priors]
     bounded = [
         float(np.clip(np.exp(drawn), one.low, one.high))
@@ -106,3 +107,28 @@ class Drawn:
         self.lower, self.white = lower, np.append(self.white, self.generator.normal())
         self.rows, self.times = np.vstack([self.rows, row]), np.append(self.times, time)
         return self.numbers.level + float(self.lower[-1] @ self.white)
+
+
+def fourier(
+    dimension: int,
+    lengthscale: float,
+    rate: float,
+    generator: np.random.Generator,
+    features: int = 200,
+) -> Callable[[np.ndarray, float], np.ndarray]:
+    """Draw a function of rows and time by random Fourier features: Matern 5/2 and Markov drift.
+
+    Its variance is 1.
+
+    Arguments:
+        rate: one over the timescale; 0 for a fixed function.
+    """
+    student = np.sqrt(5 / generator.chisquare(5, features))
+    across = generator.standard_normal((features, dimension)) / lengthscale * student[:, None]
+    along = generator.standard_cauchy(features) * rate
+    phases = generator.uniform(0, 2 * np.pi, features)
+
+    def value(rows: np.ndarray, time: float) -> np.ndarray:
+        return (2 / features) ** 0.5 * np.cos(rows @ across.T + along * time + phases).sum(axis=1)
+
+    return value

@@ -33,11 +33,12 @@ from typing import Any
 import numpy as np
 
 import driftpeak as dp
+from benchmarks._drawn import fourier
 from driftpeak.experiments.bootstrap import interval
 
 SEEDS = int(os.environ.get("CATEGORY_SEEDS", "20"))
 PARTS = os.environ.get("CATEGORY_PARTS", "regret decisions").split()
-STEPS, NOISE, FEATURES = 100, 0.1, 200
+STEPS, NOISE = 100, 0.1
 CHECKED = (40, 200)
 STORED = Path(__file__).parent / "measured" / "categories.json"
 GRID = {1: np.linspace(0, 1, 101)[:, None]}
@@ -130,26 +131,15 @@ def environment(name: str, generator: np.random.Generator) -> Any:
 
         return shifted
     if name == "independent":
-        draws = [draw(dimension, generator) for _ in range(count)]
+        draws = [fourier(dimension, 0.25, 1 / 100, generator) for _ in range(count)]
         return lambda points, kind, time: draws[kind](points, time)
-    shared = draw(dimension, generator)
+    shared = fourier(dimension, 0.25, 1 / 100, generator)
     effects = np.zeros((STEPS, count))
     effects[0] = generator.normal(size=count)
     kept = np.exp(-1 / 60)
     for t in range(1, STEPS):
         effects[t] = kept * effects[t - 1] + (1 - kept**2) ** 0.5 * generator.normal(size=count)
     return lambda points, kind, time: 0.8 * shared(points, time) + 0.6 * effects[int(time), kind]
-
-
-def draw(dimension: int, generator: np.random.Generator) -> Any:
-    """Return a draw of a Gaussian process in space and time, by random Fourier features."""
-    student = np.sqrt(5 / generator.chisquare(5, FEATURES))
-    across = generator.standard_normal((FEATURES, dimension)) / 0.25 * student[:, None]
-    along = generator.standard_cauchy(FEATURES) / 100
-    phases = generator.uniform(0, 2 * np.pi, FEATURES)
-    return lambda points, time: (
-        (2 / FEATURES) ** 0.5 * np.cos(points @ across.T + along * time + phases).sum(axis=1)
-    )
 
 
 def decisions(space: str, gap: float, seed: int) -> list[bool]:

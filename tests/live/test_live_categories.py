@@ -55,6 +55,35 @@ def test_some_candidates_change_only_choices():
         assert (steps[1::4, :2] != 0).any()
 
 
+def similarity(told, count=40):
+    """The correlation of two choices after rewards `told(x, kind)` at random settings."""
+    generator = np.random.default_rng(3)
+    box = dp.Box(x=dp.Float(0, 1), kind=dp.Categorical("a", "b"))
+    optimizer = dp.Optimizer(box, maximize=True, seed=0)
+    for t in range(count):
+        setting = {"x": float(generator.uniform()), "kind": "ab"[t % 2]}
+        reward = told(setting["x"], setting["kind"])
+        if reward is not None:
+            optimizer.tell(setting, reward + 0.05 * generator.normal(), time=t)
+    z = 5**0.5 / optimizer.diagnostics().lengthscales["kind"]
+    return optimizer, (1 + z + z**2 / 3) * np.exp(-z)
+
+
+def test_the_similarity_of_choices_is_learned():
+    alike = similarity(lambda x, kind: np.sin(8 * x))[1]
+    apart = similarity(lambda x, kind: np.sin(8 * x) if kind == "a" else np.cos(11 * x))[1]
+    assert alike > 0.9
+    assert apart < 0.4
+
+
+def test_an_unobserved_choice_stays_uncertain():
+    """Its correlation is the prior one, 0.62: it keeps 78 % of the function's deviation."""
+    optimizer, alike = similarity(lambda x, kind: np.sin(8 * x) if kind == "a" else None, 80)
+    assert alike == pytest.approx(PRIOR, abs=0.02)
+    deviation = optimizer.belief([{"x": 0.5, "kind": "b"}], 80)[1][0]
+    assert deviation > 0.9 * (1 - PRIOR**2) ** 0.5 * optimizer.diagnostics().amplitude
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_better_of_two_choices_is_found(seed):
