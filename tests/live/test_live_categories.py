@@ -21,6 +21,9 @@ SPACE = dp.Box(
     hot=dp.Boolean(),
 )
 
+Z = 5**0.5 / 1.2
+PRIOR = (1 + Z + Z**2 / 3) * np.exp(-Z)  # the correlation of choices without observations
+
 
 def test_gaps_are_distances_between_neighbouring_choices():
     assert make_coding(SPACE).gaps.tolist() == [0.0, 0.0, 1.0, 0.5, 1.0]
@@ -34,13 +37,11 @@ def test_gaps_are_distances_between_neighbouring_choices():
 def test_neighbouring_choices_are_similar_before_any_reward():
     """Matern 5/2 at 1 / 1.2 lengthscales, ordered or not; numbers are as without choices."""
     model: Model = default_model(make_coding(SPACE).gaps, 1.0, MOTIONS["markov"])
-    z = 5**0.5 / 1.2
-    expected = (1 + z + z**2 / 3) * np.exp(-z)
     row = np.full((1, 5), 0.5)
     for column, other in ((2, 1.0), (3, 1.0), (3, 0.0), (4, 1.0)):
         changed = row.copy()
         changed[0, column] = other
-        np.testing.assert_allclose(model.covariance(row, changed), [[expected]])
+        np.testing.assert_allclose(model.covariance(row, changed), [[PRIOR]])
     np.testing.assert_allclose(model.lengthscale[:2], 0.12 * 5**0.5)
     many = dp.Box(grade=dp.Categorical(*range(41), ordered=True))
     assert ranges(make_coding(many).gaps)[0].median == pytest.approx(0.12)
