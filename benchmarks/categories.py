@@ -75,7 +75,7 @@ def run() -> dict[str, Any]:
         figures[f"{name}: regret per step"] = float(np.mean(lost))
         figures[f"{name}: regrets"] = json.dumps([round(one, 4) for one in lost])
         if name in before:
-            figures[f"{name}: ratio"] = compared(lost, before[name][:SEEDS])
+            figures[f"{name}: ratio"] = compared(lost, before[name])
     for space in SPACES if "decisions" in PARTS else ():
         for gap in (1.0, 0.2):
             found = np.array([decisions(space, gap, seed) for seed in range(SEEDS)])
@@ -85,8 +85,9 @@ def run() -> dict[str, Any]:
 
 
 def compared(lost: list[float], before: list[float]) -> str:
-    """Return the geometric mean of the ratio with its interval over the seeds."""
-    logs = np.log(np.array(lost) / np.array(before))
+    """Return the geometric mean of the ratio with its interval over the seeds of both."""
+    count = min(len(lost), len(before))
+    logs = np.log(np.array(lost[:count]) / np.array(before[:count]))
     low, high = np.exp(interval(logs[:, None], lambda samples: samples.mean(axis=(-2, -1))))
     return f"{np.exp(logs.mean()):.2f} ({low:.2f} to {high:.2f})"
 
