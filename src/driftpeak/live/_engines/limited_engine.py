@@ -179,7 +179,10 @@ class LimitedEngine(GPEngine):
         safe = np.array([self.coding.row(setting) for setting in self.safe])
         its_context = self.coding.context_row(context)
         for column in np.flatnonzero(self.coding.gaps):
-            name, last = self.coding.names[column], self.coding.discretization.levels[column] - 1
+            name, last = (
+                self.coding.names[column],
+                int(self.coding.discretization.levels[column]) - 1,
+            )
             for choice in np.setdiff1d(np.arange(last + 1), np.round(safe[:, column] * last)):
                 rows = self.coding.spread(self.searcher.sequence)
                 rows[:, column] = choice / last
