@@ -30,7 +30,7 @@ class Constant:
     """Progress per interval with a constant optimum at (0.7, 0.3), and noise 0.1."""
 
     ranges: ClassVar[Ranges] = {"a": (0.0, 1.0, False), "b": (0.0, 1.0, False)}
-    intervals: ClassVar[int] = 30
+    intervals: ClassVar[int] = 20
 
     def start(self, random: np.random.Generator) -> State:
         return {"progress": np.zeros(())}
@@ -65,7 +65,7 @@ class Quadratic:
     """
 
     ranges: ClassVar[Ranges] = {"rate": (1e-3, 1.0, True), "momentum": (0.0, 0.95, False)}
-    intervals: ClassVar[int] = 30
+    intervals: ClassVar[int] = 20
     curvature = np.logspace(-1.5, 0, 20)
 
     def start(self, random: np.random.Generator) -> State:
@@ -94,7 +94,7 @@ class Digits:
     ranges: ClassVar[Ranges] = {
         "rate": (1e-3, 3.0, True), "decay": (1e-6, 0.1, True), "dropout": (0.0, 0.8, False),
     }  # fmt: skip
-    intervals: ClassVar[int] = 25
+    intervals: ClassVar[int] = 20
 
     def __init__(self) -> None:
         images, labels = load_digits(return_X_y=True)

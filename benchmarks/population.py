@@ -1,29 +1,44 @@
 """Population based training: driftpeak, PBT, Ray's PB2 and random search, with equal steps.
 
-Each of four tasks (`benchmarks/_training.py`) runs with populations of 4 and 8 and ten seeds. A
-method gets the same first weights and training noise as the others. PBT perturbs by 0.8 or 1.2
-and resamples with probability 0.25 (Jaderberg and others 2017). PB2 is the step of
-`ray.tune.schedulers.pb2`, with ranges as published (linear) and on the task's scales (log), and
-is left out if Ray is not installed. First hyperparameters of PBT, PB2 and random search are
-uniform on the task's scales. *Best fixed* is the best of 64 random settings, trained by every seed
-for the whole time and chosen in hindsight.
+Each task (`benchmarks/_training.py`, `benchmarks/_agents.py`) runs with populations of 4 and 8 and
+ten seeds. A method gets the same first weights and the same random numbers as the others. PBT
+perturbs by 0.8 or 1.2 and resamples with probability 0.25 (Jaderberg and others 2017). PB2 is the
+step of `ray.tune.schedulers.pb2`, with ranges as published (linear) and on the task's scales (log);
+without log scales both are equal, and only one runs. First hyperparameters of PBT, PB2 and random
+search are uniform on the task's scales. *Best fixed* is the best of 32 random settings, chosen in
+hindsight by the mean metric at the end of the first two seeds; it is the curve of one model.
 
 Figures are means of the best member's metric at the end, and on average over training (area), and
 the differences of driftpeak and each other method, with 95 % intervals (Student's t over seeds).
+
+PB2 needs `pip install 'driftpeak[ray]'`, and the agents need `pip install 'gymnasium[jax]'`; what
+is not installed is left out. Environment variables: POPULATION_KEEP is a file in which completed
+runs are stored, so that a benchmark that was stopped can be resumed. POPULATION_TASKS,
+POPULATION_METHODS and POPULATION_SIZES are lists with semicolons. POPULATION_SEEDS is a number, and
+POPULATION_FIRST is the first seed.
 """
 
 import math
+import os
+import time
 import warnings
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.stats
 
 import driftpeak as dp
+from benchmarks._kept import Kept
 from benchmarks._training import TASKS, Ranges, State, Task
 
-SIZES, SEEDS, QUANTILE, FIXED = (4, 8), 10, 0.25, 64
+SIZES, SEEDS, QUANTILE = (4, 8), 10, 0.25
+FIXED, CHOSEN_BY = 32, 2
+DRIFTPEAK, BEST_FIXED = "driftpeak", "best fixed"
+LINEAR, LOG = PB2S = "PB2, linear", "PB2, log"
+METHODS = [BEST_FIXED, DRIFTPEAK, "PBT", "random search", *PB2S]
 Setting = dict[str, Any]
 Moves = dict[int, tuple[int, Setting]]
 """Members that are replaced: the member to copy, and the new setting."""
@@ -115,12 +130,12 @@ class PB2(PBT):
         return super().moves(step, metrics)
 
     def explored(self, member: int, source: int) -> Setting:
-        from ray.tune.schedulers.pb2 import _explore
+        from benchmarks._ray_pb2 import explore
 
         config = {name: self.coded(name, v) for name, v in self.settings[source].items()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of scikit-learn's optimiser
-            new, self.rows = _explore(
+            new, self.rows = explore(
                 self.rows, self.bounds, self.current, str(source), str(member), config
             )
         row = np.array([[new[name] for name in self.bounds]])
@@ -150,41 +165,103 @@ class Driftpeak:
         return {member: (move.source, move.setting) for member, move in moves.items() if move}
 
 
-def run() -> dict[str, Any]:
+def run(settings: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """Return metrics at the end and on average, and differences of driftpeak and the others."""
+    kept = Kept(Path(settings["POPULATION_KEEP"]) if settings.get("POPULATION_KEEP") else None)
+    every = all_tasks()
+    names = _chosen(settings, "POPULATION_TASKS", list(every))
+    sizes = [int(size) for size in _chosen(settings, "POPULATION_SIZES", list(map(str, SIZES)))]
+    first = int(settings.get("POPULATION_FIRST", "0"))
+    seeds = range(first, first + int(settings.get("POPULATION_SEEDS", str(SEEDS))))
+    tasks = {name: every[name]() for name in names}
+    wanted = _chosen(settings, "POPULATION_METHODS", METHODS)
+    # by seed, so that a benchmark that is stopped has the same seeds of everything
+    for seed in seeds:
+        for name, task in tasks.items():
+            if BEST_FIXED in wanted:
+                first_seeds = seeds[:CHOSEN_BY]
+                every_one = (
+                    range(FIXED) if seed in first_seeds else [_best(kept, name, first_seeds)]
+                )
+                for setting in every_one:
+                    key = name, BEST_FIXED, setting, seed
+                    if kept.get(key) is None:
+                        kept.keep(key, {"curve": fixed_curve(task, setting, seed)})
+            for size in sizes:
+                for method in methods(task, wanted):
+                    key = name, size, method, seed
+                    if kept.get(key) is None:
+                        start = time.perf_counter()
+                        curve = train(task, size, method, seed)
+                        spent = time.perf_counter() - start
+                        kept.keep(key, {"curve": curve, "seconds": round(spent, 2)})
     figures: dict[str, Any] = {}
-    for name, make in TASKS.items():
-        task = make()
-        fixed = best_fixed(task)
-        for size in SIZES:
-            curves = {
-                method: np.array([train(task, size, method, seed) for seed in range(SEEDS)])
-                for method in methods()
-            }
-            curves["best fixed"] = fixed
-            summary = {
-                "at the end": {method: curve[:, -1] for method, curve in curves.items()},
-                "area": {method: curve.mean(axis=1) for method, curve in curves.items()},
-            }
-            for part, values in summary.items():
-                for method, each in values.items():
-                    figures[f"{name}, {size} members, {part}: {method}"] = round(each.mean(), 3)
-                    if method != "driftpeak":
-                        figures[f"{name}, {size} members, {part}: driftpeak minus {method}"] = (
-                            _difference(values["driftpeak"] - each)
-                        )
+    for name, task in tasks.items():
+        for size in sizes:
+            figures |= dict(_figures(kept, name, size, methods(task, wanted), seeds))
     return figures
 
 
-def methods() -> list[str]:
-    ray = ["PB2, linear", "PB2, log"] if find_spec("ray") else []
-    return ["driftpeak", "PBT", "random search", *ray]
+def _chosen(settings: Mapping[str, str], name: str, every: list[str]) -> list[str]:
+    """Return the items of a list with semicolons, or all."""
+    chosen = settings.get(name)
+    return every if not chosen else [item.strip() for item in chosen.split(";")]
+
+
+def all_tasks() -> dict[str, Any]:
+    """Return the tasks by name; the agents only if gymnasium is installed."""
+    if not (find_spec("gymnasium") and find_spec("flax")):
+        return dict(TASKS)
+    from benchmarks._agents import AGENTS
+
+    return {**TASKS, **AGENTS}
+
+
+def methods(task: Task, wanted: list[str]) -> list[str]:
+    """Return the methods that can run on a task."""
+    scaled = any(log for _, _, log in task.ranges.values())
+    missing = set() if find_spec("ray") else {LINEAR, LOG}
+    missing |= {BEST_FIXED} | (set() if scaled else {LOG})
+    return [method for method in wanted if method not in missing]
+
+
+def _best(kept: Kept, name: str, seeds: range) -> int:
+    """Return the number of the fixed setting with the best mean at the end over some seeds."""
+    ends = np.zeros(FIXED)
+    for setting in range(FIXED):
+        for seed in seeds:
+            row = kept.get((name, BEST_FIXED, setting, seed))
+            assert row is not None
+            ends[setting] += row["curve"][-1]
+    return int(ends.argmax())
+
+
+def _figures(
+    kept: Kept, name: str, size: int, names: list[str], seeds: range
+) -> Iterator[tuple[str, Any]]:
+    def rows(*key: Any) -> np.ndarray:
+        found = [kept.get((name, *key, seed)) for seed in seeds]
+        return np.array([row["curve"] for row in found if row])
+
+    curves = {method: rows(size, method) for method in names}
+    if kept.get((name, BEST_FIXED, 0, seeds[0])):
+        curves[BEST_FIXED] = rows(BEST_FIXED, _best(kept, name, seeds[:CHOSEN_BY]))
+    summary = {
+        "at the end": {method: curve[:, -1] for method, curve in curves.items()},
+        "area": {method: curve.mean(axis=1) for method, curve in curves.items()},
+    }
+    for part, values in summary.items():
+        what = f"{name}, {size} members, {part}"
+        for method, each in values.items():
+            yield f"{what}: {method}", round(float(each.mean()), 3)
+            if method != DRIFTPEAK and DRIFTPEAK in values:
+                yield f"{what}: driftpeak minus {method}", _difference(values[DRIFTPEAK] - each)
 
 
 def make_method(name: str, ranges: Ranges, size: int, seed: int) -> Method:
-    if name.startswith("PB2"):
-        return PB2(ranges, size, seed, scaled=name == "PB2, log")
-    made: dict[str, Any] = {"driftpeak": Driftpeak, "PBT": PBT, "random search": RandomSearch}
+    if name in PB2S:
+        return PB2(ranges, size, seed, scaled=name == LOG)
+    made: dict[str, Any] = {DRIFTPEAK: Driftpeak, "PBT": PBT, "random search": RandomSearch}
     return made[name](ranges, size, seed)
 
 
@@ -209,23 +286,16 @@ def train(task: Task, size: int, name: str, seed: int) -> list[float]:
     return best
 
 
-def best_fixed(task: Task) -> np.ndarray:
-    """Return the curves of the fixed setting with the best mean metric at the end."""
-    search = RandomSearch(task.ranges, FIXED, seed=1_000)
-    curves = []
-    for setting in search.first([0.0] * FIXED):
-        curve = []
-        for seed in range(SEEDS):
-            random = np.random.default_rng([seed, 1])
-            state = task.start(random)
-            metrics = []
-            for step in range(task.intervals):
-                state = task.train(state, setting, step, random)
-                metrics.append(task.metric(state))
-            curve.append(metrics)
-        curves.append(curve)
-    every = np.array(curves)
-    return every[every[:, :, -1].mean(axis=1).argmax()]
+def fixed_curve(task: Task, number: int, seed: int) -> list[float]:
+    """Return the metric of a member whose setting never changes, after each interval."""
+    setting = RandomSearch(task.ranges, FIXED, seed=1_000).first([])[number]
+    random = np.random.default_rng([seed, 1])
+    state = task.start(random)
+    curve = []
+    for step in range(task.intervals):
+        state = task.train(state, setting, step, random)
+        curve.append(task.metric(state))
+    return curve
 
 
 def _scaled(share: float, low: float, high: float, log: bool) -> float:

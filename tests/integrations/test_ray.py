@@ -6,6 +6,8 @@
 import json
 import math
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +19,8 @@ from driftpeak import DriftpeakError, StudyMismatchError
 
 pytest.importorskip("ray", reason="Ray is not installed: see this file's first lines")
 
-from ray import tune
+from ray import cloudpickle, tune
+from ray.tune.experiment import Trial as RayTrial
 from ray.tune.schedulers import PopulationBasedTraining
 
 from driftpeak.integrations.ray import DriftPB2
@@ -175,6 +178,105 @@ def test_an_explore_function_must_return_the_config() -> None:
         report(scheduler, trial, float(number), 1)
     with pytest.raises(DriftpeakError, match="custom_explore_fn"):
         scheduler._get_new_config(trials[0], trials[3])
+
+
+# Ray's own tests of PB2 (`test_pb2_*` in `test_trial_scheduler_pbt.py` of Ray 2.50), for DriftPB2.
+# Its prediction is tested through the mean, which PB2's test gets by replacing PB2's function UCB.
+
+
+def pb2_of_ray(**options: Any) -> DriftPB2:
+    options = {"hyperparam_bounds": {"a": [1.0, 2.0], "b": {"c": [2.0, 4.0]}}} | options
+    return DriftPB2(
+        "training_iteration", "score", "max", 1, quantile_fraction=0.25, **options
+    )  # fmt: skip
+
+
+def ray_trials(scheduler: DriftPB2, *configs: dict[str, Any]) -> list[Any]:
+    trials = [RayTrial("pb2_test", stub=True, config=config) for config in configs]
+    for trial in trials:
+        scheduler.on_trial_add(CONTROLLER, trial)
+    return trials
+
+
+def gain(scheduler: DriftPB2, trials: list[Any], time: int) -> None:
+    """Report results: the score of the second trial rises twice as fast as that of the first."""
+    for number, trial in enumerate(trials):
+        result = {"training_iteration": time, "score": time * (number + 1) * 10}
+        scheduler._save_trial_state(scheduler._trial_state[trial], time, result, trial)
+
+
+def test_pb2_of_ray_perturbation_prefers_the_better_trial() -> None:
+    mean = dp.DriftingGP(width=dp.policies.widths.Constant(0))
+    scheduler = pb2_of_ray(hyperparam_bounds={"a": [1.0, 2.0]}, policy=mean)
+    trials = ray_trials(scheduler, {"a": 1.0}, {"a": 2.0})
+    for time in range(1, 11):
+        gain(scheduler, trials, time)
+    config, _ = scheduler._get_new_config(trials[0], trials[1])
+    assert config["a"] > 1.5
+    assert scheduler._quantiles() == ([trials[0]], [trials[1]])
+
+
+def test_pb2_of_ray_nested_names_give_the_same_values() -> None:
+    nested = pb2_of_ray()
+    flat = pb2_of_ray(hyperparam_bounds={"a": [1.0, 2.0], "b/c": [2.0, 4.0]})
+    both = {nested: ray_trials(nested, {}, {}, {}), flat: ray_trials(flat, {}, {}, {})}
+    for time in range(1, 6):
+        configs = []
+        for scheduler, trials in both.items():
+            gain(scheduler, trials, time)
+            configs.append(scheduler._get_new_config(trials[0], trials[-1])[0])
+        assert list(configs[0]["b"]) == ["c"]
+        assert configs[0] == configs[1]
+
+
+def test_pb2_of_ray_custom_explore_fn() -> None:
+    def explore(config: dict[str, Any]) -> dict[str, Any]:
+        config["b"]["c"] = int(config["b"]["c"])
+        return config
+
+    scheduler = pb2_of_ray(custom_explore_fn=explore)
+    trials = ray_trials(scheduler, {})
+    gain(scheduler, trials, 1)
+    config, _ = scheduler._get_new_config(trials[0], trials[0])
+    assert isinstance(config["b"]["c"], int)
+
+
+def test_pb2_of_ray_can_be_pickled_with_a_lambda() -> None:
+    scheduler = pb2_of_ray(custom_explore_fn=lambda config: config)
+    assert cloudpickle.loads(cloudpickle.dumps(scheduler))._metric == "score"
+
+
+def test_pb2_of_ray_invalid_bounds_are_value_errors() -> None:
+    for bounds in ([2.0, 4.0, 6.0], [4.0, 2.0]):
+        with pytest.raises(ValueError, match=r"b/c|low"):
+            pb2_of_ray(hyperparam_bounds={"a": [1.0, 2.0], "b": {"c": bounds}})
+
+
+def test_a_population_of_one_trial_only_continues() -> None:
+    scheduler = make_scheduler()
+    (trial,) = started(scheduler, 1)
+    report(scheduler, trial, 1.0, 1)
+    assert scheduler._quantiles() == ([], [])
+
+
+def test_a_pickled_scheduler_accepts_results_of_its_trials(tmp_path: Path) -> None:
+    scheduler = make_scheduler(storage=str(tmp_path / "study"))
+    trials = started(scheduler)
+    for trial in trials:
+        report(scheduler, trial, 1.0, 1)
+    again = cloudpickle.loads(cloudpickle.dumps(scheduler))
+    trial = next(iter(again._trial_state))
+    report(again, trial, 2.0, 2)
+    report(again, trial, 3.0, 3)
+    assert again.population.members[trial.trial_id].metric == 3.0
+    assert len(again.population.optimizer.history()) == 1
+
+
+def test_ray_is_imported_only_by_the_scheduler() -> None:
+    script = (
+        "import sys, driftpeak as dp; dp.PopulationBasedBandit; assert 'ray' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def _train(config: dict[str, Any]) -> None:

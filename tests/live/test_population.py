@@ -157,6 +157,8 @@ def test_equal_seeds_give_equal_decisions() -> None:
         (lambda made: made.exploit("x"), "member must be one of"),
         (lambda made: made.add("a"), "member must be new"),
         (lambda made: made.report("a", math.nan, time=2.0), "metric must be.*fail"),
+        (lambda made: made.report("a", -math.inf, time=2.0), "metric must be.*fail"),
+        (lambda made: made.report("a", np.float32("nan"), time=2.0), "metric must be.*fail"),
         (lambda made: made.report("a", 1.0, time=1.0), "time must be after"),
         (lambda made: made.report("a", 1.0, time=math.inf), "time must be"),
         (lambda made: made.add("c", {"rate": 2.0, "width": 3}), "rate"),

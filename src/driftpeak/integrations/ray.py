@@ -149,6 +149,9 @@ class DriftPB2(PopulationBasedTraining):
 
     def _save_trial_state(self, state: Any, time: Any, result: dict[str, Any], trial: Any) -> float:
         score = float(super()._save_trial_state(state, time, result, trial))
+        if trial.trial_id not in self.population.members:  # this scheduler was unpickled
+            flat = flatten_dict(trial.config)
+            self._start(trial.trial_id, {name: flat[name] for name in self._space.parameters})
         member = self.population.members[trial.trial_id]
         if not math.isfinite(score):
             self.population.fail(trial.trial_id)

@@ -176,10 +176,10 @@ class PopulationBasedBandit:
             context: the member's state now, for a space with a context.
         """
         state = self._member(member)
-        if isinstance(metric, float) and math.isnan(metric):
+        if isinstance(metric, float | np.floating) and not math.isfinite(metric):
             raise DriftpeakError(
-                f"metric must be a finite number; got nan for member {shown(member)}. Call fail() "
-                "if its training diverged"
+                f"metric must be a finite number; got {metric} for member {shown(member)}. Call "
+                "fail() if its training diverged"
             )
         metric, time = finite("metric", metric), finite("time", time)
         if state.metric is not None and time <= state.time:
