@@ -66,6 +66,7 @@ for member in range(MEMBERS):
         range(INTERVALS + 1), [*rates[:, member], rates[-1, member]], where="post", color=colour
     )
     right.plot(losses[:, member], color=colour, label=f"member {member + 1}")
+left.plot(np.median(rates, axis=1), "--", color="black", label="median")
 for member, source, interval in copies:
     colour = f"C{member}"
     ends = losses[interval, member], losses[interval, source]
@@ -75,4 +76,5 @@ for member, source, interval in copies:
         left.plot(interval, rates[interval, member], "o", color=colour, markersize=4)
 left.set(yscale="log", xlabel="interval of ten steps", title="learning rate")
 right.set(yscale="log", xlabel="interval of ten steps", title="loss")
+left.legend(frameon=False, fontsize=8)
 right.legend(frameon=False, fontsize=8)

@@ -3,15 +3,19 @@
 `pip install -c constraints.txt '.[test,ray]'`, run `pytest tests/integrations/test_ray.py`.
 """
 
+import itertools
 import json
 import math
 import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import driftpeak as dp
@@ -23,6 +27,7 @@ from ray import cloudpickle, tune
 from ray.tune.experiment import Trial as RayTrial
 from ray.tune.schedulers import PopulationBasedTraining
 
+from benchmarks._ray_pb2 import explore
 from driftpeak.integrations.ray import DriftPB2
 
 BOUNDS = {
@@ -218,15 +223,14 @@ def test_pb2_of_ray_perturbation_prefers_the_better_trial() -> None:
 
 def test_pb2_of_ray_nested_names_give_the_same_values() -> None:
     nested = pb2_of_ray()
-    flat = pb2_of_ray(hyperparam_bounds={"a": [1.0, 2.0], "b/c": [2.0, 4.0]})
+    flat = pb2_of_ray(hyperparam_bounds={"a": [1.0, 2.0], "bc": [2.0, 4.0]})
     both = {nested: ray_trials(nested, {}, {}, {}), flat: ray_trials(flat, {}, {}, {})}
     for time in range(1, 6):
         configs = []
         for scheduler, trials in both.items():
             gain(scheduler, trials, time)
             configs.append(scheduler._get_new_config(trials[0], trials[-1])[0])
-        assert list(configs[0]["b"]) == ["c"]
-        assert configs[0] == configs[1]
+        assert configs[0] == {"a": configs[1]["a"], "b": {"c": configs[1]["bc"]}}
 
 
 def test_pb2_of_ray_custom_explore_fn() -> None:
@@ -270,6 +274,25 @@ def test_a_pickled_scheduler_accepts_results_of_its_trials(tmp_path: Path) -> No
     report(again, trial, 3.0, 3)
     assert again.population.members[trial.trial_id].metric == 3.0
     assert len(again.population.optimizer.history()) == 1
+
+
+@pytest.mark.parametrize("current", [None, np.array([[0.3, 0.4]])])
+def test_the_benchmark_s_pb2_decides_as_ray_s(current: Any) -> None:
+    rows = []
+    for step, member in itertools.product(range(6), range(4)):
+        a, b = np.random.default_rng([member, step // 2]).random(2)
+        score = step * member + np.random.default_rng(step).normal()
+        rows.append([str(member), float(step), a, b, score])
+    data = pd.DataFrame(rows, columns=["Trial", "Time", "a", "b", "Reward"])
+    bounds, config = {"a": (0.0, 1.0), "b": (0.0, 1.0)}, {"a": 0.65, "b": 0.3}
+    chosen = []
+    for checked in (True, False):
+        np.random.seed(1)  # noqa: NPY002 - PB2 uses it
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of scikit-learn's optimiser
+            made, _ = explore(data.copy(), bounds, current, "3", "0", config, checked=checked)
+        chosen.append([made["a"], made["b"]])
+    assert chosen[0] == pytest.approx(chosen[1], abs=1e-4)
 
 
 def test_ray_is_imported_only_by_the_scheduler() -> None:

@@ -133,8 +133,8 @@ class PopulationBasedBandit:
         member: Hashable,
         setting: Mapping[str, object] | None = None,
         *,
-        time: float = 0.0,
-        metric: float | None = None,
+        time: float | np.number[Any] = 0.0,
+        metric: float | np.number[Any] | None = None,
         context: Mapping[str, object] | None = None,
     ) -> ParameterValues:
         """Add a member and return its first hyperparameters.
@@ -162,8 +162,8 @@ class PopulationBasedBandit:
     def report(
         self,
         member: Hashable,
-        metric: float,
-        time: float,
+        metric: float | np.number[Any],
+        time: float | np.number[Any],
         *,
         context: Mapping[str, object] | None = None,
     ) -> None:
