@@ -23,11 +23,11 @@ from driftpeak import DriftpeakError, StudyMismatchError
 
 pytest.importorskip("ray", reason="Ray is not installed: see this file's first lines")
 
+from benchmarks._ray_pb2 import explore
 from ray import cloudpickle, tune
 from ray.tune.experiment import Trial as RayTrial
 from ray.tune.schedulers import PopulationBasedTraining
 
-from benchmarks._ray_pb2 import explore
 from driftpeak.integrations.ray import DriftPB2
 
 BOUNDS = {

@@ -99,6 +99,19 @@ def test_hyperparameters_in_training_are_pending() -> None:
     assert made.optimizer.pending() == []
 
 
+def test_members_with_equal_hyperparameters_each_have_their_observation() -> None:
+    made = population("", space=dp.Box(width=dp.Integer(1, 2)))
+    for member in "abcd":
+        made.add(member, metric=0.0)
+    for step in range(1, 6):
+        for number, member in enumerate("dcba"):  # a is the weakest, and reports last
+            made.report(member, float(-step * number), time=float(step))
+        assert made.exploit("a") is not None
+    assert len(made.optimizer.history()) == 20
+    made.remove("a")
+    assert made.optimizer.pending() == []
+
+
 def test_a_diverged_member_is_replaced_and_its_setting_gets_the_lowest_improvement() -> None:
     made = reported({"a": 4.0, "b": 5.0, "c": -1.0, "d": 7.0})
     made.report("a", 9.0, time=2.0)

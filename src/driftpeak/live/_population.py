@@ -198,12 +198,26 @@ class PopulationBasedBandit:
         recent = self._improvements[-RECENT * len(self.members) :]
         scale = float(np.mean(np.abs(recent))) if recent else abs(improvement)
         self._improvements.append(improvement)
+        number = self._pending(state)
         self.optimizer.tell(
-            state.setting if state.suggestion is None else state.suggestion,
+            state.setting if number is None else number,
             improvement / scale if scale else 0.0,
             state.time,
             context=state.context or None,
         )
+
+    def _pending(self, state: Member) -> int | None:
+        """Return the number of a member's suggestion while it is pending.
+
+        A report of a member with equal hyperparameters may have answered it.
+        """
+        pending = {suggestion.id for suggestion in self.optimizer.pending()}
+        return state.suggestion if state.suggestion in pending else None
+
+    def _cancel(self, state: Member) -> None:
+        number = self._pending(state)
+        if number is not None:
+            self.optimizer.cancel(number)
 
     def fail(self, member: Hashable) -> None:
         """Report that a member's training diverged, for example with a metric of NaN.
@@ -222,8 +236,7 @@ class PopulationBasedBandit:
     def remove(self, member: Hashable) -> None:
         """Remove a member that trains no longer; its observations are kept."""
         state = self._member(member)
-        if state.suggestion is not None:
-            self.optimizer.cancel(state.suggestion)
+        self._cancel(state)
         del self.members[member]
 
     def exploit(self, member: Hashable) -> Exploit | None:
@@ -241,8 +254,7 @@ class PopulationBasedBandit:
     def explore(self, member: Hashable, source: Hashable) -> ParameterValues:
         """Return new hyperparameters for a member that continues from the weights of another."""
         state, origin = self._member(member), self._member(source)
-        if state.suggestion is not None:
-            self.optimizer.cancel(state.suggestion)
+        self._cancel(state)
         suggestion = self.optimizer.ask(origin.time, context=origin.context or None)
         state.setting, state.suggestion = dict(suggestion), suggestion.id
         state.time, state.metric, state.context = origin.time, origin.metric, origin.context
