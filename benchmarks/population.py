@@ -303,6 +303,8 @@ def _scaled(share: float, low: float, high: float, log: bool) -> float:
 
 
 def _difference(values: np.ndarray) -> str:
+    if len(values) < 2:
+        return f"{values.mean():.3f}"
     low, high = scipy.stats.t.interval(
         0.95, len(values) - 1, values.mean(), scipy.stats.sem(values)
     )
