@@ -59,6 +59,7 @@ from .inference.information import (
 from .live import (
     Boolean as Boolean,
     Box as Box,
+    ByContext as ByContext,
     Categorical as Categorical,
     DriftingGP as DriftingGP,
     Float as Float,

@@ -189,6 +189,7 @@ CASES = POLICIES | {
     "TabulatedGain": (dp.TabulatedGain, {"values": [0.0, 0.5, 0.8]}),
     "Timetable": (dp.Timetable, {"history": ROWS}),
     "Transformed": (dp.Transformed, {"policy": POLICY, "transformation": "log", "least": 0.1}),
+    "ByContext": (dp.ByContext, {"name": "period", "values": {"day": 60.0, "night": 45.0}}),
     "WeightedSum": (dp.WeightedSum, {"weights": {"x": 1.0}, "at_most": 1.0}),
     "ContextualEnvironment": (
         dp.ContextualEnvironment,
@@ -292,6 +293,7 @@ CASES = POLICIES | {
     "summarise": (simulation.summarise, {"runs": RUNS, "independent_trials": True}),
     "regret_figure": (simulation.regret_figure, {"runs": RUNS, "independent_trials": True}),
     "ranking_figure": (simulation.ranking_figure, {"runs": RUNS, "independent_trials": True}),
+    "register_constraint": (live.register_constraint, {"name": "any", "function": print}),
     "open_store": (live.open_store, {"storage": str(FOLDER / "study.journal")}),
     "verify": (live.verify, {"store": STUDY}),
     "space_to_data": (live.space_to_data, {"space": BOX}),

@@ -482,7 +482,9 @@ def test_what_cannot_be(tmp_path):
     odd = {"odd": lambda setting: True}
     with pytest.raises(dp.DriftpeakError, match="BeliefPolicy supports no constraints"):
         dp.Optimizer(dp.Arms(3), maximize=True, policy=dp.GPUCB(prior), constraints=odd)
-    with pytest.raises(dp.DriftpeakError, match="must be data; got a function for 'odd'"):
+    with pytest.raises(
+        dp.DriftpeakError, match="must be registered; got another function for 'odd'"
+    ):
         dp.Optimizer(BOX, maximize=True, constraints=odd, storage=tmp_path / "study")
     assert not (tmp_path / "study").exists()
     plain = dp.Optimizer(BOX, maximize=True)

@@ -106,7 +106,7 @@ def test_what_a_way_costs():
     coding = make_coding(box)
     travel = Movement(coding, None, {"x": 2.0, "grade": 4.0, "kind": 8.0})
     reach = travel.reach(Place({"x": 5, "grade": "low", "kind": "a"}, 0.0), 1.0)
-    reachable = Reachable(reach.here, reach.lower, reach.upper, reach.cost)
+    reachable = Reachable(reach.here, reach.near, reach.lower, reach.upper, reach.cost)
     places = (
         {"x": 5, "grade": "low", "kind": "a"},
         {"x": 0, "grade": "medium", "kind": "a"},

@@ -31,6 +31,25 @@ live_app = typer.Typer(
     help="Optimise a running system whose optimum drifts, from any language; prints JSON.",
     epilog=examples("live ask kiln.jsonl", "live tell kiln.jsonl --id 1 --reward 3.2"),
 )
+
+
+@live_app.callback()
+def main(
+    functions: Annotated[
+        Path | None,
+        typer.Option(
+            help="A Python file with the functions that constraints name.",
+            envvar="DRIFTPEAK_FUNCTIONS",
+        ),
+    ] = None,
+) -> None:
+    """Register the functions of constraints."""
+    if functions is not None:
+        from driftpeak.live._space.constraint_functions import register_file
+
+        register_file(functions)
+
+
 MOST_TEXT = 10_000_000  # characters in the description of a space
 MOST_HELD = 4_096  # the memory of a posterior grows with the square
 STORE_HELP = "A path, journal:///PATH, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE."
@@ -176,7 +195,9 @@ def _created(optimizer: "Optimizer") -> None:
 
 
 @live_app.command(
-    epilog=examples("live ask kiln.jsonl", "live ask shop.jsonl --context weekday=monday")
+    epilog=examples(
+        "live ask kiln.jsonl --fixed stages=2", "live ask shop.jsonl --context weekday=monday"
+    )
 )
 def ask(
     store: Store,
@@ -187,11 +208,19 @@ def ask(
         typer.Option(help="Number of suggestions, for several workers; prints a list."),
     ] = None,
     context: Context = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Values that the suggestion must have: NAME=VALUE, repeated for each name, or "
+            "JSON."
+        ),
+    ] = None,
 ) -> None:
     """Suggest a setting to evaluate next: id, time and parameters."""
-    when, values = _time(time), _context(context)
+    when, values, held = _time(time), _values(context, "--context"), _values(fixed, "--fixed")
     with _study(store, name) as optimizer:
-        suggestions = optimizer.ask(when, 1 if count is None else count, context=values)
+        number = 1 if count is None else count
+        suggestions = optimizer.ask(when, number, context=values, fixed=held)
     shown = [_suggestion(suggestion) for suggestion in suggestions]
     _print(shown[0] if count is None else shown)
 
@@ -244,7 +273,7 @@ def tell(
     setting: Any = number if parameters is None else _object(parameters, "--parameters")
     instead = None if actual is None else _object(actual, "--actual")
     measured = None if constraints is None else _object(constraints, "--constraints")
-    when, values = _time(time), _context(context)
+    when, values = _time(time), _values(context, "--context")
     with _study(store, name) as optimizer:
         optimizer.tell(
             setting,
@@ -266,7 +295,7 @@ def tell(
 )
 def best(store: Store, name: Name = None, time: Time = None, context: Context = None) -> None:
     """Print the estimated best setting now or at a later time, with mean and standard deviation."""
-    when, values = _time(time), _context(context)
+    when, values = _time(time), _values(context, "--context")
     with _study(store, name) as optimizer:
         peak = optimizer.best(when, context=values)
     _print({**_setting(peak), "mean": peak.mean, "deviation": peak.deviation})
@@ -396,7 +425,7 @@ def plot(
     context: Context = None,
 ) -> None:
     """Write track.png, belief.png and reward.png, and print their paths."""
-    values = _context(context)
+    values = _values(context, "--context")
     with _study(store, name) as optimizer:
         from driftpeak.live.plots import belief_figure, reward_figure, track_figure
 
@@ -462,24 +491,24 @@ def _object(text: str, what: str) -> dict[str, Any]:
     return content
 
 
-def _context(given: list[str] | None) -> dict[str, Any] | None:
-    """Return the context of all options; a value that is not JSON is a string."""
-    context: dict[str, Any] = {}
+def _values(given: list[str] | None, option: str) -> dict[str, Any] | None:
+    """Return the values of all options by name; a value that is not JSON is a string."""
+    values: dict[str, Any] = {}
     for text in given or ():
         if text.lstrip().startswith("{"):
-            context |= _object(text, "--context")
+            values |= _object(text, option)
             continue
         name, equals, value = text.partition("=")
         if not equals:
             raise DriftpeakError(
-                "--context must be NAME=VALUE, such as weekday=monday, or a JSON object; got "
+                f"{option} must be NAME=VALUE, such as weekday=monday, or a JSON object; got "
                 f"{shown(text)}"
             )
         try:
-            context[name] = json.loads(value)
+            values[name] = json.loads(value)
         except (ValueError, RecursionError):
-            context[name] = value
-    return context if given else None
+            values[name] = value
+    return values if given else None
 
 
 def _time(text: str | None, option: str = "--time") -> Any:

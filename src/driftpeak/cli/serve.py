@@ -40,6 +40,10 @@ def serve(
             help="A further host name of this service, such as a proxy's name; may be repeated."
         ),
     ] = None,
+    functions: Annotated[
+        Path | None,
+        typer.Option(help="A Python file with the functions that constraints of studies name."),
+    ] = None,
     studies: Annotated[int, typer.Option(help="Maximum number of studies.", min=1)] = 1_000,
     memory: Annotated[
         int,
@@ -64,6 +68,10 @@ def serve(
             if error.name not in EXTRAS:
                 raise
             raise DriftpeakError(message(error.name)) from None
+    if functions is not None:
+        from driftpeak.live._space.constraint_functions import register_file
+
+        register_file(functions)
     limits = Limits(studies=studies, memory=memory * MIB, rate=rate, burst=max(int(2 * rate), 1))
 
     def ready(where: str, number: int) -> None:

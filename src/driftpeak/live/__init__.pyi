@@ -10,7 +10,8 @@ from ._policy_file import (
 )
 from ._population import Exploit as Exploit, PopulationBasedBandit as PopulationBasedBandit
 from ._space.box import Box as Box
-from ._space.constraints import Limit as Limit, WeightedSum as WeightedSum
+from ._space.constraint_functions import register_constraint as register_constraint
+from ._space.constraints import ByContext as ByContext, Limit as Limit, WeightedSum as WeightedSum
 from ._space.parameters import (
     Boolean as Boolean,
     Categorical as Categorical,

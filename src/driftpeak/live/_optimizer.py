@@ -1,5 +1,6 @@
 """An ask-and-tell optimiser for a real system whose objective drifts."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
@@ -23,14 +24,21 @@ from driftpeak._core.numerics.machine_code import cache_programs
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.engine import Engine
 from driftpeak.live._engines.setup import EngineSetup, LivePolicy, direction, is_policy
-from driftpeak.live._space.constraints import Constraints, Rules, constraints_from_data
+from driftpeak.live._space.constraint_functions import name_of
+from driftpeak.live._space.constraints import (
+    Constraints,
+    Rules,
+    WeightedSum,
+    constraints_from_data,
+)
 from driftpeak.live._space.encoding import Space, make_coding
-from driftpeak.live._space.movement import Movement, Shares
+from driftpeak.live._space.fixed import clean_fixed, with_fixed
+from driftpeak.live._space.movement import Movement, Place, Shares
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Request, Sample
 from driftpeak.live._space.serialization import space_from_data, space_to_data
 from driftpeak.live._study import events as happened
-from driftpeak.live._study.clock import Kind, Time, show_time
+from driftpeak.live._study.clock import DATES, Kind, Time, show_time
 from driftpeak.live._study.event_sourced import computing
 from driftpeak.live._study.events import Event
 from driftpeak.live._study.policy_data import policy_from_data, policy_to_data
@@ -80,9 +88,10 @@ class Optimizer(Inspectable):
             parameter, in units of the reward; for all or by name. Suggestions repeat the
             current setting if no gain exceeds its cost: see `Suggestion.hold`.
         constraints: constraints of suggestions by name. A `WeightedSum` of parameters always
-            holds. So does a function of a setting that returns True or False, which is possible
-            only without storage. A `Limit` of a quantity that is measured and told with each reward
-            holds with its stated probability.
+            holds. So does a function of a setting that returns True or False; with a storage, it
+            must be registered (`driftpeak.live.register_constraint`). Bounds may depend on the
+            context (`ByContext`). A `Limit` of a quantity that is measured and told with each
+            reward holds with its stated probability.
         safe_start: settings that are known to meet all limits, for systems that must not violate
             them. They are suggested first. Later suggestions must meet the limits with the stated
             probability, and the safe set expands as it is explored.
@@ -241,35 +250,48 @@ class Optimizer(Inspectable):
         return settings
 
     def _check_functions(self) -> None:
-        """Check that no constraint is a function, which cannot be stored.
+        """Check that all constraints that are functions are registered.
 
         Raises:
-            UnsupportedError: a constraint is a function.
+            UnsupportedError: a function is not registered, so that it cannot be stored.
         """
-        if self.rules.functions:
-            names = ", ".join(map(shown, self.rules.functions))
-            raise UnsupportedError(
-                f"constraints of a stored study must be data; got a function for {names}. Use a "
-                "WeightedSum, or leave storage out"
-            )
+        for name, constraint in self.rules.known.items():
+            if not isinstance(constraint, WeightedSum) and name_of(constraint) is None:
+                raise UnsupportedError(
+                    "a function that is a constraint of a stored study must be registered; got "
+                    f"another function for {shown(name)}. Call "
+                    f"dp.live.register_constraint({name!r}, function) first, or leave storage out"
+                )
 
     # ask and tell
 
     @overload
     def ask(
-        self, time: Time | None = None, count: None = None, *, context: Said = None
+        self,
+        time: Time | None = None,
+        count: None = None,
+        *,
+        context: Said = None,
+        fixed: Said = None,
     ) -> Suggestion: ...
 
     @overload
     def ask(
-        self, time: Time | None = None, *, count: int, context: Said = None
+        self, time: Time | None = None, *, count: int, context: Said = None, fixed: Said = None
     ) -> list[Suggestion]: ...
 
     @overload
-    def ask(self, time: Time | None, count: int, *, context: Said = None) -> list[Suggestion]: ...
+    def ask(
+        self, time: Time | None, count: int, *, context: Said = None, fixed: Said = None
+    ) -> list[Suggestion]: ...
 
     def ask(
-        self, time: Time | None = None, count: int | None = None, *, context: Said = None
+        self,
+        time: Time | None = None,
+        count: int | None = None,
+        *,
+        context: Said = None,
+        fixed: Said = None,
     ) -> Suggestion | list[Suggestion]:
         """Return the next suggestion.
 
@@ -279,33 +301,47 @@ class Optimizer(Inspectable):
             time: when it will be sampled. By default steps are counted: 1, 2, ...
             count: number of suggestions, for several workers.
             context: values of the context, for a space with a context; stored with the suggestion.
+            fixed: values of some parameters, which these suggestions must have, such as
+                `{"fans": 2}`. The other parameters are chosen. Only for a `DriftingGP`.
 
         Returns:
             A `Suggestion`; a list of them if `count` is given.
 
         Raises:
             DriftpeakError: the time cannot be compared with earlier times; more than 1,000
-                suggestions would be pending; the context is missing, misspelt or out of range.
-            InfeasibleError: no setting within reach meets the known constraints.
+                suggestions would be pending; the context or a fixed value is missing, misspelt or
+                out of range.
+            InfeasibleError: no setting within reach meets the known constraints and has the fixed
+                values.
         """
         number = 1 if count is None else at_least_integer("count", count, 1)
-        suggestions = self._ask(time, number, self.coding.clean_context(context))
+        said, held = self.coding.clean_context(context), clean_fixed(self.coding, fixed)
+        suggestions = self._ask(time, number, said, held)
         return suggestions[0] if count is None else suggestions
 
     @changing
-    def _ask(self, time: Time | None, count: int, context: ParameterValues) -> list[Suggestion]:
+    def _ask(
+        self, time: Time | None, count: int, context: ParameterValues, fixed: ParameterValues
+    ) -> list[Suggestion]:
         self._state.check_room(count)
         when, kind = self._state.time_of_ask(time)
-        return [self._suggest(when, kind, context) for _ in range(count)]
+        self.travel.check_times(dates=kind in DATES)
+        return [self._suggest(when, kind, context, fixed) for _ in range(count)]
 
-    def _suggest(self, when: float, kind: Kind, context: ParameterValues) -> Suggestion:
+    def _suggest(
+        self, when: float, kind: Kind, context: ParameterValues, fixed: ParameterValues
+    ) -> Suggestion:
         number = self._state.asked + 1
         place, pending = self._state.place, list(self._state.pending.values())
         with computing():
-            if place is None and self.start is not None:
+            if place is None and self.start is not None and self.start | fixed == self.start:
                 parameters = self.start
             else:
+                if place is None and self.start is not None:
+                    place = Place(self.start, -math.inf)
                 reach = self.travel.reach(place, when)
+                if fixed:
+                    reach = with_fixed(self.coding, reach, fixed)
                 request = Request(number, when, context, pending, reach)
                 self._precompilation.prepare(self._engine, self._make_engine, request)
                 parameters = self._engine.propose(request)
@@ -431,7 +467,7 @@ class Optimizer(Inspectable):
         """Learn hyperparameters if they are due, only once if a change is repeated."""
         if self._fitted is None or self._fitted[0] != self._fits:
             with computing():
-                dates = self._state.kind in ("dates", "zoned dates")
+                dates = self._state.kind in DATES
                 self._fitted = self._fits, self._engine.refit(dates=dates)
         if self._fitted[1] is not None:
             self._commit(happened.Learned(self._fitted[1]))

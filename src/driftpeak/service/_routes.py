@@ -122,7 +122,8 @@ async def ask(name: Name, body: bodies.Ask, studies: All) -> Any:
     """Suggest settings to evaluate next. They are pending until they are reported or cancelled."""
     time = read_moment(body.time)
     done = await studies.change(
-        name, lambda optimizer: optimizer.ask(time, body.count, context=body.context)
+        name,
+        lambda optimizer: optimizer.ask(time, body.count, context=body.context, fixed=body.fixed),
     )
     return {"suggestions": list(map(vars, done.result)), "warnings": done.warnings}
 

@@ -58,6 +58,9 @@ class Ask(Body):
 
     time: Moment | None = Field(None, description=f"{MOMENT}; by default steps are counted.")
     context: Values | None = None
+    fixed: Values | None = Field(
+        None, description='Values that the suggestions must have, such as {"fans": 2}.'
+    )
     count: Whole = Field(1, ge=1, le=MOST_AT_ONCE)
 
 

@@ -347,21 +347,41 @@ class Study:
 
     @overload
     def ask(
-        self, time: Time | None = None, count: None = None, *, context: Values | None = None
+        self,
+        time: Time | None = None,
+        count: None = None,
+        *,
+        context: Values | None = None,
+        fixed: Values | None = None,
     ) -> Suggestion: ...
 
     @overload
     def ask(
-        self, time: Time | None = None, *, count: int, context: Values | None = None
+        self,
+        time: Time | None = None,
+        *,
+        count: int,
+        context: Values | None = None,
+        fixed: Values | None = None,
     ) -> list[Suggestion]: ...
 
     @overload
     def ask(
-        self, time: Time | None, count: int, *, context: Values | None = None
+        self,
+        time: Time | None,
+        count: int,
+        *,
+        context: Values | None = None,
+        fixed: Values | None = None,
     ) -> list[Suggestion]: ...
 
     def ask(
-        self, time: Time | None = None, count: int | None = None, *, context: Values | None = None
+        self,
+        time: Time | None = None,
+        count: int | None = None,
+        *,
+        context: Values | None = None,
+        fixed: Values | None = None,
     ) -> Suggestion | list[Suggestion]:
         """Suggest settings to evaluate next, as `Optimizer.ask`. A lost answer is not repeated.
 
@@ -369,9 +389,10 @@ class Study:
             time: the time of the evaluation; by default steps are counted.
             count: the number of suggestions, for several workers; returns a list.
             context: the context at that time.
+            fixed: values of some parameters, which the suggestions must have.
         """
         number = 1 if count is None else at_least_integer("count", count, 1)
-        body = {"time": time, "count": number, "context": context}
+        body = {"time": time, "count": number, "context": context, "fixed": fixed}
         answer = self._post("ask", body)
         suggestions = list(map(_suggestion, answer["suggestions"]))
         return suggestions[0] if count is None else suggestions

@@ -34,7 +34,8 @@ class DriftingGP:
             (ZS21), `Restart` (B16), `Discount` (D22), `Injection` (M25) or `Keep`. The parameters
             of a rule are in units of time (seconds for dates), the window in observations.
         periods: candidate periods of the function, in units of time, for `forgetting="auto"`. If
-            times are dates, a day and a week are also tested.
+            times are dates, numbers are in seconds, texts such as "12 h" are converted, and a day
+            and a week are also tested.
         capacity: maximum of observations in memory, at least 32. If the memory is full, the eighth
             of the observations with the least information about the present is deleted, such as
             old or repeated ones. Under a forgetting rule, the oldest are deleted.
@@ -71,7 +72,7 @@ class DriftingGP:
         self,
         *,
         forgetting: LearnedMotion | Forgetting = "auto",
-        periods: Sequence[float] = (),
+        periods: Sequence[float | str] = (),
         capacity: int = 512,
         width: Width | None = None,
         acquisition: Acquisition = "ucb",

@@ -90,9 +90,12 @@ class GPEngine(GPBelief):
             beliefs = beliefs._replace(powers=search.powers_now(beliefs))
         reachable = None
         if reach is not None:
-            with np.errstate(over="ignore"):
-                cost = np.minimum(reach.cost / self.standard.scale, COSTLIEST)
-            reachable = search.Reachable(reach.here, reach.lower, reach.upper, cost, self.rates)
+            cost = None
+            if reach.cost is not None:
+                with np.errstate(over="ignore"):
+                    cost = np.minimum(reach.cost / self.standard.scale, COSTLIEST)
+            ends = reach.lower, reach.upper
+            reachable = search.Reachable(reach.here, reach.near, *ends, cost, self.rates)
         return beliefs, reachable
 
     def asked(self, time: float) -> None:

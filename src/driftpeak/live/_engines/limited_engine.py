@@ -40,7 +40,7 @@ from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._model import gp
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._search import feasible
-from driftpeak.live._space.constraints import Limit
+from driftpeak.live._space.constraints import Limit, Rules
 from driftpeak.live._space.encoding import BoxCoding
 from driftpeak.live._space.feasibility import anchor_of, drawn
 from driftpeak.live._space.parameters import ParameterValues
@@ -72,13 +72,13 @@ class QuantityEngine(GPEngine):
         super().reset()
         self.above = FIRST  # excess of the required normal quantile over the stated one
 
-    def adapt(self, value: float, chance: float | None) -> None:
+    def adapt(self, value: float, chance: float | None, setting: ParameterValues) -> None:
         """Adapt the required probability to a measurement.
 
         Measurements at settings that were not predicted to meet the limit are ignored.
         """
         if self.limit.believes(chance):
-            wrong = float(not self.limit.keeps(value)) - (1 - self.limit.probability)
+            wrong = float(not self.limit.keeps(value, setting)) - (1 - self.limit.probability)
             self.above = max(self.above + RAISED * wrong, 0.0)
 
     @property
@@ -88,7 +88,8 @@ class QuantityEngine(GPEngine):
 
     def _newest_standard(self) -> RobustScaler:
         rewards = self.memory.rewards[-NEWEST:]
-        low, high = self.limit.span
+        # with the widest bounds, others are met with a lower probability before observations
+        low, high = self.limit.widest
         if np.isfinite(low) and np.isfinite(high):
             centre, least = low / 2 + high / 2, high / 2 - low / 2
         else:
@@ -118,16 +119,17 @@ class QuantityEngine(GPEngine):
                     motion["lengthscale"][column] = ALIKE * float(gaps[column])
         return values
 
-    def watched(self, time: float) -> feasible.Watched:
-        """Return the posterior and the limits for a search."""
-        low, high = self.standard.into(np.array(self.limit.span))
+    def watched(self, time: float, *contexts: ParameterValues) -> feasible.Watched:
+        """Return the posterior, and the limits in one context or in one for each row."""
+        spans = np.array([self.limit.span(context) for context in contexts])
+        low, high = self.standard.into(spans.T if self.limit.varies else spans[0])
         return feasible.Watched(
             self.model, self.known(time), time - self.origin, low, high, self.required
         )
 
-    def kept(self, rows: Vector, time: float) -> Vector:
-        """Compute the probability of meeting the limit at rows with context."""
-        return np.asarray(feasible.chances(self.watched(time), rows))
+    def kept(self, rows: Vector, time: float, contexts: list[ParameterValues]) -> Vector:
+        """Compute the probability of meeting the limit at rows, each in its context."""
+        return np.asarray(feasible.chances(self.watched(time, *contexts), rows))
 
 
 class LimitedEngine(GPEngine):
@@ -163,21 +165,21 @@ class LimitedEngine(GPEngine):
     def propose(self, request: Request) -> ParameterValues:
         known = len(self.memory) + len(request.pending)
         if self.safe and (known < len(self.safe) or not self._is_measured):
-            return self._safe(request.number, request.reach)
+            return self._safe(request)
         if self.safe and known == len(self.safe) and self.coding.pool is None:
             self._warn_of_unreached(request.time, request.context)
         if self.safe or known >= self.initial:
             curious = bool(self.safe) and request.number % CURIOUS == 0
             row = self._search(request, explore=1.0, curious=float(curious))
         else:
-            row = self._first(request.number, request.reach)
+            row = self._first(request)
         return setting_of(self.coding, row, request.reach)
 
     def _warn_of_unreached(self, time: float, context: ParameterValues) -> None:
         """Warn of choices without a safe setting that are not predicted to meet the limits."""
         assert isinstance(self.coding, BoxCoding)
         safe = np.array([self.coding.row(setting) for setting in self.safe])
-        its_context = self.coding.context_row(context)
+        its_context, contexts = self.coding.context_row(context), [context]
         for column in np.flatnonzero(self.coding.gaps):
             name, last = (
                 self.coding.names[column],
@@ -188,7 +190,7 @@ class LimitedEngine(GPEngine):
                 rows[:, column] = choice / last
                 rows = self.coding.snap(rows)
                 whole = np.column_stack([rows, np.tile(its_context, (len(rows), 1))])
-                kept = [q.kept(whole, time) >= q.required for q in self.quantities.values()]
+                kept = [q.kept(whole, time, contexts) >= q.required for q in self.quantities.values()]
                 if not np.all(kept, axis=0).any():
                     value = self.coding.box.parameters[name].decode(choice / last)
                     warn(
@@ -201,39 +203,53 @@ class LimitedEngine(GPEngine):
     def _is_measured(self) -> bool:
         return all(len(quantity.memory) for quantity in self.quantities.values())
 
-    def _safe(self, number: int, reach: Reach | None) -> ParameterValues:
+    def _safe(self, request: Request) -> ParameterValues:
         """Return the next safe setting within reach, or the current setting."""
-        if reach is None:
-            return self.safe[(number - 1) % len(self.safe)]
-        for index in np.roll(np.arange(len(self.safe)), 1 - number):
-            row = self.coding.row(self.safe[index])
-            if (row >= reach.lower).all() and (row <= reach.upper).all():
+        reach, rules = request.reach, self.rules.in_context(request.context)
+        for index in np.roll(np.arange(len(self.safe)), 1 - request.number):
+            inside = reach is None or reach.holds(self.coding.row(self.safe[index])[None]).all()
+            if inside and rules.broken(self.safe[index]) is None:
                 return self.safe[index]
+        if reach is None:
+            raise InfeasibleError(
+                "safe_start must have a setting that meets the constraints in this context; there "
+                f"is none for {shown(request.context)}. Add such a setting"
+            )
+        if reach.fixed:
+            raise InfeasibleError(
+                f"safe_start must have a setting with the fixed values {shown(reach.fixed)} within "
+                "reach; there is none. Leave fixed out until the limits are measured, or add such "
+                "a setting"
+            )
         return reach.setting
 
-    def _first(self, number: int, reach: Reach | None) -> Vector:
+    def _first(self, request: Request) -> Vector:
         """Return a row of a space-filling design over the allowed rows within reach."""
+        number, reach = request.number, request.reach
+        rules = self.rules.in_context(request.context)
         if self.allowed is not None:
             for later in range(len(self.allowed)):
                 row = self.searcher.first(number + later, reach)
-                if np.asarray(self.rules.hold(row[None], reach)).all():
+                if np.asarray(rules.hold(row[None], reach)).all():
                     return row
             raise self._nothing()
         row = self.searcher.first(number, reach)[None]
-        row, _ = drawn(self.rules, row, self._anchor(reach), reach)
-        if np.asarray(self.rules.hold(row, reach)).all():
+        row, _ = drawn(rules, row, self._anchor(rules, reach), reach)
+        if np.asarray(rules.hold(row, reach)).all():
             return row[0]
-        return self._anchor(reach, exactly=True)
+        return self._anchor(rules, reach, exactly=True)
 
-    def _anchor(self, reach: Reach | None, *, exactly: bool = False) -> Vector:
+    def _anchor(self, rules: Rules, reach: Reach | None, *, exactly: bool = False) -> Vector:
         """Return a row within reach, towards which infeasible rows are projected.
 
         Raises:
             InfeasibleError: the row is infeasible, and `exactly` requires a feasible one.
         """
-        if reach is None:
-            return self.anchor
-        if exactly and self.rules.broken(reach.setting) is not None:
+        if reach is None or reach.fixed:
+            row = self.anchor if reach is None else reach.near
+            met = rules.broken(setting_of(self.coding, row, reach)) is None
+            return anchor_of(rules, row if met else None, reach)
+        if exactly and rules.broken(reach.setting) is not None:
             raise self._nothing()
         return reach.here
 
@@ -246,12 +262,17 @@ class LimitedEngine(GPEngine):
 
     def _search(self, request: Request, *, explore: float, curious: float = 0.0) -> Vector:
         (beliefs, reachable), reach = self._beliefs(request, explore), request.reach
-        watched = [q.watched(request.time) for q in self.quantities.values() if len(q.memory)]
+        rules = self.rules.in_context(request.context)
+        watched = [
+            q.watched(request.time, request.context)
+            for q in self.quantities.values()
+            if len(q.memory)
+        ]
         situation = feasible.Situation(beliefs, tuple(watched), reachable, curious)
         if self.allowed is not None:
             pool = self.coding.pool
             assert pool is not None
-            inside = np.asarray(self.allowed)
+            inside = np.asarray(rules.hold(pool, None) if self.rules.varies else self.allowed)
             if reachable is not None:
                 inside = inside & np.asarray(reachable.holds(pool))
             if not inside.any():
@@ -260,11 +281,11 @@ class LimitedEngine(GPEngine):
         trials, discretization = self.searcher.trials(request.number), self.coding.discretization
         candidates, unit = feasible.around(beliefs, trials, discretization, reachable)
         rows = np.concatenate([np.asarray(candidates), self._begun(reach)])
-        anchor = self._anchor(reach)
-        rows, allowed = drawn(self.rules, rows, anchor, reach)
+        anchor = self._anchor(rules, reach)
+        rows, allowed = drawn(rules, rows, anchor, reach)
         finest = feasible.finalists(situation, rows, allowed, unit, discretization)
         last = np.concatenate([np.asarray(finest), anchor[None]])
-        allowed = np.asarray(self.rules.hold(last, reach))
+        allowed = np.asarray(rules.hold(last, reach))
         if not allowed.any():
             raise self._nothing()
         return last[int(feasible.best_of(situation, last, allowed))]
@@ -275,19 +296,22 @@ class LimitedEngine(GPEngine):
         rows = rows.reshape(-1, self.coding.dimension)
         if reach is None:
             return rows
-        inside = (rows >= reach.lower) & (rows <= reach.upper)
-        return np.where(inside.all(axis=1, keepdims=True), rows, reach.here)
+        return np.where(reach.holds(rows)[:, None], rows, reach.near)
 
     def chances(self, settings: list[ParameterValues], time: float) -> dict[str, Vector]:
         rows = self._rows(settings)
-        return {name: q.kept(rows, time) for name, q in self.quantities.items() if len(q.memory)}
+        return {
+            name: q.kept(rows, time, settings)
+            for name, q in self.quantities.items()
+            if len(q.memory)
+        }
 
     # events
 
     def measured(self, sample: Sample, values: Numbers, chances: Numbers) -> None:
         for name, value in values.items():
             self.quantities[name].told(Sample(sample.setting, sample.time), value)
-            self.quantities[name].adapt(value, chances.get(name))
+            self.quantities[name].adapt(value, chances.get(name), sample.setting)
 
     def refit(self, *, dates: bool = False) -> dict[str, Any] | None:
         reward = super().refit(dates=dates)

@@ -117,7 +117,11 @@ class PolicyEngine(Engine):
         return self.steps[-1].time if self.steps else -np.inf
 
     def propose(self, request: Request) -> ParameterValues:
-        assert request.reach is None  # `EngineSetup.play` rejects limits
+        if request.reach is not None:  # `EngineSetup.play` rejects limits
+            raise UnsupportedError(
+                "fixed must be left out with this policy; got "
+                f"{shown(request.reach.fixed)}. Use a DriftingGP, or call tell() with the setting"
+            )
         if self.asks >= self.horizon:
             raise DriftpeakError(
                 f"a study must have at most horizon={self.horizon:,} decisions; all are made. "

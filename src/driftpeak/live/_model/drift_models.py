@@ -7,6 +7,7 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
+from driftpeak._core.durations import seconds
 from driftpeak._core.errors import DriftpeakError, positive, rejected, shown
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import Vector
@@ -64,7 +65,7 @@ def check_periods(periods: Any, forgetting: Any) -> tuple[float, ...]:
         DriftpeakError: `periods` is not a sequence of positive numbers, or `forgetting` is not
             "auto".
     """
-    numbers = tuple(positive("a period", period) for period in periods)
+    numbers = tuple(positive("a period", seconds("a period", period)) for period in periods)
     if numbers and forgetting != "auto":
         raise DriftpeakError(
             'periods must be left out unless forgetting="auto", which tests them; got '

@@ -87,13 +87,15 @@ class Reachable(NamedTuple):
     """The current row, the rows within reach of it, and the movement costs."""
 
     here: AnyArray  # (d,): the current row
+    near: AnyArray  # (d,): the row within reach that is nearest to it
     lower: AnyArray  # (d,): lowest row within reach
     upper: AnyArray  # (d,): highest row within reach
-    cost: AnyArray  # (d,): cost of a move from 0 to 1, in scales of the rewards
+    cost: AnyArray | None  # (d,): cost of a move from 0 to 1, in scales of the rewards
     rates: Rates | None = None  # likelihood of binary rewards and counts
 
     def costs_of_moves(self, model: Model, rows: AnyArray) -> Array:
         """Return the movement costs to rows, shape `(m,)`."""
+        assert self.cost is not None
         gap = jnp.abs(rows - self.here[None, :])
         unordered = jnp.asarray(model.gaps)[None, : rows.shape[1]] == 1
         return jnp.where(unordered, gap > NEAR, gap) @ self.cost
@@ -191,7 +193,7 @@ def look_around(
     best = possible(best_observed(beliefs), discretization, reachable)
     unit = jnp.minimum(model.lengthscale[:columns], 1.0)
     if reachable is not None:
-        best = jnp.concatenate([reachable.here[None, :], best[1:]])
+        best = jnp.concatenate([reachable.near[None, :], best[1:]])
         wide = reachable.upper - reachable.lower
         unit = jnp.minimum(unit, wide)
         everywhere = reachable.lower[None, :] + everywhere * wide[None, :]
@@ -232,7 +234,7 @@ def taken(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Arra
     With movement limits or costs it is always 0: the system may stay at a pending suggestion.
     """
     model, _, imagined, *_ = beliefs
-    if imagined is None or reachable is not None:
+    if imagined is None or (reachable is not None and reachable.cost is not None):
         return jnp.zeros(len(rows))
     out = imagined.places
     # small enough that all pending suggestions leave free space
@@ -320,7 +322,7 @@ def bound(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Arra
     if powers is not None:
         bonus = bonus * boundary_weight(model, rows, powers)
     bounds = means + explore * width(count + 1, believed) * bonus
-    if reachable is None:
+    if reachable is None or reachable.cost is None:
         return bounds
     if reachable.rates is not None:
         return jnp.asarray(reachable.rates.rate(bounds)) - reachable.costs_of_moves(model, rows)

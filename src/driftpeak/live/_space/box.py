@@ -92,20 +92,22 @@ class Box(HasContext):
         given = known_names(parameters, tuple(self.parameters))
         setting: ParameterValues = {}
         for name, parameter in self.parameters.items():
-            unmet = _unmet(parameter, setting)
-            if unmet is None and name not in given:
+            condition = unmet(parameter, setting)
+            if condition is None and name not in given:
                 raise DriftpeakError(f"parameter {name!r} is missing")
-            if unmet is None:
+            if condition is None:
                 setting[name] = parameter.clean(name, given[name])
             elif name in given:
-                raise DriftpeakError(f"parameter {name!r} is active only if {unmet}; leave it out")
+                raise DriftpeakError(
+                    f"parameter {name!r} is active only if {condition}; leave it out"
+                )
         return setting
 
     def moved(self, setting: ParameterValues, name: str, value: Value) -> ParameterValues:
         """Return a setting with one value changed; newly active parameters get middle values."""
         changed: ParameterValues = {}
         for other, parameter in self.parameters.items():
-            if _unmet(parameter, changed) is None:
+            if unmet(parameter, changed) is None:
                 middle = setting[other] if other in setting else parameter.decode(0.5)
                 changed[other] = value if other == name else middle
         return changed
@@ -134,7 +136,7 @@ def _check_condition(name: str, parameter: Parameter, before: Mapping[str, Param
                 ) from None
 
 
-def _unmet(parameter: Parameter, setting: ParameterValues) -> str | None:
+def unmet(parameter: Parameter, setting: ParameterValues) -> str | None:
     """Describe the first condition that earlier parameters do not meet; return None if all hold."""
     for other, values in parameter.when:
         if other not in setting or not any(same(setting[other], value) for value in values):
@@ -142,18 +144,22 @@ def _unmet(parameter: Parameter, setting: ParameterValues) -> str | None:
     return None
 
 
-def known_names(parameters: object, names: tuple[str, ...]) -> Mapping[str, object]:
+def known_names(
+    parameters: object, names: tuple[str, ...], what: str = "parameters"
+) -> Mapping[str, object]:
     """Return `parameters` if it is a mapping without other names than `names`.
 
     Raises:
         DriftpeakError: `parameters` is not a mapping, or a name is misspelt.
     """
     if not isinstance(parameters, Mapping):
+        if what != "parameters":
+            raise rejected(what, parameters, f"map some of {', '.join(names)} to values")
         raise DriftpeakError(
             f"parameters must be a suggestion, its id, or a mapping of {', '.join(names)} to "
             f"values; got {shown(parameters)}"
         )
-    check_keys("parameters must be", parameters, names)
+    check_keys(f"{what} must be", parameters, names)
     return parameters
 
 

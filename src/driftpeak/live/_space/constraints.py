@@ -3,11 +3,15 @@
 The JSON form is written as by hand::
 
     {"budget": {"sum": {"pump": 1, "fan": 2}, "at_most": 3},
-     "temperature": {"at_most": 75, "probability": 0.9}}
+     "temperature": {"at_most": 75, "probability": 0.9},
+     "noise": {"at_most": {"context": "period", "values": {"day": 60, "night": 45}}},
+     "pairs": {"function": "allowed_pairs"}}
 """
 
+import json
 import math
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
 import attrs
@@ -25,6 +29,7 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.types import Vector
 from driftpeak.gp.domains import Grid
+from driftpeak.live._space.constraint_functions import function_named, name_of
 from driftpeak.live._space.encoding import BoxCoding, Coding, FiniteCoding, is_nothing
 from driftpeak.live._space.parameters import (
     ROUNDING,
@@ -33,9 +38,51 @@ from driftpeak.live._space.parameters import (
     check_keys,
     check_text,
 )
-from driftpeak.live._space.records import Reach, setting_of
+from driftpeak.live._space.records import NOTHING_SAID, Reach, setting_of
 
 PROBABILITY = 0.95
+MOST_VALUES = 1_000  # of a context that bounds depend on
+
+
+@attrs.frozen(init=False)
+class ByContext:
+    """A bound of a constraint that depends on the value of a context variable.
+
+    Arguments:
+        name: name of a context variable that is a `Categorical`, `Boolean` or `Integer`.
+        values: the bound for each of its values; None where there is no bound.
+
+    Example:
+        >>> import driftpeak as dp
+        >>> bound = dp.ByContext("period", {"day": 60, "night": 45})
+        >>> dp.Limit(at_most=bound).keeps(50, {"period": "night"})
+        False
+    """
+
+    name: str
+    values: dict[Any, float | None] = attrs.field(hash=False)
+
+    @checked
+    def __init__(self, name: str, values: Mapping[Any, float | None]) -> None:
+        if all(value is None for value in values.values()):
+            raise rejected("values", values, 'map values to bounds, as in {"day": 60, "night": 45}')
+        each = {
+            key: None if bound is None else finite(f"the bound of {shown(key)}", bound)
+            for key, bound in values.items()
+        }
+        self.__attrs_init__(name, each)
+
+    def at(self, context: Mapping[str, Any]) -> float | None:
+        """Return the bound in a context."""
+        if self.name not in context:
+            raise DriftpeakError(
+                f"context must have {self.name!r}, which a constraint depends on; got "
+                f"{shown(dict(context))}"
+            )
+        return self.values[context[self.name]]
+
+
+Bound = float | ByContext
 
 
 @attrs.frozen(init=False)
@@ -43,7 +90,7 @@ class Limit:
     """A constraint on a measured quantity. A model of the quantity is learned online.
 
     Arguments:
-        at_most, at_least: one or both bounds, in the unit of the quantity.
+        at_most, at_least: one or both bounds, in the unit of the quantity; numbers or `ByContext`.
         probability: posterior probability of meeting the limit that a suggestion needs when it
             is made.
 
@@ -57,16 +104,16 @@ class Limit:
         True
     """
 
-    at_most: float | None
-    at_least: float | None
+    at_most: Bound | None
+    at_least: Bound | None
     probability: float
 
     @checked
     def __init__(
         self,
         *,
-        at_most: float | None = None,
-        at_least: float | None = None,
+        at_most: Bound | None = None,
+        at_least: Bound | None = None,
         probability: float = PROBABILITY,
     ) -> None:
         ends = _ends(at_most, at_least)
@@ -75,18 +122,28 @@ class Limit:
             raise rejected("probability", probability, "lie above 0.5 and below 1")
         self.__attrs_init__(*ends, number)
 
+    def span(self, context: Mapping[str, Any] = NOTHING_SAID) -> tuple[float, float]:
+        """Return lower and upper bound in a context; infinite where there is none."""
+        return _span(self, context)
+
     @property
-    def span(self) -> tuple[float, float]:
-        """Lower and upper bound; infinite where there is none."""
-        return _span(self)
+    def widest(self) -> tuple[float, float]:
+        """Lowest lower and highest upper bound in any context; infinite where there is none."""
+        low = min(_numbers(self.at_least), default=-math.inf)
+        return low, max(_numbers(self.at_most), default=math.inf)
+
+    @property
+    def varies(self) -> bool:
+        """Whether a bound depends on the context."""
+        return _varies(self)
 
     def believes(self, chance: float | None) -> bool:
         """Return whether a posterior probability of meeting the limit is high enough."""
         return chance is not None and chance >= self.probability - ROUNDING
 
-    def keeps(self, value: float) -> bool:
-        """Return whether a measured value meets the limit."""
-        low, high = self.span
+    def keeps(self, value: float, context: Mapping[str, Any] = NOTHING_SAID) -> bool:
+        """Return whether a measured value meets the limit in a context."""
+        low, high = self.span(context)
         return low <= value <= high
 
 
@@ -97,7 +154,7 @@ class WeightedSum:
     Arguments:
         weights: weight by name of a `Float` or `Integer` without a condition, or of a grid's
             coordinate.
-        at_most, at_least: one or both bounds of the sum.
+        at_most, at_least: one or both bounds of the sum; numbers or `ByContext`.
 
     Raises:
         DriftpeakError: there are no weights or no bounds, a number is not finite, or `at_least`
@@ -110,47 +167,64 @@ class WeightedSum:
     """
 
     weights: dict[str, float] = attrs.field(hash=False)
-    at_most: float | None
-    at_least: float | None
+    at_most: Bound | None
+    at_least: Bound | None
 
     @checked
     def __init__(
         self,
         weights: Mapping[str, float],
         *,
-        at_most: float | None = None,
-        at_least: float | None = None,
+        at_most: Bound | None = None,
+        at_least: Bound | None = None,
     ) -> None:
         if not weights:
             raise rejected("weights", weights, 'map parameters to numbers, as in {"x": 1, "y": 2}')
         each = {name: finite(f"weight of {name!r}", number) for name, number in weights.items()}
         self.__attrs_init__(each, *_ends(at_most, at_least))
 
-    def holds(self, setting: Mapping[str, Any]) -> bool:
-        """Return whether a setting meets the constraint."""
+    def holds(self, setting: Mapping[str, Any], context: Mapping[str, Any] = NOTHING_SAID) -> bool:
+        """Return whether a setting meets the constraint in a context."""
         total = sum(weight * setting[name] for name, weight in self.weights.items())
-        return not self._leaves(total)
+        return not self._leaves(total, context)
 
-    def _leaves(self, total: Any) -> Any:
-        low, high = _span(self)
+    def _leaves(self, total: Any, context: Mapping[str, Any] = NOTHING_SAID) -> Any:
+        low, high = _span(self, context)
         return (total < low) | (total > high)
 
 
 Constraint = Limit | WeightedSum | Callable[[ParameterValues], bool]
-"""A constraint. A function gets a setting and returns whether the setting is allowed."""
+"""A constraint. A function gets a setting with its context, and returns whether it is allowed."""
 Constraints = Mapping[str, Constraint]
 
 
-def _ends(at_most: object, at_least: object) -> tuple[float | None, float | None]:
+def _ends(at_most: object, at_least: object) -> tuple[Bound | None, Bound | None]:
     if at_most is None and at_least is None:
         raise DriftpeakError(
             "a constraint must have at_most, at_least or both; got neither. Give at least one"
         )
-    most = None if at_most is None else finite("at_most", at_most)
-    least = None if at_least is None else finite("at_least", at_least)
-    if most is not None and least is not None and least >= most:
-        raise DriftpeakError(f"at_least must be below at_most; got {least:g} and {most:g}")
+    ends: list[Any] = [
+        end if end is None or isinstance(end, ByContext) else finite(name, end)
+        for name, end in (("at_most", at_most), ("at_least", at_least))
+    ]
+    most, least = ends
+    _check_order(*ends)
     return most, least
+
+
+def _check_order(most: Any, least: Any) -> None:
+    if isinstance(most, float) and isinstance(least, float) and least >= most:
+        raise DriftpeakError(f"at_least must be below at_most; got {least:g} and {most:g}")
+
+
+def _numbers(bound: Bound | None) -> list[float]:
+    """Return all values of a bound."""
+    values = bound.values.values() if isinstance(bound, ByContext) else (bound,)
+    return [value for value in values if value is not None]
+
+
+def _varies(constraint: Limit | WeightedSum) -> bool:
+    return isinstance(constraint.at_most, ByContext) or isinstance(constraint.at_least, ByContext)
 
 
 class Rules:
@@ -167,6 +241,9 @@ class Rules:
     Attributes:
         known: weighted sums and functions by name.
         limits: limits of measured quantities by name.
+        applied: the known constraints that do not depend on the context. The rules of
+            `in_context` have all known constraints.
+        varies: whether a known constraint may depend on the context.
     """
 
     def __init__(self, coding: Coding, given: Constraints | None) -> None:
@@ -177,15 +254,43 @@ class Rules:
             if not name:
                 raise rejected("a constraint's name", name, "be non-empty text")
             check_text("a constraint's name", name)
+            if isinstance(constraint, Limit | WeightedSum) and _varies(constraint):
+                constraint = _for_contexts(coding, name, constraint)
             if isinstance(constraint, Limit):
                 self.limits[name] = constraint
             else:
                 self.known[name] = constraint
-        self._sums = [
-            (constraint, _weights(coding, name, constraint))
+        self._weights = {
+            name: _weights(coding, name, constraint)
             for name, constraint in self.known.items()
             if isinstance(constraint, WeightedSum)
-        ]
+        }
+        varying = {name for name in self.known if self._depends(name)}
+        self.varies = bool(varying)
+        self.applied = {name: each for name, each in self.known.items() if name not in varying}
+        self._said: ParameterValues = NOTHING_SAID
+
+    def _depends(self, name: str) -> bool:
+        """Return whether a known constraint may depend on the context."""
+        constraint = self.known[name]
+        if isinstance(constraint, WeightedSum):
+            return _varies(constraint)
+        return self.coding.context is not None
+
+    def in_context(self, context: ParameterValues) -> "Rules":
+        """Return the rules that apply in a context; these rules if the context has no influence."""
+        if not self.varies:
+            return self
+        rules = copy(self)
+        rules.applied, rules._said = self.known, context
+        return rules
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the applied constraints with bounds of the present context."""
+        return {
+            name: _at(each, self._said) if isinstance(each, WeightedSum) else each
+            for name, each in self.applied.items()
+        }
 
     @property
     def matter(self) -> bool:
@@ -194,20 +299,20 @@ class Rules:
 
     @property
     def functions(self) -> list[str]:
-        """Names of the constraints that are functions and cannot be stored."""
+        """Names of the applied constraints that are functions."""
         return [
             name
-            for name, constraint in self.known.items()
+            for name, constraint in self.applied.items()
             if not isinstance(constraint, WeightedSum)
         ]
 
     def broken(self, setting: ParameterValues) -> str | None:
         """Return the name of the first known constraint that a setting violates, or None."""
-        for name, constraint in self.known.items():
+        for name, constraint in self.applied.items():
             kept = (
-                constraint.holds(setting)
+                constraint.holds(setting, self._said)
                 if isinstance(constraint, WeightedSum)
-                else constraint(dict(setting))
+                else constraint(setting | self._said)
             )
             if not isinstance(kept, bool | np.bool_):
                 raise rejected(f"constraint {shown(name)}", kept, "return True or False")
@@ -231,14 +336,16 @@ class Rules:
     def sums_hold(self, rows: Vector) -> Any:
         """Return whether each row meets the sums, up to rounding, shape `(m,)`."""
         kept = np.ones(len(rows), bool)
-        for constraint, weights in self._sums:
+        for name, weights in self._weights.items():
+            if name not in self.applied:
+                continue
             values = np.stack([_values(self.coding, j, rows) for j in range(rows.shape[1])], 1)
-            kept &= ~constraint._leaves(values @ weights)
+            kept &= ~self.applied[name]._leaves(values @ weights, self._said)
         return kept
 
     def hold(self, rows: Vector, reach: Reach | None) -> Any:
         """Return whether the setting of each row meets all known constraints, shape `(m,)`."""
-        if not self.known:
+        if not self.applied:
             return np.ones(len(rows), bool)
         settings = [setting_of(self.coding, row, reach) for row in rows]
         return np.array([self.broken(setting) is None for setting in settings], bool)
@@ -289,7 +396,10 @@ class Rules:
                 raise rejected("limits", name, f"be measured constraints of this study ({limits})")
 
     def to_data(self) -> dict[str, Any] | None:
-        """Return JSON-compatible data, or None without constraints. Functions keep only a name."""
+        """Return JSON-compatible data, or None without constraints.
+
+        A function is written by the name under which it is registered, or else its constraint's.
+        """
         data: dict[str, Any] = {}
         for name, constraint in (self.known | self.limits).items():
             if isinstance(constraint, WeightedSum):
@@ -297,7 +407,7 @@ class Rules:
             elif isinstance(constraint, Limit):
                 data[name] = _ends_to_data(constraint) | {"probability": constraint.probability}
             else:
-                data[name] = {"function": name}
+                data[name] = {"function": name_of(constraint) or name}
         return data or None
 
 
@@ -317,10 +427,15 @@ def constraints_from_data(data: object) -> dict[str, Constraint]:
         whose = f"constraint {shown(name)}"
         if not isinstance(entry, Mapping):
             raise rejected(whose, entry, 'be written as {"at_most": 75}')
+        if "function" in entry:
+            check_keys(f"{whose} must have keys", entry, ("function",))
+            constraints[name] = function_named(whose, entry["function"])
+            continue
         known = ("sum", "at_most", "at_least") if "sum" in entry else _LIMIT
         check_keys(f"{whose} must have keys", entry, known)
         options = {key: value for key, value in entry.items() if key != "sum"}
         try:
+            options = {key: _bound_from_data(value) for key, value in options.items()}
             constraints[name] = (
                 WeightedSum(entry["sum"], **options) if "sum" in entry else Limit(**options)
             )
@@ -332,14 +447,97 @@ def constraints_from_data(data: object) -> dict[str, Constraint]:
 _LIMIT = ("at_most", "at_least", "probability")
 
 
-def _span(constraint: Limit | WeightedSum) -> tuple[float, float]:
-    low = -math.inf if constraint.at_least is None else constraint.at_least
-    return low, math.inf if constraint.at_most is None else constraint.at_most
+def _bound_from_data(data: Any) -> Any:
+    if not isinstance(data, Mapping):
+        return data
+    check_keys("a bound that depends on the context must have keys", data, ("context", "values"))
+    if len(data) < 2 or not isinstance(data["values"], Mapping):
+        raise rejected(
+            "a bound", data, 'be a number or {"context": "period", "values": {"night": 45, ...}}'
+        )
+    return ByContext(data["context"], data["values"])
 
 
-def _ends_to_data(constraint: Limit | WeightedSum) -> dict[str, float]:
+def _span(constraint: Limit | WeightedSum, context: Mapping[str, Any]) -> tuple[float, float]:
+    least, most = (
+        end.at(context) if isinstance(end, ByContext) else end
+        for end in (constraint.at_least, constraint.at_most)
+    )
+    return -math.inf if least is None else least, math.inf if most is None else most
+
+
+def _ends_to_data(constraint: Limit | WeightedSum) -> dict[str, Any]:
     ends = {"at_most": constraint.at_most, "at_least": constraint.at_least}
-    return {name: end for name, end in ends.items() if end is not None}
+    return {
+        name: {"context": end.name, "values": {_key(k): value for k, value in end.values.items()}}
+        if isinstance(end, ByContext)
+        else end
+        for name, end in ends.items()
+        if end is not None
+    }
+
+
+def _at(constraint: WeightedSum, context: Mapping[str, Any]) -> WeightedSum:
+    """Return a sum with its bounds in a context, which may be infinite."""
+    low, high = _span(constraint, context)
+    plain = object.__new__(WeightedSum)
+    plain.__attrs_init__(  # type: ignore[attr-defined]
+        constraint.weights,
+        None if high == math.inf else high,
+        None if low == -math.inf else low,
+    )
+    return plain
+
+
+def _key(value: Any) -> str:
+    """Return the key that stands for a value of a context in JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _for_contexts(coding: Coding, name: str, constraint: Any) -> Any:
+    """Return a constraint whose bounds are given for exactly the values of the context.
+
+    Raises:
+        DriftpeakError: the context variable does not exist or has no list of values; a value is
+            missing or unknown; a lower bound is not below the upper bound.
+    """
+    ends = {"at_most": constraint.at_most, "at_least": constraint.at_least}
+    ends = {
+        which: _bound_for_contexts(coding, f"{which} of constraint {shown(name)}", end)
+        if isinstance(end, ByContext)
+        else end
+        for which, end in ends.items()
+    }
+    for end in ends.values():
+        for key in end.values if isinstance(end, ByContext) else ():
+            own = [
+                e.values[key] if isinstance(e, ByContext) and e.name == end.name else e
+                for e in ends.values()
+            ]
+            _check_order(*own)
+    return attrs.evolve(constraint, **ends)
+
+
+def _bound_for_contexts(coding: Coding, what: str, bound: ByContext) -> ByContext:
+    given = {} if coding.context is None else coding.context.box.parameters
+    each = {k: p for k, p in given.items() if 0 < p.levels <= MOST_VALUES}
+    if bound.name not in each:
+        words = ", ".join(each) or "none; create the study with space.context(...)"
+        raise DriftpeakError(
+            f"{what} must depend on a context variable with a list of values ({words}); got "
+            f"{shown(bound.name)}." + nearest(bound.name, each)
+        )
+    parameter = each[bound.name]
+    steps = np.linspace(0, 1, parameter.levels)
+    places = {_key(value): value for value in map(parameter.decode, map(float, steps))}
+    values = {_key(key): value for key, value in bound.values.items()}
+    check_keys(f"{what} must be given for", values, tuple(places))
+    if missing := [key for key in places if key not in values]:
+        raise DriftpeakError(
+            f"{what} must be given for all values of {bound.name!r}; got none for "
+            f"{', '.join(missing)}. Give None where there is no bound"
+        )
+    return ByContext(bound.name, {value: values[key] for key, value in places.items()})
 
 
 def _weights(coding: Coding, name: str, constraint: WeightedSum) -> Vector:

@@ -17,17 +17,19 @@ from driftpeak._core.types import Vector
 from driftpeak.live._space.constraints import Rules, WeightedSum
 from driftpeak.live._space.encoding import BoxCoding
 from driftpeak.live._space.parameters import Numeric
-from driftpeak.live._space.records import Reach
+from driftpeak.live._space.records import Reach, setting_of
 
 HALVINGS = 12
 TRIED = 4_096  # random settings before InfeasibleError
 
 
-def anchor_of(rules: Rules, start: Vector | None) -> Vector:
+def anchor_of(rules: Rules, start: Vector | None, reach: Reach | None = None) -> Vector:
     """Return a row that meets all known constraints.
 
     Arguments:
+        rules: the constraints.
         start: the row of a feasible start setting, if there is one; it is returned.
+        reach: the settings that are allowed; None: all.
 
     Raises:
         InfeasibleError: no such row exists, or none was found.
@@ -38,33 +40,51 @@ def anchor_of(rules: Rules, start: Vector | None) -> Vector:
     candidates = [coding.pool] if coding.pool is not None else []
     if isinstance(coding, BoxCoding):
         generator = np.random.default_rng(0)
-        middle = _middle(rules, coding)
+        middle = _middle(rules, coding, {} if reach is None else reach.ends)
         if middle is not None:
             candidates.append(coding.snap(middle[None]))
         candidates.append(coding.spread(generator.uniform(size=(TRIED, coding.dimension))))
     for rows in candidates:
+        if reach is not None:
+            rows = (
+                rows[reach.holds(rows)] if coding.pool is not None else _within(coding, rows, reach)
+            )
         kept = rows[rules.sums_hold(rows)] if coding.pool is None else rows
         for row in kept:
-            if rules.broken(coding.parameters(row)) is None:
+            if rules.broken(setting_of(coding, row, reach)) is None:
                 return row
     names = ", ".join(map(shown, rules.known))
+    if reach is not None and reach.fixed:
+        raise InfeasibleError(
+            f"constraints {names} must have a common solution with the fixed values "
+            f"{shown(reach.fixed)}; none was found within reach. Fix other values, or fewer"
+        )
     raise InfeasibleError(
         f"constraints {names} must have a common solution; none was found in the space. Relax "
         "the constraints, widen the space, or give a feasible start={...}"
     )
 
 
-def _middle(rules: Rules, coding: BoxCoding) -> Vector | None:
+def _within(coding: BoxCoding, rows: Vector, reach: Reach) -> Vector:
+    moved = reach.lower + rows * (reach.upper - reach.lower)
+    within: Vector = coding.discretization.within(moved, reach.lower, reach.upper)
+    return within
+
+
+def _middle(rules: Rules, coding: BoxCoding, ends: dict[str, tuple[Any, Any]]) -> Vector | None:
     """Return the row with the largest margin to all sums (linear programming), or None."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to import
 
-    sums = [known for known in rules.known.values() if isinstance(known, WeightedSum)]
+    sums = [known for known in rules.resolved().values() if isinstance(known, WeightedSum)]
     if not sums:
         return None
     each = list(coding.box.parameters.items())
     numbers = [parameter if isinstance(parameter, Numeric) else None for _, parameter in each]
-    low = np.array([0.0 if number is None else number.low for number in numbers])
-    high = np.array([0.0 if number is None else number.high for number in numbers])
+    spans = [
+        (0.0, 0.0) if number is None else ends.get(name, (number.low, number.high))
+        for (name, _), number in zip(each, numbers, strict=True)
+    ]
+    low, high = np.array(spans, float).T
     # variables: steps from the lowest value, and last the margin as a share of each sum's range
     steps = [0.0 if number is None else float(number.step or number.unit) for number in numbers]
     step = np.array(steps)

@@ -77,6 +77,22 @@ class Movement:
         )
         self.matters = self.limited or bool(self.costs.any())
 
+    def check_times(self, *, dates: bool) -> None:
+        """Check that rates with a unit of time have dates as times.
+
+        Raises:
+            DriftpeakError: a rate has a unit of time, and times are not dates.
+        """
+        if dates or not isinstance(self.coding, BoxCoding):
+            return
+        for name, parameter in self.coding.box.parameters.items():
+            if isinstance(parameter, Numeric) and isinstance(parameter.max_rate, str):
+                raise DriftpeakError(
+                    f"times must be dates, as max_rate of {name!r} is {parameter.max_rate!r}; got "
+                    'steps or numbers. Call ask with a datetime or time="now", or give max_rate '
+                    "as a number per unit of time"
+                )
+
     def reach(self, place: Place | None, time: float) -> Reach | None:
         """Return the settings within reach at `time` and their costs; None if all are free.
 
@@ -94,7 +110,7 @@ class Movement:
         elapsed = max(time - place.since, 0.0) if math.isfinite(place.since) else 0.0
         if isinstance(self.coding, FiniteCoding):
             lower, upper = here - self.shares - ROUNDING, here + self.shares + ROUNDING
-            return Reach(place.parameters, here, lower, upper, self.costs, {})
+            return Reach(place.parameters, here, here, lower, upper, self.costs, {})
         assert isinstance(self.coding, BoxCoding)
         lower, upper, ends = np.zeros(len(here)), np.ones(len(here)), {}
         for column, (name, parameter) in enumerate(self.coding.box.parameters.items()):
@@ -105,7 +121,7 @@ class Movement:
             lower[column], upper[column] = parameter.encode(name, low), parameter.encode(name, high)
             if isinstance(parameter, Numeric):
                 ends[name] = low, high
-        return Reach(place.parameters, here, lower, upper, self.costs, ends)
+        return Reach(place.parameters, here, here, lower, upper, self.costs, ends)
 
 
 def _columns(

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeGuard
 import attrs
 
 from driftpeak._core.argument_types import checked
+from driftpeak._core.durations import rate
 from driftpeak._core.errors import DriftpeakError, finite, nearest, rejected, shown, whole
 
 ROUNDING = 1e-9  # share of a range by which a value may lie outside; it is then clipped
@@ -104,7 +105,7 @@ class Numeric(Parameter):
     log: bool
     step: Any
     max_step: float | None
-    max_rate: float | None
+    max_rate: float | str | None
     when: Condition
 
     unit: ClassVar[int] = 0  # distance between neighbours without a step; 0 if continuous
@@ -144,11 +145,17 @@ class Numeric(Parameter):
             last -= 1
         return (self._level(first), self._level(last)) if first <= last else (value, value)
 
+    @property
+    def _rate(self) -> float:
+        """The largest change or factor per unit of time."""
+        number, time = rate("max_rate", self.max_rate)
+        return float(number ** (1 / time) if self.log else number / time)
+
     def _span(self, value: float, elapsed: float, share: float) -> tuple[float, float]:
         """Return the range within reach, without rounding errors beyond the limits."""
         if self.log:
             ratio = math.log(self.high / self.low)
-            rate = math.inf if self.max_rate is None else math.log(self.max_rate) * elapsed
+            rate = math.inf if self.max_rate is None else math.log(self._rate) * elapsed
             factor = math.exp(min(rate, share * ratio, ratio))
             factor = min(factor, self.max_step or factor)
             low, high = max(value / factor, self.low), min(value * factor, self.high)
@@ -157,7 +164,7 @@ class Numeric(Parameter):
             while value / low > factor:
                 low = math.nextafter(low, value)
             return low, high
-        farthest = math.inf if self.max_rate is None else self.max_rate * elapsed
+        farthest = math.inf if self.max_rate is None else self._rate * elapsed
         farthest = min(farthest, share * (self.high - self.low), self.max_step or math.inf)
         low, high = max(value - farthest, self.low), min(value + farthest, self.high)
         while high - value > farthest:
@@ -198,8 +205,8 @@ class Float(Numeric):
         step: only low, low + step, ... are suggested; `tell` accepts all values in the range.
         max_step: largest distance between a suggestion and the current value; with log the
             largest factor.
-        max_rate: largest change (with log: factor) per unit of time since the last move; the unit
-            is a second if times are dates.
+        max_rate: largest change (with log: factor) per unit of time since the last move. If times
+            are dates, a number is per second, and a text such as "8/h" has its unit.
         when: values of other parameters that make this one active, as {"coolant": "oil"} or
             {"stages": [2, 3]}. With other values this parameter is not part of a setting.
 
@@ -219,7 +226,7 @@ class Float(Numeric):
         *,
         step: float | None = None,
         max_step: float | None = None,
-        max_rate: float | None = None,
+        max_rate: float | str | None = None,
         when: Mapping[str, Any] | None = None,
     ) -> None:
         low, high = finite("low", low), finite("high", high)
@@ -233,7 +240,7 @@ class Float(Numeric):
         step = None if step is None else finite("step", step)
         _check_step(low, high, log, step)
         least = 1.0 if log else step or 0.0
-        limits = (_limit("max_step", max_step, log, least), _limit("max_rate", max_rate, log))
+        limits = (_limit("max_step", max_step, log, least), _rate_limit(max_rate, log))
         self.__attrs_init__(low, high, bool(log), step, *limits, _condition(when))
 
     def clean(self, name: str, value: object) -> float:
@@ -294,7 +301,7 @@ class Integer(Numeric):
         *,
         step: int | None = None,
         max_step: float | None = None,
-        max_rate: float | None = None,
+        max_rate: float | str | None = None,
         when: Mapping[str, Any] | None = None,
     ) -> None:
         for name, value in {"low": low, "high": high}.items():
@@ -314,7 +321,7 @@ class Integer(Numeric):
             raise DriftpeakError(f"step must be an integer from 1 to high - low; got {shown(step)}")
         _check_step(low, high, log, step)
         least = (low + 1) / low if log else step or 1
-        limits = (_limit("max_step", max_step, log, least), _limit("max_rate", max_rate, log))
+        limits = (_limit("max_step", max_step, log, least), _rate_limit(max_rate, log))
         step = None if step is None else int(step)
         self.__attrs_init__(low, high, bool(log), step, *limits, _condition(when))
 
@@ -507,6 +514,14 @@ def _limit(name: str, given: object, log: bool, least: float = 0.0) -> float | N
             name, given, f"be at least {least:g}, the distance between neighbouring values"
         )
     return number
+
+
+def _rate_limit(given: object, log: bool) -> float | str | None:
+    """Return a valid rate; a text keeps its unit of time."""
+    if not isinstance(given, str):
+        return _limit("max_rate", given, log)
+    _limit("max_rate", rate("max_rate", given)[0], log)
+    return given
 
 
 def _condition(when: Mapping[str, Any] | None) -> Condition:

@@ -56,21 +56,27 @@ class Sample(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """The current setting, the settings within reach of it, and the movement costs.
+    """The settings that may be suggested, and the movement costs.
 
     Attributes:
-        setting, here: the current setting and its row.
+        setting, here: the current setting and its row; without movement limits and costs, any
+            setting within reach.
+        near: the row within reach that is nearest to `here`.
         lower, upper: lowest and highest row within reach, shape `(d,)`.
-        cost: cost of a move from 0 to 1 in each column, in units of the reward, shape `(d,)`.
+        cost: cost of a move from 0 to 1 in each column, in units of the reward, shape `(d,)`; None
+            without movement limits and costs.
         ends: lowest and highest value within reach of numeric parameters.
+        fixed: values that are fixed for this suggestion.
     """
 
     setting: ParameterValues
     here: Vector
+    near: Vector
     lower: Vector
     upper: Vector
-    cost: Vector
+    cost: Vector | None
     ends: dict[str, tuple[Any, Any]]
+    fixed: ParameterValues = NOTHING_SAID
 
     def parameters(self, coding: Coding, row: Vector) -> ParameterValues:
         """Return the setting of a row, clipped to the values within reach."""
@@ -81,6 +87,10 @@ class Reach(NamedTuple):
             if name in setting:
                 setting[name] = min(max(setting[name], low), high)
         return setting
+
+    def holds(self, rows: Vector) -> Any:
+        """Return whether each row is within reach, shape `(m,)`."""
+        return ((rows >= self.lower) & (rows <= self.upper)).all(axis=1)
 
 
 def setting_of(coding: Coding, row: Vector, reach: Reach | None) -> ParameterValues:
@@ -96,7 +106,8 @@ class Request(NamedTuple):
         time: when it will be sampled.
         context: values of the context.
         pending: pending suggestions, oldest first.
-        reach: settings within reach and movement costs; None without limits and costs.
+        reach: settings within reach and movement costs; None if all settings are within reach
+            without costs.
     """
 
     number: int

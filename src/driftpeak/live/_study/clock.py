@@ -10,6 +10,7 @@ import numpy as np
 from driftpeak._core.errors import DriftpeakError, rejected, shown, stored_number, warn
 
 Kind = Literal["steps", "numbers", "dates", "zoned dates"]
+DATES = ("dates", "zoned dates")
 Time = Any  # a real number, a datetime, a numpy.datetime64, or "now"
 EPOCH = datetime(1970, 1, 1)
 LARGEST = 1e100  # bound of times: sums and products do not overflow

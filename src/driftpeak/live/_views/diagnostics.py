@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from driftpeak._core.durations import duration_text
+from driftpeak.live._model.drift_models import PERIOD
 from driftpeak.live._model.likelihoods import Rates
 from driftpeak.live._study.suggestion import Observation
 
@@ -41,6 +43,8 @@ class Diagnostics:
         lengthscales: lengthscales by parameter, as a share of its range (on the log scale for
             log-scaled parameters).
         newest_age, median_age, oldest_age: ages of the observations in memory, in units of time.
+        durations: the period, half-life and ages with units, such as {"half_life": "14 days"}, if
+            times are dates.
         readings: internal values of a policy, by the names of its `readings`; several numbers by
             their labels.
     """
@@ -61,6 +65,20 @@ class Diagnostics:
     median_age: float | None = None
     oldest_age: float | None = None
     readings: dict[str, Any] | None = None
+    durations: dict[str, str] | None = None
+
+
+def durations(found: Diagnostics) -> dict[str, str]:
+    """Return the durations of diagnostics in seconds as texts with units."""
+    lengths = {
+        "half_life": found.half_life,
+        "newest_age": found.newest_age,
+        "median_age": found.median_age,
+        "oldest_age": found.oldest_age,
+    }
+    if found.motion is not None and found.motion.startswith(PERIOD):
+        lengths = {"period": float(found.motion.removeprefix(PERIOD))} | lengths
+    return {name: duration_text(length) for name, length in lengths.items() if length is not None}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The methods of an optimiser that do not change it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from driftpeak.live._engines.setup import LivePolicy
 from driftpeak.live._space.encoding import FiniteCoding
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Peak
-from driftpeak.live._study.clock import Time
+from driftpeak.live._study.clock import DATES, Time
 from driftpeak.live._study.event_sourced import EventSourced, computing
 from driftpeak.live._study.sharing import Shared, looking
 from driftpeak.live._study.suggestion import EstimatedPeak, Observation, Suggestion
-from driftpeak.live._views.diagnostics import Calibration, Diagnostics, calibration
+from driftpeak.live._views.diagnostics import Calibration, Diagnostics, calibration, durations
 from driftpeak.live._views.frame import history_frame
 from driftpeak.live._views.violations import Violations, violations
 
@@ -189,7 +190,8 @@ class Inspectable(Shared, EventSourced):
         when = self._state.time_to_look(time)
         with computing():
             report = self._engine.report(when)
-        return Diagnostics(pending=len(self._state.pending), **report)
+        found = Diagnostics(pending=len(self._state.pending), **report)
+        return replace(found, durations=durations(found)) if self._state.kind in DATES else found
 
     @looking
     def calibration(self) -> Calibration:

@@ -40,7 +40,7 @@ def violations(limits: dict[str, Limit], history: Sequence[Observation]) -> dict
 
 def _of(name: str, limit: Limit, history: Sequence[Observation]) -> Violations:
     measured = [observation for observation in history if name in observation.constraints]
-    kept = [limit.keeps(observation.constraints[name]) for observation in measured]
+    kept = [limit.keeps(each.constraints[name], each.context) for each in measured]
     predicted = [limit.believes(observation.chances.get(name)) for observation in measured]
     broken = sum(not met for met, counted in zip(kept, predicted, strict=True) if counted)
     count = sum(predicted)

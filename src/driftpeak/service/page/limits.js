@@ -3,8 +3,15 @@ import { section, table } from "./elements.js";
 import { percent } from "./format.js";
 
 export function limitText({ at_most: most, at_least: least }) {
-  return [least === undefined || least === null ? "" : `at least ${least}`, most === undefined || most === null ? "" : `at most ${most}`]
-    .filter(Boolean).join(" and ");
+  return [bound("at least", least), bound("at most", most)].filter(Boolean).join(" and ");
+}
+
+// A bound is a number, or numbers by the value of a context variable.
+function bound(words, given) {
+  if (given === undefined || given === null) return "";
+  if (typeof given !== "object") return `${words} ${given}`;
+  const each = Object.entries(given.values).filter(([, one]) => one !== null);
+  return each.map(([value, one]) => `${words} ${one} (${given.context}: ${value})`).join(", ");
 }
 
 // The measured constraints of a study; linear constraints on parameters are never violated.

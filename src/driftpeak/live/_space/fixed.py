@@ -1,0 +1,104 @@
+"""Parameters that are fixed for one suggestion."""
+
+import numpy as np
+
+from driftpeak._core.errors import DriftpeakError, InfeasibleError, finite, rejected, shown
+from driftpeak.live._space.box import known_names, unmet
+from driftpeak.live._space.encoding import BoxCoding, Coding, FiniteCoding, is_nothing
+from driftpeak.live._space.parameters import ROUNDING, Numeric, ParameterValues
+from driftpeak.live._space.records import Reach
+
+
+def clean_fixed(coding: Coding, given: object) -> ParameterValues:
+    """Return valid fixed values with the types of the parameters; empty if none are given.
+
+    Raises:
+        DriftpeakError: a name is misspelt; a value is outside its range; a parameter is active only
+            with values of other parameters that are not fixed.
+    """
+    if is_nothing(given):
+        return {}
+    if isinstance(coding, BoxCoding):
+        values, fixed = known_names(given, coding.names, "fixed"), {}
+        for name, parameter in coding.box.parameters.items():
+            if name not in values:
+                continue
+            if (condition := unmet(parameter, fixed)) is not None:
+                raise DriftpeakError(
+                    f"fixed parameter {name!r} is active only if {condition}. Fix that too, or "
+                    f"leave {name!r} out"
+                )
+            fixed[name] = parameter.clean(name, values[name])
+        return fixed
+    assert isinstance(coding, FiniteCoding)
+    values = known_names(given, coding.names, "fixed")
+    if coding.named:
+        return coding.clean(values)
+    return {name: _coordinate(coding, name, value) for name, value in values.items()}
+
+
+def _coordinate(coding: FiniteCoding, name: str, given: object) -> float:
+    """Return the nearest coordinate of a grid, up to rounding."""
+    value = finite(f"fixed {name!r}", given)
+    axis = coding.domain.points[:, coding.names.index(name)]
+    nearest = float(axis[np.argmin(np.abs(axis - value))])
+    if abs(nearest - value) > ROUNDING * np.ptp(axis):
+        raise rejected(
+            f"fixed {name!r}", given, f"be a coordinate of the grid, such as {nearest:g}"
+        )
+    return nearest
+
+
+def with_fixed(coding: Coding, reach: Reach | None, fixed: ParameterValues) -> Reach:
+    """Return the settings within reach that have the fixed values.
+
+    Arguments:
+        coding: the coding of the space.
+        reach: the settings within reach without fixed values; None: all.
+        fixed: valid values by name.
+
+    Raises:
+        InfeasibleError: no setting within reach has these values.
+    """
+    columns = np.array([coding.names.index(name) for name in fixed])
+    if isinstance(coding, BoxCoding):
+        each = coding.box.parameters
+        values = np.array([each[name].encode(name, value) for name, value in fixed.items()])
+        ends = {name: (v, v) for name, v in fixed.items() if isinstance(each[name], Numeric)}
+        slack = 0.0
+    else:
+        assert isinstance(coding, FiniteCoding)
+        ends, slack = {}, ROUNDING
+        if coding.named:  # an arm may have several coordinates
+            columns, values = np.arange(coding.dimension), coding.row(fixed)
+        else:
+            points = coding.domain.points
+            same = (np.abs(points[:, columns] - list(fixed.values())) == 0).all(axis=1)
+            values = coding.pool[np.argmax(same)][columns]
+    lower, upper = np.full(coding.dimension, -slack), np.full(coding.dimension, 1 + slack)
+    if reach is not None:
+        lower, upper = reach.lower.copy(), reach.upper.copy()
+        for column, value in zip(columns, values, strict=True):
+            if not lower[column] - ROUNDING <= value <= upper[column] + ROUNDING:
+                raise _out_of_reach(fixed)
+    lower[columns], upper[columns] = values - slack, values + slack
+    start = np.full(coding.dimension, 0.5) if reach is None else reach.here
+    if coding.pool is None:
+        near = coding.discretization.within(start[None], lower, upper)[0]
+    else:
+        inside = coding.pool[((coding.pool >= lower) & (coding.pool <= upper)).all(axis=1)]
+        if not len(inside):
+            raise _out_of_reach(fixed)
+        near = inside[np.argmin(((inside - start) ** 2).sum(axis=1))]
+    if reach is not None:
+        ends = reach.ends | ends
+        return reach._replace(near=near, lower=lower, upper=upper, ends=ends, fixed=fixed)
+    setting = coding.parameters(near) | fixed
+    return Reach(setting, near, near, lower, upper, None, ends, fixed)
+
+
+def _out_of_reach(fixed: ParameterValues) -> InfeasibleError:
+    return InfeasibleError(
+        f"fixed values must be within the movement limits; got {shown(fixed)}. Fix nearer values, "
+        "or call tell() with the system's current setting"
+    )
