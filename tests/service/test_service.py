@@ -458,6 +458,8 @@ def test_the_document_names_every_route_and_its_problems(served):
         "/api/results",
         "/api/results/{name}",
     }
+    names = [one["operationId"] for each in found["paths"].values() for one in each.values()]
+    assert len(set(names)) == len(names)
     for path, methods in found["paths"].items():
         for method, route in methods.items():
             assert route["summary"]

@@ -391,7 +391,8 @@ def test_addresses_of_this_machine():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("serve", "nowhere"), "folder 'nowhere' does not exist. Create it"),
+        (("serve", "new"), None),
+        (("serve", "no/where"), "folder 'no/where' does not exist and cannot be created: No such"),
         (("serve", "."), None),
         (("serve", "mysql://u:secret@h/d"), "storage must be"),
         (("serve", "sqlite://"), "must name a file"),

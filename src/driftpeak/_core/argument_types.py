@@ -12,7 +12,17 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import numpy as np
 
@@ -69,22 +79,32 @@ def checked(made: Checked) -> Checked:
         made.__init__ = checked(made.__init__)  # type: ignore[misc]
         return made
 
-    parameters: list[tuple[tuple[str, ...], Mapping[str, Kind]]] = []  # set on the first call
+    parameters: list[Parameters] = []  # set on the first call
 
     @functools.wraps(made)
     def call(*given: Any, **named: Any) -> Any:
         if not parameters:
             parameters.append(_parameters(made))
-        positional, kinds = parameters[0]
+        positional, kinds, known = parameters[0]
         for name, value in zip(positional, given, strict=False):
             if name in kinds and not kinds[name].accepts(value):
                 raise _rejected(name, value, kinds[name])
         for name, value in named.items():
+            if known and name not in known:
+                raise _unknown(made, name, known)
             if name in kinds and not kinds[name].accepts(value):
                 raise _rejected(name, value, kinds[name])
         return made(*given, **named)
 
     return call  # type: ignore[return-value]
+
+
+def _unknown(made: Callable[..., Any], name: str, known: tuple[str, ...]) -> TypeError:
+    called = made.__qualname__.removesuffix(".__init__")
+    names = ", ".join(known)
+    return TypeError(
+        f"{called} has no argument {name!r}.{nearest(name, known)} Its arguments are {names}"
+    )
 
 
 def _rejected(name: str, value: Any, kind: Kind) -> DriftpeakError:
@@ -95,10 +115,26 @@ def _rejected(name: str, value: Any, kind: Kind) -> DriftpeakError:
     return DriftpeakError(f"{name} must be {kind.words}; got {shown(value)}{near and '.'}{near}")
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[str, Kind]]:
-    """Return the names of the positional parameters, and the kinds of the checked ones by name."""
+class Parameters(NamedTuple):
+    """The parameters of a function.
+
+    Attributes:
+        positional: names of the positional parameters.
+        kinds: kinds of the checked parameters by name.
+        known: names that may be given by keyword; empty if any name is accepted.
+    """
+
+    positional: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+    known: tuple[str, ...]
+
+
+def _parameters(function: Callable[..., Any]) -> Parameters:
+    """Return the parameters of a function."""
     made = inspect.unwrap(function)
     positional: list[str] = []
+    known: list[str] = []
+    open_ended = False
     hints: dict[str, Any] = {}
     for name, parameter in inspect.signature(made).parameters.items():
         annotation, kind = parameter.annotation, parameter.kind
@@ -107,11 +143,17 @@ def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, ...], Mapping[
             positional.append(name)
         if kind is parameter.VAR_KEYWORD:
             (table,) = get_args(hint) or (None,)  # the argument of Unpack
-            hints |= get_type_hints(table) if is_typeddict(table) else {}
+            options = get_type_hints(table) if is_typeddict(table) else {}
+            hints |= options
+            known.extend(options)
+            open_ended = not options
         elif kind is not parameter.VAR_POSITIONAL:
             hints[name] = hint
+            if kind is not parameter.POSITIONAL_ONLY and name != "self":
+                known.append(name)
     accepted = {name: kind_of(hint) for name, hint in hints.items()}
-    return tuple(positional), {name: kind for name, kind in accepted.items() if kind is not None}
+    kinds = {name: kind for name, kind in accepted.items() if kind is not None}
+    return Parameters(tuple(positional), kinds, () if open_ended else tuple(known))
 
 
 def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:

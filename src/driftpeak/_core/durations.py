@@ -52,7 +52,7 @@ def _match(name: str, given: str, pattern: str, accepted: str) -> tuple[float, f
 
 
 def duration_text(length: float) -> str:
-    """Return a duration in seconds with the largest unit, up to days, of which it has at least one."""
+    """Return a duration in seconds with its largest unit: days, hours, minutes or seconds."""
     units = ("day", "hour", "minute")
     unit = next((name for name in units if length >= SECONDS[name]), "second")
     number = f"{length / SECONDS[unit]:.3g}"

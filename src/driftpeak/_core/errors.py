@@ -8,6 +8,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from numbers import Integral, Real
 from typing import ClassVar, TypeGuard, TypeVar, cast
 
@@ -334,7 +335,7 @@ def shown(value: object) -> str:
     """Return a short text of `value` on one line, for messages."""
     try:
         # str() omits numpy's type name; repr() keeps the quotes that distinguish '1' from 1
-        text = str(value) if isinstance(value, Real) else repr(value)
+        text = str(value) if isinstance(value, Real | datetime) else repr(value)
     except Exception:  # integers with thousands of digits, and objects with a broken repr
         text = f"a {type(value).__name__} that cannot be shown"
     if len(text.split(" ")[0]) > 57:  # textwrap.shorten would drop the whole word

@@ -18,7 +18,7 @@ def serve(
     storage: Annotated[
         str,
         typer.Argument(
-            help="A folder of journals, sqlite:///PATH or "
+            help="A folder of journals, which is created if it is missing, sqlite:///PATH or "
             "postgresql://USER:PASSWORD@HOST/DATABASE; or a results folder of replay or reproduce."
         ),
     ],

@@ -24,6 +24,7 @@ from driftpeak.service._results import router as results
 from driftpeak.service._routes import router
 from driftpeak.service._studies import Studies
 from driftpeak.service._study_directory import Folder, Place
+from driftpeak.service._study_schemas import study_schemas, with_references
 
 PAGE = Path(__file__).parent / "page"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
@@ -64,6 +65,7 @@ def make_app(
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.studies = studies
     app.state.folder = place.path if isinstance(place, Folder) else None
@@ -109,11 +111,17 @@ def _document(app: FastAPI) -> dict[str, object]:
     """Return the OpenAPI document, with the schema of errors and the security scheme."""
     if app.openapi_schema is None:
         document = get_openapi(
-            title=app.title, version=app.version, description=app.description, routes=app.routes
+            title=app.title,
+            version=app.version,
+            description=app.description,
+            routes=app.routes,
+            servers=[{"url": "/", "description": "The service that returned this document."}],
         )
         parts = document.setdefault("components", {})
-        parts.setdefault("schemas", {})["Problem"] = Problem.model_json_schema()
+        schemas = parts.setdefault("schemas", {})
+        schemas["Problem"] = Problem.model_json_schema()
+        schemas.update(study_schemas())
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}, {}]
-        app.openapi_schema = document
+        app.openapi_schema = with_references(document)
     return app.openapi_schema

@@ -1,6 +1,7 @@
 """Errors in the format of RFC 9457, `application/problem+json`, with the library's messages."""
 
 import json
+import re
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
@@ -136,13 +137,52 @@ def _phrase(status: int) -> str:
     return PHRASES.get(status) or HTTPStatus(status).phrase
 
 
+ACCEPTED = {
+    "bool_type": "true or false",
+    "dict_type": "an object",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "greater_than": "above {gt:g}",
+    "greater_than_equal": "at least {ge}",
+    "int_parsing": "an integer",
+    "int_type": "an integer",
+    "less_than_equal": "at most {le}",
+    "list_type": "a list",
+    "model_attributes_type": "an object",
+    "string_pattern_mismatch": "text of the form {pattern}",
+    "string_too_long": "text of at most {max_length} characters",
+    "string_too_short": "text of at least {min_length} character",
+    "string_type": "text",
+    "too_long": "a list of at most {max_length} entries",
+}
+"""Accepted values by pydantic's type of an error."""
+BRANCH = re.compile(r"bool|int|float|str|list|dict|none|nullable|.*[\[(].*|constrained-.*", re.I)
+"""Names of a union's members, at the end of the place of an error."""
+
+
 def in_words(errors: Sequence[Any]) -> str:
     """Return pydantic's errors about a request as text, without the request's values."""
-    texts = []
-    for error in errors[:5]:
-        where = ".".join(str(part) for part in error["loc"][1:]) or "the request"
-        texts.append(f"{where}: {error['msg']}")
-    return "; ".join(texts)
+    by_field: dict[str, list[str]] = {}
+    for error in errors:
+        kind, (_, *place) = error["type"], error["loc"]
+        if kind == "json_invalid":
+            at = f" at character {place[0]}" if place else ""
+            return f"the body must be JSON; it cannot be read{at}"
+        while place and isinstance(place[-1], str) and BRANCH.fullmatch(place[-1]):
+            place.pop()
+        words = "is required" if kind == "missing" else "is not a field of this request"
+        if kind not in ("missing", "extra_forbidden"):
+            accepted = ACCEPTED.get(kind)
+            known = accepted and accepted.format(**error.get("ctx", {}))
+            words = f"must be {known or 'valid: ' + error['msg']}"
+        by_field.setdefault(".".join(map(str, place)) or "the body", []).append(words)
+    return "; ".join(_sentence(*field) for field in list(by_field.items())[:5])
+
+
+def _sentence(where: str, words: list[str]) -> str:
+    """Return the errors of a field, whose type may have several alternatives."""
+    first, *rest = dict.fromkeys(words)
+    return " or ".join([f"{where} {first}", *(other.removeprefix("must be ") for other in rest)])
 
 
 DESCRIPTIONS = {

@@ -114,6 +114,18 @@ async def describe_study(name: Name, studies: All) -> Any:
     return await studies.read_of(kept, lambda: _description(kept))
 
 
+@router.delete("/studies/{name}", response_model=bodies.Deleted, responses=OF_A_STUDY)
+async def delete_study(
+    name: Name,
+    studies: All,
+    confirm: Annotated[str, Query(max_length=100, description="The name of the study again.")],
+) -> Any:
+    """Delete a study with all its rewards; this cannot be undone."""
+    _confirmed(confirm, name)
+    await studies.delete(name)
+    return {"deleted": name}
+
+
 # suggestions and rewards
 
 
@@ -184,7 +196,7 @@ async def pending(name: Name, studies: All) -> Any:
 @router.post("/studies/{name}/forget", response_model=bodies.Done, responses=CHANGING)
 async def forget(name: Name, body: bodies.Forget, studies: All) -> Any:
     """Discard observations after a change of the system; learned hyperparameters are kept."""
-    _confirmed(body, name)
+    _confirmed(body.confirm, name)
     before = read_moment(body.before)
     return (await studies.change(name, lambda optimizer: optimizer.forget(before))).counts
 
@@ -192,7 +204,7 @@ async def forget(name: Name, body: bodies.Forget, studies: All) -> Any:
 @router.post("/studies/{name}/reset", response_model=bodies.Done, responses=CHANGING)
 async def reset(name: Name, body: bodies.Confirmed, studies: All) -> Any:
     """Restart without observations; the numbering of suggestions and the keys are kept."""
-    _confirmed(body, name)
+    _confirmed(body.confirm, name)
     return (await studies.change(name, lambda optimizer: optimizer.reset())).counts
 
 
@@ -362,8 +374,8 @@ def _page(index: StudyIndex, after: int, limit: int) -> dict[str, Any]:
     }
 
 
-def _confirmed(body: bodies.Confirmed, name: str) -> None:
-    if body.confirm != name:
+def _confirmed(given: str, name: str) -> None:
+    if given != name:
         raise DriftpeakError(
             f'confirm must be the name of the study, "{name}", because this cannot be undone'
         )

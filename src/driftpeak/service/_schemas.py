@@ -8,6 +8,7 @@ from driftpeak._core.errors import LARGEST_SEED
 from driftpeak.live._study.events import LONGEST_KEY
 from driftpeak.service._json_values import plain
 from driftpeak.service._names import NAME, WORDS
+from driftpeak.service._study_schemas import named
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Whole = Annotated[int, Field(strict=True)]
@@ -32,16 +33,9 @@ class New(Body):
     """A new study, with the fields of stored descriptions."""
 
     name: str = Field(pattern=NAME, description=f"{WORDS[0].upper()}{WORDS[1:]}.")
-    space: Values = Field(
-        description="The space as data; see driftpeak.live._space.serialization.",
-        examples=[{"box": {"x": {"type": "float", "low": 0, "high": 1}}}, {"arms": 5}],
-    )
+    space: Annotated[Values, named("Space")]
     maximize: StrictBool = Field(description="Whether to maximise the reward.")
-    policy: Values | None = Field(
-        None,
-        description='Name and arguments, such as {"drifting-gp": {"capacity": 256}}; by default '
-        '"drifting-gp".',
-    )
+    policy: Annotated[Values | None, named("Policy", optional=True)] = None
     seed: Whole = Field(0, ge=0, le=LARGEST_SEED)
     horizon: Whole = Field(
         100_000, ge=1, description="Maximum number of decisions, for policies that need one."
@@ -49,7 +43,7 @@ class New(Body):
     start: Values | None = Field(None, description="The present setting; it is suggested first.")
     max_travel: Number | dict[str, Number] | None = None
     moving_cost: Number | dict[str, Number] | None = None
-    constraints: Values | None = None
+    constraints: Annotated[Values | None, named("Constraints", optional=True)] = None
     safe_start: list[Values] | None = Field(None, max_length=1_000)
 
 
@@ -154,9 +148,9 @@ class Description(BaseModel):
     """The arguments of a study, and its counts."""
 
     name: str
-    space: dict[str, Any]
+    space: Annotated[dict[str, Any], named("Space")]
     maximize: bool
-    policy: Any
+    policy: Annotated[Any, named("Policy")]
     seed: int
     horizon: int
     options: dict[str, Any] = Field(description="start, max_travel, ..., if they were given.")
@@ -184,6 +178,12 @@ class Suggestions(BaseModel):
 
     suggestions: list[Suggested]
     warnings: list[str] = []
+
+
+class Deleted(BaseModel):
+    """The name of the deleted study."""
+
+    deleted: str
 
 
 class Done(BaseModel):

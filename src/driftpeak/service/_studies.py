@@ -168,6 +168,19 @@ class Studies:
             await self._with(kept, lambda: make(self._place.store(name)))
         return not there
 
+    async def delete(self, name: str) -> None:
+        """Delete a study from the storage."""
+        kept = await self.kept(name)
+
+        def act() -> None:
+            store = self._place.store(name)
+            store.describe()
+            store.delete()
+
+        await self._with(kept, act)
+        self._drop(kept)
+        kept.announce()
+
     async def look(self, name: str, act: Callable[[Optimizer], Result]) -> Result:
         """Run a function that only reads a study's optimiser."""
         kept = await self.kept(name)

@@ -68,11 +68,12 @@ class Tables(Place):
 
 
 def open_place(storage: str) -> Place:
-    """Open the storage of a path or an address.
+    """Open the storage of a path or an address; a missing folder is created.
 
     Raises:
-        DriftpeakError: the folder does not exist, the type of storage is unknown, or the database
-            cannot be reached. The message contains no part of an address that may have a password.
+        DriftpeakError: the folder cannot be created, the type of storage is unknown, or the
+            database cannot be reached. The message contains no part of an address that may have a
+            password.
     """
     if not storage:
         raise DriftpeakError(f"STORAGE must be {KINDS}; got an empty string")
@@ -94,9 +95,13 @@ def open_place(storage: str) -> Place:
 
             if looks_like_address(storage):
                 raise DriftpeakError(f"STORAGE must be {KINDS}; got another type of address")
-            raise DriftpeakError(
-                f"folder {shown(str(path))} does not exist. Create it (mkdir), or give {KINDS}."
-            )
+            try:
+                path.mkdir()
+            except OSError as error:
+                raise DriftpeakError(
+                    f"folder {shown(str(path))} does not exist and cannot be created: "
+                    f"{error.strerror or error}. Create it, or give {KINDS}."
+                ) from None
         place = Folder(path)
     place.names()  # fails if it cannot be read
     return place

@@ -210,7 +210,7 @@ class Client:
         """Send a request to the API, and return the answer as data.
 
         Arguments:
-            method: "GET" or "POST".
+            method: "GET", "POST" or "DELETE".
             path: the path below `/api/`.
             body: the body of a POST.
             again: whether the request may be repeated; a GET or a request with a key always may.
@@ -452,6 +452,11 @@ class Study:
     def reset(self) -> None:
         """Restart without observations; the numbering of suggestions and the keys are kept."""
         self._post("reset", {"confirm": self.name})
+
+    def delete(self) -> None:
+        """Delete the study with all its rewards from the service; this cannot be undone."""
+        confirmed = urlencode({"confirm": self.name})
+        self._client.call("DELETE", f"{self._path('')}?{confirmed}")
 
     def best(self, time: Time | None = None, *, context: Values | None = None) -> EstimatedPeak:
         """Return the estimated peak at a past or future time, by default the latest time."""

@@ -285,12 +285,13 @@ class Rules:
         rules.applied, rules._said = self.known, context
         return rules
 
-    def resolved(self) -> dict[str, Any]:
-        """Return the applied constraints with bounds of the present context."""
-        return {
-            name: _at(each, self._said) if isinstance(each, WeightedSum) else each
-            for name, each in self.applied.items()
-        }
+    def sums(self) -> list[tuple[dict[str, float], float, float]]:
+        """Return weights, lower and upper bound of each applied sum; infinite without a bound."""
+        return [
+            (each.weights, *_span(each, self._said))
+            for each in self.applied.values()
+            if isinstance(each, WeightedSum)
+        ]
 
     @property
     def matter(self) -> bool:
@@ -475,18 +476,6 @@ def _ends_to_data(constraint: Limit | WeightedSum) -> dict[str, Any]:
         for name, end in ends.items()
         if end is not None
     }
-
-
-def _at(constraint: WeightedSum, context: Mapping[str, Any]) -> WeightedSum:
-    """Return a sum with its bounds in a context, which may be infinite."""
-    low, high = _span(constraint, context)
-    plain = object.__new__(WeightedSum)
-    plain.__attrs_init__(  # type: ignore[attr-defined]
-        constraint.weights,
-        None if high == math.inf else high,
-        None if low == -math.inf else low,
-    )
-    return plain
 
 
 def _key(value: Any) -> str:

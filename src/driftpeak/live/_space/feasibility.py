@@ -14,7 +14,7 @@ from driftpeak._core.errors import (
     shown,
 )
 from driftpeak._core.types import Vector
-from driftpeak.live._space.constraints import Rules, WeightedSum
+from driftpeak.live._space.constraints import Rules
 from driftpeak.live._space.encoding import BoxCoding
 from driftpeak.live._space.parameters import Numeric
 from driftpeak.live._space.records import Reach, setting_of
@@ -45,10 +45,10 @@ def anchor_of(rules: Rules, start: Vector | None, reach: Reach | None = None) ->
             candidates.append(coding.snap(middle[None]))
         candidates.append(coding.spread(generator.uniform(size=(TRIED, coding.dimension))))
     for rows in candidates:
-        if reach is not None:
-            rows = (
-                rows[reach.holds(rows)] if coding.pool is not None else _within(coding, rows, reach)
-            )
+        if reach is not None and isinstance(coding, BoxCoding):
+            rows = _within(coding, rows, reach)
+        elif reach is not None:
+            rows = rows[reach.holds(rows)]
         kept = rows[rules.sums_hold(rows)] if coding.pool is None else rows
         for row in kept:
             if rules.broken(setting_of(coding, row, reach)) is None:
@@ -75,7 +75,7 @@ def _middle(rules: Rules, coding: BoxCoding, ends: dict[str, tuple[Any, Any]]) -
     """Return the row with the largest margin to all sums (linear programming), or None."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # takes long to import
 
-    sums = [known for known in rules.resolved().values() if isinstance(known, WeightedSum)]
+    sums = rules.sums()
     if not sums:
         return None
     each = list(coding.box.parameters.items())
@@ -90,12 +90,12 @@ def _middle(rules: Rules, coding: BoxCoding, ends: dict[str, tuple[Any, Any]]) -
     step = np.array(steps)
     unit = np.where(step > 0, step, 1.0)
     rows, least, most = [], [], []
-    for limited in sums:
-        weights = np.array([limited.weights.get(name, 0.0) for name, _ in each])
+    for its_weights, lowest, highest in sums:
+        weights = np.array([its_weights.get(name, 0.0) for name, _ in each])
         wide = float(np.abs(weights) @ (high - low)) or 1.0
         offset = float(weights @ low)
-        for end, sign in ((limited.at_most, 1.0), (limited.at_least, -1.0)):
-            if end is not None:
+        for end, sign in ((highest, 1.0), (lowest, -1.0)):
+            if np.isfinite(end):
                 rows.append(np.append(sign * weights * unit, wide))
                 least.append(-np.inf)
                 most.append(sign * (end - offset))

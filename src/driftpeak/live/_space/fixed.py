@@ -19,7 +19,8 @@ def clean_fixed(coding: Coding, given: object) -> ParameterValues:
     if is_nothing(given):
         return {}
     if isinstance(coding, BoxCoding):
-        values, fixed = known_names(given, coding.names, "fixed"), {}
+        fixed: ParameterValues = {}
+        values = known_names(given, coding.names, "fixed")
         for name, parameter in coding.box.parameters.items():
             if name not in values:
                 continue

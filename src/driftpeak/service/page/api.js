@@ -8,9 +8,9 @@ export class Refused extends Error {
   }
 }
 
-// Returns the whole answer; a request with a body is a POST. Asks for a token until one is accepted.
-export async function request(path, { body, signal, accept = "application/json" } = {}) {
-  const options = { signal, headers: { Accept: accept, ...bearer() } };
+// Returns the whole answer; by default, a request with a body is a POST. Asks for a token until one is accepted.
+export async function request(path, { body, signal, method, accept = "application/json" } = {}) {
+  const options = { method, signal, headers: { Accept: accept, ...bearer() } };
   if (body !== undefined) {
     options.method = "POST";
     options.body = JSON.stringify(body);
@@ -20,7 +20,7 @@ export async function request(path, { body, signal, accept = "application/json" 
   if (answer.ok) return answer;
   if (answer.status === 401) {
     await askForToken();
-    return request(path, { body, signal, accept });
+    return request(path, { body, signal, method, accept });
   }
   const problem = await answer.json().catch(() => ({ detail: `the service answered with status ${answer.status}` }));
   throw new Refused(problem);
@@ -31,6 +31,10 @@ export async function get(path, parameters = {}, signal) {
   const query = new URLSearchParams(given);
   const answer = await request(given.length ? `${path}?${query}` : path, { signal });
   return answer.json();
+}
+
+export async function remove(path, parameters) {
+  return (await request(`${path}?${new URLSearchParams(parameters)}`, { method: "DELETE" })).json();
 }
 
 export async function post(path, body, signal) {

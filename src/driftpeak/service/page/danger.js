@@ -1,14 +1,15 @@
-// Forget and reset, which cannot be undone: the user must type the study's name.
-import { post } from "./api.js";
+// Forget, reset and delete, which cannot be undone: the user must type the study's name.
+import { post, remove } from "./api.js";
 import { make, section } from "./elements.js";
 
 export function cannotBeUndone(study, changed) {
   const result = make("p", { role: "status" });
-  const part = section("Forget and reset",
+  const part = section("Forget, reset and delete",
     action("Forget observations",
       "Discard observations after a change of the system; the learned drift, noise and other hyperparameters are kept.",
       "Forget …", (done) => ask("forget", "Forget observations", done)),
     action("Reset the study", "Discard everything, including learned hyperparameters.", "Reset …", (done) => ask("reset", "Reset the study", done)),
+    action("Delete the study", "Remove the study and all its rewards from the storage.", "Delete …", (done) => ask("delete", "Delete the study", done)),
     result);
   part.classList.add("danger");
 
@@ -43,6 +44,12 @@ export function cannotBeUndone(study, changed) {
         return;
       }
       try {
+        if (what === "delete") {
+          await remove(`studies/${study.name}`, { confirm: study.name });
+          dialog.close();
+          location.hash = "";
+          return;
+        }
         const body = { confirm: study.name };
         if (before?.value) body.before = moment(before.value);
         await post(`studies/${study.name}/${what}`, body);

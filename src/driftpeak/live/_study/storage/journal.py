@@ -304,6 +304,14 @@ class Journal(Store):
             fresh.unlink(missing_ok=True)
             raise self._failed("cannot be written", error) from None
 
+    def delete(self) -> None:
+        with self._opened(write=True):
+            try:
+                self._beside(".snapshot").unlink(missing_ok=True)
+                self.path.unlink()
+            except OSError as error:
+                raise self._failed("cannot be deleted", error) from None
+
     def _beside(self, ending: str) -> Path:
         """Return the path of a file in the journal's own folder, with links resolved."""
         path = self.path.resolve()

@@ -306,6 +306,13 @@ class Database(Store):
             connection.execute(sa.delete(SNAPSHOTS).where(SNAPSHOTS.c.study == self._row))
             connection.execute(sa.insert(SNAPSHOTS).values(study=self._row, state=snapshot))
 
+    def delete(self) -> None:
+        with self._connected(write=True) as connection:
+            self._own_row(connection)
+            for table in (SNAPSHOTS, EVENTS):
+                connection.execute(sa.delete(table).where(table.c.study == self._row))
+            connection.execute(sa.delete(STUDIES).where(STUDIES.c.id == self._row))
+
 
 def _dispose(engine: sa.Engine, process: int) -> None:
     """Close the connections if they belong to this process."""

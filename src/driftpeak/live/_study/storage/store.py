@@ -26,7 +26,8 @@ class News(NamedTuple):
 class Store(ABC):
     """The storage of one study: a description, an append-only list of events, and a snapshot.
 
-    Several processes may use the same study. Only `create`, `append` and `keep` write.
+    Several processes may use the same study. Only `create`, `append`, `keep` and `delete`
+    write.
 
     Attributes:
         name: name of the study; None while it is unknown.
@@ -99,6 +100,10 @@ class Store(ABC):
         Raises:
             StorageError: it could not be written. The old snapshot is kept.
         """
+
+    @abstractmethod
+    def delete(self) -> None:
+        """Delete the study with its events and its snapshot. It must exist."""
 
     def after_fork(self) -> None:  # noqa: B027, most have nothing to do
         """Stop sharing resources with the parent, in a forked child process."""
